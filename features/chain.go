@@ -68,7 +68,8 @@ func (c Chain) NewShort(form *ShortForm) (Map, error) {
 		return nil, err
 	}
 	for i, m := range first {
-		if first[i], form = shortStep(m, form); form == nil {
+		first[i], form = shortStep(m, form)
+		if form == nil {
 			return nil, nil
 		}
 	}

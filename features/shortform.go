@@ -104,7 +104,8 @@ func shorten(maps []Map) (short []Map, c *ShortForm) {
 	}
 	short = []Map{m}
 	for _, m := range maps[1:] {
-		if m, c = shortStep(m, c); c == nil {
+		m, c = shortStep(m, c)
+		if c == nil {
 			return nil, nil
 		}
 		short = append(short, m)

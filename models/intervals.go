@@ -65,7 +65,8 @@ func (v *Intervals) check(m *Manifest) error {
 	for _, scores := range v.Scores {
 		place := int64(0)
 		for i, s := range scores {
-			if place = score.NextRank(place); !exact.Finite(s) || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
+			place = score.NextRank(place)
+			if !exact.Finite(s) || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
 				return fmt.Errorf("intervals: score %d is %g; want finite numbers in descending order", i, s)
 			}
 		}
@@ -109,7 +110,8 @@ func (v *Intervals) at(level float64) (int, error) {
 	}
 	at := 0
 	for place := int64(1); ; at++ {
-		if place = score.NextRank(place); place > above {
+		place = score.NextRank(place)
+		if place > above {
 			return at, nil
 		}
 	}

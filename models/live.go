@@ -88,7 +88,8 @@ func share(name string) (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key += "/"; ok { // a directory may be named like an alias
+	key += "/"
+	if ok { // a directory may be named like an alias
 		key += "@" + alias
 	}
 	open.Lock()
@@ -107,7 +108,8 @@ func (h *Handle) Close() {
 	h.close.Do(func() {
 		open.Lock()
 		defer open.Unlock()
-		if h.s.users--; h.s.users == 0 {
+		h.s.users--
+		if h.s.users == 0 {
 			delete(open.byName, h.s.key)
 		}
 	})
@@ -225,7 +227,7 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 // errOther means that a model cannot replace another.
 var errOther = errors.New("the model is for other rows than the one that was opened")
 
-func other(format string, a ...any) error {
+func otherf(format string, a ...any) error {
 	return fmt.Errorf("%w: %s; it is not used", errOther, fmt.Sprintf(format, a...))
 }
 
@@ -239,18 +241,18 @@ func other(format string, a ...any) error {
 // Without names rows must have the same length.
 func replaceable(first, m *Model) error {
 	if a, b := first.Manifest.Task, m.Manifest.Task; a != b {
-		return other("it is for %s, and not for %s", b, a)
+		return otherf("it is for %s, and not for %s", b, a)
 	}
 	if a, b := first.Outputs(), m.Outputs(); !m.Classifies() && !slices.Equal(a, b) {
-		return other("it predicts %.80q, and not %.80q", b, a)
+		return otherf("it predicts %.80q, and not %.80q", b, a)
 	}
 	if first.Manifest.Probabilities != nil && m.Manifest.Probabilities == nil {
-		return other("it has no probabilities")
+		return otherf("it has no probabilities")
 	}
 	had, has := columns(first), columns(m)
 	if len(had) == 0 || len(has) == 0 {
 		if a, b := first.Manifest.Input.Dim, m.Manifest.Input.Dim; a != b || len(had) != len(has) {
-			return other("its rows have %d numbers, named %v; the first model's have %d, named %v", b, len(has) > 0, a,
+			return otherf("its rows have %d numbers, named %v; the first model's have %d, named %v", b, len(has) > 0, a,
 				len(had) > 0)
 		}
 		return nil
@@ -258,10 +260,10 @@ func replaceable(first, m *Model) error {
 	for name, kind := range has {
 		before, ok := had[name]
 		if !ok {
-			return other("it needs the column %.80q, which rows need not have", name)
+			return otherf("it needs the column %.80q, which rows need not have", name)
 		}
 		if before != kind {
-			return other("its column %.80q is of the type %s, and not %s", name, kind, before)
+			return otherf("its column %.80q is of the type %s, and not %s", name, kind, before)
 		}
 	}
 	return nil

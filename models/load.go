@@ -115,7 +115,7 @@ func undrawn(dir directory) (*Model, features.Recipe, error) {
 	}
 	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
 	m.explain.dir = dir
-	if d, is := dir.(inStorage); is {
+	if d, ok := dir.(inStorage); ok {
 		m.explain.dir = inStorage{context.WithoutCancel(d.ctx), d.dir}
 	}
 	if err := m.readInput(); err != nil {
@@ -309,7 +309,7 @@ func (d inFS) read(name string, limit int64) ([]byte, error) {
 	case fi.IsDir():
 		return nil, syscall.EISDIR
 	case fi.Size() > limit:
-		return nil, storage.Invalid("%s has %d bytes, limit is %d", name, fi.Size(), limit)
+		return nil, storage.Invalidf("%s has %d bytes, limit is %d", name, fi.Size(), limit)
 	}
 	var data bytes.Buffer
 	// A damaged archive may claim any size: limit what is allocated in advance.

@@ -22,9 +22,9 @@ import (
 
 // AlignOptions says which features to learn, and from which labelled data.
 type AlignOptions struct {
-	options.Spec `omit:"Split,Room"` // Kernel is learned or harmonic
-	Learned      options.Game        `group:"Learned features"`
-	Out          string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
+	options.Prepare `omit:"Split,Room"` // Kernel is learned or harmonic
+	Learned         options.Game        `group:"Learned features"`
+	Out             string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
 	// Folds is the number of folds of the rows. The first fold is not used, so that Train can report
 	// held-out errors on it; 0 is spec.DefaultFolds, 1 learns from all rows.
 	Folds int    `flag:"folds,common" group:"Learner" help:"Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out errors."`
@@ -50,7 +50,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 		o.Kernel = &learned.Options{}
 	case *fourier.GaussianOptions: // the initial width, form and number
 		if k.Draw != fourier.Iid {
-			return nil, exit.Usage("--draw %s cannot be used with align, which learns frequencies; leave it out", k.Draw)
+			return nil, exit.Usagef("--draw %s cannot be used with align, which learns frequencies; leave it out", k.Draw)
 		}
 		o.Kernel = &learned.Options{Width: k.Width, Gamma: k.Gamma, Features: k.Features, Form: k.Form}
 	}
@@ -58,7 +58,8 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o.Learned.HeldOut = cmp.Or(o.Folds, spec.DefaultFolds); o.Learned.HeldOut == 1 {
+	o.Learned.HeldOut = cmp.Or(o.Folds, spec.DefaultFolds)
+	if o.Learned.HeldOut == 1 {
 		o.Learned.HeldOut = 0
 	}
 	t, err := training.Begin(ctx, o.training(), o.Out, prepare.CheckLabeled)
@@ -89,26 +90,26 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 
 // training returns the options of a training run that learns these features.
 func (o AlignOptions) training() spec.Options {
-	return spec.Options{Train: TrainOptions{Spec: o.Spec, Learned: o.Learned}}
+	return spec.Options{Train: TrainOptions{Prepare: o.Prepare, Learned: o.Learned}}
 }
 
 func (o AlignOptions) validate() error {
 	f, isFound := o.Kernel.(kernel.LearnedKernel)
 	switch {
 	case o.Out == "":
-		return exit.Usage("no directory for the features: name one with --out")
+		return exit.Usagef("no directory for the features: name one with --out")
 	case !isFound:
-		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only",
+		return exit.Usagef("--kernel %s: align learns features for --kernel learned and harmonic only",
 			kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:
-		return exit.Usage("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
+		return exit.Usagef("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
 	case f.Directory() != "":
-		return exit.Usage("--frequencies cannot be used with align, which learns new frequencies")
+		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}
 	if err := report.CheckPicture(o.Curve); err != nil {
 		return err
 	}
-	if err := prepare.Validate(o.training().ProfileSpec()); err != nil {
+	if err := prepare.Validate(o.training().PrepareOptions()); err != nil {
 		return err
 	}
 	if err := tuning.ValidateGame(o.Learned, f); err != nil {

@@ -196,7 +196,7 @@ func (a *asked) rows(in func(day string) bool) (all []gridRow) {
 }
 
 // check compares a row of an answer with the training that it stands for.
-func (a *asked) check(t *testing.T, answer *Answer, row int, trained, judged func(day string) bool) {
+func (a *asked) check(t *testing.T, answer *AskResult, row int, trained, judged func(day string) bool) {
 	t.Helper()
 	r := answer.Tables[0].Rows[row]
 	train, rows := a.rows(trained), a.rows(judged)
@@ -264,12 +264,12 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 			source := func(day string) string { return []string{"app", "web"}[day[len(day)-1]%2] }
 			a := newAsked(t, c.o, c.days, func(i int) string { return "source=" + source(date(i)) + "/dt=" + date(i) })
 			apart := 0
-			ask := func(question string, set func(*AskOptions)) *Answer {
+			ask := func(question string, set func(*AskOptions)) *AskResult {
 				t.Helper()
 				o := AskOptions{Question: question, Seed: 1}
 				o.Sums = a.sums
 				set(&o)
-				var first *Answer
+				var first *AskResult
 				for _, limits := range [][2]int{{1, 0}, {3, 0}, {2, 1}} {
 					o.Threads, o.Memory = limits[0], int64(limits[1])
 					answer, err := Ask(jobtest.Ctx, o)
@@ -303,7 +303,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 					}
 				}
 			}
-			for k, answer := range []*Answer{
+			for k, answer := range []*AskResult{
 				ask("groups", func(o *AskOptions) { o.By = []string{"source"} }),
 				ask("groups", func(o *AskOptions) { o.Judge = "dt>=2026-11-04" }),
 			} {

@@ -100,7 +100,7 @@ func (a apprentice) dayRows(day int) string {
 
 // nightsOf runs the nights of a situation, with these bad days, and returns the weights and reports of the last ones.
 func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weights []string,
-	reports []*results.RetrainReport) {
+	reports []*results.Retrain) {
 	t.Helper()
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")

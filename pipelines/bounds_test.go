@@ -19,9 +19,9 @@ import (
 func TestBoundsAccompanyMeasurements(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
-	compare := func(k kernel.Options, all bool) (*results.Compare, error) {
-		return evaluate.CompareKernel(jobtest.Ctx, options.Compare{
-			Spec: options.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64,
+	compare := func(k kernel.Options, all bool) (*results.CompareKernel, error) {
+		return evaluate.CompareKernel(jobtest.Ctx, options.CompareKernel{
+			Prepare: options.Prepare{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64,
 				1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
 		})
 	}
@@ -68,7 +68,7 @@ func TestBoundsAccompanyMeasurements(t *testing.T) {
 		}
 	}
 	if _, err := evaluate.CompareKernel(jobtest.Ctx,
-		options.Compare{Spec: options.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
+		options.CompareKernel{Prepare: options.Prepare{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }

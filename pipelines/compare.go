@@ -8,11 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// CompareOptions says which kernel to compare with its features, and on which rows.
-type CompareOptions = options.Compare
+// CompareKernelOptions says which kernel to compare with its features, and on which rows.
+type CompareKernelOptions = options.CompareKernel
 
-// CompareResult says how well features approximate their kernel.
-type CompareResult = results.Compare
+// CompareKernelResult says how well features approximate their kernel.
+type CompareKernelResult = results.CompareKernel
 
 // ErrorCurve is the approximation error of one way to draw features, by the number of features.
 type ErrorCurve = results.ErrorCurve
@@ -24,8 +24,8 @@ type ErrorBounds = results.ErrorBounds
 // BoundPoint has the bounds for a number of features.
 type BoundPoint = results.BoundPoint
 
-// Compare draws feature maps of several sizes with several seeds, and compares inner products
+// CompareKernel draws feature maps of several sizes with several seeds, and compares inner products
 // of features with the kernel on all pairs of a sample of rows.
-func Compare(ctx context.Context, o CompareOptions) (*CompareResult, error) {
+func CompareKernel(ctx context.Context, o CompareKernelOptions) (*CompareKernelResult, error) {
 	return evaluate.CompareKernel(ctx, o)
 }

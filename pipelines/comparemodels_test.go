@@ -53,7 +53,7 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 	}
 	options := func(name string, lines []string, drop ...string) TrainOptions {
 		return TrainOptions{
-			Spec: options.Spec{
+			Prepare: options.Prepare{
 				Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label,
 					Drop: append(drop, "w")},
 				Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
@@ -90,7 +90,7 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))}}
-	compare := func(o CompareModelsOptions) (*ModelComparison, error) {
+	compare := func(o CompareModelsOptions) (*CompareModelsResult, error) {
 		o.Data = data
 		return CompareModels(jobtest.Ctx, o)
 	}
@@ -260,7 +260,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 	// A column of the challenger alone that cannot be read.
 	alone := filepath.Join(dir, "alone")
-	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
+	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
 		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
 	only := o
 	only.Data.Columns, only.Model = []string{"a"}, filepath.Join(dir, "only")

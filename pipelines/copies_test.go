@@ -114,7 +114,7 @@ func TestRegressionOnTenLevels(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, y))
 	}
 	best := 1 - noise/(squares-sum*sum/n)
-	o := TrainOptions{Spec: options.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128},
+	o := TrainOptions{Prepare: options.Prepare{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128},
 		Seed: 1}}
 	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
 	result, e := evaluated(t, lines, o)
@@ -143,7 +143,7 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{Spec: options.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
+		o := TrainOptions{Prepare: options.Prepare{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
 			Learner: &ridge.Training{Grid: features.Bits(grid)}}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {

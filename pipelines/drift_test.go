@@ -32,7 +32,7 @@ func changed(lines []string, change func(i int, f []string)) string {
 func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	dir := t.TempDir()
 	o := TrainOptions{
-		Spec: options.Spec{
+		Prepare: options.Prepare{
 			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))},
 				Label: "y", Drop: []string{"target", "w"}},
 			Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,

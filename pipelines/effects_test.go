@@ -53,7 +53,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 			}
 			name := family + "/" + learner
 			o := honestLearners[learner]
-			o.Spec, o.Data, o.Model = maps, all, filepath.Join(dir, strings.ReplaceAll(name, "/", "-"))
+			o.Prepare, o.Data, o.Model = maps, all, filepath.Join(dir, strings.ReplaceAll(name, "/", "-"))
 			if family == "learned" {
 				o.Kernel = &learned.Options{Features: 60}
 			}

@@ -18,10 +18,10 @@ import (
 
 // EmbedOptions says which data to embed, and how.
 type EmbedOptions struct {
-	options.Spec `omit:"Split,Room"`
-	pca.Training `group:"Learner"`
-	Model        string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
-	Picture      string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
+	options.Prepare `omit:"Split,Room"`
+	pca.Training    `group:"Learner"`
+	Model           string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+	Picture         string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
 }
 
 // EmbedResult describes the embedding.
@@ -32,22 +32,22 @@ type EmbedResult = results.Embed
 // sums the features' second moments. Labels are used for the plot only.
 func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error) {
 	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
 	}
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, spec.Options{Train: TrainOptions{Spec: o.Spec, Model: o.Model}}, o.Model, o.checkLabels)
+	t, err := training.Begin(ctx, spec.Options{Train: TrainOptions{Prepare: o.Prepare, Model: o.Model}}, o.Model, o.checkLabels)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = t.Job.Close(ctx, err) }()
 	switch {
 	case o.Components > t.Prepared.Recipe.Dim:
-		return nil, exit.Usage("--components %d: there are only %d features", o.Components, t.Prepared.Recipe.Dim)
+		return nil, exit.Usagef("--components %d: there are only %d features", o.Components, t.Prepared.Recipe.Dim)
 	case o.Picture != "" && (t.Prepared.Target.Classes == nil || len(t.Prepared.Target.Classes.Classes) > mostClouds):
-		return nil, exit.Usage("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
+		return nil, exit.Usagef("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
 	}
 	if err := t.Reserve(t.Memory(o.Components)); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 
 func (o EmbedOptions) validate() error {
 	if o.Model == "" {
-		return exit.Usage("--model is missing: name the directory to create")
+		return exit.Usagef("--model is missing: name the directory to create")
 	}
 	if err := o.Training.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
@@ -86,12 +86,12 @@ func (o EmbedOptions) validate() error {
 		return err
 	}
 	if o.Picture != "" && o.Components < 2 {
-		return exit.Usage("--picture needs 2 components or more (have %d)", o.Components)
+		return exit.Usagef("--picture needs 2 components or more (have %d)", o.Components)
 	}
 	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
-	return prepare.Validate(o.Spec)
+	return prepare.Validate(o.Prepare)
 }
 
 // checkLabels returns an error if a plot is asked for and the data has no labels to colour it.
@@ -99,7 +99,7 @@ func (o EmbedOptions) checkLabels(d *dataset.Dataset) error {
 	if o.Picture == "" || d.Labeled {
 		return nil
 	}
-	return exit.Usage("--picture colours rows by their labels; %w", prepare.UnlabeledError(d))
+	return exit.Usagef("--picture colours rows by their labels; %w", prepare.UnlabeledError(d))
 }
 
 // mostClouds is the largest number of classes in a plot.

@@ -47,9 +47,9 @@ func levelRows(n, levels int, lowest float64, seed uint64) []string {
 
 // encodedBy returns options that encode categories so.
 func encodedBy(o TrainOptions, e preprocess.Encoding) TrainOptions {
-	o.Spec = options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e},
+	o.Prepare = options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e},
 		Seed: 3}
-	o.Spec.Types.MaxLevels = 100_000
+	o.Prepare.Types.MaxLevels = 100_000
 	return o
 }
 
@@ -217,12 +217,12 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 // Counts of texts need no labels, and nothing is held out of an embedding.
 func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, preprocess.Counts).Spec
+	spec := encodedBy(TrainOptions{}, preprocess.Counts).Prepare
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
 	for _, label := range []string{"", "y"} {
 		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
 			strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
-		if _, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2},
+		if _, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, Training: pca.Training{Components: 2},
 			Model: filepath.Join(dir, "m"+label)}); err != nil {
 			t.Errorf("label %q: %v", label, err)
 		}
@@ -231,16 +231,16 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 
 func TestTargetStatisticsNeedATraining(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, preprocess.Means).Spec
+	spec := encodedBy(TrainOptions{}, preprocess.Means).Prepare
 	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
 		strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
-	_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2},
+	_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, Training: pca.Training{Components: 2},
 		Model: filepath.Join(dir, "m")})
 	jobtest.WantError(t, "embed", err, exit.CodeUsage, "--encode target learns from labels")
-	_, err = Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Out: filepath.Join(dir, "f")})
+	_, err = Featurize(jobtest.Ctx, FeaturizeOptions{Prepare: spec, Out: filepath.Join(dir, "f")})
 	jobtest.WantError(t, "featurize", err, exit.CodeUsage, "--encode target learns from labels")
 	spec.Kernel = &learned.Options{Features: 8}
-	_, err = trainPlain(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"),
+	_, err = trainPlain(jobtest.Ctx, TrainOptions{Prepare: spec, Model: filepath.Join(dir, "m"),
 		Lambda: options.Lambda{Path: []float64{1}}})
 	jobtest.WantError(t, "learned", err, exit.CodeUsage, "--encode target cannot be used with --kernel learned")
 }

@@ -50,10 +50,10 @@ func Report(ctx context.Context, o ReportOptions) (*ReportResult, error) {
 // CompareModelsOptions says which models to compare on which data.
 type CompareModelsOptions = options.CompareModels
 
-// ModelComparison compares two models on the same rows.
-type ModelComparison = results.ModelComparison
+// CompareModelsResult compares two models on the same rows.
+type CompareModelsResult = results.CompareModels
 
-// ComparedModel has the scores of one of the two models of a ModelComparison.
+// ComparedModel has the scores of one of the two models of a CompareModelsResult.
 type ComparedModel = results.ComparedModel
 
 // RowsNeeded is the number of rows that a test needs to detect a difference of error rates.
@@ -61,7 +61,7 @@ type RowsNeeded = results.RowsNeeded
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If
 // the gate is not passed, the error is an *exit.GateError and the result is complete.
-func CompareModels(ctx context.Context, o CompareModelsOptions) (*ModelComparison, error) {
+func CompareModels(ctx context.Context, o CompareModelsOptions) (*CompareModelsResult, error) {
 	return pages.CompareModels(ctx, o)
 }
 

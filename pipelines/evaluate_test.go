@@ -177,7 +177,7 @@ func TestFractionsOfBadRows(t *testing.T) {
 		jobtest.WantError(t, "predict", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = InspectData(jobtest.Ctx, InspectOptions{MaxBadFraction: f})
 		jobtest.WantError(t, "inspect", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = trainPlain(jobtest.Ctx, TrainOptions{Model: "m", Spec: options.Spec{MaxBadFraction: f}})
+		_, err = trainPlain(jobtest.Ctx, TrainOptions{Model: "m", Prepare: options.Prepare{MaxBadFraction: f}})
 		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")
 	}
 	if prepare.Mode(0) != dataset.FailFast || prepare.Mode(0.1) != dataset.SkipRow {
@@ -206,7 +206,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	clean := dataset.Options{Data: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
 		for _, name := range []string{"svm", "sgd"} {
-			o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
+			o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
 				Lambda: options.Lambda{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)

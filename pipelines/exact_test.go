@@ -117,7 +117,7 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 	}
 	distance := func(dim int, seed uint64) float64 {
 		_, m := trainedModel(t, lines, TrainOptions{
-			Spec: options.Spec{
+			Prepare: options.Prepare{
 				Task: "regression", Scale: []string{"none"}, Seed: seed,
 				Kernel: &fourier.GaussianOptions{Width: kernel.Width(width), Features: dim},
 			},

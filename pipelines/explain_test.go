@@ -143,7 +143,7 @@ func checkSums(t *testing.T, name string, m *models.Model, text string, lines []
 			t.Errorf("%s, row %d: column %s has the value %q, want %q", name, i+1, x.Columns[0], x.Values[0], kind)
 		}
 		sampled := name == "sampled"
-		if is := at(row, "effect_error") > 0; is != sampled || is != (x.Outputs[0].StdErr > 0) {
+		if ok := at(row, "effect_error") > 0; ok != sampled || ok != (x.Outputs[0].StdErr > 0) {
 			t.Errorf("%s, row %d: standard error %g", name, i+1, at(row, "effect_error"))
 		}
 	}

@@ -30,8 +30,8 @@ type ExportOptions struct {
 // ExportFormats returns the values of ExportOptions.Format.
 func ExportFormats() []string { return []string{"onnx", "mlflow"} }
 
-// Exported describes the written file or directory.
-type Exported struct {
+// ExportResult describes the written file or directory.
+type ExportResult struct {
 	Out     string       `json:"out"`
 	Format  string       `json:"format"`
 	Bytes   int64        `json:"bytes"` // size of the ONNX graph
@@ -41,14 +41,14 @@ type Exported struct {
 
 // Export writes a model for other programs, complete or not at all. A model that the format cannot
 // express is refused before anything is drawn.
-func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
+func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
 	switch {
 	case o.Model == "":
-		return nil, exit.Usage("--model is missing: name the model to export")
+		return nil, exit.Usagef("--model is missing: name the model to export")
 	case o.Out == "":
-		return nil, exit.Usage("--out is missing: name the file or directory to create")
+		return nil, exit.Usagef("--out is missing: name the file or directory to create")
 	case !slices.Contains(ExportFormats(), o.Format):
-		return nil, exit.Usage("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
+		return nil, exit.Usagef("unknown format %q%s; have %s", o.Format, option.DidYouMean(o.Format, ExportFormats()),
 			strings.Join(ExportFormats(), ", "))
 	}
 	if err := storage.CheckAbsent(ctx, o.Out); err != nil {
@@ -64,12 +64,12 @@ func Export(ctx context.Context, o ExportOptions) (*Exported, error) {
 	}
 	g, err := onnx.New(m, onnx.Options{ByColumn: o.Format == "mlflow"})
 	if errors.Is(err, onnx.ErrUnsupported) {
-		return nil, exit.Usage("%s: %w; predict with bochner, from Go, or with the reader of examples/python",
+		return nil, exit.Usagef("%s: %w; predict with bochner, from Go, or with the reader of examples/python",
 			o.Model, err)
 	} else if err != nil {
 		return nil, err
 	}
-	result := &Exported{o.Out, o.Format, g.Size(), g.Inputs, g.Outputs}
+	result := &ExportResult{o.Out, o.Format, g.Size(), g.Inputs, g.Outputs}
 	if o.Log != nil {
 		fmt.Fprintf(o.Log, "writing %s\n", report.Bytes(result.Bytes))
 	}
@@ -109,7 +109,7 @@ func exportMLflow(ctx context.Context, g *onnx.Graph, out string) error {
 }
 
 // WriteTo prints the result for people.
-func (e *Exported) WriteTo(w io.Writer) (int64, error) {
+func (e *ExportResult) WriteTo(w io.Writer) (int64, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "wrote    %s (%s, %s)\n", e.Out, e.Format, report.Bytes(e.Bytes))
 	e.list(&text, "inputs", e.Inputs)
@@ -121,7 +121,7 @@ func (e *Exported) WriteTo(w io.Writer) (int64, error) {
 // mostListed is the largest number of inputs or outputs that are printed.
 const mostListed = 20
 
-func (e *Exported) list(w io.Writer, title string, values []onnx.Value) {
+func (e *ExportResult) list(w io.Writer, title string, values []onnx.Value) {
 	for i, v := range values {
 		if i == mostListed {
 			fmt.Fprintf(w, "%-8s and %d more\n", "", len(values)-i)

@@ -96,8 +96,8 @@ func faultJobs(t *testing.T) []*faultJob {
 	train := func(change func(*TrainOptions)) func(string, options.Job) error {
 		return func(root string, o options.Job) error {
 			opts := TrainOptions{
-				Spec:  options.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
-				Model: root + "/model", Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: 2},
+				Prepare: options.Prepare{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
+				Model:   root + "/model", Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: 2},
 			}
 			if change != nil {
 				change(&opts)
@@ -126,7 +126,7 @@ func faultJobs(t *testing.T) []*faultJob {
 		}},
 		{name: "featurize", out: "out", run: func(root string, o options.Job) error {
 			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied",
-				Spec: options.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
+				Prepare: options.Prepare{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
 			return err
 		}},
 		{name: "sum", out: "out", run: func(root string, o options.Job) error {
@@ -134,7 +134,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			return err
 		}},
 		{name: "embed", out: "model", run: func(root string, o options.Job) error {
-			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: options.Spec{Data: data(root),
+			_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: options.Prepare{Data: data(root),
 				Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2},
 				Model: root + "/model"})
 			return err

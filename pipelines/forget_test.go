@@ -33,7 +33,7 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y",
 		Roles: dataset.Roles{ID: "user"}}
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
-		Spec: options.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
+		Prepare: options.Prepare{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	if err == nil {
 		_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: data, Out: dir + "/sums"})
 	}

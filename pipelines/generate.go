@@ -23,25 +23,25 @@ type GenerateOptions struct {
 	Out   string  `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File to create; it must not exist."`
 }
 
-// Generated describes the file.
-type Generated struct {
+// GenerateResult describes the file.
+type GenerateResult struct {
 	Out  string `json:"out"`
 	Rows int64  `json:"rows"`
 }
 
 // Generate writes a CSV file of sample data, complete or not at all.
-func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
+func Generate(ctx context.Context, o GenerateOptions) (*GenerateResult, error) {
 	set, ok := sample.Find(o.Set)
 	switch {
 	case !ok:
-		return nil, exit.Usage("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, sample.Names()),
+		return nil, exit.Usagef("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, sample.Names()),
 			strings.Join(sample.Names(), ", "))
 	case o.Rows < 1:
-		return nil, exit.Usage("--rows must be at least 1 (have %d)", o.Rows)
+		return nil, exit.Usagef("--rows must be at least 1 (have %d)", o.Rows)
 	case o.Out == "":
-		return nil, exit.Usage("no file to write: name one with --out")
+		return nil, exit.Usagef("no file to write: name one with --out")
 	case math.IsNaN(o.Noise) || math.IsInf(o.Noise, 0):
-		return nil, exit.Usage("--noise must be a number (have %g)", o.Noise)
+		return nil, exit.Usagef("--noise must be a number (have %g)", o.Noise)
 	}
 	if o.Noise < 0 {
 		o.Noise = set.Noise
@@ -57,11 +57,11 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Generated{o.Out, o.Rows}, nil
+	return &GenerateResult{o.Out, o.Rows}, nil
 }
 
 // WriteTo prints the result for people.
-func (g *Generated) WriteTo(w io.Writer) (int64, error) {
+func (g *GenerateResult) WriteTo(w io.Writer) (int64, error) {
 	n, err := fmt.Fprintf(w, "wrote %s rows to %s\n", report.Groups(g.Rows), g.Out)
 	return int64(n), err
 }

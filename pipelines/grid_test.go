@@ -137,8 +137,8 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			test = append(test, draw(r))
 		}
 		result, m := trainedModel(t, written(train), TrainOptions{
-			Spec:   options.Spec{Kernel: &linear.Options{}, Seed: 1},
-			Lambda: options.Lambda{Path: []float64{lambda}, Folds: 5},
+			Prepare: options.Prepare{Kernel: &linear.Options{}, Seed: 1},
+			Lambda:  options.Lambda{Path: []float64{lambda}, Folds: 5},
 		})
 		var squares float64
 		for _, row := range test {
@@ -185,8 +185,8 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 	}
 	lines := written(rows)
 	result, m := trainedModel(t, lines, TrainOptions{
-		Spec:   options.Spec{Task: "classification", Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
-		Lambda: options.Lambda{Path: []float64{1e-10}},
+		Prepare: options.Prepare{Task: "classification", Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
+		Lambda:  options.Lambda{Path: []float64{1e-10}},
 	})
 	right := 0
 	for _, line := range lines[1:] {
@@ -234,7 +234,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
 	for _, grid := range []string{"8", "16"} {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
-			Spec: options.Spec{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64},
+			Prepare: options.Prepare{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64},
 				Seed: 1},
 			Model: filepath.Join(dir, "model"+grid), Training: pca.Training{Components: 7, Grid: features.Bits(grid)},
 		})

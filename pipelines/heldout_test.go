@@ -61,7 +61,7 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits(grid)},
-			Spec: options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
+			Prepare: options.Prepare{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
 				Seed: seed},
 			Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
@@ -137,8 +137,8 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
 		lines := jobtest.Made(t, set, 300, 1)
 		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits8},
-			Spec:   options.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
-			Lambda: options.Lambda{Path: []float64{1e-8, 1e-2}, Folds: folds},
+			Prepare: options.Prepare{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
+			Lambda:  options.Lambda{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}
 		together, _ := trainedModel(t, lines, o)
 		train, held := []string{lines[0]}, []string(nil)

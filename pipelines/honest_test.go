@@ -48,14 +48,14 @@ func coins(n, d int, seed uint64) []string {
 }
 
 // honestKernels are all kernels, small.
-func honestKernels(t *testing.T, d int) map[string]options.Spec {
+func honestKernels(t *testing.T, d int) map[string]options.Prepare {
 	t.Helper()
 	parsed, err := skeleton.Parse(fmt.Appendf(nil,
 		"columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d))
 	if err != nil {
 		t.Fatal(err)
 	}
-	kernels := map[string]options.Spec{
+	kernels := map[string]options.Prepare{
 		"skeleton": {Kernel: &skeleton.Options{Skeleton: parsed, Features: 128}, Scale: []string{"minmax"}, Seed: 3},
 	}
 	for name, k := range map[string]kernel.Options{
@@ -66,24 +66,24 @@ func honestKernels(t *testing.T, d int) map[string]options.Spec {
 		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200},
 		"lkrf": &learned.Options{Features: 100},
 	} {
-		kernels[name] = options.Spec{Kernel: k, Seed: 3}
+		kernels[name] = options.Prepare{Kernel: k, Seed: 3}
 	}
-	kernels["searched"] = options.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 3}
+	kernels["searched"] = options.Prepare{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 3}
 	return kernels
 }
 
 // honestLearners are the learners with what judges by rows held out.
 var honestLearners = map[string]TrainOptions{
 	"ridge":        {},
-	"ridge, platt": {Prediction: PredictionOptions{Calibrate: "platt"}},
-	"ridge, one λ": {Prediction: PredictionOptions{Calibrate: "platt"}, Lambda: options.Lambda{Path: []float64{1e-4}}},
+	"ridge, platt": {Decision: DecisionOptions{Calibrate: "platt"}},
+	"ridge, one λ": {Decision: DecisionOptions{Calibrate: "platt"}, Lambda: options.Lambda{Path: []float64{1e-4}}},
 	"ridge, folds": {Lambda: options.Lambda{Path: []float64{1e-3}, Folds: 3}},
 	"svm": {Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}},
 		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
 		Learner: &svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"},
 			Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda: options.Lambda{Path: []float64{1e-4}}, Prediction: PredictionOptions{Calibrate: "platt"},
+		Lambda: options.Lambda{Path: []float64{1e-4}}, Decision: DecisionOptions{Calibrate: "platt"},
 	},
 	"sgd": {Learner: &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}},
 		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
@@ -92,7 +92,7 @@ var honestLearners = map[string]TrainOptions{
 	"sgd, platt": {
 		Learner: &sgd.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"},
 			Stop: iterative.Stop{Rounds: 3}}}, Lambda: options.Lambda{Path: []float64{1e-4, 1e-5}},
-		Prediction: PredictionOptions{Calibrate: "platt"},
+		Decision: DecisionOptions{Calibrate: "platt"},
 	},
 }
 
@@ -116,7 +116,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
-				o.Spec = maps
+				o.Prepare = maps
 				o.Learned = options.Game{Chains: 40, Steps: 15, Harmonics: 1500, LKRF: options.LKRF{Proposals: 20000}, Rate: 3}
 				if family == "lkrf" {
 					o.Learned.By = "lkrf"
@@ -203,18 +203,18 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))},
 		Label: "y"}
-	maps := options.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
+	maps := options.Prepare{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
 	search := options.Game{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *AlignResult {
 		t.Helper()
-		r, err := Align(jobtest.Ctx, AlignOptions{Spec: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})
+		r, err := Align(jobtest.Ctx, AlignOptions{Prepare: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	train := func(model, frequencies string, seed uint64) (*TrainResult, error) {
-		o := TrainOptions{Spec: maps, Model: filepath.Join(dir, model)}
+		o := TrainOptions{Prepare: maps, Model: filepath.Join(dir, model)}
 		if o.Seed = seed; frequencies == "" {
 			o.Learned = search
 		} else {

@@ -11,33 +11,33 @@ import (
 // InspectOptions says which data to describe.
 type InspectOptions = options.Inspect
 
-// DataReport describes data.
-type DataReport = results.DataReport
+// InspectDataResult describes data.
+type InspectDataResult = results.InspectData
 
 // ColumnReport describes a column.
 type ColumnReport = results.ColumnReport
 
 // InspectData reads all rows once and describes them. It writes nothing except a schema file, if
 // the options name one.
-func InspectData(ctx context.Context, o InspectOptions) (*DataReport, error) {
+func InspectData(ctx context.Context, o InspectOptions) (*InspectDataResult, error) {
 	return apply.InspectData(ctx, o)
 }
 
-// ModelReport describes a model.
-type ModelReport = results.ModelReport
+// InspectModelResult describes a model.
+type InspectModelResult = results.InspectModel
 
 // InspectEffects is InspectModel with the effects of columns on predictions, measured on up to
 // 1,000 rows of the data of o. It needs no labels and works for any features and learner.
-func InspectEffects(ctx context.Context, model string, o InspectOptions) (*ModelReport, error) {
+func InspectEffects(ctx context.Context, model string, o InspectOptions) (*InspectModelResult, error) {
 	return apply.InspectEffects(ctx, model, o)
 }
 
 // DrawImportance plots the effects of columns to a file, .png or .svg. The report must have effects.
-func DrawImportance(ctx context.Context, r *ModelReport, file string) error {
+func DrawImportance(ctx context.Context, r *InspectModelResult, file string) error {
 	return apply.DrawImportance(ctx, r, file)
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.
-func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
+func InspectModel(ctx context.Context, dir string) (*InspectModelResult, error) {
 	return apply.InspectModel(ctx, dir)
 }

@@ -109,8 +109,8 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		Out: filepath.Join(dir, "predicted")}); err != nil {
 		t.Error(err)
 	}
-	spec := options.Spec{Data: data}
-	if f, err := Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Model: model,
+	spec := options.Prepare{Data: data}
+	if f, err := Featurize(jobtest.Ctx, FeaturizeOptions{Prepare: spec, Model: model,
 		Out: filepath.Join(dir, "features")}); err != nil || f.Features != 256+8 || f.Rows.Used != 500 {
 		t.Errorf("features %+v: %v", f, err)
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // moons makes a table of two classes, and the spec of sinc features for it.
-func moons(ctx context.Context, dir string) (options.Spec, error) {
+func moons(ctx context.Context, dir string) (options.Prepare, error) {
 	name := filepath.Join(dir, "moons.csv")
 	_, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 400, Seed: 1, Noise: -1, Out: name})
-	return options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	return options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"},
 		Kernel: &sincOptions{Features: 256, Width: 0.4}, Seed: 1}, err
 }
 
@@ -35,7 +35,7 @@ func ExampleTrain_kernelOfAnotherPackage() {
 		log.Fatal(err)
 	}
 	model := filepath.Join(dir, "model")
-	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Spec: spec, Model: model,
+	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Prepare: spec, Model: model,
 		Lambda: options.Lambda{Path: []float64{1e-4}}})
 	if err != nil {
 		log.Fatal(err)
@@ -51,15 +51,15 @@ func ExampleTrain_kernelOfAnotherPackage() {
 	// accuracy 0.99
 }
 
-// Compare tells whether the features of a kernel estimate it: their error falls with the
+// CompareKernel tells whether the features of a kernel estimate it: their error falls with the
 // root of their number.
 func TestFeaturesOfAnotherPackageEstimateTheirKernel(t *testing.T) {
 	spec, err := moons(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := pipelines.Compare(t.Context(),
-		pipelines.CompareOptions{Spec: spec, Budgets: []int{256, 4096}, Seeds: 4, Rows: 40})
+	r, err := pipelines.CompareKernel(t.Context(),
+		pipelines.CompareKernelOptions{Prepare: spec, Budgets: []int{256, 4096}, Seeds: 4, Rows: 40})
 	if err != nil {
 		t.Fatal(err)
 	}

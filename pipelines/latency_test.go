@@ -60,7 +60,7 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
 	_, err := trainPlain(t.Context(), TrainOptions{
-		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: m.model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	})
@@ -189,7 +189,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(t.Context(), TrainOptions{
-		Spec: options.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Data: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	}); err != nil {

@@ -27,7 +27,7 @@ func ExampleTrain_learnerOfAnotherPackage() {
 	}
 	model := filepath.Join(dir, "model")
 	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{
-		Spec: spec, Model: model, Learner: &descentOptions{iterative.Defaults(),
+		Prepare: spec, Model: model, Learner: &descentOptions{iterative.Defaults(),
 			1}, Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}}, Search: "none",
 	})
 	if err != nil {

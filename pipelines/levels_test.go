@@ -91,7 +91,7 @@ func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
 				}
 				return o
 			}
-			o := TrainOptions{Model: at("recipe"), Spec: options.Spec{Data: data("day-" + days[0] + ".csv"), Seed: 1,
+			o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data("day-" + days[0] + ".csv"), Seed: 1,
 				Kernel: &fourier.GaussianOptions{Features: 12}, MaxBadFraction: 0.1, Room: 5}}
 			o.Data.Drop = []string{"country", "source", "g", "w"}
 			if kind == "groups" {
@@ -155,7 +155,7 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 	fitted, fitErr := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{at("sums/*")}, Where: condition},
 		Model: at("fitted")})
 	trained, trainErr := Train(jobtest.Ctx, TrainOptions{Recipe: at("recipe"), Model: at("trained"),
-		Spec: options.Spec{Data: data("some.csv"), MaxBadFraction: 0.1}})
+		Prepare: options.Prepare{Data: data("some.csv"), MaxBadFraction: 0.1}})
 	if fitErr != nil || trainErr != nil {
 		// Both refuse rows of one class, or none; and levels that are pooled cannot be divided.
 		if fitErr == nil || trainErr == nil && !strings.Contains(fitErr.Error(), "are pooled") {
@@ -249,7 +249,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	_, _, days := leveledTables(t, dir, "targets")
 	data := dataset.Options{Data: []string{at("day-" + days[0] + ".csv")}, Label: "y"}
-	o := TrainOptions{Model: at("recipe"), Spec: options.Spec{Data: data, Seed: 1,
+	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
 	o.Data.Drop = []string{"country", "source", "g", "w"}
 	_, err := trainPlain(jobtest.Ctx, o)
@@ -297,7 +297,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	r := rand.New(rand.NewPCG(1, 1))
-	o := TrainOptions{Model: at("recipe"), Spec: options.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 24}, Room: 1}}
+	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 24}, Room: 1}}
 	for d := range 3 {
 		day := fmt.Sprintf("dt=2026-12-0%d", d+1)
 		text := "zip,a,y\n"

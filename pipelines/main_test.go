@@ -42,8 +42,8 @@ func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := TrainOptions{
-			Spec:  options.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
-			Model: model, Lambda: options.Lambda{Path: []float64{1e-6}},
+			Prepare: options.Prepare{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
+			Model:   model, Lambda: options.Lambda{Path: []float64{1e-6}},
 		}
 		if _, err := trainPlain(t.Context(), o); err != nil {
 			t.Fatal(err)

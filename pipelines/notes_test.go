@@ -56,7 +56,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprintf("%.4f,%.4f\n", x, y))
 	}
-	o := TrainOptions{Spec: options.Spec{Kernel: new(linear.Options)}}
+	o := TrainOptions{Prepare: options.Prepare{Kernel: new(linear.Options)}}
 	result, m := trainedModel(t, lines, o)
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {
 		return strings.HasPrefix(note, "held-out rows: ") &&

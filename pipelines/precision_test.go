@@ -79,7 +79,7 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 			return rows
 		}
 		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), TrainOptions{
-			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64},
+			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64},
 				Seed: 1}, Lambda: options.Lambda{Path: []float64{1e-4}},
 		})
 		var mae, mean, squares float64
@@ -125,7 +125,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		dir := t.TempDir()
 		model := filepath.Join(dir, "model")
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Spec: options.Spec{
+			Prepare: options.Prepare{
 				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: 128, Width: 1}, Seed: 1,
 			},

@@ -27,7 +27,7 @@ import (
 
 // fixed is a training whose features do not depend on which rows there are.
 func fixed(seed uint64) TrainOptions {
-	return TrainOptions{Spec: options.Spec{Scale: []string{"none"},
+	return TrainOptions{Prepare: options.Prepare{Scale: []string{"none"},
 		Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed}}
 }
 
@@ -202,9 +202,9 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := TrainOptions{Spec: options.Spec{Scale: []string{"none"},
+			o := TrainOptions{Prepare: options.Prepare{Scale: []string{"none"},
 				Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner,
-				Prediction: PredictionOptions{Calibrate: c.calibrate}}
+				Decision: DecisionOptions{Calibrate: c.calibrate}}
 			o.Lambda.Path = []float64{1e-4}
 			_, m := trainedModel(t, lines(3000, 1), o)
 			scores, class := scoresOf(t, m, test)

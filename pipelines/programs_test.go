@@ -75,7 +75,7 @@ func (k *programKind) train(t *testing.T, seed uint64) {
 	root, m := newRoot(), disktest.New()
 	defer disk.Swap(m)()
 	m.Put(root+"/data.csv", []byte(k.header+"\n"+strings.Join(k.rows, "\n")+"\n"))
-	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"},
+	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 12}, Seed: 1}, Model: root + "/recipe", Lambda: lambdaOf(1e-3)}
 	o.Lambda.Folds = 3
 	if k.options != nil {
@@ -455,7 +455,7 @@ func (w *world) train() error {
 func (w *world) trainOn(rows []string) error {
 	model, data := w.path("model"), w.files(rows)
 	failed := w.do("train", func(o options.Job) error {
-		_, err := Train(jobtest.Ctx, TrainOptions{Spec: options.Spec{Data: data, Job: o}, Recipe: w.root + "/recipe",
+		_, err := Train(jobtest.Ctx, TrainOptions{Prepare: options.Prepare{Data: data, Job: o}, Recipe: w.root + "/recipe",
 			Model: model})
 		return err
 	})

@@ -17,7 +17,7 @@ import (
 
 // RetrainOptions says what to retrain, and when a new model becomes champion.
 type RetrainOptions struct {
-	options.Partition
+	options.RetrainData
 	// Train has the options of the training runs, except for the data and the model.
 	Train TrainOptions `group:"" omit:"Recipe,Model,Intervals"`
 	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by commas.
@@ -26,17 +26,17 @@ type RetrainOptions struct {
 	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION" help:"Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one."`
 }
 
-// PartitionOptions is the part of RetrainOptions that says which partitions of the data to train and
+// RetrainDataOptions is the part of RetrainOptions that says which partitions of the data to train and
 // compare on, and which sums to keep.
-type PartitionOptions = options.Partition
+type RetrainDataOptions = options.RetrainData
 
-// RetrainReport says what Retrain did, and why.
-type RetrainReport = results.RetrainReport
+// RetrainResult says what Retrain did, and why.
+type RetrainResult = results.Retrain
 
 // Retrain makes the model of a day: it sums the partitions of the data that changed, fits a model
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
 // no model, the error is an *exit.OutcomeError or says what failed, and the report is complete.
-func Retrain(ctx context.Context, o RetrainOptions) (*RetrainReport, error) {
+func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
 	if _, err := evaluate.ParseGates(o.Gate); err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func Retrain(ctx context.Context, o RetrainOptions) (*RetrainReport, error) {
 	}
 	train := spec.Options{Train: o.Train}
 	if _, rounds := train.Rounds(); rounds && o.Window.Auto {
-		return nil, exit.Usage("--window auto chooses by the sums of days, which the learner %s does not have; "+
+		return nil, exit.Usagef("--window auto chooses by the sums of days, which the learner %s does not have; "+
 			"give a number of days, such as --window 90d, or train with ridge", train.LearnerName())
 	}
 	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
-	report, err := days.Retrain(ctx, o.Partition, &retrainJobs{o})
+	report, err := days.Retrain(ctx, o.RetrainData, &retrainJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
 		kept.Same = true // see buildJob
 	}
@@ -66,7 +66,7 @@ const pairedFlag = "paired_gate"
 // the first night could honour, because the models of later nights are fitted to sums.
 func checkRetrainable(t TrainOptions) error {
 	if strings.ContainsAny(t.Data.Label, ",*") {
-		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the "+
+		return exit.Usagef("--label %s: models of several targets cannot be compared, so none would replace the "+
 			"first; retrain one model for each target", t.Data.Label)
 	}
 	if _, rounds := (spec.Options{Train: t}).Rounds(); rounds {
@@ -78,7 +78,7 @@ func checkRetrainable(t TrainOptions) error {
 	}{{"calibrate " + t.Calibrate, t.Calibrate == score.Isotonic}, {"threshold", t.Threshold != ""}, {"select",
 		t.Lambda.Selects()}} {
 		if x.set {
-			return exit.Usage("--%s needs the scores of rows, and the models of later nights are fitted to sums, "+
+			return exit.Usagef("--%s needs the scores of rows, and the models of later nights are fitted to sums, "+
 				"which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)
 		}
 	}

@@ -57,7 +57,7 @@ func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
 	n.o.Train.Lambda, n.o.Train.Room = lambdaOf(1e-3), 2
 	var squares float64
 	fixed := map[int]float64{}
-	var last *results.RetrainReport
+	var last *results.Retrain
 	for day := 1; day <= c.days; day++ {
 		n.put(t, day, breakingCSV(day, breaks))
 		checked := day == breaks+3 || day == c.days
@@ -114,7 +114,7 @@ func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
 
 // sameByItself repeats a night in copies of the models with sums of their own: by a choice, and
 // with the window given.
-func (n *nights) sameByItself(t *testing.T, day int, r *results.RetrainReport) {
+func (n *nights) sameByItself(t *testing.T, day int, r *results.Retrain) {
 	t.Helper()
 	for _, copied := range []string{"auto", "fixed"} {
 		o := n.o

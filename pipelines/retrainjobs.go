@@ -69,7 +69,7 @@ func (n *retrainJobs) Reference(ctx context.Context, model string, files []strin
 	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
 		return err
 	}
-	t := n.o.Train.Spec
+	t := n.o.Train.Prepare
 	t.Data.Data, t.Job, t.Kernel = files, n.buildJob(), &fourier.GaussianOptions{Features: 32}
 	t.Scale, t.Encode, t.Room, t.Folds, t.Job.Log = nil, preprocess.ColumnOptions{}, 0, 5, nil
 	if len(t.Data.Columns) > 0 {
@@ -84,7 +84,7 @@ func (n *retrainJobs) Reference(ctx context.Context, model string, files []strin
 	if t.Types.Schema == "" && d.Schema.Traits().Columns { // so that values may be missing, as in Train
 		t.Types.Fill = schema.Median
 	}
-	_, err = Embed(ctx, EmbedOptions{Spec: t, Model: model})
+	_, err = Embed(ctx, EmbedOptions{Prepare: t, Model: model})
 	return err
 }
 
@@ -129,7 +129,7 @@ func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 }
 
 func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
-	files []string) (gates []registry.Gate, r *results.ModelComparison, err error) {
+	files []string) (gates []registry.Gate, r *results.CompareModels, err error) {
 	if n.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
 			Model: model, Data: n.heldOutData(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.scoreJob(),
@@ -178,7 +178,8 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	out string) (s *days.Summed, read bool, err error) {
 	p, err := sums.ReadManifest(ctx, out)
-	if read = errors.Is(err, fs.ErrNotExist); read {
+	read = errors.Is(err, fs.ErrNotExist)
+	if read {
 		d := n.heldOutData(files)
 		d.Weight = n.o.Train.Data.Weight
 		m, err := models.ReadManifest(ctx, recipe)

@@ -28,7 +28,7 @@ func searching(t *testing.T, lines []string) TrainOptions {
 	t.Helper()
 	dir := t.TempDir()
 	return TrainOptions{
-		Spec: options.Spec{
+		Prepare: options.Prepare{
 			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
 			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
 		},

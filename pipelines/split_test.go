@@ -77,7 +77,7 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 					continue
 				}
 				t.Run(name, func(t *testing.T) {
-					o.Spec = maps
+					o.Prepare = maps
 					o.Learned = options.Game{Chains: 40, Steps: 15, Harmonics: 1500, Rate: 3,
 						LKRF: options.LKRF{Proposals: 20000}}
 					if family == "lkrf" {
@@ -154,7 +154,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	for _, search := range []string{options.NoSearch, options.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
-			o := TrainOptions{Search: search, Spec: options.Spec{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
+			o := TrainOptions{Search: search, Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
 			o.Kernels = []kernel.Options{o.Kernel, &fourier.LaplaceOptions{Features: 256}}
 			_, m := trainedModel(t, table, o)
 			learner := m.Manifest.Learner
@@ -177,7 +177,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
 		o := TrainOptions{Search: options.NoSearch,
-			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
 		set(&o)
@@ -245,7 +245,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Search: options.NoSearch, Spec: options.Spec{Seed: 1}, Lambda: options.Lambda{}}
+		o := TrainOptions{Search: options.NoSearch, Prepare: options.Prepare{Seed: 1}, Lambda: options.Lambda{}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
@@ -269,7 +269,7 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "rows.csv", strings.Join(rows, ""))}, Label: "y"}
 		o.Split.Group = []string{"id"}
 		o.Types.Categorical = []string{"key"}
@@ -293,7 +293,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
 		o := TrainOptions{Search: options.NoSearch,
-			Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
+			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)
 		set(&o)

@@ -42,8 +42,8 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 		train := func(model string, of dataset.Options) {
 			t.Helper()
 			if _, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: path(model),
-				Prediction: PredictionOptions{Calibrate: score.Platt},
-				Spec:       options.Spec{Data: of, Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}); err != nil {
+				Decision: DecisionOptions{Calibrate: score.Platt},
+				Prepare:  options.Prepare{Data: of, Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -108,8 +108,8 @@ func TestLaterClassesHaveProbabilitiesFromSums(t *testing.T) {
 		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", text)}, Label: "l"}
 	}
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe",
-		Prediction: PredictionOptions{Calibrate: score.Platt},
-		Lambda:     lambdaOf(1e-3), Spec: options.Spec{Data: file("ab", "ab", 300), Kernel: &fourier.GaussianOptions{Features: 32},
+		Decision: DecisionOptions{Calibrate: score.Platt},
+		Lambda:   lambdaOf(1e-3), Prepare: options.Prepare{Data: file("ab", "ab", 300), Kernel: &fourier.GaussianOptions{Features: 32},
 			Seed: 1}})
 	for name, of := range map[string]dataset.Options{"one": file("one", "abc", 300), "two": file("two", "d", 1)} {
 		if err == nil {

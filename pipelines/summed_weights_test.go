@@ -31,7 +31,7 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 	}
 	all := data("all", equal+mixed)
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
-		Spec: options.Spec{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
+		Prepare: options.Prepare{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed),
 		"sum-all": all} {
 		if err == nil {

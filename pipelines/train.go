@@ -28,15 +28,15 @@ import (
 // TrainOptions says what model to train, and on which data.
 type TrainOptions = options.Train
 
-// Spec is the part of TrainOptions that says which data to read, how rows become features, and what the
+// PrepareOptions is the part of TrainOptions that says which data to read, how rows become features, and what the
 // labels are.
-type Spec = options.Spec
+type PrepareOptions = options.Prepare
 
 // LambdaOptions are the part of TrainOptions that says how λ is chosen.
 type LambdaOptions = options.Lambda
 
-// PredictionOptions are the TrainOptions for probabilities, the threshold between two classes, and intervals.
-type PredictionOptions = options.Prediction
+// DecisionOptions are the TrainOptions for probabilities, the threshold between two classes, and intervals.
+type DecisionOptions = options.Decision
 
 // NoSearch is the value of TrainOptions.Search that turns the search for features off.
 const NoSearch = options.NoSearch

@@ -75,7 +75,8 @@ func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejec
 		panic("pipelines: " + err.Error())
 	}
 	draw := &drawRecipeFn{Options: o}
-	if draw.Label, draw.Weight = rowType.Columns(); draw.Label == "" {
+	draw.Label, draw.Weight = rowType.Columns()
+	if draw.Label == "" {
 		panic(fmt.Sprintf("pipelines: %s has no label; tag a field with `bochner:\",label\"`", all.Type()))
 	}
 	// The recipe is the same in all windows.
@@ -113,7 +114,8 @@ type lowest struct{ Lines []string }
 func (f lowestFn) CreateAccumulator() lowest { return lowest{} }
 
 func (f lowestFn) AddInput(a lowest, line string) lowest {
-	if a.Lines = append(a.Lines, line); len(a.Lines) >= 2*f.Most {
+	a.Lines = append(a.Lines, line)
+	if len(a.Lines) >= 2*f.Most {
 		return f.ExtractOutput(a)
 	}
 	return a

@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
-// TestOptions says on which rows a model is evaluated after its training: the rows of files, or a
+// TrainTestOptions says on which rows a model is evaluated after its training: the rows of files, or a
 // share of the rows of the data. Training does not read them.
-type TestOptions struct {
+type TrainTestOptions struct {
 	Files []string
 	Share float64 // above 0 and below 1; 0 to use Files
 }
@@ -23,11 +23,11 @@ type TestOptions struct {
 // TrainTestResult describes the trained model and its test.
 type TrainTestResult struct {
 	*TrainResult
-	Test *TestResult `json:"test"`
+	Test *TrainTestScores `json:"test"`
 }
 
-// TestResult has the scores of a model on rows that its training has not read.
-type TestResult struct {
+// TrainTestScores has the scores of a model on rows that its training has not read.
+type TrainTestScores struct {
 	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out
 	Share   float64 `json:"share,omitempty"`
 	*EvaluateResult
@@ -35,12 +35,12 @@ type TestResult struct {
 
 // TrainAndTest trains a model as Train does and evaluates it on rows that training has not read. With Share,
 // the model is the same as from Train on the remaining rows only. If the evaluation fails, the model remains.
-func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTestResult, error) {
+func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*TrainTestResult, error) {
 	test, err := t.data(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	result := &TrainTestResult{Test: &TestResult{Share: t.Share}}
+	result := &TrainTestResult{Test: &TrainTestScores{Share: t.Share}}
 	if t.Share > 0 {
 		if err := (spec.Options{Train: o}).WithDefaults().Validate(); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		if err := job.CheckOutput(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
-		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).ProfileSpec(), t.Share); err != nil {
+		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).PrepareOptions(), t.Share); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()
@@ -57,7 +57,8 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 		return nil, err
 	}
 	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
-	if evaluation.Job.Resume = false; o.Job.Work != "" {
+	evaluation.Job.Resume = false
+	if o.Job.Work != "" {
 		evaluation.Job.Work += "-test"
 	}
 	result.Test.EvaluateResult, err = Evaluate(ctx, evaluation)
@@ -65,19 +66,19 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TestOptions) (*TrainTes
 }
 
 // data returns the data of the test. It refuses options with which the model may have seen test rows.
-func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
+func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
 	test = dataset.Options{Data: o.Data.Data, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}
 	if t.Share > 0 {
 		l := o.Iterative()
 		switch {
 		case t.Share >= 1:
-			return test, exit.Usage("--test %g: a share of the rows is above 0 and below 1", t.Share)
+			return test, exit.Usagef("--test %g: a share of the rows is above 0 and below 1", t.Share)
 		case o.Recipe != "":
-			return test, exit.Usage("--test %g cannot be used with --recipe, which follows from rows that may be among these: "+
+			return test, exit.Usagef("--test %g cannot be used with --recipe, which follows from rows that may be among these: "+
 				"name files for --test", t.Share)
 		case l != nil && l.Common().Init != "":
-			return test, exit.Usage("--test %g cannot be used with --init: that model may know the rows; name files for --test",
+			return test, exit.Usagef("--test %g cannot be used with --init: that model may know the rows; name files for --test",
 				t.Share)
 		}
 		return test, nil
@@ -85,7 +86,7 @@ func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Opt
 	test.Data, test.Objects, test.As = t.Files, nil, ""
 	for option, names := range test.Patterns() {
 		if option != "data" && len(names) > 0 {
-			return test, exit.Usage("--test cannot be used with --%s, which is for the training data; use bochner evaluate",
+			return test, exit.Usagef("--test cannot be used with --%s, which is for the training data; use bochner evaluate",
 				option)
 		}
 	}
@@ -105,7 +106,7 @@ func (t TestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Opt
 	}
 	for _, f := range files {
 		if known[f.URI] {
-			return test, exit.Usage("--test %s is a file of the training data too, so its rows are not new", f.Name)
+			return test, exit.Usagef("--test %s is a file of the training data too, so its rows are not new", f.Name)
 		}
 	}
 	return test, nil

@@ -41,7 +41,7 @@ func visits(n, groups int, seed uint64) []string {
 }
 
 func tested(file, model string) TrainOptions {
-	o := TrainOptions{Spec: options.Spec{Data: dataset.Options{Data: []string{file}, Label: "y"},
+	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Data: []string{file}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: NoSearch}
 	return o
 }
@@ -58,7 +58,7 @@ var _ schema.Sink = nothing{}
 // heldOut returns the lines of the rows that a training with these options holds out.
 func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	t.Helper()
-	part, _, err := holdout.Rows(t.Context(), (spec.Options{Train: o}).ProfileSpec(), share)
+	part, _, err := holdout.Rows(t.Context(), (spec.Options{Train: o}).PrepareOptions(), share)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
 			}
 			o := tested(all, filepath.Join(dir, "tested"))
 			set(&o)
-			result, err := TrainAndTest(t.Context(), o, TestOptions{Share: 0.2})
+			result, err := TrainAndTest(t.Context(), o, TrainTestOptions{Share: 0.2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 			} else {
 				o.Data.Drop = []string{"day", "colour", "who"}
 			}
-			r, err := TrainAndTest(t.Context(), o, TestOptions{Share: 0.3})
+			r, err := TrainAndTest(t.Context(), o, TrainTestOptions{Share: 0.3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,13 +181,13 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}
 	for want, c := range map[string]struct {
 		set  func(*TrainOptions)
-		test TestOptions
+		test TrainTestOptions
 	}{
-		"is a file of the training data too": {nil, TestOptions{Files: []string{file}}},
-		"above 0 and below 1":                {nil, TestOptions{Share: 1}},
-		"--fold_column":                      {func(o *TrainOptions) { o.Split.Fold = "size" }, TestOptions{Share: 0.2}},
-		"--recipe":                           {func(o *TrainOptions) { o.Recipe = "model" }, TestOptions{Share: 0.2}},
-		"there is one group":                 {func(o *TrainOptions) { o.Split.Group = []string{"who"} }, TestOptions{Share: 0.2}},
+		"is a file of the training data too": {nil, TrainTestOptions{Files: []string{file}}},
+		"above 0 and below 1":                {nil, TrainTestOptions{Share: 1}},
+		"--fold_column":                      {func(o *TrainOptions) { o.Split.Fold = "size" }, TrainTestOptions{Share: 0.2}},
+		"--recipe":                           {func(o *TrainOptions) { o.Recipe = "model" }, TrainTestOptions{Share: 0.2}},
+		"there is one group":                 {func(o *TrainOptions) { o.Split.Group = []string{"who"} }, TrainTestOptions{Share: 0.2}},
 	} {
 		o := tested(file, filepath.Join(dir, "model"))
 		o.Job.Log = io.Discard

@@ -55,12 +55,12 @@ func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
 	dir := t.TempDir()
 	name := jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))
 	return TrainOptions{
-		Spec: options.Spec{
+		Prepare: options.Prepare{
 			Data:   dataset.Options{Data: []string{name}, Label: "y", Roles: dataset.Roles{Weight: weight}},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 		},
-		Prediction: PredictionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
-		Model:      filepath.Join(dir, "model"),
+		Decision: DecisionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
+		Model:    filepath.Join(dir, "model"),
 	}
 }
 

@@ -130,9 +130,9 @@ func (s bucketStops) stop(call int, run func(ctx context.Context)) bool {
 func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n := &nights{calendar: c, root: data, disk: disk, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
-		Partition: options.Partition{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
+		RetrainData: options.RetrainData{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
 			Window: options.Window{Days: c.window}, Author: options.Author{By: "test"}},
-		Train: TrainOptions{Search: options.NoSearch, Spec: options.Spec{
+		Train: TrainOptions{Search: options.NoSearch, Prepare: options.Prepare{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
 		Gate: "accuracy>=0.8", PairedGate: "not worse by 10% at 80%",
@@ -184,7 +184,7 @@ func (n *nights) arrive(t *testing.T, day int) {
 var errStopped = errors.New("the process was stopped")
 
 // run works for a day after runs that were stopped at calls of their own choice.
-func (n *nights) run(t *testing.T, day int) (*results.RetrainReport, time.Duration) {
+func (n *nights) run(t *testing.T, day int) (*results.Retrain, time.Duration) {
 	t.Helper()
 	n.o.Day = dayName(day)
 	r := rand.New(rand.NewPCG(uint64(day), 5))
@@ -204,7 +204,7 @@ func (n *nights) run(t *testing.T, day int) (*results.RetrainReport, time.Durati
 
 // check compares the model of a night with one that is trained by its recipe on copies of the same
 // files at once, and returns how long that took.
-func (n *nights) check(t *testing.T, day int, report *results.RetrainReport) time.Duration {
+func (n *nights) check(t *testing.T, day int, report *results.Retrain) time.Duration {
 	t.Helper()
 	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
 	if err != nil || l == nil {
@@ -249,7 +249,7 @@ func (n *nights) check(t *testing.T, day int, report *results.RetrainReport) tim
 // forgetTwice has the model of a night forget some rows of its first partition, and then forget them again. The first
 // gives the model of a training from scratch without these rows, the second is refused, from the saved sums and from
 // the sums of the days.
-func (n *nights) forgetTwice(t *testing.T, day int, report *results.RetrainReport) {
+func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	t.Helper()
 	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
 	if err != nil {
@@ -395,7 +395,7 @@ func (n *nights) through(t *testing.T) {
 }
 
 // stepsOf adds the times of the steps of a run.
-func stepsOf(r *results.RetrainReport) (sum time.Duration) {
+func stepsOf(r *results.Retrain) (sum time.Duration) {
 	for _, s := range r.Steps {
 		sum += time.Duration(s * float64(time.Second))
 	}

@@ -52,7 +52,8 @@ func drive(ctx context.Context, cmd *exec.Cmd) error {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
 			log.Info(ctx, lines.Text())
-			if tail = append(tail, lines.Text()); len(tail) > driveTail {
+			tail = append(tail, lines.Text())
+			if len(tail) > driveTail {
 				tail = tail[1:]
 			}
 		}

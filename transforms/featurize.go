@@ -79,7 +79,8 @@ type featureWriter struct {
 func (w *featureWriter) write() (Written, error) {
 	_, out := w.m.Dims()
 	hasher, hashes := w.m.(features.Hasher)
-	if hashes = hashes && w.pass.Format == "codes"; hashes {
+	hashes = hashes && w.pass.Format == "codes"
+	if hashes {
 		out = hasher.HashLen()
 	}
 	most := max(1, partValues/out)

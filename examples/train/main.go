@@ -25,7 +25,7 @@ func main() {
 
 func run(ctx context.Context, train, test, model string) (accuracy float64, err error) {
 	_, err = pipelines.Train(ctx, pipelines.TrainOptions{
-		Spec: pipelines.Spec{
+		Prepare: pipelines.PrepareOptions{
 			Data:   dataset.Options{Data: []string{train}, Label: "-1"},
 			Kernel: &fourier.GaussianOptions{Features: 128},
 			Seed:   1,

@@ -116,7 +116,8 @@ func Epsilon(b Bound, features int, delta float64) (float64, error) {
 	low, high := 0.0, 1.0
 	holds := func(epsilon float64) bool { return b.logFailure(float64(features), epsilon) <= math.Log(delta) }
 	for !holds(high) {
-		if low, high = high, 2*high; math.IsInf(high, 1) {
+		low, high = high, 2*high
+		if math.IsInf(high, 1) {
 			return high, nil
 		}
 	}

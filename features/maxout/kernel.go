@@ -28,7 +28,8 @@ func angle(x, z []float32) (scale, rho float64) {
 		a, b := float64(v), float64(z[i])
 		xx, zz, xz = xx+a*a, zz+b*b, xz+a*b
 	}
-	if scale = math.Sqrt(xx) * math.Sqrt(zz); scale == 0 {
+	scale = math.Sqrt(xx) * math.Sqrt(zz)
+	if scale == 0 {
 		return 0, 0
 	}
 	return scale, max(-1, min(1, xz/scale))

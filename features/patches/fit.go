@@ -81,7 +81,8 @@ func (s Sample) Fit(cells int) (*Layer, error) {
 		_, variance := moments(p)
 		total, n = total+variance, n+1
 	})
-	if l.recipe.Floor = floorShare * total / n; !(l.recipe.Floor > 0 && l.recipe.Floor <= math.MaxFloat32) {
+	l.recipe.Floor = floorShare * total / n
+	if !(l.recipe.Floor > 0 && l.recipe.Floor <= math.MaxFloat32) {
 		return nil, errors.New("patches: the images of the sample have no contrast, so there is nothing to learn from")
 	}
 	var covariance []float64

@@ -95,7 +95,8 @@ func (r Bins) Dims() (in, out int) {
 // Origin returns the column of feature j, and the number of features of that column.
 func (r Bins) Origin(j int) (column, size int) {
 	for _, c := range r.Columns {
-		if size = r.size(c); j < size {
+		size = r.size(c)
+		if j < size {
 			return c.Index, size
 		}
 		j -= size

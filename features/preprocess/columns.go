@@ -92,7 +92,8 @@ func (r Columns) Validate() error {
 		if t := r.Slots[i].Table; t != nil && t.Parts != 0 && (r.Cut == nil || r.Cut.Parts != t.Parts) {
 			return fmt.Errorf("columns: slot %d: table of %d parts; the recipe's cut must have as many", i+1, t.Parts)
 		}
-		if out += r.Slots[i].width(); out > rows.MaxDim {
+		out += r.Slots[i].width()
+		if out > rows.MaxDim {
 			return fmt.Errorf("columns: slot %d: more than %d numbers of a row; encode categories of many levels by counts or "+
 				"target statistics, or hash them to fewer buckets", i+1, rows.MaxDim)
 		}
@@ -102,8 +103,8 @@ func (r Columns) Validate() error {
 
 func (s *Slot) validate() error {
 	set := 0
-	for _, is := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
-		if is {
+	for _, ok := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
+		if ok {
 			set++
 		}
 	}

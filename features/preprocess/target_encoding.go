@@ -164,7 +164,8 @@ func NewTargets(cut Cut, classes int, categories []Category) (*Targets, error) {
 			return nil, fmt.Errorf("columns: target statistics of %d levels in slot %d", c.Values, c.Slot)
 		}
 		// No product overflows: 2²⁰·2⁶·2²⁰.
-		if all += cut.Parts * (c.Values + 1) * t.width(); all > maxTargets {
+		all += cut.Parts * (c.Values + 1) * t.width()
+		if all > maxTargets {
 			return nil, fmt.Errorf("columns: target statistics of so many levels and classes take more than %d numbers; hash "+
 				"categories to fewer buckets, or encode them otherwise", maxTargets)
 		}

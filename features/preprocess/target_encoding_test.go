@@ -73,7 +73,7 @@ func (l labelled) recipe(t testing.TB, cut Cut, classes int) Columns {
 // mean is the dumb twin: the smoothed mean label of the rows that use accepts and whose slot is
 // alike, or of class c.
 func (l labelled) mean(slot int, like float32, class int, use func(i int) bool) float32 {
-	is := func(v float32) bool { return v == like || v != v && like != like }
+	ok := func(v float32) bool { return v == like || v != v && like != like }
 	value := func(i int) float64 {
 		if class < 0 {
 			return float64(l.labels[i])
@@ -89,7 +89,7 @@ func (l labelled) mean(slot int, like float32, class int, use func(i int) bool) 
 			continue
 		}
 		all, n = all+value(i), n+1
-		if is(row[slot]) {
+		if ok(row[slot]) {
 			of, m = of+value(i), m+1
 		}
 	}

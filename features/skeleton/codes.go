@@ -89,7 +89,8 @@ func newCodebook(g *graph, sampler Sampler) (*codebook, error) {
 		}
 		if l.kind.continuum() {
 			l.at = int32(vectors)
-			if vectors += int64(l.n); vectors > maxCodes {
+			vectors += int64(l.n)
+			if vectors > maxCodes {
 				return nil, fmt.Errorf("skeleton: node %q: vectors of %d numbers up to here, more than %d", g.name(v),
 					vectors, maxCodes)
 			}
@@ -112,7 +113,8 @@ func (b *codebook) number(g *graph) error {
 		for i := range b.leaves {
 			if l := &b.leaves[i]; !l.kind.continuum() && l.kind.phase() == phase {
 				l.code = int32(codes)
-				if codes += int64(l.n); codes > maxCodes {
+				codes += int64(l.n)
+				if codes > maxCodes {
 					return fmt.Errorf("skeleton: more than %d categories, angles and coordinates together", maxCodes)
 				}
 			}
@@ -267,7 +269,8 @@ func (l *leaf) reduce(form, codes []int32) []int32 {
 		for _, c := range codes {
 			omega += int64(c - l.code)
 		}
-		if omega %= int64(l.n); omega != 0 {
+		omega %= int64(l.n)
+		if omega != 0 {
 			form = append(form, l.code+int32(omega))
 		}
 		return form

@@ -101,7 +101,8 @@ func (d *drawer) draw(to *list, seed, j uint64) error {
 
 // node is RFSS of the paper. It returns false if a limit is exceeded.
 func (d *drawer) node(v int32) bool {
-	if d.steps++; d.steps > maxSteps {
+	d.steps++
+	if d.steps > maxSteps {
 		return false
 	}
 	if l := d.book.leafOf[v]; l >= 0 {

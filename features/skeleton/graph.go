@@ -149,7 +149,8 @@ func named(nodes []Node) (index map[string]int32, edges int, err error) {
 			return nil, 0, fmt.Errorf("skeleton: node %d: the name %q is taken by node %d", i+1, n.Name, j+1)
 		}
 		index[n.Name] = int32(i)
-		if edges += len(n.Inputs) + len(n.Columns); edges > maxEdges {
+		edges += len(n.Inputs) + len(n.Columns)
+		if edges > maxEdges {
 			return nil, 0, fmt.Errorf("skeleton: node %q: more than %d inputs and columns up to here", n.Name, maxEdges)
 		}
 	}

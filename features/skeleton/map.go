@@ -101,7 +101,8 @@ func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 	for first := 0; first < n; first += chunk {
 		m.arrange(d, first, min(first+chunk, n))
 	}
-	if m.bound = bound; bound > 0 {
+	m.bound = bound
+	if bound > 0 {
 		return m, nil
 	}
 	return m, m.findBound()

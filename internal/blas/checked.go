@@ -44,7 +44,8 @@ func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k i
 func expBy(x []float64, width int, kernel func(x *float64, vectors int) int) {
 	for len(x) >= width {
 		done := kernel(ptr(x), len(x)/width) * width
-		if x = x[done:]; len(x) >= width {
+		x = x[done:]
+		if len(x) >= width {
 			expGo(x[:width])
 			x = x[width:]
 		}

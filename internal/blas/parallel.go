@@ -33,7 +33,8 @@ func parallel(threads, items int, f func(item int, s *scratch)) {
 	if items <= 0 {
 		return
 	}
-	if threads = min(threads, items); threads < 2 {
+	threads = min(threads, items)
+	if threads < 2 {
 		s := scratches.Get().(*scratch)
 		for i := range items {
 			f(i, s)

@@ -7,11 +7,11 @@ import (
 )
 
 // mulGo is the twin of the kernels for mul.
-func mulGo(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+func mulGo(c []float32, cs int, init []float32, ok int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
 	for v := range vecs {
 		c, init := c[v*lanes:], init[v*lanes:]
 		for i := range rows {
-			copy(c[i*cs:][:lanes], init[i*is:])
+			copy(c[i*cs:][:lanes], init[i*ok:])
 		}
 		if fused {
 			mulFused(c, cs, x, xs, w[v*ws:], k, rows)
@@ -155,7 +155,8 @@ func exactRows[W real](c []float32, cs int, x []float32, xs int, w [][lanes]W, r
 			c, x := (*[8]float32)(c[i*cs+j:]), x[i*xs:][:len(w)]
 			for p := 0; p < len(w); p++ {
 				steps, l := toDoubtful(c, x[p:], w[p:], j)
-				if p += steps; p == len(w) {
+				p += steps
+				if p == len(w) {
 					break
 				}
 				for ; l < len(c); l++ {

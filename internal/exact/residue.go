@@ -31,7 +31,8 @@ func MulResidues(a, b uint64) uint64 { return residue(bits.Mul64(a, b)) }
 // to the base 2⁶¹, of which the last has the sign.
 func residue(hi, lo uint64) uint64 {
 	v := lo&Prime + (hi<<3|lo>>61)&Prime + Prime + uint64(int64(hi)>>58)
-	if v = v&Prime + v>>61; v >= Prime {
+	v = v&Prime + v>>61
+	if v >= Prime {
 		v -= Prime
 	}
 	return v

@@ -157,7 +157,8 @@ func (g group) read(root fs.FS) (limit, used, cache int64) {
 		}
 		return v
 	}
-	if limit = number(g.limit); limit == 0 {
+	limit = number(g.limit)
+	if limit == 0 {
 		return 0, 0, 0
 	}
 	stat, _ := fs.ReadFile(root, path.Join(g.dir, g.stat))

@@ -326,7 +326,8 @@ func (l list) Set(text string) error {
 	}
 	var words []string
 	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		if line != "" {
 			words = append(words, line)
 		}
 	}

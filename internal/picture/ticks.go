@@ -28,7 +28,8 @@ func (t ticks) Ticks(low, high float64) (all []plot.Tick) {
 		}
 		return all
 	}
-	if all = t.powers(low, high, most); t.log && len(all) > 1 {
+	all = t.powers(low, high, most)
+	if t.log && len(all) > 1 {
 		return all
 	}
 	all = nil

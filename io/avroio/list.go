@@ -121,7 +121,8 @@ func (d *decoder) elements(n *node, each func(k int)) (k int) {
 // elements stores a list of n numbers in the columns from a field on. They are missing if there is no list.
 func (r *reader) elements(of *node, at, n int) {
 	d := &r.values
-	if of = d.whichever(of); of.kind != array {
+	of = d.whichever(of)
+	if of.kind != array {
 		return
 	}
 	k := d.elements(of, func(k int) {

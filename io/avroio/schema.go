@@ -200,7 +200,8 @@ func whole(v any) int64 {
 
 // list returns the type of the elements if values of a type are lists of numbers, perhaps missing; nil otherwise.
 func (n *node) list() *node {
-	if n = n.present(); n.kind != array {
+	n = n.present()
+	if n.kind != array {
 		return nil
 	}
 	switch e := n.parts[0].present(); {

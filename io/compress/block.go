@@ -242,7 +242,8 @@ func lz4(dst, src []byte) error {
 		}
 		back := int(src[0]) | int(src[1])<<8
 		src = src[2:]
-		if n, ok = length(int(token & 15)); !ok || back == 0 || back > at || n+4 > len(dst)-at {
+		n, ok = length(int(token & 15))
+		if !ok || back == 0 || back > at || n+4 > len(dst)-at {
 			return errSize
 		}
 		for n += 4; n > 0; {

@@ -105,7 +105,8 @@ func missingShards(files []string, most int) (notes []string) {
 		n := 0
 		for i := from; i < from+s.total && n <= len(there[s])+1000; i++ {
 			if !there[s][i] {
-				if n++; len(missing) <= most {
+				n++
+				if len(missing) <= most {
 					missing = append(missing, strconv.Itoa(i))
 				}
 			}

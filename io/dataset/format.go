@@ -117,8 +117,8 @@ const (
 )
 
 // If returns l if the condition is true, otherwise Unlike.
-func (l Likeness) If(is bool) Likeness {
-	if is {
+func (l Likeness) If(ok bool) Likeness {
+	if ok {
 		return l
 	}
 	return Unlike

@@ -63,7 +63,8 @@ func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 	if known {
 		return name, ""
 	}
-	if name, reason = n.levels.name(func(i int) []byte { return key(n.first + i) }); reason != "" {
+	name, reason = n.levels.name(func(i int) []byte { return key(n.first + i) })
+	if reason != "" {
 		return "", reason
 	}
 	if len(n.names) == mostLevelNames {

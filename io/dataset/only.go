@@ -150,7 +150,8 @@ func (o *IDSelection) Missing(ctx context.Context, reports []Report, most int) (
 		if found {
 			continue
 		}
-		if n++; len(first) < most {
+		n++
+		if len(first) < most {
 			first = append(first, string(l.id(l.spans[i])))
 		}
 	}

@@ -170,7 +170,8 @@ func (o *Opening) joinAll(ctx context.Context, format *Format) ([]Seen, error) {
 	g.SetLimit(parallelOpens)
 	for i := range n {
 		g.Go(func() error {
-			if errs[i] = ctx.Err(); errs[i] == nil {
+			errs[i] = ctx.Err()
+			if errs[i] == nil {
 				files[i], errs[i] = o.join(ctx, format, i)
 			}
 			return nil

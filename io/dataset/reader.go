@@ -206,7 +206,8 @@ func (r *Reader) attributes(token []byte) (now row, f fate, reason string) {
 	now = row{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		weight := r.extras.Weight()
-		if weight, reason = r.plainNumber(weight); reason == "" {
+		weight, reason = r.plainNumber(weight)
+		if reason == "" {
 			now.weight, reason = rows.ParseWeight(weight)
 		}
 		if reason != "" {
@@ -217,12 +218,14 @@ func (r *Reader) attributes(token []byte) (now row, f fate, reason string) {
 		}
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		if now.key, reason = r.data.Key.Of(r.extras.Key); reason != "" {
+		now.key, reason = r.data.Key.Of(r.extras.Key)
+		if reason != "" {
 			return now, unusable, reason
 		}
 	}
 	if r.levels != nil {
-		if now.level, reason = r.levels.name(r.extras.Key); reason != "" {
+		now.level, reason = r.levels.name(r.extras.Key)
+		if reason != "" {
 			return now, unusable, reason
 		}
 	}

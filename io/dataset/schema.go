@@ -218,7 +218,8 @@ func (t *LabelText) clean(label []byte) []byte {
 		return label
 	}
 	if t.Strip != "" {
-		if label = bytes.Trim(label, t.Strip); label == nil {
+		label = bytes.Trim(label, t.Strip)
+		if label == nil {
 			label = []byte{} // an empty label; nil means a missing one
 		}
 	}

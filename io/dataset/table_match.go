@@ -90,7 +90,8 @@ func (l *TableLayout) matchRoles(m *TableLayout, at func(f int) int) error {
 		if _, given := m.Roles[role]; !ok || given {
 			continue
 		}
-		if f = at(f); f >= 0 && !m.isLabel(f) && !m.hasRole(f) && !slices.Contains(m.Features, f) {
+		f = at(f)
+		if f >= 0 && !m.isLabel(f) && !m.hasRole(f) && !slices.Contains(m.Features, f) {
 			if m.Roles == nil {
 				m.Roles = make(map[string]int)
 			}

@@ -59,7 +59,8 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 			}
 		}
 		f.Weights = texts(l.Role(WeightRole), in.Data.Weighted)
-		if f.IDs = texts(l.Role(IDRole), in.IDs); f.IDs != nil {
+		f.IDs = texts(l.Role(IDRole), in.IDs)
+		if f.IDs != nil {
 			f.IDs.null, f.To[l.Role(IDRole)].whole = rows.NoID, true
 		}
 		for _, at := range l.KeyFields(in.Data) {

@@ -296,7 +296,7 @@ func FuzzObjectsAreReadLikeEncodingJSON(f *testing.F) {
 				want, kind = "null", null
 			default:
 				want, kind = string(m.text), nested
-				if list, is := v.([]any); is && !slices.ContainsFunc(list, func(e any) bool {
+				if list, ok := v.([]any); ok && !slices.ContainsFunc(list, func(e any) bool {
 					_, number := e.(json.Number)
 					return !number && e != nil
 				}) {

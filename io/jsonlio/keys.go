@@ -198,7 +198,8 @@ func (k *keys) order() []string {
 		done[i] = true
 		order = append(order, sorted[r])
 		for _, j := range after[i] {
-			if waits[j]--; waits[j] == 0 && !done[j] {
+			waits[j]--
+			if waits[j] == 0 && !done[j] {
 				heap.Push(ready, rank[j])
 			}
 		}

@@ -111,7 +111,8 @@ func (r *reader) object(line []byte) (reason string) {
 		}
 		if f >= len(columns) || columns[f] != string(r.member.key) { // it is not the next column
 			var known bool
-			if f, known = r.index[string(r.member.key)]; !known {
+			f, known = r.index[string(r.member.key)]
+			if !known {
 				if list, ok := r.lists[string(r.member.key)]; ok {
 					if list.used {
 						r.elements(list)
@@ -169,7 +170,8 @@ func (r *reader) value(f int) {
 	case m.kind == null:
 		reason = to.Null(row)
 	default:
-		if reason = dataset.NotUTF8(m.text); reason != "" {
+		reason = dataset.NotUTF8(m.text)
+		if reason != "" {
 			reason += "; convert the file to UTF-8, for instance with iconv"
 			break
 		}

@@ -69,7 +69,8 @@ func (s *scanner) next(m *member) (more bool, reason string) {
 		return false, s.bad("want a key in quotes")
 	}
 	var ok bool
-	if m.key, s.key, ok = s.quoted(s.key); !ok {
+	m.key, s.key, ok = s.quoted(s.key)
+	if !ok {
 		return false, s.bad("a key is not a valid string")
 	}
 	if s.skip() != ':' {
@@ -112,7 +113,8 @@ func (s *scanner) value(m *member) (ok bool) {
 		return ok
 	case '[':
 		at := s.at
-		if m.n, ok = s.list(); ok {
+		m.n, ok = s.list()
+		if ok {
 			m.kind, m.text = list, s.line[at:s.at]
 			return true
 		}
@@ -161,7 +163,8 @@ func numberLen(b []byte) int {
 		return 0
 	}
 	if n < len(b) && b[n] == '.' {
-		if i = digits(n + 1); i == n+1 {
+		i = digits(n + 1)
+		if i == n+1 {
 			return 0
 		}
 		n = i
@@ -171,7 +174,8 @@ func numberLen(b []byte) int {
 		if i < len(b) && (b[i] == '+' || b[i] == '-') {
 			i++
 		}
-		if n = digits(i); n == i {
+		n = digits(i)
+		if n == i {
 			return 0
 		}
 	}
@@ -211,7 +215,8 @@ func (s *scanner) skipNested() bool {
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				s.at++
 				return true
 			}

@@ -50,7 +50,8 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 		if i := bytes.IndexByte(rec, '#'); i >= 0 {
 			rec = rec[:i]
 		}
-		if rec = skipSpace(rec); len(rec) > 0 {
+		rec = skipSpace(rec)
+		if len(rec) > 0 {
 			return r.parse(x, rec)
 		}
 	}

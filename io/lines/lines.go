@@ -183,7 +183,8 @@ func (r *Reader) scan() (n int, newlines int64, bad *rows.BadRow) {
 	}
 	newlines = 1
 	if r.opts.Quote && r.buffer.has(&r.buffer.quote, '"', n) {
-		if n, bad = r.scanQuoted(); bad != nil || r.fatal != nil {
+		n, bad = r.scanQuoted()
+		if bad != nil || r.fatal != nil {
 			return first, 0, bad
 		}
 		if w := r.buffer.unread()[:n]; n != first {

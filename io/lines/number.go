@@ -157,7 +157,8 @@ func CutFraction(text []byte, point byte) []byte {
 	for n > 1 && text[n-1] == '0' {
 		n--
 	}
-	if n--; n < 1 || n == len(text)-1 || text[n] != cmp.Or(point, '.') {
+	n--
+	if n < 1 || n == len(text)-1 || text[n] != cmp.Or(point, '.') {
 		return text
 	}
 	digits := text[:n]

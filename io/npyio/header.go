@@ -101,14 +101,16 @@ func (h *header) parse(text string) error {
 		key, end string
 		to       *string
 	}{{"'descr': ", ", 'fortran_order': ", &descr}, {"", ", 'shape': ", &order}, {"", "", &shape}} {
-		if body, ok = strings.CutPrefix(body, field.key); !ok {
+		body, ok = strings.CutPrefix(body, field.key)
+		if !ok {
 			return errHeader
 		}
 		if field.end == "" {
 			*field.to = strings.TrimSuffix(body, ", ")
 			break
 		}
-		if *field.to, body, ok = strings.Cut(body, field.end); !ok {
+		*field.to, body, ok = strings.Cut(body, field.end)
+		if !ok {
 			return errHeader
 		}
 	}

@@ -59,7 +59,8 @@ func findLabels(ctx context.Context, f *dataset.File, head []byte, column string
 	if err != io.EOF {
 		return nil, err
 	}
-	if l.Header = n == f.Records+1; n != f.Records && !l.Header {
+	l.Header = n == f.Records+1
+	if n != f.Records && !l.Header {
 		return nil, fmt.Errorf("has %d lines that are not blank for %d rows; want %[2]d, or %d with a header", n, f.Records,
 			f.Records+1)
 	}

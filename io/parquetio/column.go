@@ -321,7 +321,8 @@ type dictionary struct {
 
 // remember makes the dictionary remember what its entries store.
 func (d *dictionary) remember(to *dataset.FieldSink) {
-	if d.decoder = to.Decoder(); d.decoder != nil {
+	d.decoder = to.Decoder()
+	if d.decoder != nil {
 		d.from = d.decoder.Slot(to.Column)
 		d.width = d.decoder.SlotWidth(to.Column)
 	}
@@ -349,7 +350,8 @@ func (d *dictionary) set(e *element, encoding, n int64) error {
 				return errPage
 			}
 			size := binary.LittleEndian.Uint32(d.content[at:])
-			if at += 4; uint64(size) > uint64(len(d.content)-at) {
+			at += 4
+			if uint64(size) > uint64(len(d.content)-at) {
 				return errPage
 			}
 			at += int(size)

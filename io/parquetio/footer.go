@@ -314,7 +314,8 @@ func (f *footer) check(leaves int, size int64) error {
 			}
 			bytes += c.size
 		}
-		if stored += bytes; stored > size {
+		stored += bytes
+		if stored > size {
 			return errors.New("is damaged: its columns overlap")
 		}
 		if g.rows < 0 || bytes < math.MaxInt64/rowsPerByte && g.rows > bytes*rowsPerByte || g.rows > math.MaxInt64-total {

@@ -49,7 +49,8 @@ func asList(e []element) (leaf element, l *list) {
 		}
 		l.full += int(e[at].repeat & 1)
 	}
-	if leaf = e[at]; at != len(e)-1 || leaf.children != 0 || !leaf.isNumber() {
+	leaf = e[at]
+	if at != len(e)-1 || leaf.children != 0 || !leaf.isNumber() {
 		return leaf, nil
 	}
 	return leaf, l

@@ -127,7 +127,8 @@ func TypeOf(t reflect.Type) (*Type, error) {
 // throughPointer reports whether the way to a field leads through a pointer.
 func throughPointer(t reflect.Type, index []int) bool {
 	for _, i := range index[:len(index)-1] {
-		if t = t.Field(i).Type; t.Kind() == reflect.Pointer {
+		t = t.Field(i).Type
+		if t.Kind() == reflect.Pointer {
 			return true
 		}
 	}
@@ -196,7 +197,8 @@ func (t *Type) Columns() (label, weight string) { return t.label, t.weight }
 func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
 	add := func(name string, v reflect.Value) {
 		var value any
-		if v = reflect.Indirect(v); v.IsValid() && !(v.CanFloat() && v.Float()-v.Float() != 0) {
+		v = reflect.Indirect(v)
+		if v.IsValid() && !(v.CanFloat() && v.Float()-v.Float() != 0) {
 			value = v.Interface()
 		}
 		data, failed := json.Marshal(map[string]any{name: value})

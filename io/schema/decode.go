@@ -68,7 +68,7 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 			}
 			for j, l := range c.Levels { // a schema file may have 1.0 for the level 1
 				if whole := string(lines.CutFraction([]byte(l), t.Decimal)); whole != l {
-					if _, is := c.levels[whole]; !is {
+					if _, ok := c.levels[whole]; !ok {
 						c.levels[whole] = int32(j)
 					}
 				}
@@ -187,7 +187,8 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	}
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
-		if text, ok = lines.PlainNumber(&d.text, text, d.decimal, d.thousands); !ok {
+		text, ok = lines.PlainNumber(&d.text, text, d.decimal, d.thousands)
+		if !ok {
 			return fmt.Sprintf("%s %s: %s", quote(written), notNumber,
 				(&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
 		}
@@ -311,7 +312,8 @@ func parseBool(text []byte) (v float32, ok bool) {
 func quote(text []byte) string {
 	n := 0
 	for i := range string(text[:min(len(text), 200)]) {
-		if n++; n > 40 {
+		n++
+		if n > 40 {
 			return strconv.Quote(string(text[:i]) + "…")
 		}
 	}

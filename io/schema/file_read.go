@@ -249,11 +249,13 @@ func (r *reader) field(indent int) error {
 				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), maxLevelText)
 			}
 		case "role":
-			if f.Role = Role(text); !slices.Contains(roles, f.Role) {
+			f.Role = Role(text)
+			if !slices.Contains(roles, f.Role) {
 				return unknown("role", text, "feature", "label", "weight", "id", "time", "ignore")
 			}
 		case "type":
-			if f.Type = Type(text); !slices.Contains(types, f.Type) {
+			f.Type = Type(text)
+			if !slices.Contains(types, f.Type) {
 				return unknown("type", text, "number", "boolean", "category", "time")
 			}
 		case "layout":

@@ -96,7 +96,8 @@ func singleQuoted(text string) (value, rest string, err error) {
 			return "", "", errors.New("a quote is not closed on its line")
 		}
 		b.WriteString(text[:i])
-		if text = text[i+1:]; text == "" || text[0] != '\'' {
+		text = text[i+1:]
+		if text == "" || text[0] != '\'' {
 			return b.String(), text, nil
 		}
 		b.WriteByte('\'')

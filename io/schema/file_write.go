@@ -78,20 +78,20 @@ func appendField(b []byte, f *Field) []byte {
 
 // SortedLevels returns the levels of a category, the most frequent ones first if counts are known.
 func SortedLevels(f *Field) (levels []Level) {
-	is := make(map[string]bool, len(f.Levels))
+	ok := make(map[string]bool, len(f.Levels))
 	for _, l := range f.Levels {
-		is[l] = true
+		ok[l] = true
 	}
 	if f.Summary != nil {
 		for _, l := range f.Summary.Levels {
-			if is[l.Text] {
+			if ok[l.Text] {
 				levels = append(levels, l)
-				delete(is, l.Text)
+				delete(ok, l.Text)
 			}
 		}
 	}
 	for _, l := range f.Levels {
-		if is[l] {
+		if ok[l] {
 			levels = append(levels, Level{Text: l})
 		}
 	}

@@ -307,7 +307,8 @@ func (in *inference) decideLevels(i int, asked bool) {
 		levels = append(levels, l.Text)
 		covered += l.Rows
 	}
-	if unfit += s.longTexts; unfit > 0 {
+	unfit += s.longTexts
+	if unfit > 0 {
 		in.note(i, doubtUnfit, "%d", unfit)
 	}
 	share := float64(covered) / float64(max(s.Texts, 1))

@@ -254,7 +254,8 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 		kind = weights
 	}
 	kind = w.Byte(kind, weights)
-	if c.overflow = kind == overflow; c.overflow {
+	c.overflow = kind == overflow
+	if c.overflow {
 		c.tally.code(w)
 		return
 	}

@@ -38,7 +38,8 @@ type Vocabulary struct {
 func NewVocabulary(labels []string) *Vocabulary {
 	v := &Vocabulary{Numeric: len(labels) > 0, Classes: slices.Clone(labels)}
 	for _, l := range labels {
-		if _, v.Numeric = labelNumber([]byte(l)); !v.Numeric {
+		_, v.Numeric = labelNumber([]byte(l))
+		if !v.Numeric {
 			break
 		}
 	}

@@ -182,7 +182,8 @@ func (n Note) name() string {
 func clip(text string) string {
 	n := 0
 	for i := range text {
-		if n++; n > 40 {
+		n++
+		if n > 40 {
 			return text[:i] + "…"
 		}
 	}

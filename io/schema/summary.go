@@ -95,21 +95,21 @@ func (s *Survey) column(column int) *Summary {
 	for i := range c.levels.entries {
 		e := &c.levels.entries[i]
 		stored := c.levels.stored(e)
-		var is traits
+		var ok traits
 		var value float64
 		if e.size <= maxLevelText {
-			is, value = s.traitsOf(stored)
+			ok, value = s.traitsOf(stored)
 			sum.Levels = append(sum.Levels, Level{string(stored), e.n})
 		} else {
 			sum.longTexts++
 		}
-		all.add(is, value, stored, e.size, e.n)
-		if is&isNumber != 0 {
+		all.add(ok, value, stored, e.size, e.n)
+		if ok&isNumber != 0 {
 			numbers = append(numbers, piece{From: value, To: value, N: e.n})
 			continue
 		}
 		sum.others++
-		if is&isAbsent != 0 {
+		if ok&isAbsent != 0 {
 			sum.absent = append(sum.absent, string(stored))
 		} else if sum.codes++; bytes.ContainsAny(stored, "0123456789") {
 			sum.coded++

@@ -51,8 +51,8 @@ type tally struct {
 }
 
 // add adds a text n times. stored is its first bytes.
-func (t *tally) add(is traits, value float64, stored []byte, size uint32, n int64) {
-	if is&isNumber == 0 {
+func (t *tally) add(ok traits, value float64, stored []byte, size uint32, n int64) {
+	if ok&isNumber == 0 {
 		clipped := stored[:min(len(stored), maxExample)]
 		if t.counts[0] == t.n || string(clipped) < t.odd {
 			t.odd = string(clipped)
@@ -68,8 +68,8 @@ func (t *tally) add(is traits, value float64, stored []byte, size uint32, n int6
 	}
 	t.short, t.long = min(t.short, size), max(t.long, size)
 	t.n += n
-	for ; is != 0; is &= is - 1 {
-		t.counts[bits.TrailingZeros64(uint64(is))] += n
+	for ; ok != 0; ok &= ok - 1 {
+		t.counts[bits.TrailingZeros64(uint64(ok))] += n
 	}
 }
 
@@ -99,7 +99,7 @@ func (t *tally) merge(u *tally) {
 }
 
 // count returns the number of texts that have a trait.
-func (t *tally) count(is traits) int64 { return t.counts[bits.TrailingZeros64(uint64(is))] }
+func (t *tally) count(ok traits) int64 { return t.counts[bits.TrailingZeros64(uint64(ok))] }
 
 // traitsOf returns the traits of a text that is not missing, and its value if it is a number.
 func (s *Survey) traitsOf(text []byte) (is traits, value float64) {

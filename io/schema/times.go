@@ -221,7 +221,8 @@ func (c *clock) year(short bool) int {
 	case 4:
 	case 2:
 		c.bad = c.bad || !short
-		if year += 2000; year > 2068 {
+		year += 2000
+		if year > 2068 {
 			year -= 100
 		}
 	default:

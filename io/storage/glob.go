@@ -34,7 +34,7 @@ const separator = string(filepath.Separator)
 // across directories, as on gs://.
 func glob(ctx context.Context, pattern string, bad teller) ([]string, error) {
 	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
-		return nil, Invalid("%v", err)
+		return nil, Invalidf("%v", err)
 	}
 	w := globbing{ctx: ctx, bad: bad}
 	dir := ""
@@ -272,7 +272,7 @@ func Matcher(pattern string) (func(name string) bool, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, Invalid("%v", gopath.ErrBadPattern)
+		return nil, Invalidf("%v", gopath.ErrBadPattern)
 	}
 	dotted := dotPart(pattern)
 	return func(name string) bool { return re.MatchString(name) && (dotted || !dotPart(name)) }, nil
@@ -282,7 +282,7 @@ func Matcher(pattern string) (func(name string) bool, error) {
 // themselves. It also matches names with parts that begin with a dot.
 func Expression(pattern string) (string, error) {
 	if _, err := gopath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
-		return "", Invalid("%v", err)
+		return "", Invalidf("%v", err)
 	}
 	var expr strings.Builder
 	expr.WriteString(`(?s)\A`)

@@ -20,7 +20,7 @@ type local struct{}
 // path returns the local path that a name stands for.
 func path(name string) (string, error) {
 	if name == "" {
-		return "", Invalid("empty name")
+		return "", Invalidf("empty name")
 	}
 	return filepath.Abs(name)
 }
@@ -106,7 +106,7 @@ func (l local) confined(ctx context.Context, o Object, root string) error {
 }
 
 func leadsOut(root string) error {
-	return Invalid("a symbolic link that leads out of %s is not followed; name the directory of its target with a pattern of its own", root)
+	return Invalidf("a symbolic link that leads out of %s is not followed; name the directory of its target with a pattern of its own", root)
 }
 
 func (local) Stat(ctx context.Context, name string) (Object, error) {
@@ -121,7 +121,7 @@ func (local) Stat(ctx context.Context, name string) (Object, error) {
 	case fi.IsDir():
 		return Object{}, syscall.EISDIR
 	case !fi.Mode().IsRegular():
-		return Object{}, Invalid("not a regular file (a pipe or device cannot be read twice)")
+		return Object{}, Invalidf("not a regular file (a pipe or device cannot be read twice)")
 	}
 	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Modified: fi.ModTime().UnixNano(),
 		Identity: identity(fi)}, nil

@@ -118,8 +118,8 @@ type ReasonError struct {
 func (r *ReasonError) Error() string { return r.Text }
 func (r *ReasonError) Unwrap() error { return r.Kind }
 
-// Invalid returns an fs.ErrInvalid with an explanation.
-func Invalid(format string, args ...any) error {
+// Invalidf returns an fs.ErrInvalid with an explanation.
+func Invalidf(format string, args ...any) error {
 	return &ReasonError{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
 }
 
@@ -347,7 +347,7 @@ func ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	}
 	defer r.Close()
 	if size > limit {
-		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, limit))
+		return nil, fail("read", uri, Invalidf("has %d bytes; the limit is %d", size, limit))
 	}
 	return readInto(nil, r, uri, size)
 }

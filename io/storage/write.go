@@ -195,7 +195,7 @@ var ErrSwapped = errors.New("has changed since it was read; look at it, and try 
 // to tell the two apart contain something by which a later reader recognises the writer.
 func Swap(ctx context.Context, name string, old, next []byte) error {
 	if len(next) > MaxSwap {
-		return fail("swap", name, Invalid("has %d bytes; the limit is %d", len(next), MaxSwap))
+		return fail("swap", name, Invalidf("has %d bytes; the limit is %d", len(next), MaxSwap))
 	}
 	return act("swap", name, func(s Store, abs string) error { return s.Swap(ctx, abs, old, next) })
 }

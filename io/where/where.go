@@ -69,7 +69,7 @@ func (c *Condition) Holds(value map[string]string) (bool, error) {
 	for _, v := range c.values {
 		_, _, dated := Period(v.text)
 		if have := value[v.name]; strings.Count(have, "-") == 2 && !dated {
-			if _, _, is := Period(have); is {
+			if _, _, ok := Period(have); ok {
 				return false, fmt.Errorf("has %s=%s, and %q is no date like that", v.name, have, v.text)
 			}
 		}

@@ -55,8 +55,8 @@ func (e experiment) compositional(ctx context.Context) error {
 			return err
 		}
 		fmt.Printf("\nFig. 3, %s skeleton, CIFAR-10 24×24 crops, 128 images:\n", name)
-		r, err := pipelines.Compare(ctx, pipelines.CompareOptions{
-			Spec: pipelines.Spec{
+		r, err := pipelines.CompareKernel(ctx, pipelines.CompareKernelOptions{
+			Prepare: pipelines.PrepareOptions{
 				Data:   dataset.Options{Data: []string{cifar}, Format: "cifar10"},
 				Kernel: &skeleton.Options{Skeleton: s}, Seed: 1,
 			},
@@ -81,7 +81,7 @@ func (e experiment) compositional(ctx context.Context) error {
 	for _, dim := range budgets {
 		for _, k := range []kernel.Options{&skeleton.Options{Skeleton: mnist, Features: dim},
 			&fourier.GaussianOptions{Features: dim}} {
-			percent, trained, err := e.testError(ctx, "compositional-model", pipelines.Spec{Kernel: k, Seed: 1},
+			percent, trained, err := e.testError(ctx, "compositional-model", pipelines.PrepareOptions{Kernel: k, Seed: 1},
 				pipelines.LambdaOptions{})
 			if err != nil {
 				return err

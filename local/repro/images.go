@@ -103,7 +103,7 @@ func (e experiment) imageTable(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			percent, _, err := e.errorOn(ctx, test, "images-model", pipelines.Spec{Data: train, Scale: m.scale,
+			percent, _, err := e.errorOn(ctx, test, "images-model", pipelines.PrepareOptions{Data: train, Scale: m.scale,
 				Kernel: m.kernel, Seed: 1}, pipelines.LambdaOptions{})
 			if err != nil {
 				return err

@@ -125,21 +125,21 @@ func (e experiment) mnist(part string) dataset.Options {
 }
 
 // testError trains on MNIST and returns the error on its test part in percent.
-func (e experiment) testError(ctx context.Context, name string, o pipelines.Spec,
+func (e experiment) testError(ctx context.Context, name string, o pipelines.PrepareOptions,
 	lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
 	o.Data = e.mnist("train")
 	return e.errorOn(ctx, e.mnist("t10k"), name, o, lambda)
 }
 
 // errorOn trains and returns the error on test rows in percent.
-func (e experiment) errorOn(ctx context.Context, test dataset.Options, name string, o pipelines.Spec,
+func (e experiment) errorOn(ctx context.Context, test dataset.Options, name string, o pipelines.PrepareOptions,
 	lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
 	model := filepath.Join(e.out, name)
 	if err := os.RemoveAll(model); err != nil {
 		return 0, nil, err
 	}
 	defer os.RemoveAll(model)
-	train := pipelines.TrainOptions{Spec: o, Model: model, Lambda: lambda}
+	train := pipelines.TrainOptions{Prepare: o, Model: model, Lambda: lambda}
 	if !e.searches {
 		train.Search = pipelines.NoSearch
 	}

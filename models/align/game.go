@@ -120,7 +120,8 @@ func (g *game) finish(report *Report, squares float64) {
 	rounds := float64(g.Rounds)
 	regret := float64(g.K)/(2*g.Eta) + g.Steps/(2*float64(g.N))
 	report.Lower = g.Lowers / rounds
-	if report.Proven = g.Exact && !g.Steady; report.Proven {
+	report.Proven = g.Exact && !g.Steady
+	if report.Proven {
 		report.Upper = (g.Values + regret) / rounds
 	}
 }

@@ -227,7 +227,8 @@ func (s *state) narrow(census []census, l *Learner) {
 		s.brackets[2*k], s.brackets[2*k+1], s.mu[k] = in.Lo, in.Hi, mu
 	}
 	s.phase = narrow
-	if s.done++; s.done == censuses {
+	s.done++
+	if s.done == censuses {
 		s.done, s.phase = 0, search
 		clip(s.sample(l), s.mu)
 		if len(s.w) >= l.Frequencies*l.Dim {
@@ -264,7 +265,8 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	var shares []*searchResult
 	count := 0
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
-		if count++; count > r.l.Partitions {
+		count++
+		if count > r.l.Partitions {
 			return fmt.Errorf("align: more than %d partitions", r.l.Partitions)
 		}
 		chains := 0

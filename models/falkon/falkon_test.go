@@ -184,9 +184,9 @@ func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
 		}
 		residual, norm = residual+e*e, norm+right[j]*right[j]
 	}
-	have, is := *fit.Last().Residual, math.Sqrt(residual/norm)
-	if is < 1e-4 || math.Abs(have-is) > 0.01*is {
-		t.Errorf("the last report says residual %g, want %g", have, is)
+	have, ok := *fit.Last().Residual, math.Sqrt(residual/norm)
+	if ok < 1e-4 || math.Abs(have-ok) > 0.01*ok {
+		t.Errorf("the last report says residual %g, want %g", have, ok)
 	}
 }
 

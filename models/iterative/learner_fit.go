@@ -171,7 +171,8 @@ func (m *memory) survey(hold bool, byFold []uint64, sample int) {
 		labeled.X = append(append(labeled.X, row...), m.label(i, m.span))
 		hashes = append(hashes, profile.RowHash(seed, row))
 		weights.Add(m.Weight(i))
-		if labeled.N++; labeled.N == rows.PerBlock(m.in+1) {
+		labeled.N++
+		if labeled.N == rows.PerBlock(m.in+1) {
 			flush()
 		}
 	}
@@ -240,7 +241,8 @@ func (m *memory) blocks() []Block {
 		if m.mean > 0 {
 			b.Weights = append(b.Weights, m.Weight(i)/m.mean)
 		}
-		if b.N++; b.N == limit {
+		b.N++
+		if b.N == limit {
 			flush(side)
 		}
 	}

@@ -27,7 +27,8 @@ func (g Grids) Validate() error {
 func (g Grids) Append(dst []int32, y []float64) []int32 {
 	for i, c := 0, 0; i < len(y); i++ {
 		dst = append(dst, g[c].Quantize(y[i]))
-		if c++; c == len(g) {
+		c++
+		if c == len(g) {
 			c = 0
 		}
 	}
@@ -38,7 +39,8 @@ func (g Grids) Append(dst []int32, y []float64) []int32 {
 func (g Grids) Unscaled(dst []float64, scores []float32) {
 	for i, c := 0, 0; i < len(scores); i++ {
 		dst[i] = g[c].Unscaled(scores[i])
-		if c++; c == len(g) {
+		c++
+		if c == len(g) {
 			c = 0
 		}
 	}
@@ -54,7 +56,8 @@ func (g Grids) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (g *Grids) UnmarshalJSON(data []byte) error {
-	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '{' {
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '{' {
 		one := make(Grids, 1)
 		*g = one
 		return json.Unmarshal(data, &one[0])

@@ -84,7 +84,8 @@ func SpreadGrid(scaled []float32, span TargetGrid) *TargetGrid {
 	// Distances between quantiles of a normal distribution, in standard deviations.
 	for _, c := range []struct{ tail, deviations float64 }{{0.25, normalQuartiles}, {0.1, 2.5631031310892007},
 		{0.02, 4.1074978212636450}} {
-		if spread = (at(1-c.tail) - at(c.tail)) / c.deviations; spread > 0 {
+		spread = (at(1-c.tail) - at(c.tail)) / c.deviations
+		if spread > 0 {
 			break
 		}
 	}

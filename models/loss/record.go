@@ -47,7 +47,8 @@ func EncodeState(kind string, options any, round int, meta map[string]string, te
 // OpenState opens what EncodeState returned for the same options. It returns the round, which must be below
 // limit.
 func OpenState(data []byte, kind string, options any, limit int) (r *Record, round int) {
-	if r = OpenRecord(data, kind); r.Err != nil {
+	r = OpenRecord(data, kind)
+	if r.Err != nil {
 		return r, 0
 	}
 	if have, want := r.Meta["options"], identity(options); have != want {

@@ -49,7 +49,7 @@ func distinct(names []string) error {
 	known := map[string]bool{"": true}
 	for _, name := range names {
 		if known[name] {
-			return unsupported("a column name that is empty or occurs twice (%q)", name)
+			return unsupportedf("a column name that is empty or occurs twice (%q)", name)
 		}
 		known[name] = true
 	}
@@ -109,11 +109,11 @@ func (g *Graph) number(name string, centre []float64, slot int, codes []string) 
 			continue
 		}
 		if kind == Double {
-			is := g.add("Equal", nil, x, constant(g, []float64{v}))
-			x = g.add("Where", nil, is, constant(g, []float64{math.NaN()}), x)
+			ok := g.add("Equal", nil, x, constant(g, []float64{v}))
+			x = g.add("Where", nil, ok, constant(g, []float64{math.NaN()}), x)
 		} else {
-			is := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
-			x = g.add("Where", nil, is, constant(g, []float32{nan}), x)
+			ok := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
+			x = g.add("Where", nil, ok, constant(g, []float32{nan}), x)
 		}
 	}
 	if kind == Double {
@@ -143,7 +143,7 @@ func (e *encoder) add(v float32, texts ...string) {
 // level adds a column of categories or booleans. A text that is no boolean becomes ∞, which fill rejects.
 func (g *Graph) level(c *schema.Column, t *schema.Table) (string, error) {
 	if c.Buckets > 0 {
-		return "", unsupported("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
+		return "", unsupportedf("column %q, whose texts are hashed to %d buckets by XXH64,", c.Name, c.Buckets)
 	}
 	e, other := &encoder{known: map[string]bool{}}, float32(len(c.Levels))
 	e.add(nan, "")

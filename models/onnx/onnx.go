@@ -21,7 +21,7 @@ import (
 // ErrUnsupported is wrapped by the errors about models that a graph cannot express.
 var ErrUnsupported = errors.New("cannot be expressed in ONNX")
 
-func unsupported(format string, args ...any) error {
+func unsupportedf(format string, args ...any) error {
 	return fmt.Errorf("onnx: %s %w", fmt.Sprintf(format, args...), ErrUnsupported)
 }
 
@@ -106,7 +106,7 @@ func New(m *models.Model, o Options) (*Graph, error) {
 		return nil, err
 	}
 	if size := g.Size(); size > maxSize {
-		return nil, unsupported("%d features of %d numbers take %.2f GB, more than the 2 GiB of a file, and",
+		return nil, unsupportedf("%d features of %d numbers take %.2f GB, more than the 2 GiB of a file, and",
 			m.Manifest.Features, m.Manifest.Input.Dim, float64(size)/1e9)
 	}
 	return g, nil

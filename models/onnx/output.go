@@ -24,12 +24,12 @@ func (g *Graph) scores(m *models.Model, phi, x string) string {
 	}
 	own := g.product(phi, constant(g, w, len(b), l.D), b)
 	own = g.add("Reshape", nil, own, constant(g, []int64{-1, int64(len(values)), int64(l.K)}, 3))
-	is := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
-	three := g.add("Unsqueeze", nil, is, constant(g, []int64{2}, 1))
+	ok := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
+	three := g.add("Unsqueeze", nil, ok, constant(g, []int64{2}, 1))
 	zero := constant(g, []float32{0})
 	own = g.add("Where", nil, three, own, zero)
 	own = g.add("ReduceSum", attrs{"keepdims": int64(0)}, own, constant(g, []int64{1}, 1))
-	some := g.add("Greater", nil, g.sum(g.cast(is, Float)), zero)
+	some := g.add("Greater", nil, g.sum(g.cast(ok, Float)), zero)
 	return g.add("Where", nil, some, own, all)
 }
 
@@ -135,7 +135,7 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (st
 		}
 		s = g.concat(columns...)
 	default:
-		return "", unsupported("probabilities of the kind %s", p.Kind)
+		return "", unsupportedf("probabilities of the kind %s", p.Kind)
 	}
 	sum := g.sum(s)
 	none := g.add("Equal", nil, sum, constant(g, []float64{0}))

@@ -133,7 +133,7 @@ func newTensor(name string, kind Type, dims []int, texts []string) (t tensor) {
 // constant adds numbers of that shape, a scalar without dims, and returns their name.
 func constant[T float32 | float64 | int64](g *Graph, values []T, dims ...int) string {
 	kind := map[int]Type{4: Float, 8: Double}[binary.Size(values[:1])]
-	if _, is := any(values).([]int64); is {
+	if _, ok := any(values).([]int64); ok {
 		kind = Int64
 	}
 	return g.stored(kind, dims, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, values) })

@@ -67,7 +67,7 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "", unsupported("features of the kind %s", sealed.Kind)
+	return "", unsupportedf("features of the kind %s", sealed.Kind)
 }
 
 // product adds x·wᵀ + b, with w row by row; b may be nil.

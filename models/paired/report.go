@@ -142,7 +142,8 @@ func (l *losses) ratio(confidence float64) float64 {
 	}
 	high := 2*math.Sqrt(b/a) + 1
 	for !below(high) {
-		if high *= 2; high > 1e9 {
+		high *= 2
+		if high > 1e9 {
 			return math.Inf(1)
 		}
 	}
@@ -208,7 +209,8 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 	case s.exactPairs(c.Metric):
 		v.P = s.pairs.pBelow(amount)
 	default:
-		if v.Why = cmp.Or(s.tooFewFor(c), s.skewed(d.Skew, d.Effective)); v.Why != "" {
+		v.Why = cmp.Or(s.tooFewFor(c), s.skewed(d.Skew, d.Effective))
+		if v.Why != "" {
 			return v
 		}
 		// The correction for skewness is too optimistic if large differences occur on both sides but the
@@ -220,7 +222,8 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}
-	if v.Holds = v.P <= c.level(); !v.Holds {
+	v.Holds = v.P <= c.level()
+	if !v.Holds {
 		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.level())
 	}
 	return v

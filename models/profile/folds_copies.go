@@ -132,7 +132,8 @@ func (d *DistinctRows) add(hash uint64) {
 	if d.hashes == nil {
 		d.hashes = map[uint64]struct{}{}
 	}
-	if d.hashes[hash] = struct{}{}; len(d.hashes) > Few {
+	d.hashes[hash] = struct{}{}
+	if len(d.hashes) > Few {
 		d.hashes, d.many = nil, true
 	}
 }
@@ -228,7 +229,8 @@ func (t *FoldTally) contents() HashSet {
 	all := map[uint64]struct{}{}
 	for _, s := range t.shards {
 		for _, c := range s.counts {
-			if all[c.content] = struct{}{}; len(all) > maxContents {
+			all[c.content] = struct{}{}
+			if len(all) > maxContents {
 				return nil
 			}
 		}

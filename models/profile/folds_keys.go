@@ -40,7 +40,8 @@ func (k *FoldKeys) add(key uint64, n int64) {
 	if k.counts == nil {
 		k.counts = map[uint64]int64{}
 	}
-	if k.counts[key] += n; len(k.counts) > maxCounted {
+	k.counts[key] += n
+	if len(k.counts) > maxCounted {
 		k.counts, k.many = nil, true
 	}
 }

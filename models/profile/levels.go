@@ -35,7 +35,8 @@ func (l *LevelCounts) add(name string, n int64) {
 	if l.Rows == nil {
 		l.Rows = map[string]int64{}
 	}
-	if l.Rows[name] += n; len(l.Rows) > MostLevels {
+	l.Rows[name] += n
+	if len(l.Rows) > MostLevels {
 		l.Rows, l.Many = nil, true
 	}
 }

@@ -113,7 +113,8 @@ func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	for i, h := range hashes {
 		row, w := b.Row(i), float32(1)
 		if len(b.Weights) > 0 {
-			if w = float32(b.Weights[i]); w == 0 {
+			w = float32(b.Weights[i])
+			if w == 0 {
 				continue
 			}
 			s.addWeight(b, i)
@@ -332,7 +333,8 @@ func (s *Sum) Result() Profile {
 		squares.Merge(&c.squares)
 	}
 	_, variance := exact.Moments(values, &sum, &squares)
-	if p.Weights = s.weights.rows.Result(); p.Weights != nil {
+	p.Weights = s.weights.rows.Result()
+	if p.Weights != nil {
 		_, variance = exact.WeightedMoments(&all, &sum, &squares)
 	}
 	p.VarAll = max(variance, 0)

@@ -164,7 +164,7 @@ func readContent(row []float32, content []byte) bool {
 		for range n {
 			bits := binary.LittleEndian.Uint32(rest)
 			x := math.Float32frombits(bits)
-			if x == 0 || !exact.Finite(x) && bits != missing { // x−x is NaN if x is not finite
+			if x == 0 || !exact.Finite(x) && bits != missing {
 				return false
 			}
 			row[i], rest = x, rest[4:]

@@ -290,7 +290,8 @@ func (c *WeightCollector) take(t *batch, b *rows.Block, first, n int) {
 		k := len(b.Y) / b.N // labels per row
 		t.Y = append(t.Y, b.Y[first*k:(first+n)*k]...)
 	}
-	if t.N += n; t.N == rows.PerBlock(b.D) {
+	t.N += n
+	if t.N == rows.PerBlock(b.D) {
 		c.flush(t)
 	}
 }

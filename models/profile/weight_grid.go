@@ -70,7 +70,8 @@ func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 		return nil
 	}
 	g := &WeightGrid{Classes: classes, One: 1}
-	if g.Exact = w.Max/w.Unit <= MostExact && w.Sum/w.Unit <= mostTotal; g.Exact {
+	g.Exact = w.Max/w.Unit <= MostExact && w.Sum/w.Unit <= mostTotal
+	if g.Exact {
 		g.Unit = w.Unit
 		g.scaleClasses(w.Sum/w.Unit, byClass)
 		for c, sum := range byClass {

@@ -218,7 +218,8 @@ func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 	if s.Weighted {
 		s.W = make([]int64, n)
 		for i := range s.W {
-			if s.W[i] = int64(le.Uint64(data[8*i:])); s.W[i] < 0 || s.W[i] > math.MaxUint32 {
+			s.W[i] = int64(le.Uint64(data[8*i:]))
+			if s.W[i] < 0 || s.W[i] > math.MaxUint32 {
 				return nil, fmt.Errorf("%w: weight %d of row %d", errDamagedRows, s.W[i], i)
 			}
 		}
@@ -235,7 +236,8 @@ func DecodeRows(data []byte, like *GridRows) (*GridRows, error) {
 		return s, nil
 	}
 	for i := range s.Z {
-		if s.Z[i] = int16(le.Uint16(data[2*i:])); s.Z[i] < -features.MaxSteps || s.Z[i] > features.MaxSteps {
+		s.Z[i] = int16(le.Uint16(data[2*i:]))
+		if s.Z[i] < -features.MaxSteps || s.Z[i] > features.MaxSteps {
 			return nil, fmt.Errorf("%w: a feature of %d steps", errDamagedRows, s.Z[i])
 		}
 	}

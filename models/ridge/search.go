@@ -50,7 +50,8 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	if p.Rows == nil {
 		return s, nil
 	}
-	if s.few = s.newFewRows(); s.few != nil {
+	s.few = s.newFewRows()
+	if s.few != nil {
 		return s, nil
 	}
 	folds.heads = nil

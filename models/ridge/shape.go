@@ -85,7 +85,8 @@ const FineSteps = 27720
 func (s Shape) Fine(rows int64) int {
 	most := FineSteps
 	for _, divisor := range []int{1, 2, 5, 11, 22, 55, 110} {
-		if most = FineSteps / divisor; s.MaxRows(most) >= rows {
+		most = FineSteps / divisor
+		if s.MaxRows(most) >= rows {
 			return most
 		}
 	}

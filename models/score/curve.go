@@ -95,7 +95,8 @@ func (r *ranks) quantile(q float64) (low, high float32) {
 	r.flush()
 	need := int64(math.Ceil(float64(q * float64(r.ranked()))))
 	for _, c := range r.cells {
-		if need -= c.n[0] + c.n[1]; need <= 0 {
+		need -= c.n[0] + c.n[1]
+		if need <= 0 {
 			return r.ends(c)
 		}
 	}

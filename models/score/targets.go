@@ -31,7 +31,8 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 		t.notFinite++
 		return
 	}
-	if t.rows++; often == 0 {
+	t.rows++
+	if often == 0 {
 		return
 	}
 	t.n += often
@@ -133,7 +134,8 @@ func (t *Targets) Report() TargetReport {
 		*p.to = float64(high)
 		r.QuantileSlack = max(r.QuantileSlack, float64(high)-float64(low))
 	}
-	if r.NoMAPE = t.noRatio; r.NoMAPE == 0 {
+	r.NoMAPE = t.noRatio
+	if r.NoMAPE == 0 {
 		mape := exact.Mean(t.n, &t.ratio)
 		r.MAPE = &mape
 	}

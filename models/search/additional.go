@@ -196,7 +196,8 @@ func (r *runner) pairs(view string, weights []*learnedMetric, rung *rung) []*pai
 		if part < len(rung.train) {
 			train = rung.train[part]
 		}
-		if out[part] = r.bestPair(v, v.numbers(d.A), train); out[part] == nil {
+		out[part] = r.bestPair(v, v.numbers(d.A), train)
+		if out[part] == nil {
 			return nil
 		}
 		if _, err := out[part].rows.median(kernel.Euclidean); err != nil {

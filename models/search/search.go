@@ -340,7 +340,7 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	v := slices.IndexFunc(r.options.Views, func(v View) bool { return v.Name == chosen.View })
 	to.Steps = r.options.Views[v].Steps
 	for _, step := range to.Steps {
-		if of, is := step.(preprocess.BinLevels); is {
+		if of, ok := step.(preprocess.BinLevels); ok {
 			for _, c := range of.Columns {
 				to.Levels = append(to.Levels, c.Index)
 			}

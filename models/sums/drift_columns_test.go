@@ -240,9 +240,9 @@ func TestCellsAreFoundWithoutBranches(t *testing.T) {
 				if x == 0 {
 					continue
 				}
-				i, is := slices.BinarySearch(p.edges, x)
+				i, ok := slices.BinarySearch(p.edges, x)
 				want := 2 * i
-				if is {
+				if ok {
 					want++
 				}
 				if got := p.cell(x); got != want {

@@ -125,8 +125,8 @@ func shell(dir, script string) (output string, err error) {
 func runConsole(t *testing.T, dir, at string, lines []string) {
 	t.Helper()
 	for i := 0; i < len(lines); {
-		command, is := strings.CutPrefix(lines[i], "$ ")
-		if !is {
+		command, ok := strings.CutPrefix(lines[i], "$ ")
+		if !ok {
 			t.Fatalf("%s: line %d of a console block is neither a command nor its output: %q", at, i+1, lines[i])
 		}
 		for i++; strings.HasSuffix(command, "\\") && i < len(lines); i++ {

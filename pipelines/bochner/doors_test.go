@@ -32,7 +32,7 @@ func doors(t *testing.T, process int) (open []netip.AddrPort) {
 	}
 	for _, name := range names {
 		link, _ := os.Readlink(name)
-		if inode, is := strings.CutPrefix(link, "socket:["); is {
+		if inode, ok := strings.CutPrefix(link, "socket:["); ok {
 			sockets[strings.TrimSuffix(inode, "]")] = true
 		}
 	}

@@ -37,17 +37,17 @@ func shortForm(text string) string {
 func (t *tableOf) values(c *fieldOf, field string) []float64 {
 	text := strings.Trim(field, " \t")
 	short := shortForm(text)
-	is := func(list ...string) bool {
+	ok := func(list ...string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(shortForm(s), short) })
 	}
-	switch missing := text == "" || is(t.Missing...); {
+	switch missing := text == "" || ok(t.Missing...); {
 	case c.Type == "time" && missing:
 		return slices.Repeat([]float64{math.NaN()}, 4)
 	case c.Type == "time":
 		return timeValues(short, c.Layout)
 	case missing:
 		return []float64{math.NaN()}
-	case c.Type == "boolean" && is("true", "t", "yes", "y", "1"):
+	case c.Type == "boolean" && ok("true", "t", "yes", "y", "1"):
 		return []float64{1}
 	case c.Type == "boolean":
 		return []float64{0}

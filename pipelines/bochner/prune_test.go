@@ -36,7 +36,7 @@ func pruned(t *testing.T, at, dir string, on func(args ...string) result, left f
 		t.Helper()
 		return do(append([]string{"prune", "--sums", at + "sums/*", "--keep", "2d"}, flags...)...)
 	}
-	is := func(when, want string) {
+	ok := func(when, want string) {
 		t.Helper()
 		if got := strings.Join(left(), " "); got != want {
 			t.Errorf("%s: %s, want %s", when, got, want)
@@ -53,20 +53,20 @@ func pruned(t *testing.T, at, dir string, on func(args ...string) result, left f
 		"would be removed: 1 directory") || !strings.Contains(said, "dt=2026-11-13") {
 		t.Error(said)
 	}
-	is("a plan", all)
+	ok("a plan", all)
 	// 13 is of no model; a, the previous champion, has 10 and 12, c has 10, and b is named.
 	prune("--models", at+"models", "--model", at+"models/b")
-	is("old ones that no model needs", "10 11 12 14 15 total")
+	ok("old ones that no model needs", "10 11 12 14 15 total")
 	if said := prune("--models", at+"models", "--json"); !strings.Contains(said, "a was fitted to it") {
 		t.Error(said)
 	}
-	is("b is not named", "10 12 14 15 total")
+	ok("b is not named", "10 12 14 15 total")
 	// Without its lineage nothing tells what a model needs.
 	do("train", "--search", "none", "--data", filepath.Join(dir, "1.csv"), "--label", "l", "--features", "20", "--lambda",
 		"1e-4", "--model", at+"models/later", "--quiet")
 	do("models", "promote", "--models", at+"models", "--model", "later")
 	prune("--models", at+"models")
-	is("c is the previous champion", "10 14 15 total")
+	ok("c is the previous champion", "10 14 15 total")
 	do("fit", "--sums", day(0), "--sums", day(5), "--model", at+"models/d", "--quiet")
 }
 

@@ -138,12 +138,12 @@ func stop(t *testing.T, cmd *exec.Cmd) {
 }
 
 // streamUntil runs a stream of messages until something is so, and then interrupts it. No lease ends meanwhile.
-func streamUntil(t *testing.T, dir, what string, is func() bool, args ...string) result {
+func streamUntil(t *testing.T, dir, what string, ok func() bool, args ...string) result {
 	t.Helper()
 	cmd := program(dir, append([]string{"predict", "--stream", "--model", "model", "--quiet", "--json"}, args...)...)
 	done := make(chan result, 1)
 	go func() { done <- runCommand(t, cmd) }()
-	for !is() {
+	for !ok() {
 		select {
 		case r := <-done:
 			t.Fatalf("the stream has ended before %s: exit code %d\n%s", what, r.code, r.stderr)
@@ -236,9 +236,9 @@ func TestAMessageThatIsGivenBackIsDoneOnce(t *testing.T) {
 }
 
 // until waits for a condition. The leases of killed processes end meanwhile.
-func until(t *testing.T, server *pubsubtest.Server, what string, is func() bool) {
+func until(t *testing.T, server *pubsubtest.Server, what string, ok func() bool) {
 	t.Helper()
-	for tick, next := 1, 200; !is(); tick++ {
+	for tick, next := 1, 200; !ok(); tick++ {
 		if time.Sleep(5 * time.Millisecond); tick == next {
 			server.Expire()
 			next *= 2

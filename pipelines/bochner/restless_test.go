@@ -55,9 +55,9 @@ func (r *restless) must(errs ...error) {
 }
 
 // until waits for a condition while the stream lives.
-func (r *restless) until(what string, is func() bool) {
+func (r *restless) until(what string, ok func() bool) {
 	r.t.Helper()
-	for begun := time.Now(); !is(); time.Sleep(time.Millisecond) {
+	for begun := time.Now(); !ok(); time.Sleep(time.Millisecond) {
 		if r.look(); time.Since(begun) > 30*time.Second {
 			r.t.Fatalf("waited for %s: %s", what, r.tail())
 		}

@@ -125,7 +125,7 @@ func withFlagName(err error) string {
 // reportCrash prints an internal error, with the stack if --verbose is given, and returns its exit code.
 func reportCrash(stderr io.Writer, args []string, err error) int {
 	what, where, _ := strings.Cut(err.Error(), "\n")
-	if _, much, is := strings.Cut(what, machine.OutOfMemory); is {
+	if _, much, ok := strings.Cut(what, machine.OutOfMemory); ok {
 		fmt.Fprintf(stderr, "bochner: %s%s; --plan prints what training needs\n", machine.OutOfMemory, much)
 		return exit.CodeCrash
 	}

@@ -57,7 +57,7 @@ func underscored(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // optionOf returns the option that a flag sets, or an empty one for flags of cobra and Beam.
 func optionOf(f *pflag.Flag) *option.Option {
-	if v, is := f.Value.(interface{ Self() *option.Option }); is {
+	if v, ok := f.Value.(interface{ Self() *option.Option }); ok {
 		return v.Self()
 	}
 	return new(option.Option)
@@ -92,7 +92,7 @@ func flagNames(cmd *cobra.Command, list string) []string {
 func refuse(cmd *cobra.Command, names []string, why string) error {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			return exit.Usage("--%s %s", name, why)
+			return exit.Usagef("--%s %s", name, why)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 		return nil, &exit.UsageError{Err: fmt.Errorf("--kernel: %w", err)}
 	}
 	if o := f.options.Misplaced(family.Name); o != nil {
-		return nil, exit.Usage("--%s cannot be used with --kernel %s; it is an option of %s", o.Name, family.Name,
+		return nil, exit.Usagef("--%s cannot be used with --kernel %s; it is an option of %s", o.Name, family.Name,
 			strings.Join(o.Owners, ", "))
 	}
 	return f.families[family.Name], nil
@@ -286,10 +286,10 @@ func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 		}
 		owners := slices.DeleteFunc(slices.Clone(o.Owners), func(name string) bool { return name == searchOwner })
 		if l.Open == nil {
-			return nil, exit.Usage("--%s is for iterative learners (%s); %s is fitted in one pass", o.Name,
+			return nil, exit.Usagef("--%s is for iterative learners (%s); %s is fitted in one pass", o.Name,
 				strings.Join(owners, ", "), l.Name)
 		}
-		return nil, exit.Usage("--%s cannot be used with %s; it is an option of %s", o.Name, chosen,
+		return nil, exit.Usagef("--%s cannot be used with %s; it is an option of %s", o.Name, chosen,
 			strings.Join(owners, ", "))
 	}
 	return f.learners[l.Name], nil

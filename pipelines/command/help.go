@@ -184,7 +184,7 @@ func widthOf(w io.Writer) int {
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil {
 		width = unknownWidth
-		if f, is := w.(interface{ Fd() uintptr }); is {
+		if f, ok := w.(interface{ Fd() uintptr }); ok {
 			if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 				width = n
 			}

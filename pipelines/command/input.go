@@ -148,7 +148,7 @@ func spool(name string, in io.Reader) error {
 	case err != nil:
 		return fmt.Errorf("reading standard input: %w", err)
 	case n > maxStdin:
-		return exit.Refuse("standard input has more than %d bytes; save it to a file and name that", maxStdin)
+		return exit.Dataf("standard input has more than %d bytes; save it to a file and name that", maxStdin)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func newCommand(name string, o any, run runFunc, more ...*option.Option) *cobra.
 		case "json":
 			cmd.Root().SetErr(newJSONLog(cmd.ErrOrStderr()))
 		default:
-			return exit.Usage("--log_format is text or json, not %q", logs.LogFormat)
+			return exit.Usagef("--log_format is text or json, not %q", logs.LogFormat)
 		}
 		if err := startJob(cmd, args, data, opts, run); err != nil {
 			return &startedError{err}
@@ -141,7 +141,7 @@ func findField[T any](v any) *T {
 		if f.Kind() != reflect.Struct || !s.Type().Field(i).IsExported() {
 			continue
 		}
-		if t, is := f.Addr().Interface().(*T); is {
+		if t, ok := f.Addr().Interface().(*T); ok {
 			return t
 		}
 		if t := findField[T](f.Addr().Interface()); t != nil {
@@ -244,10 +244,10 @@ func (l *jsonLog) Write(p []byte) (int, error) {
 // levelOf returns the level of a line, and the line without the prefix that shows the level.
 func levelOf(line string) (slog.Level, string) {
 	line = strings.TrimSpace(line)
-	if text, is := strings.CutPrefix(line, "note: "); is {
+	if text, ok := strings.CutPrefix(line, "note: "); ok {
 		return slog.LevelWarn, text
 	}
-	if text, is := strings.CutPrefix(line, "bochner: "); is {
+	if text, ok := strings.CutPrefix(line, "bochner: "); ok {
 		return slog.LevelError, text
 	}
 	return slog.LevelInfo, line

@@ -50,7 +50,7 @@ func embedCommand() *cobra.Command {
 			return nil, err
 		}
 		if o.Plan {
-			return plan.Embedding(cmd.Context(), options.Train{Spec: o.Spec, Model: o.Model}, o.Training)
+			return plan.Embedding(cmd.Context(), options.Train{Prepare: o.Prepare, Model: o.Model}, o.Training)
 		}
 		return pipelines.Embed(cmd.Context(), o.EmbedOptions)
 	}, kernels.flags()...)
@@ -134,11 +134,11 @@ func verifyCommand() *cobra.Command {
 	return newCommand("verify", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		f := o.Forgotten
 		if f.Certificate == "" && f.IDs != "" {
-			return nil, exit.Usage("--ids names the rows of a certificate of forget: name its file with --certificate")
+			return nil, exit.Usagef("--ids names the rows of a certificate of forget: name its file with --certificate")
 		}
 		switch {
 		case o.Audit && f.Certificate != "":
-			return nil, exit.Usage("--audit and --certificate cannot be used together: verify one after the other")
+			return nil, exit.Usagef("--audit and --certificate cannot be used together: verify one after the other")
 		case o.Audit:
 			return pipelines.Audit(cmd.Context(), pipelines.AuditOptions{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
 				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
@@ -165,9 +165,9 @@ func inspectCommand() *cobra.Command {
 		ctx, rows := cmd.Context(), len(o.Data.Data) > 0
 		switch {
 		case o.Model == "" && !rows:
-			return nil, exit.Usage("inspect takes --data, --model or both")
+			return nil, exit.Usagef("inspect takes --data, --model or both")
 		case o.Importance != "" && (o.Model == "" || !rows):
-			return nil, exit.Usage("--importance needs --model and --data: it draws effects on predictions")
+			return nil, exit.Usagef("--importance needs --model and --data: it draws effects on predictions")
 		case o.Model == "":
 			return pipelines.InspectData(ctx, o.InspectOptions)
 		}
@@ -175,7 +175,7 @@ func inspectCommand() *cobra.Command {
 		if err := refuse(cmd, tables, "cannot be used with --model: a model has its columns and their types"); err != nil {
 			return nil, err
 		}
-		var result *pipelines.ModelReport
+		var result *pipelines.InspectModelResult
 		var err error
 		if rows {
 			result, err = pipelines.InspectEffects(ctx, o.Model, o.InspectOptions)
@@ -220,11 +220,11 @@ func sumCommand() *cobra.Command {
 	return newCommand("sum", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		switch {
 		case len(o.Of) == 0 && (len(o.Without) > 0 || o.Last != "" || o.Where != ""):
-			return nil, exit.Usage("--where, --without and --last choose among the sums of --of")
+			return nil, exit.Usagef("--where, --without and --last choose among the sums of --of")
 		case len(o.Of) == 0:
 			return pipelines.Sum(cmd.Context(), o.SumOptions)
 		case o.Recipe != "" || len(o.Data.Data)+len(o.By) > 0:
-			return nil, exit.Usage("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
+			return nil, exit.Usagef("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of
 		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{SumDirs: o.SumDirs, SaveSums: o.Out, Job: o.Job})
@@ -262,7 +262,7 @@ func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() erro
 		return func() error { return nil }, nil
 	}
 	if o.Data.As != "" {
-		return nil, exit.Usage("--data and --ids cannot both be standard input: give one of them as a file")
+		return nil, exit.Usagef("--data and --ids cannot both be standard input: give one of them as a file")
 	}
 	o.IDs, remove, err = spoolStdin(cmd.Context(), cmd.InOrStdin())
 	return remove, err
@@ -317,7 +317,7 @@ func (v versionReport) WriteTo(w io.Writer) (int64, error) {
 func serveCommand() *cobra.Command {
 	var o pipelines.ServeOptions
 	return newCommand("serve", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		if l, is := cmd.ErrOrStderr().(*jsonLog); is {
+		if l, ok := cmd.ErrOrStderr().(*jsonLog); ok {
 			slog.SetDefault(slog.New(l.handler))
 		}
 		if isSet(cmd, "quiet") {

@@ -11,13 +11,13 @@ import (
 )
 
 func kernelCommand() *cobra.Command {
-	var o pipelines.CompareOptions
+	var o pipelines.CompareKernelOptions
 	kernels := newKernels("gaussian")
 	cmd := newCommand("kernel", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
 			return nil, err
 		}
-		return pipelines.Compare(cmd.Context(), o)
+		return pipelines.CompareKernel(cmd.Context(), o)
 	}, kernels.flags()...)
 	draw := cmd.Flags().Lookup("draw")
 	of := optionOf(draw)
@@ -33,7 +33,8 @@ type allValue struct {
 }
 
 func (v allValue) Set(text string) error {
-	if *v.all = text == "all"; *v.all {
+	*v.all = text == "all"
+	if *v.all {
 		return nil
 	}
 	return v.Option.Set(text)

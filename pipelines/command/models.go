@@ -60,7 +60,7 @@ func modelsCommand() *cobra.Command {
 		case action == "rollback":
 			return o.Rollback(ctx, model, o.Note)
 		case model == "":
-			return nil, exit.Usage("models promote: no model: name one of %s with --model", o.Dir)
+			return nil, exit.Usagef("models promote: no model: name one of %s with --model", o.Dir)
 		}
 		return o.Promote(ctx, model, o.Note)
 	})

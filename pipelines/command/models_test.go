@@ -36,22 +36,22 @@ func TestModelsAreReadByAlias(t *testing.T) {
 		}
 	}
 
-	champion, is := all+"@champion", filepath.Join(all, "2026-01-06")
+	champion, ok := all+"@champion", filepath.Join(all, "2026-01-06")
 	for _, args := range [][]string{
 		{"evaluate", "--data", train},
 		{"predict", "--data", train, "--out", filepath.Join(dir, "predictions")},
 		{"featurize", "--data", train, "--out", filepath.Join(dir, "features")},
 	} {
 		code, _, stderr := execute(append(args, "--model", champion)...)
-		if code != 0 || !strings.Contains(stderr, "note: "+champion+" is "+is) {
+		if code != 0 || !strings.Contains(stderr, "note: "+champion+" is "+ok) {
 			t.Errorf("%s: code %d: %s", args[0], code, stderr)
 		}
 	}
-	if text := must(t, "inspect", "--model", champion); !strings.HasPrefix(text, "model     "+is+", intact") {
+	if text := must(t, "inspect", "--model", champion); !strings.HasPrefix(text, "model     "+ok+", intact") {
 		t.Error(text)
 	}
 	if text := must(t, "evaluate", "--model", champion, "--data", train, "--quiet"); !strings.HasPrefix(text,
-		"model "+is+"\n") {
+		"model "+ok+"\n") {
 		t.Error(text)
 	}
 
@@ -67,7 +67,7 @@ func TestModelsAreReadByAlias(t *testing.T) {
 	}
 	if e := h.Events; len(e) != 2 || e[0].By != "ann" || e[0].Why != "complaints" || e[0].To != "2026-01-05" ||
 		e[0].Action != registry.RolledBack ||
-		e[1].Command != "bochner models promote --models="+all+" --model="+is+" --expect=2026-01-05" {
+		e[1].Command != "bochner models promote --models="+all+" --model="+ok+" --expect=2026-01-05" {
 		t.Errorf("%+v", e)
 	}
 	for want, args := range map[string][]string{

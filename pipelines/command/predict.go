@@ -41,7 +41,7 @@ func predictCommand() *cobra.Command {
 			return nil, err
 		}
 		if o.Out == standardOutput {
-			if out, is := cmd.OutOrStdout().(*exit.Output); is {
+			if out, ok := cmd.OutOrStdout().(*exit.Output); ok {
 				if err := out.Open(); err != nil {
 					return nil, err
 				}
@@ -62,7 +62,7 @@ func checkOutFormat(cmd *cobra.Command, out, format string) error {
 	name := strings.TrimSuffix(strings.ToLower(out), ".gz")
 	for _, other := range pipelines.PredictFormats() {
 		if cmd.Flags().Changed("out_format") && other != format && strings.HasSuffix(name, "."+other) {
-			return exit.Usage("--out_format %s: the name %s means %s; leave out one of the two", format, out, other)
+			return exit.Usagef("--out_format %s: the name %s means %s; leave out one of the two", format, out, other)
 		}
 	}
 	return nil
@@ -72,9 +72,9 @@ func checkOutFormat(cmd *cobra.Command, out, format string) error {
 func predictStream(cmd *cobra.Command, o pipelines.StreamOptions) error {
 	switch {
 	case cmd.Flags().Changed("resume") || cmd.Flags().Changed("work"):
-		return exit.Usage("--stream continues from the files in --out, without --resume and --work")
+		return exit.Usagef("--stream continues from the files in --out, without --resume and --work")
 	case o.Out == standardOutput:
-		return exit.Usage("--stream writes a file for each file: give a directory with --out")
+		return exit.Usagef("--stream writes a file for each file: give a directory with --out")
 	case !cmd.Flags().Changed("max_bad_fraction"):
 		o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
 	}

@@ -35,7 +35,7 @@ func retrainCommand() *cobra.Command {
 			return nil, err
 		}
 		if len(o.Train.Data.Data) != 1 {
-			return nil, exit.Usage("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
+			return nil, exit.Usagef("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
 		}
 		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
 			r.Train.Room = laterMargin
@@ -64,7 +64,7 @@ const notRetrained = "work resume"
 func parseDay(text string, now time.Time) (string, error) {
 	switch now = now.UTC(); text {
 	case "":
-		return "", exit.Usage("no day to work for: name it with --day, such as --day %s", now.Format(time.DateOnly))
+		return "", exit.Usagef("no day to work for: name it with --day, such as --day %s", now.Format(time.DateOnly))
 	case "today":
 		return now.Format(time.DateOnly), nil
 	case "yesterday":

@@ -35,10 +35,11 @@ func trainCommand() *cobra.Command {
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Model == "" && !o.Plan {
 			if len(o.Data.Data) == 0 {
-				return nil, exit.Usage("no data: give files with --data or without, as in bochner train table.csv --label y")
+				return nil, exit.Usagef("no data: give files with --data or without, as in bochner train table.csv --label y")
 			}
-			if o.Model = defaultModel(o.Data.Data, o.Data.As); o.Model == "" {
-				return nil, exit.Usage("--model is missing: name the directory to create")
+			o.Model = defaultModel(o.Data.Data, o.Data.As)
+			if o.Model == "" {
+				return nil, exit.Usagef("--model is missing: name the directory to create")
 			}
 		}
 		if o.Recipe != "" {
@@ -91,7 +92,7 @@ func defaultModel(files []string, as string) string {
 }
 
 // parseTest returns the options of --test: files, or a number, which is a share of the rows.
-func parseTest(given []string) (t pipelines.TestOptions, err error) {
+func parseTest(given []string) (t pipelines.TrainTestOptions, err error) {
 	for _, text := range given {
 		share, err := strconv.ParseFloat(text, 64)
 		if err != nil {
@@ -100,14 +101,14 @@ func parseTest(given []string) (t pipelines.TestOptions, err error) {
 		}
 		t.Share = share
 		if !(share > 0 && share < 1) {
-			return t, exit.Usage("--test %s: want a share of the rows above 0 and below 1; a file of this name is ./%[1]s", text)
+			return t, exit.Usagef("--test %s: want a share of the rows above 0 and below 1; a file of this name is ./%[1]s", text)
 		}
 	}
 	switch {
 	case t.Share > 0 && len(given) > 1:
-		return t, exit.Usage("--test takes files or one share of the rows, not both")
+		return t, exit.Usagef("--test takes files or one share of the rows, not both")
 	case slices.Contains(t.Files, standardInput):
-		return t, exit.Usage("--test cannot read standard input: save it to a file, and name the file")
+		return t, exit.Usagef("--test cannot read standard input: save it to a file, and name the file")
 	}
 	return t, nil
 }
@@ -151,7 +152,7 @@ func fixedByRecipe(cmd *cobra.Command, list string) (err error) {
 	free := append(flagNames(cmd, list), namesOf(&sum, &jobFlags{}, &printFlags{})...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if name := optionOf(f).Name; name != "" && !slices.Contains(free, name) && err == nil {
-			err = exit.Usage("--%s cannot be used with --recipe, which decides it: leave out one of the two", name)
+			err = exit.Usagef("--%s cannot be used with --recipe, which decides it: leave out one of the two", name)
 		}
 	})
 	return err

@@ -87,21 +87,21 @@ func (e Engine) Validate() error {
 	r := e.runner()
 	if r == nil {
 		if e.Runner == "prism" {
-			return exit.Usage("--runner prism was removed because its server accepted programs from other machines without " +
+			return exit.Usagef("--runner prism was removed because its server accepted programs from other machines without " +
 				"authentication; --runner direct is as fast")
 		}
-		return exit.Usage("unknown runner %q%s; have %s", e.Runner, option.DidYouMean(e.Runner, Runners()),
+		return exit.Usagef("unknown runner %q%s; have %s", e.Runner, option.DidYouMean(e.Runner, Runners()),
 			strings.Join(Runners(), ", "))
 	}
 	if *jobopts.Async {
-		return exit.Usage("--async: a job of several pipelines must wait for each of them")
+		return exit.Usagef("--async: a job of several pipelines must wait for each of them")
 	}
 	for _, n := range []struct {
 		flag  string
 		value int64
 	}{{"readers", int64(e.Readers)}, {"threads", int64(e.Threads)}, {"worker_bytes", int64(e.WorkerBytes)}} {
 		if n.value < 0 {
-			return exit.Usage("--%s must be 0 (chosen by bochner) or more (have %d)", n.flag, n.value)
+			return exit.Usagef("--%s must be 0 (chosen by bochner) or more (have %d)", n.flag, n.value)
 		}
 	}
 	return r.Validate(e)
@@ -136,8 +136,8 @@ func VCPUs(machine string) int {
 	return 0
 }
 
-// Say prints a line for the user with Note, if there is one.
-func (e Engine) Say(format string, args ...any) {
+// Sayf prints a line for the user with Note, if there is one.
+func (e Engine) Sayf(format string, args ...any) {
 	if e.Note != nil {
 		e.Note(format, args...)
 	}
@@ -153,7 +153,7 @@ func (e Engine) withLog(ctx context.Context) context.Context {
 		return ctx
 	}
 	beamlog.SetLogger(jobLogger{}) // each time, because workers in this process replace it
-	return context.WithValue(ctx, logKey{}, func(line string) { e.Say("beam: %s", line) })
+	return context.WithValue(ctx, logKey{}, func(line string) { e.Sayf("beam: %s", line) })
 }
 
 // jobLogger sends Beam's log lines about our pipelines to the log of their job, and others to slog,

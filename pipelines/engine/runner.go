@@ -171,7 +171,7 @@ func (direct) About() About { return About{Name: Direct, Readers: 1, InProcess: 
 
 func (direct) Validate(e Engine) error {
 	if e.Readers > 1 {
-		return exit.Usage("--readers: the direct runner has one reader; use --threads")
+		return exit.Usagef("--readers: the direct runner has one reader; use --threads")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 		if errors.Is(err, syscall.ENOENT) {
 			err = errors.New("the directory does not exist")
 		}
-		return "", nil, exit.Refuse("pipelines: cannot create temporary files: %s: %w; create the directory or set TMPDIR "+
+		return "", nil, exit.Dataf("pipelines: cannot create temporary files: %s: %w; create the directory or set TMPDIR "+
 			"to another", os.TempDir(), err)
 	}
 	unlock, err := storage.Lock(ctx, filepath.Join(made, "lock"))
@@ -115,7 +115,8 @@ func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {
 func (t *privateTemp) giveBack() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.users--; t.users > 0 {
+	t.users--
+	if t.users > 0 {
 		return
 	}
 	if t.set {

@@ -36,8 +36,8 @@ type UsageError struct{ Err error }
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// Usage returns a UsageError.
-func Usage(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+// Usagef returns a UsageError.
+func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
 // DataError means that the data cannot be used.
 type DataError struct{ Err error }
@@ -45,8 +45,8 @@ type DataError struct{ Err error }
 func (e *DataError) Error() string { return e.Err.Error() }
 func (e *DataError) Unwrap() error { return e.Err }
 
-// Refuse returns a DataError.
-func Refuse(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
+// Dataf returns a DataError.
+func Dataf(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
 
 // GateError means that a condition on scores was not met.
 type GateError struct{ Message string }

@@ -24,8 +24,8 @@ func TestExitCodes(t *testing.T) {
 		{nil, 0},
 		{errors.New("boom"), 1},
 		{&RunnerError{"prism", errors.New("boom")}, 1},
-		{Usage("bad flag"), 2},
-		{Refuse("bad data"), 3},
+		{Usagef("bad flag"), 2},
+		{Dataf("bad data"), 3},
 		{&dataset.Error{Name: "f", Err: errors.New("bad")}, 3},
 		{missing, 3},
 		{&storage.Error{Op: "read", Name: "f", Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}, 3},
@@ -35,7 +35,7 @@ func TestExitCodes(t *testing.T) {
 		{&OutcomeError{CodeDrift, "refused"}, 8},
 		{broken, 5},
 		{&dataset.Error{Name: "f", Err: fmt.Errorf("gzip: %w", broken)}, 5},
-		{Refuse("first row: %w", broken), 5},
+		{Dataf("first row: %w", broken), 5},
 		{fmt.Errorf("%w: torn", models.ErrBadModel), 6},
 		{&fault.Fault{Kind: fault.Data, Message: "m"}, 3},
 		{&fault.Fault{Kind: fault.Storage, Message: "m"}, 5},
@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 		{&fault.Fault{Kind: fault.Internal, Message: "m"}, 1},
 		{context.Canceled, 130},
 		{fmt.Errorf("reading: %w", context.Canceled), 130},
-		{errors.Join(Usage("x"), context.Canceled), 130},
+		{errors.Join(Usagef("x"), context.Canceled), 130},
 	} {
 		if got := Code(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)

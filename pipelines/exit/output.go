@@ -24,7 +24,7 @@ func (o *Output) Write(p []byte) (int, error) {
 // Fd returns the file descriptor, by which help finds the width of the terminal. It is ^0 if the
 // writer is no file.
 func (o *Output) Fd() uintptr {
-	if f, is := o.Writer.(*os.File); is {
+	if f, ok := o.Writer.(*os.File); ok {
 		return f.Fd()
 	}
 	return ^uintptr(0)
@@ -41,8 +41,8 @@ func (o *Output) ReaderGone(err error) bool {
 // discards output opens it for writing only, but some other programs open it for both. So callers
 // check it only before they write predictions.
 func (o *Output) Open() error {
-	f, is := o.Writer.(*os.File)
-	if !is {
+	f, ok := o.Writer.(*os.File)
+	if !ok {
 		return nil
 	}
 	to, err := f.Stat()
@@ -51,7 +51,7 @@ func (o *Output) Open() error {
 		return nil
 	}
 	if _, err := f.Read(make([]byte, 1)); err == io.EOF {
-		return Refuse("--out -: standard output is closed; open it, for instance with >file, or name a directory")
+		return Dataf("--out -: standard output is closed; open it, for instance with >file, or name a directory")
 	}
 	return nil
 }

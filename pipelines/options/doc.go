@@ -1,5 +1,5 @@
 // Package options has the options of the jobs in package pipelines: a struct for each job, and structs that
-// several jobs share, such as Job, Spec and SumDirs. Package pipelines has the names that programs use:
+// several jobs share, such as Job, Prepare and SumDirs. Package pipelines has the names that programs use:
 // pipelines.TrainOptions is Train.
 //
 // The tags of a field describe a flag of the command. The zero value of a field is the default, unless its

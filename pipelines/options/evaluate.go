@@ -2,9 +2,9 @@ package options
 
 import "github.com/bochner-ml/bochner/io/dataset"
 
-// Compare says which kernel to compare with its features, and on which rows.
-type Compare struct {
-	Spec    `omit:"Split,Room"`
+// CompareKernel says which kernel to compare with its features, and on which rows.
+type CompareKernel struct {
+	Prepare `omit:"Split,Room"`
 	Budgets []int   `flag:"budgets,common" group:"Comparison" default:"64,256,1024,4096" placeholder:"LIST" help:"Numbers of features, separated by commas; replaces --features."`
 	Seeds   int     `flag:"seeds,common" group:"Comparison" default:"10" help:"Number of seeds per map."`
 	Rows    int     `flag:"rows,common" group:"Comparison" default:"200" help:"Rows of the sample, at most 2000; all pairs are compared."`
@@ -83,9 +83,9 @@ type TwoSample struct {
 	A, B string // names or patterns of the files of the two tables
 	// Recipe is the model whose recipe is used. Other options except A, B, Data, MinP, MaxDrift, MaxBadFraction
 	// and Job are then ignored. "" makes a recipe from the rows of both tables.
-	Recipe string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose features and columns are used for the comparison, or an alias such as DIR@champion. The default is to choose columns, scaling and width from the rows of both tables."`
-	Data   dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
-	Spec   `omit:"Data,Task,Split,Room"`
+	Recipe  string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose features and columns are used for the comparison, or an alias such as DIR@champion. The default is to choose columns, scaling and width from the rows of both tables."`
+	Data    dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
+	Prepare `omit:"Data,Task,Split,Room"`
 	// The tables pass if the p-value is at least MinP, and the lower bounds on the distances of columns and
 	// features are at most MaxDrift; 0 for no bound.
 	MinP     float64 `flag:"min_p,common" group:"Model and output" help:"Smallest p-value that passes: below it the exit code is 4. With equal distributions this happens with that probability. 0 is no bound."`

@@ -52,10 +52,10 @@ type Explain struct {
 
 // Featurize says which features to write, and for which data.
 type Featurize struct {
-	Spec   `omit:"Split,Room"`
-	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion; its features are written instead of features by the flags."`
-	Out    string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the features; it must not exist."`
-	Format string `flag:"out_format,common" group:"Model and output" default:"npy" placeholder:"NAME" help:"Format of the features: {values}."`
+	Prepare `omit:"Split,Room"`
+	Model   string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion; its features are written instead of features by the flags."`
+	Out     string `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create for the features; it must not exist."`
+	Format  string `flag:"out_format,common" group:"Model and output" default:"npy" placeholder:"NAME" help:"Format of the features: {values}."`
 }
 
 // Inspect says which data to describe.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Partition says which data to retrain on, and for which day.
-type Partition struct {
+// RetrainData says which data to retrain on, and for which day.
+type RetrainData struct {
 	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
 	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
 	Data   string // pattern of the files of a day, such as data/dt=YYYY-MM-DD/*.csv

@@ -14,16 +14,16 @@ import (
 
 // Train says what model to train, and on which data.
 type Train struct {
-	Spec
+	Prepare
 	// Recipe is the directory of a model whose recipe is used for these rows. Other options except Data, Lambda,
 	// MaxBadFraction and Job are then ignored. "" makes a recipe from the profile.
 	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The result is the same model as from sum and fit."`
 	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	Reporting
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
-	Learner    iterative.Options
-	Lambda     Lambda `group:"Learner"`
-	Prediction `group:"Learner"`
+	Learner  iterative.Options
+	Lambda   Lambda `group:"Learner"`
+	Decision `group:"Learner"`
 	// Learned says how the features of the kernels learned and harmonic are learned. It is not used if Kernel
 	// names a directory with them.
 	Learned Game `group:"Learned features" omit:"Running"`
@@ -62,8 +62,8 @@ type Reporting struct {
 	Command string
 }
 
-// Prediction chooses probabilities, the threshold between two classes, and intervals.
-type Prediction struct {
+// Decision chooses probabilities, the threshold between two classes, and intervals.
+type Decision struct {
 	// Calibrate is the method that fits probabilities to scores of held-out rows: auto (or ""), none, platt or
 	// isotonic.
 	Calibrate string `flag:"calibrate,common" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
@@ -78,7 +78,7 @@ type Prediction struct {
 	Intervals string `flag:"intervals" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`
 }
 
-// Values of Prediction.Intervals.
+// Values of Decision.Intervals.
 const (
 	ScaledIntervals = "scaled"
 	PlainIntervals  = "plain"

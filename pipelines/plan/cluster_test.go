@@ -111,7 +111,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 
 func TestPlansForClustersListFlags(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	if p := plan(t, o); p.Cluster != nil || strings.Contains(jobtest.Text(t, p), "cluster") {
 		t.Errorf("machines for the direct runner: %+v", p.Cluster)
 	}
@@ -160,7 +160,7 @@ func large(given options.Train, features int) (*Plan, solution) {
 // would otherwise have idle CPUs.
 func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 	for _, features := range []int{20_000, 32_768, 65_536} {
-		_, s := large(options.Train{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
+		_, s := large(options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
 		e := engine.Engine{Runner: engine.Dataflow}
 		c := s.cheapest(e)
 		least := 1e9 * float64(features) * float64(features+1) / 2 / c.Rates.Gram / 3600
@@ -193,7 +193,7 @@ func TestReadersOfMuchMemoryHaveThreads(t *testing.T) {
 // Readers store their sums, merge them and solve from them in the work directory, which takes no
 // more than 200 objects a second.
 func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
-	p, s := large(options.Train{Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
+	p, s := large(options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
 	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Readers: 400, Threads: 1})
 	p.Cluster, p.Memory, p.Readers = c, c.memory, c.Readers
 	once := 5 * float64(p.shape().Bytes()) / 100e6
@@ -215,7 +215,7 @@ func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 // Readers without a partition have no rows: they add to the cost and not to the speed.
 func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := options.Train{Spec: options.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
 	o.Job.Engine.Runner, o.Job.Engine.Readers, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
 	of := func(name string, partitions int) (*Plan, *Cluster) {
 		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })

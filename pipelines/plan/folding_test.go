@@ -46,7 +46,7 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 				"platt"
 		}, "2 sums of "},
 	} {
-		o := options.Train{Search: options.NoSearch, Spec: options.Spec{
+		o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{
 			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
 		}}
 		c.set(&o)

@@ -122,7 +122,7 @@ func Embedding(ctx context.Context, o options.Train, t pca.Training) (*Plan, err
 
 // planJob plans a training run, or an embedding if components is not 0.
 func planJob(ctx context.Context, o spec.Options, components int) (*Plan, error) {
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
 	}
 	o = o.WithDefaults()

@@ -186,11 +186,11 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				near("bytes to read", planned.read, did.read)
 				near("products to sum", planned.sums, did.sums)
 				near("operations of maps", planned.maps, did.maps)
-				is, shared := *p.Cluster, solution{shards: cmp.Or(p.Parts, files)}
-				is.share(shared, did, readers, true)
-				near("CPU hours", p.Cluster.Hours, is.seconds()/3600*float64(is.Workers*is.CPUs))
+				ok, shared := *p.Cluster, solution{shards: cmp.Or(p.Parts, files)}
+				ok.share(shared, did, readers, true)
+				near("CPU hours", p.Cluster.Hours, ok.seconds()/3600*float64(ok.Workers*ok.CPUs))
 				near("seconds after starts", p.Cluster.seconds()-p.Cluster.Start,
-					is.seconds()-is.Start) // starts are most of the time of small data
+					ok.seconds()-ok.Start) // starts are most of the time of small data
 			}
 			if n := simulated.partials(); p.Parts != n || p.Parts > 0 &&
 				(p.Parts != cmp.Or(c.rounds.Partitions, readers) || p.Parts != r.Log.Partitions) {

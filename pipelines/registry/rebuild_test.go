@@ -95,7 +95,7 @@ func TestOfTwoPromotersAfterALossOneWins(t *testing.T) {
 			both.Wait()
 			lost := 0
 			for _, err := range results {
-				if _, is := errors.AsType[*LostError](err); is {
+				if _, ok := errors.AsType[*LostError](err); ok {
 					lost++
 				}
 			}

@@ -58,7 +58,7 @@ func (r Registry) State(ctx context.Context) (*models.Aliases, error) {
 
 func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	if r.Dir == "" {
-		return nil, nil, exit.Usage("no directory of models: name one with --models")
+		return nil, nil, exit.Usagef("no directory of models: name one with --models")
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
 	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {
@@ -92,7 +92,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 	if slices.Contains(models.AliasNames, model) {
 		s, err := r.State(ctx)
 		if err == nil && s.Model(model) == "" {
-			err = exit.Refuse("registry: no model of %s is %s", r.Dir, model)
+			err = exit.Dataf("registry: no model of %s is %s", r.Dir, model)
 		}
 		if err != nil {
 			return "", err
@@ -103,7 +103,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 		model = name
 	}
 	if err := models.CheckAlias(model); err != nil {
-		return "", exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
+		return "", exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	return model, nil
 }
@@ -113,7 +113,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, error) {
 	return r.change(ctx, Promoted, model, n, func(s *models.Aliases) error {
 		if s.Champion == model {
-			return exit.Refuse("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
 		}
 		s.Promote(model)
 		return nil
@@ -127,16 +127,17 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 	if err != nil {
 		return nil, err
 	}
-	if model = cmp.Or(model, s.Previous); model == "" {
-		return nil, exit.Refuse("registry: %s has no previous champion to go back to; name a model to promote", r.Dir)
+	model = cmp.Or(model, s.Previous)
+	if model == "" {
+		return nil, exit.Dataf("registry: %s has no previous champion to go back to; name a model to promote", r.Dir)
 	}
 	n.Expect = cmp.Or(n.Expect, s.Champion) // roll back the champion that was read above
 	return r.change(ctx, RolledBack, model, n, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
-			return exit.Refuse("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
 		case s.Previous != model && !slices.Contains(s.Earlier, model):
-			return exit.Refuse("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
+			return exit.Dataf("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
 		}
 		for s.Champion != model {
 			s.Back()
@@ -165,7 +166,7 @@ const maxChanges = 20
 func (r Registry) change(ctx context.Context, action Action, model string, n Note,
 	edit func(*models.Aliases) error) (*Event, error) {
 	if err := models.CheckAlias(model); err != nil {
-		return nil, exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
+		return nil, exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	m, err := models.CheckDir(ctx, r.Place(model))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// Answer is the answer to a question.
-type Answer struct {
+// Ask is the answer to a question.
+type Ask struct {
 	Question    string `json:"question"`
 	Asked       string `json:"asked"` // the question in words
 	AnswerFacts `json:"sums"`
@@ -29,7 +29,7 @@ type Answer struct {
 }
 
 // WriteTo prints the answer for people.
-func (a *Answer) WriteTo(w io.Writer) (int64, error) {
+func (a *Ask) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "sums      %s, %s, %s\n", report.Counted(a.Directories, "part"), report.Counted64(a.Rows, "row"),
 		report.Counted(a.Features, "feature"))
@@ -80,8 +80,8 @@ func (t *AnswerTable) Table(measure string) table.Table {
 	measure = strings.NewReplacer("mse", "RMSE", "brier", "Brier score").Replace(measure)
 	all := table.Table{Caption: t.Title, Head: []string{t.Head, "trained on", "rows", "lambda", "R²", "95% interval",
 		measure, "adds to R²", "95% interval", "Shapley"}}
-	cell := func(is bool, format string, args ...any) string {
-		if !is {
+	cell := func(ok bool, format string, args ...any) string {
+		if !ok {
 			return ""
 		}
 		return fmt.Sprintf(format, args...)

@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// ModelComparison compares two models on the same rows. Differences are the losses of the challenger minus
+// CompareModels compares two models on the same rows. Differences are the losses of the challenger minus
 // those of the champion: if they are positive, the challenger is worse.
-type ModelComparison struct {
+type CompareModels struct {
 	Champion   ComparedModel      `json:"champion"`
 	Challenger ComparedModel      `json:"challenger"`
 	Rows       RowCounts          `json:"rows"`
@@ -36,7 +36,7 @@ type ModelComparison struct {
 }
 
 // Scores returns a table of the comparisons by all metrics.
-func (r *ModelComparison) Scores() table.Table {
+func (r *CompareModels) Scores() table.Table {
 	t := table.Table{Head: append([]string{"score"}, report.ComparedHead...)}
 	for _, c := range r.Comparisons {
 		t.Add(append([]string{report.MetricNames[c.Metric]}, report.ComparisonCells(c)...)...)
@@ -45,7 +45,7 @@ func (r *ModelComparison) Scores() table.Table {
 }
 
 // Needed returns a table of RowsNeeded.
-func (r *ModelComparison) Needed() table.Table {
+func (r *CompareModels) Needed() table.Table {
 	t := table.Table{Head: []string{"percentage points", "rows to show better", "rows to show not worse by as much"}}
 	for _, n := range r.RowsNeeded {
 		better := "-"
@@ -58,7 +58,7 @@ func (r *ModelComparison) Needed() table.Table {
 }
 
 // WriteTo prints the result for people.
-func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
+func (r *CompareModels) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "champion    %s\nchallenger  %s\nrows        %s\n", r.Champion.Model, r.Challenger.Model, r.Rows)
 	report.WriteSetAside(&b, r.SetAside)

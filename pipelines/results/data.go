@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// DataReport describes data.
-type DataReport struct {
+// InspectData describes data.
+type InspectData struct {
 	DataFiles
 	// Columns describes the columns of a format with columns, the features first.
 	Columns []ColumnReport  `json:"columns,omitempty"`
@@ -27,7 +27,7 @@ type DataReport struct {
 }
 
 // WriteTo prints the report for people.
-func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
+func (r *InspectData) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	p := &r.Profile
 	fmt.Fprintf(&b, "data      %s of %s, %s\n", report.Counted(r.Files, "file"), r.Format, report.Bytes(r.Bytes))
@@ -57,14 +57,14 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 }
 
 // what describes the number and types of the columns.
-func (r *DataReport) what() string {
+func (r *InspectData) what() string {
 	if r.Table != nil {
 		return r.Table.String()
 	}
 	return fmt.Sprintf("%s, largest norm %.6g", report.Counted(r.Profile.Dim, "number"), r.Profile.MaxNorm)
 }
 
-func (r *DataReport) writeLabels(w io.Writer) {
+func (r *InspectData) writeLabels(w io.Writer) {
 	p, l := &r.Profile, r.Profile.Labels
 	switch {
 	case len(p.Targets) > 0:

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// Compare says how well features approximate their kernel.
-type Compare struct {
+// CompareKernel says how well features approximate their kernel.
+type CompareKernel struct {
 	Kernel string       `json:"kernel"`
 	Rows   int          `json:"rows"`
 	Pairs  int          `json:"pairs"`
@@ -20,7 +20,7 @@ type Compare struct {
 }
 
 // WriteTo prints the result for people.
-func (r *Compare) WriteTo(w io.Writer) (int64, error) {
+func (r *CompareKernel) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
 	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95%% interval\n", r.Rows,

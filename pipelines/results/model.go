@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// ModelReport describes a model.
-type ModelReport struct {
+// InspectModel describes a model.
+type InspectModel struct {
 	Directory string `json:"directory"`
 	// Lineage says what the model was made from; nil if it has none.
 	Lineage *registry.Lineage `json:"lineage,omitempty"`
@@ -36,7 +36,7 @@ type ModelReport struct {
 }
 
 // WriteTo prints the report for people.
-func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
+func (r *InspectModel) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	m := r.Manifest
 	fmt.Fprintf(&b, "model     %s, intact; format %d, written by bochner %s\n", r.Directory, m.Format, m.Program)

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// RetrainReport says what a run for a day did, and why.
-type RetrainReport struct {
+// Retrain says what a run for a day did, and why.
+type Retrain struct {
 	Day      string  `json:"day"`
 	Models   string  `json:"models_dir"`
 	Outcome  Outcome `json:"outcome"`
@@ -33,7 +33,7 @@ type RetrainReport struct {
 }
 
 // Reason returns what is special about the model, for the history.
-func (r *RetrainReport) Reason() string {
+func (r *Retrain) Reason() string {
 	words := []string{fmt.Sprintf("%s to %s", report.Counted(r.Partitions, "partition"), r.Last)}
 	if r.Redrawn != "" {
 		words = append(words, "recipe drawn: "+r.Redrawn)
@@ -51,17 +51,17 @@ func (r *RetrainReport) Reason() string {
 }
 
 // Facts describes the run as a table.
-func (r *RetrainReport) Facts() (t table.Facts) {
-	t.Add("day", "%s", r.Day)
-	t.Add("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
+func (r *Retrain) Facts() (t table.Facts) {
+	t.Addf("day", "%s", r.Day)
+	t.Addf("outcome", "%s", strings.TrimSuffix(fmt.Sprintf("%s: %s", r.Outcome, r.Why), ": "))
 	if r.Champion != r.Before && r.Champion != "" && r.Before != "" {
-		t.Add("champion", "%s (before: %s)", r.Champion, r.Before)
+		t.Addf("champion", "%s (before: %s)", r.Champion, r.Before)
 	} else {
-		t.Add("champion", "%s", cmp.Or(r.Champion, "none"))
+		t.Addf("champion", "%s", cmp.Or(r.Champion, "none"))
 	}
-	t.Add("model", "%s", r.Model)
+	t.Addf("model", "%s", r.Model)
 	if r.Redrawn != "" {
-		t.Add("recipe", "drawn anew: %s", r.Redrawn)
+		t.Addf("recipe", "drawn anew: %s", r.Redrawn)
 	}
 	if r.Partitions > 0 {
 		days := r.First + " to " + r.Last
@@ -72,23 +72,23 @@ func (r *RetrainReport) Facts() (t table.Facts) {
 		if r.Rows.Read > 0 {
 			rows = fmt.Sprintf(": %s used, %s set aside", report.Counted64(r.Rows.Used, "row"), report.Groups(r.Rows.SetAside))
 		}
-		t.Add("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
-		t.Add("judged by", "%s", r.HeldOut)
+		t.Addf("trained on", "%s, %s%s", report.Counted(r.Partitions, "partition"), days, rows)
+		t.Addf("judged by", "%s", r.HeldOut)
 	}
 	if r.Window != nil {
-		t.Add("window", "%s", r.Window)
+		t.Addf("window", "%s", r.Window)
 	}
 	for _, x := range append([]labelledDays{{"read", r.Summed}, {"new", r.New}}, r.changed()...) {
-		t.Add(x.what, "%s", someDays(x.days))
+		t.Addf(x.what, "%s", someDays(x.days))
 	}
 	for _, x := range r.Refused {
-		t.Add("refused", "%s: %s", x.Day, x.Why)
+		t.Addf("refused", "%s: %s", x.Day, x.Why)
 	}
 	return t
 }
 
 // Text returns the report for people.
-func (r *RetrainReport) Text() string {
+func (r *Retrain) Text() string {
 	var b strings.Builder
 	t := r.Facts()
 	shown := 0
@@ -96,27 +96,28 @@ func (r *RetrainReport) Text() string {
 		if !m.certain() || slices.ContainsFunc(r.Refused, func(x Refused) bool { return x.Day == m.Day }) {
 			continue
 		}
-		if shown++; shown > mostDrifts {
+		shown++
+		if shown > mostDrifts {
 			break
 		}
 		text := report.ColumnsText(m.Columns)
 		if text == "" {
 			text = m.Features.Text
 		}
-		t.Add("drift", "%s: %s", m.Day, text)
+		t.Addf("drift", "%s: %s", m.Day, text)
 	}
 	if r.Drift != nil {
-		t.Add("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
+		t.Addf("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
 	}
 	if r.Removed > 0 {
-		t.Add("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
+		t.Addf("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
 	}
 	if r.Unneeded > 0 {
-		t.Add("sums", "no model needs %s; --keep_sums needed removes what is not needed",
+		t.Addf("sums", "no model needs %s; --keep_sums needed removes what is not needed",
 			report.Counted(r.Unneeded, "directory"))
 	}
 	for _, note := range r.Notes {
-		t.Add("note", "%s", note)
+		t.Addf("note", "%s", note)
 	}
 	t.Write(&b, 11)
 	if len(r.Gates) > 0 {
@@ -135,7 +136,7 @@ func (r *RetrainReport) Text() string {
 }
 
 // GateTable returns the gates as a table.
-func (r *RetrainReport) GateTable() table.Table {
+func (r *Retrain) GateTable() table.Table {
 	t := table.Table{Head: []string{"gate", "passed", "result"}}
 	for _, g := range r.Gates {
 		t.Add(g.Condition, report.YesNo(g.Passed), g.Result)
@@ -144,7 +145,7 @@ func (r *RetrainReport) GateTable() table.Table {
 }
 
 // WriteTo prints the report for people.
-func (r *RetrainReport) WriteTo(w io.Writer) (int64, error) {
+func (r *Retrain) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, r.Text())
 	return int64(n), err
 }

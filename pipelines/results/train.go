@@ -41,13 +41,13 @@ func (r *Train) WriteTo(w io.Writer) (int64, error) {
 	r.writeFeatures(&b)
 	r.writeFit(&b)
 	var facts table.Facts
-	facts.Add("output", "%s", report.ProbabilitiesText(r.Probabilities))
-	facts.Add("output", "%s", report.ThresholdText(r.Threshold, r.Positive))
+	facts.Addf("output", "%s", report.ProbabilitiesText(r.Probabilities))
+	facts.Addf("output", "%s", report.ThresholdText(r.Threshold, r.Positive))
 	if r.Interval != nil {
-		facts.Add("interval", "%s", r.Interval)
+		facts.Addf("interval", "%s", r.Interval)
 	}
 	for _, note := range r.Notes {
-		facts.Add("note", "%s", note)
+		facts.Addf("note", "%s", note)
 	}
 	facts.Write(&b, 10)
 	r.writeSeconds(&b)

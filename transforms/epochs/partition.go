@@ -61,7 +61,8 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 	if p.epoch.pass.Augment != nil {
 		t.hash = append(t.hash, hash)
 	}
-	if t.rows.N++; t.rows.N >= limit {
+	t.rows.N++
+	if t.rows.N >= limit {
 		return p.send(ctx, side(held))
 	}
 	return nil

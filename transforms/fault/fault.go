@@ -108,9 +108,9 @@ func New(kind Kind, err error) error {
 }
 
 // panicOf finds the panic that Beam recovered from in the text of a runner's error.
-func panicOf(text string) (what string, is bool) {
-	_, what, is = strings.Cut(text, "panic: ")
-	return what, is && strings.Contains(what, "runtime/debug.Stack")
+func panicOf(text string) (what string, ok bool) {
+	_, what, ok = strings.Cut(text, "panic: ")
+	return what, ok && strings.Contains(what, "runtime/debug.Stack")
 }
 
 // Find returns the fault that a worker reported, given the error of the runner. It returns
@@ -121,7 +121,7 @@ func Find(err error) error {
 	}
 	_, rest, found := strings.Cut(err.Error(), faultMark)
 	if !found {
-		if what, is := panicOf(err.Error()); is {
+		if what, ok := panicOf(err.Error()); ok {
 			return &Fault{Crash, what}
 		}
 		return err

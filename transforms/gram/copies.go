@@ -158,7 +158,8 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 				b.Weights = append(b.Weights, content.Weight)
 			}
 			c.encoder.Row(b.X[len(b.X)-in:], g.hash)
-			if b.N++; b.N == rows.PerBlock(in) {
+			b.N++
+			if b.N == rows.PerBlock(in) {
 				if err := flush(); err != nil {
 					return err
 				}

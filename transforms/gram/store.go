@@ -220,7 +220,8 @@ func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
 	n, layout, bytes := ridge.NumParts(shape), ridge.LayoutOf(shape), 0
 	for key := s.First; key < s.End; key++ {
 		part := 8 * layout.Len(key%n)
-		if bytes += part; key == s.First || key%n == 0 || bytes > ridge.MaxPartBytes {
+		bytes += part
+		if key == s.First || key%n == 0 || bytes > ridge.MaxPartBytes {
 			runs, bytes = append(runs, ridge.Stripe{First: key}), part
 		}
 		runs[len(runs)-1].End = key + 1

@@ -336,7 +336,8 @@ func (s *windowSums) check(b *block.Block, reject func(item int, reason string))
 		kept++
 	}
 	b.N, b.X, b.Y, b.Lines = kept, b.X[:kept*b.D], b.Y[:kept*labels], b.Lines[:kept]
-	if b.Weights = b.Weights[:min(kept, len(b.Weights))]; s.recipe.Rule.Weights == nil {
+	b.Weights = b.Weights[:min(kept, len(b.Weights))]
+	if s.recipe.Rule.Weights == nil {
 		b.Weights = b.Weights[:0]
 	}
 }

@@ -169,7 +169,7 @@ func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
 			return nil, err
 		}
 		for _, o := range objects {
-			if path, is := strings.CutSuffix(strings.TrimPrefix(o.URI, storage.Join(dir)+"/"), end); is && path != "" {
+			if path, ok := strings.CutSuffix(strings.TrimPrefix(o.URI, storage.Join(dir)+"/"), end); ok && path != "" {
 				done[path] = o.Modified
 			}
 		}
@@ -188,11 +188,11 @@ func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err erro
 		return r, err
 	}
 	for _, name := range []string{storage.Join(f.Out, file.Path+suffix), storage.Join(f.Dead, file.Path+badFile)} {
-		is, err := storage.Exists(ctx, name)
+		ok, err := storage.Exists(ctx, name)
 		if err != nil {
 			return r, err
 		}
-		if is {
+		if ok {
 			o, err := storage.Stat(ctx, name)
 			changed := err == nil && file.Modified > o.Modified && file.Modified <= time.Now().UnixNano()
 			return FileResult{Path: file.Path, Known: true, Changed: changed}, nil

@@ -216,7 +216,8 @@ func (l *openLabels) index(token []byte) (float64, string) {
 	defer l.mu.Unlock()
 	i, ok := l.place[string(token)]
 	if !ok {
-		if i = len(l.unseen); i == maxUnseen {
+		i = len(l.unseen)
+		if i == maxUnseen {
 			return -maxUnseen, ""
 		}
 		if l.place == nil {

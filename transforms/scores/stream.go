@@ -182,7 +182,8 @@ func (f *listFn) Setup() error {
 	key := string(f.Spec) + string(encoded(f.Arriving))
 	watches.Lock()
 	defer watches.Unlock()
-	if f.bundle = watches.by[key]; f.bundle == nil {
+	f.bundle = watches.by[key]
+	if f.bundle == nil {
 		f.bundle = &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done,
 			Recheck: recheck}}
 		watches.by[key] = f.bundle

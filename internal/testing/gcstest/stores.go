@@ -38,9 +38,9 @@ func ModelOf(who int) (files []storage.File) {
 // or not whole.
 func Whose(t *testing.T, dir string) string {
 	t.Helper()
-	who, is := strings.CutPrefix(Content(t, dir+"/manifest.json"), "manifest.json of ")
+	who, ok := strings.CutPrefix(Content(t, dir+"/manifest.json"), "manifest.json of ")
 	for _, name := range []string{"weights", "aside"} {
-		if got := Content(t, dir+"/"+name); is && got != name+" of "+who {
+		if got := Content(t, dir+"/"+name); ok && got != name+" of "+who {
 			t.Errorf("%s/%s is %q next to the manifest of %s", dir, name, got, who)
 		}
 	}

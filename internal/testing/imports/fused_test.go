@@ -51,7 +51,7 @@ func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
 	}
 	name, multiplies := "", map[string]bool{}
 	for line := range bytes.Lines(out) {
-		if header, is := bytes.CutPrefix(line, []byte("# "+module)); is {
+		if header, ok := bytes.CutPrefix(line, []byte("# "+module)); ok {
 			name = strings.TrimSpace(string(header))
 		}
 		if !bytes.Contains(line, []byte("\tF")) {

@@ -75,7 +75,8 @@ func footerOf(p export.Part) (about fields, body int64, err error) {
 		return nil, 0, err
 	}
 	n := int64(binary.LittleEndian.Uint32(last))
-	if body = p.Size - end - n - int64(len(magic)); body < 0 || string(last[4:]) != magic {
+	body = p.Size - end - n - int64(len(magic))
+	if body < 0 || string(last[4:]) != magic {
 		return nil, 0, errPart
 	}
 	b, err := p.Read(p.Size-end-n, n)
@@ -195,7 +196,7 @@ func (m *metadata) value(kind byte, depth int) any {
 		for range min(n, uint64(len(m.b))) {
 			if v := m.value(c&15, depth+1); m.err != nil {
 				break
-			} else if f, is := v.(fields); is {
+			} else if f, ok := v.(fields); ok {
 				structs = append(structs, f)
 			}
 		}

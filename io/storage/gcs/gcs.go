@@ -69,7 +69,7 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	address := emulator.address()
 	emulator.mu.Unlock()
 	if set := os.Getenv(emulatorVariable); set != "" && set != address {
-		return nil, objects.Said(nil, "%s is set: requests would go to %q, which is not Google's storage, without credentials; "+
+		return nil, objects.Answerf(nil, "%s is set: requests would go to %q, which is not Google's storage, without credentials; "+
 			"unset it, or set the option storage_emulator to %s if that is intended", emulatorVariable, set, set)
 	}
 	g.mu.Lock()
@@ -127,7 +127,7 @@ func connection(address string) ([]option.ClientOption, error) {
 // handle returns the client's handle of an object.
 func (g *gcs) handle(ctx context.Context, o objects.Name) (*gcstorage.ObjectHandle, error) {
 	if o.Name == "" {
-		return nil, storage.Invalid("is a bucket; name a file or directory in it")
+		return nil, storage.Invalidf("is a bucket; name a file or directory in it")
 	}
 	client, err := g.connect(ctx)
 	if err != nil {
@@ -174,7 +174,7 @@ func attrsOf(a *gcstorage.ObjectAttrs) *objects.Attrs {
 func generation(version string) (int64, error) {
 	n, err := strconv.ParseInt(version, 10, 64)
 	if err != nil {
-		return 0, storage.Invalid("%q is not a version of an object", version)
+		return 0, storage.Invalidf("%q is not a version of an object", version)
 	}
 	return n, nil
 }

@@ -93,7 +93,7 @@ var serviceAccount atomic.Pointer[string]
 func authorized() (*http.Client, error) {
 	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{gcstorage.ScopeReadWrite}})
 	if err != nil {
-		return nil, objects.Said(nil, "%s (%v)", noCredentials, err)
+		return nil, objects.Answerf(nil, "%s (%v)", noCredentials, err)
 	}
 	client, err := httptransport.NewClient(&httptransport.Options{Credentials: found, BaseRoundTripper: newTransport(),
 		DisableTelemetry: true})

@@ -53,7 +53,7 @@ func (s *Store) List(ctx context.Context, pattern string) ([]storage.Object, err
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, Said(storage.ErrNoMatch, "%v", storage.ErrNoMatch)
+		return nil, Answerf(storage.ErrNoMatch, "%v", storage.ErrNoMatch)
 	}
 	slices.SortFunc(objects, func(a, b storage.Object) int { return cmp.Compare(a.Name, b.Name) })
 	return objects, nil

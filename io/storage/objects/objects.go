@@ -130,11 +130,11 @@ func Parse(name string) (Name, error) {
 	o := Name{scheme, bucket, strings.TrimRight(rest, "/")}
 	switch {
 	case bucket == "":
-		return o, storage.Invalid("no bucket; name one as in %s://bucket/file", scheme)
+		return o, storage.Invalidf("no bucket; name one as in %s://bucket/file", scheme)
 	case !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n"):
-		return o, storage.Invalid("not the name of an object: it contains line ends or is not UTF-8")
+		return o, storage.Invalidf("not the name of an object: it contains line ends or is not UTF-8")
 	case len(o.Name) > 1024:
-		return o, storage.Invalid("not the name of an object: %d bytes; the limit is 1024", len(o.Name))
+		return o, storage.Invalidf("not the name of an object: %d bytes; the limit is 1024", len(o.Name))
 	}
 	return o, nil
 }
@@ -149,7 +149,7 @@ func resolved(name string) Name {
 func Object(name string) (Name, error) {
 	o, err := Parse(name)
 	if err == nil && o.Name == "" {
-		err = storage.Invalid("is a bucket; name a file or directory in it")
+		err = storage.Invalidf("is a bucket; name a file or directory in it")
 	}
 	return o, err
 }
@@ -223,9 +223,9 @@ func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata ma
 	return s.Service.Put(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
 }
 
-// Said returns an error with the response of a server, or with the reason why it could not be reached. kind, for
+// Answerf returns an error with the response of a server, or with the reason why it could not be reached. kind, for
 // errors.Is, may be nil.
-func Said(kind error, format string, args ...any) error {
+func Answerf(kind error, format string, args ...any) error {
 	return &storage.ReasonError{FromServer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
 

@@ -63,7 +63,7 @@ func (s *Store) Claim(ctx context.Context, name string) (storage.Claimed, error)
 
 func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	if len(files) == 0 {
-		return storage.Invalid("a directory needs at least one file")
+		return storage.Invalidf("a directory needs at least one file")
 	}
 	last := slices.IndexFunc(files, func(f storage.File) bool { return f.Name == manifestName })
 	if last < 0 {

@@ -68,7 +68,7 @@ func (f *failure) again() bool {
 
 // failed returns the failure that an error is, or one without a status.
 func failed(err error) *failure {
-	if f, is := errors.AsType[*failure](err); is {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
 	return &failure{}
@@ -160,7 +160,7 @@ func checkBucket(name string) error {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return r != '-' && r != '.' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) {
-		return storage.Invalid("%q is not the name of a bucket", name)
+		return storage.Invalidf("%q is not the name of a bucket", name)
 	}
 	return nil
 }
@@ -174,8 +174,8 @@ const (
 
 // answer explains an error of a request that needs rights.
 func (s *s3) answer(ctx context.Context, rights string, o objects.Name, err error) error {
-	f, is := errors.AsType[*failure](err)
-	if !is {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
 		return err
 	}
 	c, failed := configure()
@@ -186,24 +186,24 @@ func (s *s3) answer(ctx context.Context, rights string, o objects.Name, err erro
 	case f.Status == http.StatusPreconditionFailed:
 		return storage.ErrChanged
 	case f.Code == "NoSuchBucket":
-		return objects.Said(storage.ErrNoBucket, "there is no bucket %s (404); check its name, and AWS_ENDPOINT_URL", o.Bucket)
+		return objects.Answerf(storage.ErrNoBucket, "there is no bucket %s (404); check its name, and AWS_ENDPOINT_URL", o.Bucket)
 	case f.Status == http.StatusNotFound:
 		if f.Code == "" && o.Name != "" { // HEAD does not say which is missing
 			if _, err := s.page(ctx, o.Bucket, objects.Query{Prefix: "-", Limit: 1}, ""); errors.Is(err, storage.ErrNoBucket) {
 				return err
 			}
 		}
-		return objects.Said(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
+		return objects.Answerf(fs.ErrNotExist, "there is no such file (404); check its name, and the name of the bucket %s", o.Bucket)
 	case f.Status == http.StatusMovedPermanently || f.Status == http.StatusTemporaryRedirect ||
 		f.Code == "AuthorizationHeaderMalformed":
-		return objects.Said(nil, "the bucket %s is in another region than %s; set AWS_REGION=%s", o.Bucket, c.region, f.Region)
+		return objects.Answerf(nil, "the bucket %s is in another region than %s; set AWS_REGION=%s", o.Bucket, c.region, f.Region)
 	case f.Status == http.StatusForbidden || f.Status == http.StatusUnauthorized:
 		who := "the account of the key " + c.id
 		if c.id == "" {
 			who = "everybody, because there are no credentials (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
 				"AWS_PROFILE for ~/.aws/credentials),"
 		}
-		return objects.Said(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has the rights "+
+		return objects.Answerf(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has the rights "+
 			"%s there", strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Code)), o.Bucket, who, rights)
 	}
 	return err
@@ -228,7 +228,8 @@ func (c credentials) sign(r *http.Request, body []byte, region string, now time.
 	}
 	values := map[string]string{"host": r.URL.Host}
 	for name, v := range r.Header {
-		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") || slices.Contains(signed, name) {
+		name = strings.ToLower(name)
+		if strings.HasPrefix(name, "x-amz-") || slices.Contains(signed, name) {
 			values[name] = strings.TrimSpace(v[0])
 		}
 	}

@@ -61,7 +61,7 @@ func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 	r.Body.Close()
 	a := &objects.Attrs{Name: o.Name, Size: r.ContentLength, Version: r.Header.Get("Etag"), Metadata: map[string]string{}}
 	for name, values := range r.Header {
-		if key, is := strings.CutPrefix(strings.ToLower(name), metaPrefix); is {
+		if key, ok := strings.CutPrefix(strings.ToLower(name), metaPrefix); ok {
 			if a.Metadata[key], err = url.QueryUnescape(values[0]); err != nil {
 				a.Metadata[key] = values[0] // of another program
 			}
@@ -148,7 +148,7 @@ func (s *s3) Open(ctx context.Context, o storage.Object, off, n int64) (io.ReadC
 		r.end = off + n
 	}
 	err = r.open()
-	if f, is := errors.AsType[*failure](err); is && f.Status == http.StatusRequestedRangeNotSatisfiable {
+	if f, ok := errors.AsType[*failure](err); ok && f.Status == http.StatusRequestedRangeNotSatisfiable {
 		return io.NopCloser(bytes.NewReader(nil)), 0, nil // past the end
 	}
 	return r, r.size, err
@@ -215,7 +215,8 @@ func (r *reader) Read(p []byte) (int, error) {
 			continue
 		}
 		r.body.Close()
-		if r.tries++; r.tries == maxTries || r.ctx.Err() != nil {
+		r.tries++
+		if r.tries == maxTries || r.ctx.Err() != nil {
 			return 0, cmp.Or(r.ctx.Err(), fmt.Errorf("the body ends %d bytes early: %w", r.end-r.at, err))
 		}
 		if err := pause(r.ctx, r.tries-1); err != nil {
@@ -268,7 +269,7 @@ func configure() (*config, error) {
 	}
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, storage.Invalid("AWS_ENDPOINT_URL is %q; want an address such as https://storage.example.com", where)
+		return nil, storage.Invalidf("AWS_ENDPOINT_URL is %q; want an address such as https://storage.example.com", where)
 	}
 	c.endpoint = u
 	return c, nil
@@ -285,10 +286,10 @@ func readProfile(name, section string) map[string]string {
 	here := false
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
-		switch key, value, is := strings.Cut(line, "="); {
+		switch key, value, ok := strings.Cut(line, "="); {
 		case strings.HasPrefix(line, "["):
 			here = strings.TrimSpace(strings.Trim(line, "[]")) == section
-		case here && is && !strings.HasPrefix(line, "#"):
+		case here && ok && !strings.HasPrefix(line, "#"):
 			settings[strings.TrimSpace(key)] = strings.TrimSpace(value)
 		}
 	}

@@ -116,7 +116,7 @@ func (s *s3) probe(ctx context.Context, q request) error {
 		_, err := s.ask(ctx, q, nil)
 		switch f := failed(err); {
 		case err == nil:
-			return storage.Invalid("the server ignores the condition %s of writes, so two runs could mix their "+
+			return storage.Invalidf("the server ignores the condition %s of writes, so two runs could mix their "+
 				"files; name a place on another server, or on the disk", name)
 		case f.Status != http.StatusPreconditionFailed && f.Status != http.StatusNotFound:
 			return s.answer(ctx, writing, q.object, err)
@@ -156,7 +156,7 @@ func (u *upload) flush() error {
 		u.id = begun.UploadId
 	}
 	if len(u.parts) == maxParts {
-		return storage.Invalid("is too large; the limit is %d parts of %d MiB", maxParts, partSize>>20)
+		return storage.Invalidf("is too large; the limit is %d parts of %d MiB", maxParts, partSize>>20)
 	}
 	n := len(u.parts) + 1
 	query := fmt.Sprintf("partNumber=%d&uploadId=%s", n, escape(u.id, true))

@@ -104,7 +104,8 @@ func (t *table) names(column int, g groups, number bool) bool {
 		if c != c {
 			continue // constant, or without values
 		}
-		if looked++; c > alike && alone(value, c) {
+		looked++
+		if c > alike && alone(value, c) {
 			similar++
 		}
 	}

@@ -180,7 +180,8 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 	for _, of := range frequencies {
 		m := 2 * len(of) * d
-		if rows = int(mostWork / (float64(m) * float64(m) * float64(labels))); m <= mostWaves && rows >= n {
+		rows = int(mostWork / (float64(m) * float64(m) * float64(labels)))
+		if m <= mostWaves && rows >= n {
 			return of, n
 		}
 	}
@@ -209,7 +210,8 @@ func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
 		for i, row := range r.Of {
 			column[i] = r.X[row*r.D+j]
 		}
-		if deviations[j] = standardise(column); deviations[j] == 0 {
+		deviations[j] = standardise(column)
+		if deviations[j] == 0 {
 			continue
 		}
 		for k, frequency := range of {

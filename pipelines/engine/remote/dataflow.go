@@ -47,26 +47,26 @@ func (dataflow) Validate(engine.Engine) error {
 	project, region := *gcpopts.Project, *gcpopts.Region
 	switch zone := zoneName.FindStringSubmatch(region); {
 	case project == "":
-		return exit.Usage("--runner dataflow needs --project, the id of a Google Cloud project")
+		return exit.Usagef("--runner dataflow needs --project, the id of a Google Cloud project")
 	case !projectName.MatchString(project):
-		return exit.Usage("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
+		return exit.Usagef("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
 	case region == "":
-		return exit.Usage("--runner dataflow: no region: give the region of the data's bucket with --region, such as europe-west4")
+		return exit.Usagef("--runner dataflow: no region: give the region of the data's bucket with --region, such as europe-west4")
 	case zone != nil:
-		return exit.Usage("--region: %q is a zone; its region is %s", region, zone[1])
+		return exit.Usagef("--region: %q is a zone; its region is %s", region, zone[1])
 	case !regionName.MatchString(region):
-		return exit.Usage("--region: %q is not a region such as europe-west4 or us-central1", region)
+		return exit.Usagef("--region: %q is not a region such as europe-west4 or us-central1", region)
 	case beamFlag("staging_location") == "":
-		return exit.Usage("--runner dataflow: no staging location for the program and the graph: give one with " +
+		return exit.Usagef("--runner dataflow: no staging location for the program and the graph: give one with " +
 			"--staging_location gs://BUCKET/DIR")
 	}
 	if env := strings.ToLower(*jobopts.EnvironmentType); env != "" && env != "docker" {
-		return exit.Usage("--environment_type %s: Dataflow's workers are containers; leave it out, or give an image with "+
+		return exit.Usagef("--environment_type %s: Dataflow's workers are containers; leave it out, or give an image with "+
 			"--sdk_container_image", env)
 	}
 	for _, name := range []string{"staging_location", "temp_location"} {
 		if place := beamFlag(name); place != "" && !bucketPath.MatchString(place) {
-			return exit.Usage("--%s: %q is not of the form gs://BUCKET/DIR", name, place)
+			return exit.Usagef("--%s: %q is not of the form gs://BUCKET/DIR", name, place)
 		}
 	}
 	for _, no := range [][2]string{
@@ -75,7 +75,7 @@ func (dataflow) Validate(engine.Engine) error {
 		{"update", "a stopped job continues with --resume"},
 	} {
 		if beamFlag(no[0]) != flag.Lookup(no[0]).DefValue {
-			return exit.Usage("--%s: a job of several pipelines needs the results of each of them; %s", no[0], no[1])
+			return exit.Usagef("--%s: a job of several pipelines needs the results of each of them; %s", no[0], no[1])
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func workerForDataflow() error {
 		return err
 	}
 	if arch, want := workerArch(); !linux || machine != want {
-		return exit.Usage("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with "+
+		return exit.Usagef("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with "+
 			"GOOS=linux GOARCH=%s CGO_ENABLED=0 and give that", binary, arch, arch)
 	}
 	*jobopts.WorkerBinary = binary
@@ -122,7 +122,7 @@ func existingBuckets(ctx context.Context) error {
 		_, err := storage.Exists(ctx, place)
 		cancel()
 		if errors.Is(err, storage.ErrNoBucket) || errors.Is(err, fs.ErrPermission) {
-			return exit.Usage("--%s: %w", name, err)
+			return exit.Usagef("--%s: %w", name, err)
 		}
 		if err != nil {
 			return &exit.RunnerError{Runner: engine.Dataflow, Err: fmt.Errorf("--%s: %w", name, err)}

@@ -40,7 +40,8 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 	for {
 		j, getErr := jobs.Get(*gcpopts.Project, *gcpopts.Region, id).Context(ctx).Do()
 		if getErr != nil {
-			if failed++; failed == dataflowTries {
+			failed++
+			if failed == dataflowTries {
 				return fmt.Errorf("job %s: cannot get its state: %w", id, getErr)
 			}
 		} else {
@@ -108,14 +109,14 @@ func cancelDataflow(ctx context.Context, name string) error {
 func (dataflow) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) error {
 	defer dataflowFlags(e)()
 	name := *jobopts.JobName
-	e.Say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name,
+	e.Sayf("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name,
 		*gcpopts.Project)
 	return engine.Await(ctx, func() error {
 		result, err := beam.Run(context.WithoutCancel(ctx), engine.Dataflow, p)
 		return dataflowOutcome(ctx, result, err)
 	}, func() {
 		if err := cancelDataflow(ctx, name); err != nil {
-			e.Say("job %s could not be cancelled (%v) and may continue to incur costs: cancel it in the console", name, err)
+			e.Sayf("job %s could not be cancelled (%v) and may continue to incur costs: cancel it in the console", name, err)
 		}
 	})
 }

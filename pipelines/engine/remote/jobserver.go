@@ -37,7 +37,7 @@ func (r jobServer) Validate(engine.Engine) error { return nil }
 // endpoint. Without this check, Beam would retry for two minutes.
 func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 	if *jobopts.Endpoint == "" {
-		return exit.Usage("--runner %s needs the --endpoint of a job server, such as localhost:8073", r.name)
+		return exit.Usagef("--runner %s needs the --endpoint of a job server, such as localhost:8073", r.name)
 	}
 	if !jobopts.IsLoopback() && *jobopts.WorkerBinary == "" {
 		binary, err := workerBinary()
@@ -82,7 +82,7 @@ func (r jobServer) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) e
 		return serverOutcome(ctx, result.JobID())
 	}, func() {
 		if err := cancelOnServer(ctx, token); err != nil {
-			e.Say("the job whose name contains %s could not be cancelled (%v) and may continue", token, err)
+			e.Sayf("the job whose name contains %s could not be cancelled (%v) and may continue", token, err)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func checkStatic(binary string) (machine elf.Machine, linux bool, err error) {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return 0, true, exit.Usage(
+			return 0, true, exit.Usagef(
 				"%s needs shared libraries, which workers may not have: Go used the C compiler of the machine. "+
 					"Build it with CGO_ENABLED=0 go install github.com/bochner-ml/bochner/pipelines/bochner@latest, or in a clone with make build; "+
 					"or name a static build with --worker_binary", binary)

@@ -213,9 +213,9 @@ func headlineOf(name string, f report.Figure, write func(float64) string, about 
 func (a *Model) addFacts(p *page.Page) {
 	var t report.Facts
 	if a.profile.Kernel != "" {
-		t.Add("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
+		t.Addf("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)
 	} else {
-		t.Add("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
+		t.Addf("features", "%s, seed %d", report.Groups(int64(a.Features)), a.Seed)
 	}
 	report.AddFacts(&t, a.Manifest)
 	s := p.Section("Model")

@@ -44,7 +44,7 @@ func (a *Model) addSearch(p *page.Page) error {
 				fmt.Sprintf("%.2g", trial.Lambda), fmt.Sprintf("%.5f", trial.Loss), rate, fmt.Sprintf("%.3g", cost))
 			t.Mark(trial.String() == found.Chosen.String() && trial.Rows == found.Chosen.Rows)
 		}
-		s.Say("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the smallest "+
+		s.Sayf("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the smallest "+
 			"of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
 			"solves, because times differ from run to run.",
 			report.Counted(found.Tried, "candidate"), report.Counted64(int64(found.Pilot), "row"))
@@ -74,7 +74,7 @@ func (a *Model) addSizes(s *page.Section) {
 			of.Series[0].Add(float64(size.Features), v)
 		}
 	}
-	s.Say("These numbers of features were tried on all training rows. The rows that chose among them are also those of " +
+	s.Sayf("These numbers of features were tried on all training rows. The rows that chose among them are also those of " +
 		"the errors by lambda, so these errors may be slightly too small.")
 	if s.List(t); len(of.Series[0].X) > 1 {
 		s.Draw(of, t)
@@ -91,7 +91,7 @@ func (a *Model) addPath(p *page.Page) {
 	if a.Learner.Select != "" {
 		by = "the least " + strings.ReplaceAll(a.Learner.Select, "_", " ") + " of held-out rows"
 	}
-	s.Say("Lambda %g was chosen by %s. Larger values make smoother models.", a.Learner.Lambda, by)
+	s.Sayf("Lambda %g was chosen by %s. Larger values make smoother models.", a.Learner.Lambda, by)
 	t := report.PathTable(a.Task, len(a.Input.Labels), a.Learner.Table, a.Learner.Lambda)
 	if len(a.Learner.RuledOut) > 0 {
 		t.More = report.Numbers(a.Learner.RuledOut) + ", which were ruled out early"
@@ -136,7 +136,7 @@ func (a *Model) addRounds(p *page.Page) error {
 		return nil
 	}
 	s := p.Section("Training by rounds")
-	s.Say("Learner %s on %s loss with %s: %s after %s.", a.Learner.Kind, c.Loss, report.Counted(c.Partitions, "partition"),
+	s.Sayf("Learner %s on %s loss with %s: %s after %s.", a.Learner.Kind, c.Loss, report.Counted(c.Partitions, "partition"),
 		c.Ended, report.Counted(c.Rounds, "round"))
 	s.List(report.Trials(a.Task, a.Learner.Split, c.Path, a.Learner.Lambda))
 	var history []iterative.Report
@@ -155,13 +155,13 @@ func (a *Model) addRounds(p *page.Page) error {
 func (a *Model) addOrigin(p *page.Page) {
 	s := p.Section("Origin")
 	var t report.Facts
-	t.Add("program", "bochner %s", a.Program)
+	t.Addf("program", "bochner %s", a.Program)
 	report.AddLineage(&t, a.Lineage)
-	t.Add("fingerprint of the rows", "%s", a.Fingerprint)
+	t.Addf("fingerprint of the rows", "%s", a.Fingerprint)
 	if w, has := a.File(models.WeightsFile); has {
-		t.Add("SHA-256 of the weights", "%s", w.SHA256)
+		t.Addf("SHA-256 of the weights", "%s", w.SHA256)
 	}
-	t.Add("SHA-256 of the manifest", "%s", a.SHA256)
+	t.Addf("SHA-256 of the manifest", "%s", a.SHA256)
 	s.List(t.Table)
 	l := a.Lineage
 	if l == nil {
@@ -176,13 +176,13 @@ func (a *Model) addOrigin(p *page.Page) {
 	s.List(files.Filled())
 	switch {
 	case l.Command != "":
-		s.Say("This command, where these files are, makes a model with the same weights:")
+		s.Sayf("This command, where these files are, makes a model with the same weights:")
 		if strings.Contains(l.Command, "time=") {
-			s.Say("A time limit was set, so the choices also depend on the machine.")
+			s.Sayf("A time limit was set, so the choices also depend on the machine.")
 		}
 		s.Show(l.Command)
 	default:
-		s.Say("The model was not made by one command on files of rows, so no single command makes it again.")
+		s.Sayf("The model was not made by one command on files of rows, so no single command makes it again.")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func needCertainty(o options.Predict, m *models.Manifest) error {
 	c := scores.Certainty{Interval: o.Interval, Novelty: o.Novelty}
 	if err := NeedCertainty(c, m, "--", "the model "+o.Model); err != nil {
-		return exit.Usage("%w", err)
+		return exit.Usagef("%w", err)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func NeedProbabilities(flag, dir string, m *models.Manifest) error {
 	case m.Probabilities != nil:
 		return nil
 	case m.Task != models.Classification:
-		return exit.Usage("--%s: the model %s is for %s; only classification has probabilities", flag, dir, m.Task)
+		return exit.Usagef("--%s: the model %s is for %s; only classification has probabilities", flag, dir, m.Task)
 	}
-	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, report.HowToGetProbabilities)
+	return exit.Usagef("--%s: the model %s has no probabilities; %s", flag, dir, report.HowToGetProbabilities)
 }

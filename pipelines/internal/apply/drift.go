@@ -38,7 +38,7 @@ func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dat
 	}
 	if len(p.Rows.Columns) != m.Input.Dim {
 		if bound > 0 {
-			return nil, exit.Usage("--max_drift: %s has no statistics of its columns, because there are too many", model)
+			return nil, exit.Usagef("--max_drift: %s has no statistics of its columns, because there are too many", model)
 		}
 		return k, nil
 	}

@@ -234,7 +234,8 @@ func donorsOf(m *models.Model, x []float32, n, d int, of shapley.Column) (rows [
 	if c != nil && c.Type != schema.Number && c.Type != schema.Time {
 		count := map[float32]int{}
 		for _, i := range order {
-			if count[at(i)]++; count[at(i)] == 1 {
+			count[at(i)]++
+			if count[at(i)] == 1 {
 				rows = append(rows, i)
 			}
 		}

@@ -21,7 +21,7 @@ import (
 // Explain explains the prediction for a row of the data.
 func Explain(ctx context.Context, o options.Explain) (*results.Explain, error) {
 	if o.Row < 1 {
-		return nil, exit.Usage("--row is %d; rows count from 1", o.Row)
+		return nil, exit.Usagef("--row is %d; rows count from 1", o.Row)
 	}
 	model, err := job.FindModel(ctx, o.Model, o.Log)
 	if err != nil {

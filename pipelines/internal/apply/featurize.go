@@ -21,7 +21,7 @@ import (
 // Featurize writes the features of all rows for other programs: float32 arrays in files of at most 64 MiB, in
 // the order of the rows, with the labels if the data has any.
 func Featurize(ctx context.Context, o options.Featurize) (result *results.Featurize, err error) {
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
 	}
 	o.Format = cmp.Or(o.Format, "npy")
@@ -67,14 +67,14 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 func checkFeaturize(o options.Featurize) error {
 	switch {
 	case o.Out == "":
-		return exit.Usage("no directory for the features: name one with --out")
+		return exit.Usagef("no directory for the features: name one with --out")
 	case o.Format == codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
-		return exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
+		return exit.Usagef("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}
 	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
 		return err
 	}
-	return prepare.Validate(o.Spec)
+	return prepare.Validate(o.Prepare)
 }
 
 // featurization is a job that writes features.
@@ -101,7 +101,7 @@ func (f *featurization) prepare(ctx context.Context) (*transforms.Featurize, err
 			pass.Target = &transforms.Labeling{Classes: m.Vocabulary}
 		}
 	} else {
-		l, err := prepare.Data(ctx, f.job, d, o.Spec)
+		l, err := prepare.Data(ctx, f.job, d, o.Prepare)
 		if err != nil {
 			return nil, err
 		}

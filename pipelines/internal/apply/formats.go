@@ -50,7 +50,7 @@ func checkFormat(format string, names []string) error {
 	if slices.Contains(names, format) {
 		return nil
 	}
-	return exit.Usage("--out_format must be %s (have %q)", anyOf(names), format)
+	return exit.Usagef("--out_format must be %s (have %q)", anyOf(names), format)
 }
 
 // anyOf joins names to a list of alternatives.
@@ -85,12 +85,12 @@ func fileOf(out string) (*oneFile, error) {
 			continue
 		}
 		if zipped && !slices.Contains(lineFormats(), format) {
-			return nil, exit.Usage("--out %s: %s is already compressed; leave out .gz", out, format)
+			return nil, exit.Usagef("--out %s: %s is already compressed; leave out .gz", out, format)
 		}
 		return &oneFile{format, zipped}, nil
 	}
 	if ext := path.Ext(strings.ToLower(name)); ext != strings.ToLower(name) && slices.Contains(fileNames, ext) {
-		return nil, exit.Usage("--out %s: %s is not a format of predictions; name a file .%s, or a directory (with / at its "+
+		return nil, exit.Usagef("--out %s: %s is not a format of predictions; name a file .%s, or a directory (with / at its "+
 			"end)", out, ext, strings.Join(PredictFormats(), ", ."))
 	}
 	return nil, nil
@@ -118,15 +118,15 @@ func (f *oneFile) write(w io.Writer, join func(io.Writer) error) error {
 func checkJoin(o options.Predict) error {
 	switch {
 	case o.Out != "":
-		return exit.Usage("pipelines: predictions go to a directory or to a writer, not both")
+		return exit.Usagef("pipelines: predictions go to a directory or to a writer, not both")
 	case !slices.Contains(lineFormats(), o.Format) && slices.Contains(PredictFormats(), o.Format):
-		return exit.Usage("--out - writes %s, not %s; give a directory with --out", anyOf(lineFormats()), o.Format)
+		return exit.Usagef("--out - writes %s, not %s; give a directory with --out", anyOf(lineFormats()), o.Format)
 	}
 	if err := o.Job.Engine.Validate(); err != nil {
 		return err
 	}
 	if !o.Job.Engine.About().InProcess {
-		return exit.Usage("--out - writes to the standard output of this process, which the workers of --runner %s do not "+
+		return exit.Usagef("--out - writes to the standard output of this process, which the workers of --runner %s do not "+
 			"share; use --runner direct, or give a directory with --out", o.Job.Engine.Runner)
 	}
 	return nil
@@ -183,7 +183,7 @@ func (j contextWriter) Write(b []byte) (int, error) {
 	}
 	n, err := j.Writer.Write(b)
 	if err != nil {
-		err = exit.Refuse("the predictions are not complete: %w", fmt.Errorf("write to the output: %w", err))
+		err = exit.Dataf("the predictions are not complete: %w", fmt.Errorf("write to the output: %w", err))
 	}
 	return n, err
 }

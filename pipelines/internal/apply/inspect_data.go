@@ -16,7 +16,7 @@ import (
 )
 
 // InspectData reads all rows once and describes them. It writes nothing except WriteSchema.
-func InspectData(ctx context.Context, o options.Inspect) (report *results.DataReport, err error) {
+func InspectData(ctx context.Context, o options.Inspect) (report *results.InspectData, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -39,14 +39,14 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.DataRe
 		return nil, err
 	}
 	if o.WriteSchema != "" && !d.Schema.Traits().Columns {
-		return nil, exit.Usage("--write_schema: %s is %s, which has no columns with types", d.Files[0].Name, d.Schema.Format)
+		return nil, exit.Usagef("--write_schema: %s is %s, which has no columns with types", d.Files[0].Name, d.Schema.Format)
 	}
 	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	report = &results.DataReport{Targets: d.Targets, DataFiles: results.DataFiles{Format: d.Schema.Format, Files: len(d.Files),
+	report = &results.InspectData{Targets: d.Targets, DataFiles: results.DataFiles{Format: d.Schema.Format, Files: len(d.Files),
 		Bytes: d.Size()}}
 	var doubts []schema.Note
 	if d.Schema.Traits().Columns {
@@ -77,7 +77,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.DataRe
 }
 
 // describeColumns finds the types of the columns, writes the schema file, and has rows of the data use these types.
-func describeColumns(ctx context.Context, r *results.DataReport, j *job.Job, d *dataset.Dataset,
+func describeColumns(ctx context.Context, r *results.InspectData, j *job.Job, d *dataset.Dataset,
 	o options.Inspect) (doubts []schema.Note, err error) {
 	found, doubts, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // InspectModel loads a model, verifies its checksums, and describes it.
-func InspectModel(ctx context.Context, dir string) (*results.ModelReport, error) {
+func InspectModel(ctx context.Context, dir string) (*results.InspectModel, error) {
 	dir, err := models.Resolve(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -33,8 +33,8 @@ func InspectModel(ctx context.Context, dir string) (*results.ModelReport, error)
 }
 
 // describe returns the report on a loaded model.
-func describe(ctx context.Context, dir string, m *models.Model) (r *results.ModelReport, err error) {
-	r = &results.ModelReport{Directory: dir, Manifest: m.Manifest, Table: m.Table()}
+func describe(ctx context.Context, dir string, m *models.Model) (r *results.InspectModel, err error) {
+	r = &results.InspectModel{Directory: dir, Manifest: m.Manifest, Table: m.Table()}
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Mode
 }
 
 // DrawImportance plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
-func DrawImportance(ctx context.Context, r *results.ModelReport, file string) error {
+func DrawImportance(ctx context.Context, r *results.InspectModel, file string) error {
 	if r.Effects == nil {
-		return exit.Usage("--importance needs --data: the effects of columns are measured on predictions for its rows")
+		return exit.Usagef("--importance needs --data: the effects of columns are measured on predictions for its rows")
 	}
 	bars := EffectsPicture(r.Effects)
 	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
@@ -62,7 +62,7 @@ func DrawImportance(ctx context.Context, r *results.ModelReport, file string) er
 
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
 // no labels, and ignores weights of rows.
-func InspectEffects(ctx context.Context, model string, o options.Inspect) (result *results.ModelReport, err error) {
+func InspectEffects(ctx context.Context, model string, o options.Inspect) (result *results.InspectModel, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 const mostDependences = 6
 
 // addWhole adds drift, and the partial dependence on the columns with the largest effects.
-func addWhole(ctx context.Context, r *results.ModelReport, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
+func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
 	n int) (err error) {
 	var names []string
 	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {

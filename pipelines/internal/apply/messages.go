@@ -36,14 +36,14 @@ func checkMessages(o options.Stream) error {
 			continue
 		}
 		if source == "" {
-			return exit.Usage("--%s %s: predictions for files go to files: give a directory, or messages with --data",
+			return exit.Usagef("--%s %s: predictions for files go to files: give a directory, or messages with --data",
 				to.Flag, to.Name)
 		}
 		if err := checkName(to.Flag, to.Name, true); err != nil {
 			return err
 		}
 		if to.Name == source {
-			return exit.Usage("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic",
+			return exit.Usagef("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic",
 				to.Flag, to.Name)
 		}
 	}
@@ -51,24 +51,24 @@ func checkMessages(o options.Stream) error {
 	switch about := o.Job.Engine.About(); {
 	case source == "":
 		if m.IDAttribute != "" || m.TimeAttribute != "" || len(m.Columns)+len(m.Copy) > 0 {
-			return exit.Usage("--id_attribute, --time_attribute, --message_columns and --copy_attributes are for messages: " +
+			return exit.Usagef("--id_attribute, --time_attribute, --message_columns and --copy_attributes are for messages: " +
 				"name a subscription with --data")
 		}
 		return nil
 	case len(o.Data.Data) > 1:
-		return exit.Usage("--data %s: a stream of messages has one source (have %d)", source, len(o.Data.Data))
+		return exit.Usagef("--data %s: a stream of messages has one source (have %d)", source, len(o.Data.Data))
 	case m.Outstanding < 1:
-		return exit.Usage("--outstanding must be at least 1 (have %d)", m.Outstanding)
+		return exit.Usagef("--outstanding must be at least 1 (have %d)", m.Outstanding)
 	case messages.Is(o.Out) && o.Dead == "":
-		return exit.Usage("--out %s: name a topic or a directory with --dead_letters, for messages without predictions", o.Out)
+		return exit.Usagef("--out %s: name a topic or a directory with --dead_letters, for messages without predictions", o.Out)
 	case messages.Is(o.Out) && o.Dead == o.Out:
-		return exit.Usage("--dead_letters %s is the topic of --out, whose readers would take dead letters for predictions: "+
+		return exit.Usagef("--dead_letters %s is the topic of --out, whose readers would take dead letters for predictions: "+
 			"name another topic, or a directory", o.Dead)
 	case o.MaxAge != 0:
-		return exit.Usage("--max_age is for files; messages that a subscription keeps too long are removed by its own " +
+		return exit.Usagef("--max_age is for files; messages that a subscription keeps too long are removed by its own " +
 			"setting: leave out --max_age")
 	case (about.Reshuffle || about.Machines) && o.Job.Engine.Runner != engine.Dataflow:
-		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct: "+
+		return exit.Usagef("--runner %s does not read messages by itself; use --runner dataflow, or direct: "+
 			"several such processes can share a subscription", o.Job.Engine.Runner)
 	}
 	return checkName("data", source, false)
@@ -80,7 +80,7 @@ func checkName(flag, name string, sink bool) error {
 		err = service.Check(name, sink)
 	}
 	if err != nil {
-		return exit.Usage("--%s: %w", flag, err)
+		return exit.Usagef("--%s: %w", flag, err)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s *streaming) subscription(ctx context.Context) (messages.Service, string,
 	}
 	name, err := service.Subscription(ctx, s.o.Data.Data[0], s.files.Out)
 	if err == nil && name != s.o.Data.Data[0] {
-		s.note("%s reads the messages of the topic from now on; it stays when the stream has ended", name)
+		s.notef("%s reads the messages of the topic from now on; it stays when the stream has ended", name)
 	}
 	return service, name, err
 }
@@ -216,7 +216,8 @@ func (f *messageFeed) next(ctx context.Context, n int) (feedTasks, error) {
 	if len(all) > 0 {
 		f.last = now
 	}
-	if r.backlog = f.source.Waiting(); r.backlog > 0 || now.Sub(f.last) < f.settle {
+	r.backlog = f.source.Waiting()
+	if r.backlog > 0 || now.Sub(f.last) < f.settle {
 		r.unsettled = 1
 	}
 	return r, nil
@@ -278,7 +279,8 @@ func (f *messageFeed) publish(ctx context.Context, topic string, results []score
 		if code := exit.Code(err); code != exit.CodeStorage && code != exit.CodeFailed {
 			return err
 		}
-		if failed++; first == nil {
+		failed++
+		if first == nil {
 			first = err
 		}
 		results[at[i]].Retry = fault.Text(err)

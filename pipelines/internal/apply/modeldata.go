@@ -18,7 +18,7 @@ import (
 func OpenForModel(ctx context.Context, model string, o dataset.Options,
 	log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
-		return nil, nil, exit.Usage("no model: name its directory with --model")
+		return nil, nil, exit.Usagef("no model: name its directory with --model")
 	}
 	manifest, err := models.CheckDir(ctx, model)
 	if err != nil {
@@ -53,14 +53,14 @@ func sameTargets(dir string, m *models.Manifest, d *dataset.Dataset) error {
 	case labels == want, !d.Labeled, m.Task == models.Embedding:
 		return nil
 	case want == 1:
-		return exit.Usage("--label gives %d columns (%s); the model %s takes one label", labels,
+		return exit.Usagef("--label gives %d columns (%s); the model %s takes one label", labels,
 			report.SomeOf(d.Targets), dir)
 	case len(m.Input.Labels) > 0:
-		return exit.Usage("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this "+
+		return exit.Usagef("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this "+
 			"order, or none if the columns have these names",
 			dir, want, report.SomeOf(m.Input.Labels), report.Counted(labels, "label"))
 	}
-	return exit.Usage("the model %s predicts %d targets, and the data has %s", dir, want, report.Counted(labels, "label"))
+	return exit.Usagef("the model %s predicts %d targets, and the data has %s", dir, want, report.Counted(labels, "label"))
 }
 
 // WithWeights returns the options with the column of weights that the model was trained with, unless the
@@ -74,7 +74,8 @@ func WithWeights(ctx context.Context, model string, o dataset.Options) (dataset.
 		return o, err
 	}
 	with := o
-	if with.Weight = m.Weights.Column; with.Label == "" {
+	with.Weight = m.Weights.Column
+	if with.Label == "" {
 		with.Label = labelsOf(m)
 	}
 	// Ignore errors: opening the data for the model returns them.

@@ -112,7 +112,7 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 	}
 	p.columns = p.pass.Columns(&models.Model{Manifest: p.manifest})
 	if err := p.pass.Distinct(p.columns); err != nil {
-		return nil, exit.Refuse("%w", err)
+		return nil, exit.Dataf("%w", err)
 	}
 	return p, nil
 }
@@ -125,7 +125,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 			return err
 		}
 	case o.Out == "":
-		return exit.Usage("--out is missing: name the directory or the file to create, such as predictions.csv")
+		return exit.Usagef("--out is missing: name the directory or the file to create, such as predictions.csv")
 	default:
 		file, err := fileOf(o.Out)
 		if err != nil {
@@ -197,7 +197,7 @@ func noteBlank(o options.Predict, j *job.Job, counts results.RowCounts) {
 		} else {
 			were = " was"
 		}
-		j.Progress.Note("note: %s %s%s skipped, so the n-th prediction is not for the n-th line; --lines writes the line "+
+		j.Progress.Notef("note: %s %s%s skipped, so the n-th prediction is not for the n-th line; --lines writes the line "+
 			"of each row", report.Groups(n), what, were)
 	}
 }
@@ -209,7 +209,7 @@ func ThresholdOf(value *float64, dir string, m *models.Manifest) (*results.Thres
 	if value != nil {
 		var err error
 		if t, err = models.NewThreshold(*value, m); err != nil {
-			return nil, exit.Usage("--threshold %g: the model %s: %s", *value, dir, err)
+			return nil, exit.Usagef("--threshold %g: the model %s: %s", *value, dir, err)
 		}
 	}
 	if t == nil {

@@ -33,7 +33,8 @@ func (s *streaming) finish(r *results.StreamRound, c *tally, begun time.Time) {
 	r.RowsPerSecond = float64(r.Rows) / math.Max(r.Seconds, 1e-9)
 	r.Model = s.model.Model(context.Background()).Manifest.SHA256
 	stats := s.model.Stats()
-	if r.Reloads = stats.Swaps; stats.Err != nil {
+	r.Reloads = stats.Swaps
+	if stats.Err != nil {
 		r.ReloadError = fault.Text(stats.Err)
 	}
 }
@@ -79,7 +80,8 @@ func (l *latencies) quantile(q float64) float64 {
 		n += uint64(c)
 	}
 	for i, c := range l {
-		if below += uint64(c); n > 0 && float64(below) >= q*float64(n) {
+		below += uint64(c)
+		if n > 0 && float64(below) >= q*float64(n) {
 			return math.Pow(growth, float64(i)) / 1000
 		}
 	}

@@ -81,7 +81,7 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 		return nil, err
 	}
 	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
-	s.engine.Note = s.note
+	s.engine.Note = s.notef
 	if !messages.Is(out) {
 		if s.claim, err = storage.AcquireClaim(ctx, out); err != nil {
 			return nil, err
@@ -153,21 +153,21 @@ func streamContent(o options.Stream, m *models.Manifest) (c scores.Content, err 
 func validateStream(o options.Stream) error {
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
-		return exit.Usage(
+		return exit.Usagef(
 			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
 	case o.Out == "":
-		return exit.Usage("--out is missing: name the directory to create")
+		return exit.Usagef("--out is missing: name the directory to create")
 	case isFile(o.Out):
-		return exit.Usage("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
+		return exit.Usagef("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
 	case o.Model == "":
-		return exit.Usage("--model is missing: name the directory of a model, or DIR@champion")
+		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	case len(o.Data.Data) == 0:
-		return exit.Usage("no data: give a pattern with --data")
+		return exit.Usagef("no data: give a pattern with --data")
 	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:
-		return exit.Usage("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and "+
+		return exit.Usagef("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and "+
 			"--reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
 	case o.Data.Strict:
-		return exit.Usage("--strict compares files with one another; with --stream each is read alone")
+		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
 	}
 	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
@@ -192,7 +192,7 @@ func checkDisjoint(o options.Stream, dirs ...string) error {
 		for _, dir := range dirs {
 			if matches(storage.Join(dir, "x.csv.predictions.csv")) ||
 				matches(storage.Join(dir, "x", "x.csv.predictions.csv")) || matches(storage.Join(dir, "x.csv.file.json")) {
-				return exit.Usage("--data %s matches files in %s, where the stream writes: give another directory", pattern, dir)
+				return exit.Usagef("--data %s matches files in %s, where the stream writes: give another directory", pattern, dir)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func (s *streaming) end(ctx context.Context, err error) error {
 	return err
 }
 
-func (s *streaming) note(format string, args ...any) {
+func (s *streaming) notef(format string, args ...any) {
 	if s.o.Job.Log != nil {
 		fmt.Fprintf(s.o.Job.Log, "note: "+format+"\n", args...)
 	}
@@ -228,9 +228,9 @@ func (s *streaming) unbounded(ctx context.Context) error {
 	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
 		Most: s.o.PerRound}
 	if s.o.UntilIdle {
-		return exit.Usage("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
+		return exit.Usagef("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
 	}
-	s.note("one pipeline on %s predicts %ss as they appear; its counters are on the pages of the runner",
+	s.notef("one pipeline on %s predicts %ss as they appear; its counters are on the pages of the runner",
 		s.engine.Runner, s.unit())
 	var err error
 	if receives(s.o) {
@@ -239,7 +239,7 @@ func (s *streaming) unbounded(ctx context.Context) error {
 		err = s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
 	}
 	if ctx.Err() != nil { // the user has stopped the stream
-		s.note("%s was asked to cancel the pipeline; if its pages still show it, cancel it there", s.engine.Runner)
+		s.notef("%s was asked to cancel the pipeline; if its pages still show it, cancel it there", s.engine.Runner)
 		return nil
 	}
 	return err
@@ -292,8 +292,9 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 		}
 		s.finish(&s.last, &s.counts, begun)
 		if why := s.last.ReloadError; why != s.lastReloadNote {
-			if s.lastReloadNote = why; why != "" {
-				s.note("the model %.8s stays in use: %s", s.last.Model, why)
+			s.lastReloadNote = why
+			if why != "" {
+				s.notef("the model %.8s stays in use: %s", s.last.Model, why)
 			}
 		}
 		if err := s.tell(found, err == nil); err != nil {
@@ -330,7 +331,7 @@ func (s *boundedStream) next(ctx context.Context) (feedTasks, error) {
 	}
 	f := found.files
 	for _, note := range f.Notes {
-		s.note("%s", note)
+		s.notef("%s", note)
 	}
 	s.last = results.StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old,
 		Unit: s.unit()}
@@ -357,7 +358,7 @@ func (s *boundedStream) tell(found feedTasks, ended bool) error {
 func (s *streaming) retry(why string) {
 	if why != s.lastRetryNote {
 		s.lastRetryNote = why
-		s.note("tried again: %s", why)
+		s.notef("tried again: %s", why)
 	}
 }
 
@@ -388,14 +389,14 @@ func (s *boundedStream) round(ctx context.Context, tasks []scores.Arrival) error
 		}
 		for _, f := range found {
 			if f.Changed && s.counts.Changed < 5 { // further ones are only counted
-				s.note("%s", storage.ChangedNote(f.Path))
+				s.notef("%s", storage.ChangedNote(f.Path))
 			}
 			if f.Retry != "" {
 				s.feed.requeue(f.Path)
 				s.retry(f.Path + ": " + f.Retry)
 			}
 			if f.Bad != "" {
-				s.note("no predictions for %s: %s", f.Path, f.Bad)
+				s.notef("no predictions for %s: %s", f.Path, f.Bad)
 			}
 			s.counts.add(f)
 			s.total.add(f)

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// results.Answer.By: how λ is chosen, in words.
+// results.Ask.By: how λ is chosen, in words.
 const (
 	byEarlierErrors = "by the errors on the dates judged before, the first by cross-validation"
 	byInnerFolds    = "by cross-validation inside each training set"
@@ -22,7 +22,7 @@ const (
 const totalRow = "total" // name of the row with the total
 
 // describe sets the Facts of the answer.
-func describe(a *results.Answer, d *data, seconds float64) {
+func describe(a *results.Ask, d *data, seconds float64) {
 	a.Question, a.Notes = d.options.Question, d.notes
 	measure := []string{"brier", "mse", "share of the variance"}[min(2, len(d.units.Grid))]
 	a.AnswerFacts = results.AnswerFacts{Directories: len(d.parts), Rows: d.total.Added.Rows.Used,
@@ -50,7 +50,7 @@ func ends(i results.Interval) (low, high float64) {
 }
 
 // figure returns the plot of the answer.
-func figure(a *results.Answer) picture.Figure {
+func figure(a *results.Ask) picture.Figure {
 	l := picture.Lines{Title: "R² by training rows", X: "rows trained on", Y: "R²", LogX: true}
 	b := picture.Bars{Title: "R² by group", X: "R²", Y: a.Tables[len(a.Tables)-1].Head}
 	switch a.Question {
@@ -90,31 +90,31 @@ func figure(a *results.Answer) picture.Figure {
 }
 
 // answerPage returns the answer as a report.
-func answerPage(a *results.Answer) *page.Page {
+func answerPage(a *results.Ask) *page.Page {
 	p := &page.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Headline: headline(a),
 		Lead: fmt.Sprintf("From the sums of %s in %s, with %s.", report.Counted64(a.Rows, "row"),
 			report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature"))}
 	s := p.Section("Answer")
-	s.Say("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups "+
+	s.Sayf("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups "+
 		"that are judged; fewer than five have none. Lambda was chosen %s.", a.By)
 	if a.Judged != "" {
-		s.Say("Models are judged on %s, which none was trained on.", a.Judged)
+		s.Sayf("Models are judged on %s, which none was trained on.", a.Judged)
 	}
 	for _, t := range a.Tables {
 		s.List(t.Table(a.Measure))
 		if note := t.Note(); note != "" {
-			s.Say("%s", note)
+			s.Sayf("%s", note)
 		}
 	}
 	s.Draw(figure(a))
 	for _, note := range a.Notes {
-		s.Say("%s", note)
+		s.Sayf("%s", note)
 	}
 	return p
 }
 
 // headline returns the verdict, or the R² of all judged rows, of all training rows or of the choice.
-func headline(a *results.Answer) *page.Headline {
+func headline(a *results.Ask) *page.Headline {
 	if a.Verdict != "" {
 		h := &page.Headline{Figure: strings.ToUpper(a.Verdict[:1]) + a.Verdict[1:]}
 		if a.Found != nil && a.Found.Low != nil {

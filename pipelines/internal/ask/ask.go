@@ -7,7 +7,7 @@
 // the same as from training on the rows of some parts and scoring the rows of others, with features
 // on the grid of the recipe.
 //
-// Ask opens the sums (data), calls the function of a question, and returns its results.Answer. No error in
+// Ask opens the sums (data), calls the function of a question, and returns its results.Ask. No error in
 // an answer is measured on rows by which λ was chosen, except for results.Forgetting.Hindsight. backtest
 // and window choose λ by the errors on earlier judged dates (prequentially). Their first date and
 // other questions use cross-validation inside the training set: over up to five blocks of its parts,
@@ -32,7 +32,7 @@ import (
 // question is a question and the function that answers it.
 type question struct {
 	name   string
-	answer func(*data, context.Context) (*results.Answer, error)
+	answer func(*data, context.Context) (*results.Ask, error)
 }
 
 var questions = []question{{"backtest", (*data).backtest}, {"groups", (*data).groups}, {"matrix", (*data).matrix},
@@ -47,19 +47,19 @@ func Questions() (names []string) {
 }
 
 // Ask answers a question.
-func Ask(ctx context.Context, o options.Ask) (*results.Answer, error) {
+func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 	asked := slices.IndexFunc(questions, func(q question) bool { return q.name == o.Question })
 	switch {
 	case asked < 0:
-		return nil, exit.Usage("unknown question %q; have %v", o.Question, Questions())
+		return nil, exit.Usagef("unknown question %q; have %v", o.Question, Questions())
 	case o.Dates < 0 || o.Gap < 0 || o.Permutations < 0 || o.Threads < 0 || o.Memory < 0:
-		return nil, exit.Usage("--train_dates, --gap_dates, --permutations, --threads and --memory must be at least 0")
+		return nil, exit.Usagef("--train_dates, --gap_dates, --permutations, --threads and --memory must be at least 0")
 	case slices.ContainsFunc(o.Windows, func(n int) bool { return n < 1 }):
-		return nil, exit.Usage("--windows must be numbers of dates, at least 1 (have %v)", o.Windows)
+		return nil, exit.Usagef("--windows must be numbers of dates, at least 1 (have %v)", o.Windows)
 	case !(o.MinR2 < 1):
-		return nil, exit.Usage("--min_r2 must be below 1 (have %g)", o.MinR2)
+		return nil, exit.Usagef("--min_r2 must be below 1 (have %g)", o.MinR2)
 	case len(o.By) == 0 && o.Question == "matrix":
-		return nil, exit.Usage("matrix needs the labels whose values it compares: name them with --by")
+		return nil, exit.Usagef("matrix needs the labels whose values it compares: name them with --by")
 	}
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.CheckPicture(o.Plot), report.CheckPage(o.Report)); err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 	terms = terms[:len(d.parts)]
 	r := terms[0].Recipe
 	if r.Rule.Components > 0 {
-		return nil, exit.Refuse("pipelines: these sums are for an embedding, which has no target to predict; use sums by the " +
+		return nil, exit.Dataf("pipelines: these sums are for an embedding, which has no target to predict; use sums by the " +
 			"recipe of a regression or classification")
 	}
 	var err error
@@ -98,7 +98,7 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 	}
 	d.units = d.total.Units(d.features, all.Part(0))
 	if d.evaluator, err = ridge.NewEvaluator(all, d.units, d.options.Threads); err != nil {
-		return nil, exit.Refuse("%w", err)
+		return nil, exit.Dataf("%w", err)
 	}
 	return d, nil
 }
@@ -111,7 +111,7 @@ func (d *data) load(ctx context.Context, shape ridge.Shape) error {
 	kept := int64(len(d.parts)) * shape.Bytes()
 	keep := have == 0 || kept+work <= have
 	if !keep {
-		d.progress.Note("the sums take %s of memory, the solve %s, and %s are free: sums are read again when they are needed",
+		d.progress.Notef("the sums take %s of memory, the solve %s, and %s are free: sums are read again when they are needed",
 			report.Bytes(kept), report.Bytes(work), report.Bytes(have))
 	}
 	errs := make([]error, len(d.parts))

@@ -73,7 +73,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		maps.Copy(d.options.Known, found)
 	}
 	if len(history) == 0 {
-		return nil, 0, exit.Refuse("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
+		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
 			"(--gap_dates %d), or sums that meet --judge %q",
 			report.Counted(len(steps), "date"), d.options.Gap, d.options.Judge)
 	}
@@ -252,7 +252,7 @@ func (d *data) prequential(history []judged, spans []int, first float64) (*choic
 }
 
 // backtest judges each date by a model of all dates before it, or of the last Dates of them.
-func (d *data) backtest(ctx context.Context) (*results.Answer, error) {
+func (d *data) backtest(ctx context.Context) (*results.Ask, error) {
 	history, first, err := d.forward(ctx, []results.Span{{Window: d.options.Dates}})
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (d *data) backtest(ctx context.Context) (*results.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &results.Answer{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
+	return &results.Ask{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
 		Tables: []results.AnswerTable{{Head: "judged", Rows: append(c.rows, results.AnswerRow{Name: totalRow, Score: c.score})}}}, nil
 }
 
@@ -334,7 +334,7 @@ func (d *data) chooseSpan(history []judged, first float64, spans []results.Span,
 }
 
 // window answers how much of the past to train on.
-func (d *data) window(ctx context.Context) (*results.Answer, error) {
+func (d *data) window(ctx context.Context) (*results.Ask, error) {
 	all, window, half, err := d.forgetting(ctx)
 	if err != nil {
 		return nil, err
@@ -342,7 +342,7 @@ func (d *data) window(ctx context.Context) (*results.Answer, error) {
 	row := func(name string, f *results.Forgetting) results.AnswerRow {
 		return results.AnswerRow{Name: name, Trained: f.String(), Lambda: f.Lambda, Score: f.Score}
 	}
-	return &results.Answer{
+	return &results.Ask{
 		Asked: "each date, predicted by models of some of the dates before it",
 		By:    byEarlierErrors + "; so are window and half-life", Window: window, HalfLife: half,
 		Tables: []results.AnswerTable{

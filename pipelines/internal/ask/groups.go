@@ -21,7 +21,7 @@ const autoLambda = -1
 func cutOut(all []unit, from, to int) []unit { return slices.Concat(all[:from], all[to:]) }
 
 // groups judges each group by a model of all others.
-func (d *data) groups(ctx context.Context) (*results.Answer, error) {
+func (d *data) groups(ctx context.Context) (*results.Ask, error) {
 	all, err := d.grouped(d.options.By, d.everything())
 	if err != nil {
 		return nil, err
@@ -41,16 +41,16 @@ func (d *data) groups(ctx context.Context) (*results.Answer, error) {
 		rows, tallies = append(rows, row.AnswerRow), append(tallies, row.tallies...)
 	}
 	if len(rows) == 0 {
-		return nil, exit.Refuse("pipelines: no group can be predicted from others: groups needs two or more, one of them "+
+		return nil, exit.Dataf("pipelines: no group can be predicted from others: groups needs two or more, one of them "+
 			"with sums that meet --judge; have %s", report.Counted(len(all), "group"))
 	}
-	return &results.Answer{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
+	return &results.Ask{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
 		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, results.AnswerRow{Name: totalRow, Score: d.score(tallies)})}}}, nil
 }
 
 // matrix judges each group by a model of each group. A group is judged on each fifth of its own
 // parts by a model of the other four.
-func (d *data) matrix(ctx context.Context) (*results.Answer, error) {
+func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 	all, err := d.grouped(d.options.By, d.everything())
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (d *data) matrix(ctx context.Context) (*results.Answer, error) {
 			}
 		}
 	}
-	return &results.Answer{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
+	return &results.Ask{Asked: "each group, predicted by a model of one group, or of other parts of its own", By: byInnerFolds,
 		Tables: []results.AnswerTable{t}}, nil
 }
 
@@ -91,7 +91,8 @@ func (d *data) judgeItself(ctx context.Context, group unit) (tallies []tally, er
 		from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
 		var some []unit
 		for _, u := range own[from:to] {
-			if u = d.judges(u); len(u.parts) > 0 {
+			u = d.judges(u)
+			if len(u.parts) > 0 {
 				some = append(some, u)
 			}
 		}
@@ -120,7 +121,7 @@ func (d *data) shuffled(all []unit, index int) []unit {
 }
 
 // curve judges models of the last 1, 2, 4, … dates, and of as many dates in random order.
-func (d *data) curve(ctx context.Context) (*results.Answer, error) {
+func (d *data) curve(ctx context.Context) (*results.Ask, error) {
 	if err := d.dated(); err != nil {
 		return nil, err
 	}
@@ -157,19 +158,19 @@ func (d *data) curve(ctx context.Context) (*results.Answer, error) {
 			break
 		}
 	}
-	return &results.Answer{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged),
+	return &results.Ask{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged),
 		Tables: tables}, nil
 }
 
 // worth compares a model of all groups with models of all but one. λ is chosen once, by
 // cross-validation over all groups.
-func (d *data) worth(ctx context.Context) (*results.Answer, error) {
+func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 	groups, judged, err := d.splitJudged(d.options.By)
 	if err != nil {
 		return nil, err
 	}
 	if len(groups) < 2 {
-		return nil, exit.Refuse("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge",
+		return nil, exit.Dataf("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge",
 			len(groups))
 	}
 	all, err := d.fitAndScore(ctx, "none", groups, judged, autoLambda)
@@ -201,7 +202,7 @@ func (d *data) worth(ctx context.Context) (*results.Answer, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(rows, func(a, b results.AnswerRow) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
-	return &results.Answer{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
+	return &results.Ask{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
 		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}, nil
 }
 
@@ -216,8 +217,8 @@ type groupSets struct {
 // value returns the value of the groups for which in is true.
 func (s *groupSets) value(ctx context.Context, in []bool) (float64, error) {
 	var some []unit
-	for g, is := range in {
-		if is {
+	for g, ok := range in {
+		if ok {
 			some = append(some, s.groups[g])
 		}
 	}
@@ -242,7 +243,8 @@ func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) 
 	for subset := range all {
 		in := make([]bool, k)
 		for g := range in {
-			if in[g] = subset>>g&1 == 1; in[g] {
+			in[g] = subset>>g&1 == 1
+			if in[g] {
 				sizes[subset]++
 			}
 		}
@@ -300,7 +302,7 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRo
 // bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
 // the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
 // over all training dates. Models of few early dates may score below MinR2, too.
-func (d *data) bisect(ctx context.Context) (*results.Answer, error) {
+func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 	if err := d.dated(); err != nil {
 		return nil, err
 	}
@@ -324,7 +326,7 @@ func (d *data) bisect(ctx context.Context) (*results.Answer, error) {
 	for _, n := range slices.Sorted(maps.Keys(b.models))[1:] {
 		t.Rows = append(t.Rows, b.models[n].AnswerRow)
 	}
-	a := &results.Answer{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
+	a := &results.Ask{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
 	if b.bad > len(steps) {
 		a.Verdict = "no date broke the score"
 		return a, nil

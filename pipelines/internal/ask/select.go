@@ -21,7 +21,7 @@ import (
 func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 	judge, err := where.Parse(d.options.Judge)
 	if err != nil {
-		return exit.Usage("--judge %q: %w", d.options.Judge, err)
+		return exit.Usagef("--judge %q: %w", d.options.Judge, err)
 	}
 	drawn, err := d.recipeFiles(ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 	for _, t := range terms {
 		switch {
 		case t.Sign < 0:
-			return exit.Refuse("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Place)
+			return exit.Dataf("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Place)
 		case t.Rows.Used == 0:
 			empty++
 			continue
@@ -41,7 +41,7 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 			return err
 		}
 		if p.judges, err = t.Holds(judge); err != nil {
-			return exit.Refuse("--judge %q: %w", d.options.Judge, err)
+			return exit.Dataf("--judge %q: %w", d.options.Judge, err)
 		}
 		for _, l := range t.Leaves {
 			for _, f := range l.Files {
@@ -54,7 +54,7 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
 	if len(d.parts) < 2 {
-		return exit.Refuse("pipelines: have %s of sums with rows; ask needs two or more, to train on some and predict others",
+		return exit.Dataf("pipelines: have %s of sums with rows; ask needs two or more, to train on some and predict others",
 			report.Counted(len(d.parts), "directory"))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
@@ -95,7 +95,7 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	labels := t.LabelsOf(0)
 	date, ok := parts.Date(labels[d.options.DateLabel])
 	if d.options.DateLabel != "" && !ok {
-		return time.Time{}, exit.Usage("--date_label %s: %s has no such label with a date such as 2026-11-20",
+		return time.Time{}, exit.Usagef("--date_label %s: %s has no such label with a date such as 2026-11-20",
 			d.options.DateLabel, t.Place)
 	} else if own, err := parts.DateOf(t.Place); err == nil && d.options.DateLabel == "" {
 		return own, nil
@@ -141,7 +141,7 @@ func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
 func (d *data) dated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
-			return exit.Usage("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
+			return exit.Usagef("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
 				d.options.Question, p.term.Place)
 		}
 	}
@@ -161,7 +161,7 @@ func (d *data) grouped(by []string, some []int) (all []unit, _ error) {
 		case len(by) == 0:
 			name = p.term.Place
 		case lacks != "":
-			return nil, exit.Refuse("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s",
+			return nil, exit.Dataf("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s",
 				lacks, p.term.Place)
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
@@ -216,7 +216,7 @@ func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 	trains := slices.DeleteFunc(d.everything(), judge)
 	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
 	if len(trains) == 0 || len(judges) == 0 {
-		return nil, nil, exit.Refuse("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both "+
+		return nil, nil, exit.Dataf("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both "+
 			"must be at least 1", len(trains), len(judges), d.options.Judge)
 	}
 	if train, err = d.grouped(by, trains); err != nil {

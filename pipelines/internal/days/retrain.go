@@ -25,7 +25,7 @@ type Jobs interface {
 	Train(ctx context.Context, model string, files []string) error
 	// Compare checks the gates of a model and, unless champion is "", compares it with the champion on
 	// the rows of the files.
-	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *results.ModelComparison,
+	Compare(ctx context.Context, champion, model string, files []string) ([]registry.Gate, *results.CompareModels,
 		error)
 	// Accept returns an error if models like the champion do not have the scores that Compare needs.
 	// Train checks the same before it trains.
@@ -65,7 +65,7 @@ const MostColumns = 5
 
 // Retrain makes and judges the model of a day. If it promotes no model, the error is an
 // *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
-func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.RetrainReport, error) {
+func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Retrain, error) {
 	if err := validateRetrain(&o); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.Retr
 	}
 	n := &night{
 		options: o, jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
-		report: &results.RetrainReport{Day: o.Day, Models: o.Models,
+		report: &results.Retrain{Day: o.Day, Models: o.Models,
 			ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
 	}
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
@@ -108,17 +108,17 @@ func Retrain(ctx context.Context, o options.Partition, jobs Jobs) (*results.Retr
 	return n.report, outcomeError(n.report)
 }
 
-func validateRetrain(o *options.Partition) error {
+func validateRetrain(o *options.RetrainData) error {
 	if _, err := ParseDay(o.Day); err != nil {
 		return err
 	}
 	switch {
 	case o.Models == "":
-		return exit.Usage("retrain: no directory of models")
+		return exit.Usagef("retrain: no directory of models")
 	case o.Window.Days < 0:
-		return exit.Usage("retrain: a window of %d days", o.Window.Days)
+		return exit.Usagef("retrain: a window of %d days", o.Window.Days)
 	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
-		return exit.Usage("retrain: bounds of drift must be at least 0")
+		return exit.Usagef("retrain: bounds of drift must be at least 0")
 	}
 	if o.Sums == "" {
 		o.Sums = strings.TrimRight(o.Models, "/") + "-sums"
@@ -129,7 +129,7 @@ func validateRetrain(o *options.Partition) error {
 			return err
 		}
 		if inside {
-			return exit.Usage("retrain: the sums %s and the models %s must be in different directories", o.Sums, o.Models)
+			return exit.Usagef("retrain: the sums %s and the models %s must be in different directories", o.Sums, o.Models)
 		}
 	}
 	return nil
@@ -137,12 +137,12 @@ func validateRetrain(o *options.Partition) error {
 
 // night is the state of a run of Retrain.
 type night struct {
-	options  options.Partition
+	options  options.RetrainData
 	jobs     Jobs
 	registry registry.Registry
 	pattern  *Pattern
-	report   *results.RetrainReport
-	compared *results.ModelComparison // of the new model with the champion; nil for none
+	report   *results.Retrain
+	compared *results.CompareModels // of the new model with the champion; nil for none
 
 	first    string // first day of the window; "" if it has no bound
 	all      []Day  // days of the window
@@ -152,7 +152,7 @@ type night struct {
 	copies   int    // days that were refused because they copy another
 }
 
-func (n *night) note(format string, args ...any) {
+func (n *night) notef(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	n.report.Notes = append(n.report.Notes, text)
 	if n.options.Log != nil {
@@ -174,7 +174,7 @@ func (n *night) run(ctx context.Context) error {
 		return err
 	}
 	if s.Rebuilt != "" {
-		n.note("%s", s.Rebuilt)
+		n.notef("%s", s.Rebuilt)
 	}
 	n.champion = s.Champion
 	n.report.Champion, n.report.Before = s.Champion, s.Champion
@@ -183,7 +183,7 @@ func (n *night) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !there:
-			n.note("the champion %s is lost: its directory has no model", n.champion)
+			n.notef("the champion %s is lost: its directory has no model", n.champion)
 			n.champion = ""
 		}
 	}
@@ -230,7 +230,7 @@ func (n *night) decided(ctx context.Context) (bool, error) {
 	n.report.Model, n.report.Champion, n.report.Before = n.champion, n.champion, e.From
 	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, results.Promoted, e.Why
 	n.fromLineage(l)
-	n.note("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
+	n.notef("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
 	return true, nil
 }
 
@@ -300,7 +300,7 @@ func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage,
 		return err
 	}
 	if there {
-		n.note("found the model %s of an earlier run", model)
+		n.notef("found the model %s of an earlier run", model)
 		if err := errors.Join(removeWork(ctx, dir), storage.ClearUnfinished(ctx, dir)); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 		return err
 	}
 	if !slices.ContainsFunc(n.all, func(p Day) bool { return p.Date == n.options.Day }) {
-		n.note("there is no data of %s yet", n.options.Day)
+		n.notef("there is no data of %s yet", n.options.Day)
 	}
 	judge, train := n.splitJudge(accepted)
 	if judge != nil {
@@ -176,7 +176,7 @@ func (n *night) sumDrawn(ctx context.Context, from []Day) error {
 		}
 	}
 	if len(f.Sums) == 0 {
-		n.note("drift is not measured: no partition is left from which the recipe was drawn")
+		n.notef("drift is not measured: no partition is left from which the recipe was drawn")
 		return nil
 	}
 	if err := n.jobs.Fit(ctx, f); err != nil {
@@ -344,7 +344,7 @@ func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	err := n.jobs.Fit(ctx, f)
 	if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
 		// For instance, rows that were frequent would no longer be frequent.
-		n.note("the sums of all partitions are added: %s", fault.Text(err))
+		n.notef("the sums of all partitions are added: %s", fault.Text(err))
 		all := n.index.planFromParts(train)
 		all.Model = f.Model
 		err = n.jobs.Fit(ctx, all)

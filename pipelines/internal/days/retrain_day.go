@@ -26,7 +26,7 @@ const dayForm = "2006-01-02"
 func ParseDay(text string) (time.Time, error) {
 	t, err := time.Parse(dayForm, text)
 	if err != nil {
-		return t, exit.Usage("%q is not a day; write it as 2026-11-20", text)
+		return t, exit.Usagef("%q is not a day; write it as 2026-11-20", text)
 	}
 	return t, nil
 }
@@ -54,7 +54,7 @@ var dayParts = []string{"YYYY", "MM", "DD"}
 func ParsePattern(text, condition string) (*Pattern, error) {
 	for _, part := range dayParts {
 		if strings.Count(text, part) != 1 {
-			return nil, exit.Usage(
+			return nil, exit.Usagef(
 				"--data: %q must contain %s once (has it %d times): name the files of a day, as in "+
 					"'data/dt=YYYY-MM-DD/*'", text, part, strings.Count(text, part))
 		}
@@ -64,7 +64,7 @@ func ParsePattern(text, condition string) (*Pattern, error) {
 		return nil, err
 	}
 	if strings.ContainsAny(abs, `[\`) {
-		return nil, exit.Usage("data: %q: [ and \\ cannot be used here; use * and ?", text)
+		return nil, exit.Usagef("data: %q: [ and \\ cannot be used here; use * and ?", text)
 	}
 	expr, err := storage.Expression(abs)
 	if err != nil {
@@ -73,11 +73,11 @@ func ParsePattern(text, condition string) (*Pattern, error) {
 	groups := strings.NewReplacer("YYYY", "(?<y>[0-9]{4})", "MM", "(?<m>[0-9]{2})", "DD", "(?<d>[0-9]{2})")
 	names, err := regexp.Compile(groups.Replace(expr))
 	if err != nil {
-		return nil, exit.Usage("data: %q: %w", text, err)
+		return nil, exit.Usagef("data: %q: %w", text, err)
 	}
 	c, err := where.Parse(condition)
 	if err != nil {
-		return nil, exit.Usage("--where %q: %w", condition, err)
+		return nil, exit.Usagef("--where %q: %w", condition, err)
 	}
 	return &Pattern{text, names, c}, nil
 }
@@ -128,13 +128,13 @@ func (p *Pattern) Days(ctx context.Context, first, last string) ([]Day, error) {
 	for _, o := range objects {
 		switch day := p.day(o.URI); {
 		case day == "":
-			return nil, exit.Refuse(
+			return nil, exit.Dataf(
 				"retrain: %s: the name has no day of the calendar; rename the file, or make the pattern %s narrower",
 				o.Name, p.text)
 		case day >= first && day <= last:
 			ok, err := p.where.Holds(dataset.PathValues(o.URI))
 			if err != nil {
-				return nil, exit.Refuse("retrain: --where %q: %s: its path %w, as in country=DE/", p.where, o.Name, err)
+				return nil, exit.Dataf("retrain: --where %q: %s: its path %w, as in country=DE/", p.where, o.Name, err)
 			}
 			if ok {
 				byDay[day] = append(byDay[day], o)

@@ -25,7 +25,7 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 		return err
 	}
 	if n.options.Window.Auto {
-		n.note("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
+		n.notef("the window takes all days: it is chosen by sums of a recipe, and this recipe is new")
 	}
 	return n.drawRecipe(ctx, similar, why)
 }
@@ -96,7 +96,8 @@ func (n *night) drawReference(ctx context.Context, place string, from []Day) (wh
 // If there are several days, all of them together come last.
 func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err error) {
 	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Day) bool { return !n.trusted(p) })
-	if trusted = len(pool) > 0; !trusted {
+	trusted = len(pool) > 0
+	if !trusted {
 		pool = n.all
 	}
 	var order [3][][]Day
@@ -113,7 +114,8 @@ func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err 
 		}
 		order[rank] = append(order[rank], from)
 	}
-	if all = slices.Concat(order[:]...); len(pool) > 1 {
+	all = slices.Concat(order[:]...)
+	if len(pool) > 1 {
 		all = append(all, pool)
 	}
 	return all, trusted, nil
@@ -149,7 +151,8 @@ func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, again
 	with := map[string]int{} // columns that the reference lacks
 	for _, p := range similar {
 		for _, name := range n.index.Parts[p.name()].New {
-			if with[name]++; 2*with[name] > len(similar) && n.lineage == nil {
+			with[name]++
+			if 2*with[name] > len(similar) && n.lineage == nil {
 				return nil, against, err // training would lose a column that most days have
 			}
 		}
@@ -198,14 +201,15 @@ func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 	if why, err := unfit(err); err != nil {
 		return nil, err
 	} else if why != "" {
-		n.note("the window takes all days, because it cannot be chosen: %s", why)
+		n.notef("the window takes all days, because it cannot be chosen: %s", why)
 		return train, nil
 	}
 	train = train[len(train)-w.Dates:]
 	for w.Days = 1; n.since(w.Days) > train[0].Date; {
 		w.Days++
 	}
-	if n.report.Window = w; n.options.Log != nil {
+	n.report.Window = w
+	if n.options.Log != nil {
 		fmt.Fprintf(n.options.Log, "window    %s\n", w)
 	}
 	return train, nil

@@ -91,7 +91,7 @@ func (n *night) sweep(ctx context.Context) {
 	}
 	// Only runs write to the reports, one at a time.
 	if err = errors.Join(err, storage.ClearUnfinished(ctx, n.registry.Reports())); err != nil {
-		n.note("the unfinished work of earlier runs cannot be removed: %s", fault.Text(err))
+		n.notef("the unfinished work of earlier runs cannot be removed: %s", fault.Text(err))
 	}
 }
 

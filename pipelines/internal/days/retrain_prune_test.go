@@ -128,7 +128,7 @@ func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	others.Models = "/shop/others"
 	for day := 1; day <= 6; day++ {
 		s.put(day, modelRows(day))
-		for _, o := range []options.Partition{others, s.o} {
+		for _, o := range []options.RetrainData{others, s.o} {
 			o.Day, o.KeepSums.Prune = date(day), o.Models == s.o.Models
 			if r, _ := Retrain(ctx, o, s.jobs); r == nil || r.Removed > 0 {
 				t.Errorf("day %d: %+v", day, r)

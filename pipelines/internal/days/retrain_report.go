@@ -14,7 +14,7 @@ import (
 )
 
 // setParts sets the days that the model is trained on, and the rows that judge it.
-func setParts(r *results.RetrainReport, train []Day, judge *judgeRows) {
+func setParts(r *results.Retrain, train []Day, judge *judgeRows) {
 	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
 }
 
@@ -31,7 +31,7 @@ func (n *night) fromLineage(l *registry.Lineage) {
 }
 
 // outcomeError returns the outcome as an error, nil if a model was promoted.
-func outcomeError(r *results.RetrainReport) error {
+func outcomeError(r *results.Retrain) error {
 	text := fmt.Sprintf("retrain: %s: %s: %s", r.Day, r.Outcome, r.Why)
 	switch r.Outcome {
 	case results.Kept:
@@ -42,14 +42,14 @@ func outcomeError(r *results.RetrainReport) error {
 	return nil
 }
 
-func exitCode(r *results.RetrainReport) int {
+func exitCode(r *results.Retrain) int {
 	return map[results.Outcome]int{results.Kept: exit.CodeGate, results.Drifted: exit.CodeDrift,
 		results.Nothing: exit.CodeNothing, results.Lost: exit.CodeLost}[r.Outcome]
 }
 
 // nightPage returns the report as a page, with the comparison of the models, if any. It leaves out times and the
 // directory of the models.
-func nightPage(r *results.RetrainReport, compared *results.ModelComparison) *page.Page {
+func nightPage(r *results.Retrain, compared *results.CompareModels) *page.Page {
 	p := &page.Page{Title: "Retraining for " + r.Day,
 		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
 	p.Section("Models and data").List(r.Facts().Table)
@@ -60,16 +60,16 @@ func nightPage(r *results.RetrainReport, compared *results.ModelComparison) *pag
 	}
 	s := p.Section("Notes")
 	for _, note := range r.Notes {
-		s.Say("%s", note)
+		s.Sayf("%s", note)
 	}
 	return p
 }
 
 // addDrift adds the drift of the rows of days.
-func addDrift(r *results.RetrainReport, p *page.Page) {
+func addDrift(r *results.Retrain, p *page.Page) {
 	s := p.Section("Drift")
 	if r.Drift != nil {
-		s.Say("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
+		s.Sayf("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
 	}
 	var t report.Table
 	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}

@@ -60,7 +60,7 @@ func shopRows(ctx context.Context, files []string) (multiset, error) {
 		}
 		for _, row := range strings.Fields(string(data)) {
 			if row == "unreadable" {
-				return nil, exit.Refuse("%s: a row is not a number", f)
+				return nil, exit.Dataf("%s: a row is not a number", f)
 			}
 			rows[row]++
 		}
@@ -145,7 +145,7 @@ func (j *rowJobs) Reference(ctx context.Context, model string, files []string) e
 		return err
 	}
 	if rows["flag"] > 0 {
-		return exit.Usage("no column")
+		return exit.Usagef("no column")
 	}
 	made, err := modelOf(rows, fmt.Sprintf("p%x", rows.hash("")>>40))
 	if err != nil {
@@ -190,10 +190,10 @@ func (j *rowJobs) sum(ctx context.Context, recipe string, files []string, out st
 		return err
 	}
 	if rows["flag"] > 0 {
-		return exit.Refuse("no column")
+		return exit.Dataf("no column")
 	}
 	if others(slices.Collect(maps.Keys(rows))) != others(strings.Fields(m.Fingerprint)) {
-		return exit.Refuse("%s: has other columns", files[0])
+		return exit.Dataf("%s: has other columns", files[0])
 	}
 	return store(ctx, out, rows)
 }
@@ -296,7 +296,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 			if row == "break" || strings.HasPrefix(row, "bad") {
 				w.Dates = len(places) - i
 			} else if row == "one-class" {
-				return nil, exit.Refuse("all rows are of one class")
+				return nil, exit.Dataf("all rows are of one class")
 			}
 		}
 	}
@@ -304,7 +304,7 @@ func (j *rowJobs) ChooseWindow(ctx context.Context, places []string, _ map[strin
 }
 
 func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, files []string) (gates []registry.Gate,
-	r *results.ModelComparison, err error) {
+	r *results.CompareModels, err error) {
 	m, err := models.ReadManifest(ctx, challenger)
 	if err != nil {
 		return nil, nil, err
@@ -318,7 +318,7 @@ func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, file
 		for _, model := range []string{champion, challenger} {
 			m, err := models.ReadManifest(ctx, model)
 			if err == nil && slices.Contains(strings.Fields(m.Fingerprint), row) && !strings.HasPrefix(row, "common") {
-				err = exit.Refuse("row %s judges %s, which was trained on it", row, model)
+				err = exit.Dataf("row %s judges %s, which was trained on it", row, model)
 			}
 			if err != nil {
 				return nil, nil, err
@@ -331,7 +331,7 @@ func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, file
 
 // shop is a place with data.
 type shop struct {
-	o    options.Partition
+	o    options.RetrainData
 	jobs *rowJobs
 	mem  *disktest.Mem
 }
@@ -339,7 +339,7 @@ type shop struct {
 func newShop(t testing.TB) *shop {
 	s := &shop{jobs: new(rowJobs), mem: disktest.New()}
 	t.Cleanup(disk.Swap(s.mem))
-	s.o = options.Partition{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Author: options.Author{Program: "test", By: "tester"},
+	s.o = options.RetrainData{Models: "/shop/models", Data: "/shop/data/dt=YYYY-MM-DD/*", Author: options.Author{Program: "test", By: "tester"},
 		Now: func() time.Time { return time.Unix(1.7e9, 0) }}
 	s.mem.Put("/shop/data/readme", nil)
 	return s
@@ -377,7 +377,7 @@ func date(day int) string {
 }
 
 // night runs a day and compares its outcome.
-func (s *shop) night(t testing.TB, day int, want results.Outcome, words ...string) *results.RetrainReport {
+func (s *shop) night(t testing.TB, day int, want results.Outcome, words ...string) *results.Retrain {
 	t.Helper()
 	s.o.Day = date(day)
 	s.jobs.calls = nil
@@ -723,15 +723,15 @@ func TestOfTwoRunsOneIsTold(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	s := newShop(t)
-	for want, change := range map[string]func(*options.Partition){
-		"is not a day":                     func(o *options.Partition) { o.Day = "yesterday" },
-		"no directory of models":           func(o *options.Partition) { o.Models = "" },
-		"different directories":            func(o *options.Partition) { o.Sums = o.Models + "/sums" },
-		"a window of -1":                   func(o *options.Partition) { o.Window.Days = -1 },
-		"bounds of drift":                  func(o *options.Partition) { o.MaxDrift = -1 },
-		"contain DD once (has it 0 times)": func(o *options.Partition) { o.Data = "data/YYYY/MM" },
-		"write it as 2026-11-20":           func(o *options.Partition) { o.Day = "20.11.2026" },
-		"must be in different di":          func(o *options.Partition) { o.Sums = "/shop" },
+	for want, change := range map[string]func(*options.RetrainData){
+		"is not a day":                     func(o *options.RetrainData) { o.Day = "yesterday" },
+		"no directory of models":           func(o *options.RetrainData) { o.Models = "" },
+		"different directories":            func(o *options.RetrainData) { o.Sums = o.Models + "/sums" },
+		"a window of -1":                   func(o *options.RetrainData) { o.Window.Days = -1 },
+		"bounds of drift":                  func(o *options.RetrainData) { o.MaxDrift = -1 },
+		"contain DD once (has it 0 times)": func(o *options.RetrainData) { o.Data = "data/YYYY/MM" },
+		"write it as 2026-11-20":           func(o *options.RetrainData) { o.Day = "20.11.2026" },
+		"must be in different di":          func(o *options.RetrainData) { o.Sums = "/shop" },
 	} {
 		o := s.o
 		o.Day = date(1)
@@ -747,7 +747,7 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
-	s := &shop{jobs: new(rowJobs), o: options.Partition{Models: "gs://bucket/models",
+	s := &shop{jobs: new(rowJobs), o: options.RetrainData{Models: "gs://bucket/models",
 		Data: "gs://bucket/data/dt=YYYY-MM-DD/*", Author: options.Author{Program: "test", By: "tester"}, MaxDrift: 0.5}}
 	server.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 9})
 	put := func(day int, rows string) { server.Fill("data/"+dt(day)+"/a.csv", []byte(rows)) }

@@ -31,9 +31,9 @@ func Sum(ctx context.Context, o options.Sum) (*results.Sum, error) {
 func validateSum(o options.Sum) error {
 	switch {
 	case o.Recipe == "":
-		return exit.Usage("no recipe: name the directory of a model with --recipe")
+		return exit.Usagef("no recipe: name the directory of a model with --recipe")
 	case o.Out == "":
-		return exit.Usage("no directory for the sums: name one with --out")
+		return exit.Usagef("no directory for the sums: name one with --out")
 	}
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return err
@@ -42,7 +42,7 @@ func validateSum(o options.Sum) error {
 		return err
 	}
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
-		return exit.Usage("--min_rows pools the levels of --by, and is not negative")
+		return exit.Usagef("--min_rows pools the levels of --by, and is not negative")
 	}
 	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
 		job.Place{Flag: "recipe", Name: o.Recipe})
@@ -79,7 +79,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	for i := range files {
 		if len(files) != len(p.Data.Files) || files[i].URI != p.Data.Files[i].URI ||
 			files[i].Version != p.Data.Files[i].Version {
-			return nil, nil, exit.Refuse(
+			return nil, nil, exit.Dataf(
 				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
@@ -193,14 +193,14 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 	}
 	switch {
 	case p.Recipe != r.Digest:
-		return nil, exit.Refuse(
+		return nil, exit.Dataf(
 			"pipelines: %s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
 	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
-		return nil, exit.Refuse("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
+		return nil, exit.Dataf("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
 			"name another directory with --out",
 			o.Out, cmp.Or(strings.Join(p.LevelColumns, ","), "''"), p.MinRows)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
-		return nil, exit.Refuse(
+		return nil, exit.Dataf(
 			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name "+
 				"another directory with --out", o.Out, filesText(p))
 	}

@@ -51,7 +51,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	var sum [sha256.Size / 8]uint64
 	for _, d := range terms {
 		if d.Manifest.Contents == nil {
-			return nil, "", exit.Refuse("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
+			return nil, "", exit.Dataf("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
 				d.Place, report.Groups(sums.MostRowHashes))
 		}
@@ -77,10 +77,12 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	absent := 0
 	var first row
 	for _, r := range rows {
-		if left[r.hash]--; left[r.hash] >= 0 {
+		left[r.hash]--
+		if left[r.hash] >= 0 {
 			continue
 		}
-		if absent++; absent == 1 {
+		absent++
+		if absent == 1 {
 			first = r
 		}
 	}

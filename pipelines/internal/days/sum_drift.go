@@ -19,7 +19,7 @@ func checkDrift(bound float64, p *sums.DriftReport) error {
 	case bound == 0:
 		return nil
 	case p == nil:
-		return exit.Usage("--max_drift: the part or its recipe has no statistics of columns")
+		return exit.Usagef("--max_drift: the part or its recipe has no statistics of columns")
 	}
 	return exit.NotPassed(p.Exceeds(bound, 0))
 }
@@ -46,8 +46,8 @@ func FeatureDrift(ctx context.Context, from []string, of options.SumDirs, thread
 			return sums.FeatureDrift{}, err
 		}
 	}
-	was, is := all[0], all[1]
-	return sums.FeatureDriftOf(was.FeatureSum, is.FeatureSum, min(was.effective, is.effective), threads), nil
+	was, ok := all[0], all[1]
+	return sums.FeatureDriftOf(was.FeatureSum, ok.FeatureSum, min(was.effective, ok.effective), threads), nil
 }
 
 // driftedParts returns texts about the added terms whose drift from the recipe's rows, in a column,
@@ -94,7 +94,7 @@ type featureSum struct {
 // featuresOf adds and subtracts the features of sums, whose classes may differ.
 func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 	if len(terms) == 0 {
-		return nil, exit.Refuse("pipelines: no sums")
+		return nil, exit.Dataf("pipelines: no sums")
 	}
 	dim := terms[0].Shape().Dim
 	f := &featureSum{effective: 1}
@@ -102,7 +102,7 @@ func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 	var used float64
 	for _, d := range terms {
 		if d.Shape().Dim != dim {
-			return nil, exit.Refuse("pipelines: %s and %s are sums by different recipes", terms[0].Place, d.Place)
+			return nil, exit.Dataf("pipelines: %s and %s are sums by different recipes", terms[0].Place, d.Place)
 		}
 		used += float64(d.Sign * d.Rows.Used)
 		if err := addFeatures(ctx, d, &f.FeatureSum); err != nil {

@@ -36,7 +36,7 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 		return nil, err
 	}
 	if o.Model == "" {
-		return nil, exit.Usage("--model is missing: name the directory to create")
+		return nil, exit.Usagef("--model is missing: name the directory to create")
 	}
 	if o.MaxDrift > 0 {
 		failed, err := driftedParts(ctx, terms, o.MaxDrift, o.Job.Engine.WithDefaults().Threads)
@@ -55,7 +55,7 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
 func AddSums(ctx context.Context, o options.Fit) (*results.Sum, error) {
 	if o.SaveSums == "" {
-		return nil, exit.Usage("no directory for the sums: name one with --out")
+		return nil, exit.Usagef("no directory for the sums: name one with --out")
 	}
 	o.Model = ""
 	if err := validateFit(o); err != nil {
@@ -89,13 +89,13 @@ func checkChoices(o options.Fit) error {
 	}
 	switch l := o.Lambda; {
 	case l.Folds != 0:
-		return exit.Usage("--folds cannot be used with sums: the recipe determines their folds")
+		return exit.Usagef("--folds cannot be used with sums: the recipe determines their folds")
 	case o.Model != "" && o.Model == o.SaveSums:
-		return exit.Usage("--model and --save_sums name the same directory, %s; name two", o.Model)
+		return exit.Usagef("--model and --save_sums name the same directory, %s; name two", o.Model)
 	case o.Each != "" && o.Calibrate == score.Platt:
-		return exit.Usage("--each cannot be used with --calibrate: the scores of segments have other curves")
+		return exit.Usagef("--each cannot be used with --calibrate: the scores of segments have other curves")
 	case l.Select != "" && l.Select != options.SelectMSE:
-		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all "+
+		return exit.Usagef("--select %s needs the scores of rows, and sums have only the squared errors of all "+
 			"folds, by which --select mse chooses; train on the rows for it", l.Select)
 	}
 	return prepare.CheckDrift(o.MaxDrift)
@@ -205,10 +205,10 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	}
 	f.summed = f.job.NewSummed(digest)
 	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
-		j.Progress.Note("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
+		j.Progress.Notef("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
 			o.SaveSums)
 	}
-	j.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
+	j.Progress.Notef("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.Terms), "sum"),
 		report.Bytes(int64(f.summed.Folds)*f.summed.Shape.Bytes()), report.Bytes(partBytes))
 	if err := all.Write(ctx, f.summed, j.Engine.Threads); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	case listed > 0:
 		f.files = append(f.files, f.manifest.List(rows))
 	default:
-		j.Progress.Note("%s", unlisted)
+		j.Progress.Notef("%s", unlisted)
 	}
 	f.manifest.Leaves, f.manifest.Forgotten, f.manifest.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
 	return nil
@@ -258,10 +258,10 @@ func (f *fitting) save(ctx context.Context) error {
 	}
 	if there, readErr := sums.ReadManifest(ctx, dir); readErr == nil && there.Sums == f.manifest.Sums &&
 		len(there.Leaves) == len(f.manifest.Leaves) {
-		j.Progress.Note("%s already has these sums", dir)
+		j.Progress.Notef("%s already has these sums", dir)
 		return nil
 	}
-	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
+	return exit.Dataf("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
 		dir)
 }
 

@@ -42,10 +42,10 @@ func ReadCertificate(ctx context.Context, name string) (*results.Certificate, er
 	}
 	c := new(results.Certificate)
 	if err := json.Unmarshal(data, c); err != nil {
-		return nil, exit.Refuse("pipelines: %s is not a certificate: %w", name, err)
+		return nil, exit.Dataf("pipelines: %s is not a certificate: %w", name, err)
 	}
 	if c.Format != sums.Format {
-		return nil, exit.Refuse("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
+		return nil, exit.Dataf("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
 	}
 	if !models.HasChecksum(data) {
 		return nil,
@@ -59,7 +59,7 @@ func ReadCertificate(ctx context.Context, name string) (*results.Certificate, er
 // Rows that are not in the sums are refused: see sums.RowHashes.
 func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if o.Out == "" {
-		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
+		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
 	}
 	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
 		job.Place{Flag: "model", Name: o.Model}); err != nil {
@@ -82,7 +82,7 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 
 func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, err error) {
 	if o.Model == "" {
-		return nil, exit.Usage("no model: name its directory with --model")
+		return nil, exit.Usagef("no model: name its directory with --model")
 	}
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, err
 	}
 	if s := before.Segments; s != nil {
-		return nil, exit.Usage("%s has weights for each %s, which forget does not fit; sum the data again without the rows, "+
+		return nil, exit.Usagef("%s has weights for each %s, which forget does not fit; sum the data again without the rows, "+
 			"and use fit --each %s", o.Model, s.Column, s.Column)
 	}
 	r, err := beginReading(ctx, o, o.Model)
@@ -117,11 +117,11 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, err
 	}
 	if r.why != "" {
-		return nil, exit.Refuse("pipelines: %s", r.why)
+		return nil, exit.Dataf("pipelines: %s", r.why)
 	}
 	c.Rows, c.Contents, c.SumsOfRows = r.subtracted.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.subtracted.Sums))
 	if used := usedBy(terms); c.Rows == used {
-		return nil, exit.Refuse(
+		return nil, exit.Dataf(
 			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
 				"model and the sums", report.Groups(used))
 	}
@@ -151,7 +151,7 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 		return nil, err
 	}
 	if scores.IDColumn(d) == "" {
-		return nil, exit.Usage(
+		return nil, exit.Usagef(
 			"--ids: neither the model nor a flag says which column has the ids of rows; name it with --id_column")
 	}
 	r, err := storage.Open(ctx, o.IDs, 0, -1)
@@ -161,7 +161,7 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 	defer r.Close()
 	l, err := dataset.ReadIDs(r)
 	if err != nil {
-		return nil, exit.Refuse("pipelines: list of ids %s: %w", o.IDs, err)
+		return nil, exit.Dataf("pipelines: list of ids %s: %w", o.IDs, err)
 	}
 	return l, nil
 }
@@ -173,7 +173,7 @@ func termsOf(ctx context.Context, o options.Forget, model string, recipe *sums.R
 		return nil, err
 	}
 	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Refuse("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
+		return nil, exit.Dataf("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
 			terms[0].Place, model)
 	}
 	return terms, nil
@@ -261,7 +261,7 @@ func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambd
 	fit := options.Fit{Lambda: lambda, Model: out, Job: j}
 	if m.Rows.Used > 0 {
 		if used := usedBy(terms); used != m.Rows.Used {
-			return "", exit.Refuse(
+			return "", exit.Dataf(
 				"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no "+
 					"others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
 		}
@@ -279,7 +279,7 @@ func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambd
 		return "", err
 	}
 	if weightsOf(same) != weightsOf(m) {
-		return "", exit.Refuse("pipelines: %s was not fitted to these sums: they give other weights", o.Model)
+		return "", exit.Dataf("pipelines: %s was not fitted to these sums: they give other weights", o.Model)
 	}
 	return p.Sums, nil
 }
@@ -326,7 +326,7 @@ func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
 // is an *exit.GateError and the result is complete.
 func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.VerifyForgotten, err error) {
 	if o.Model == "" {
-		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
+		return nil, exit.Usagef("no model: name the directory of the model without the rows with --model")
 	}
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
@@ -371,21 +371,22 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if err != nil {
 		return nil, err
 	}
-	is := func(what, want, got string) {
+	ok := func(what, want, got string) {
 		if want != got {
 			result.Why = append(result.Why, fmt.Sprintf("%s: the certificate says %.16s, found %.16s", what, want, got))
 		}
 	}
-	is("recipe", c.Recipe, r.recipe.Digest)
-	is("sums before", c.SumsBefore, before.Sums)
-	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
-	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
-	is("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
-	is("sums after", c.SumsAfter, p.Sums)
-	is("weights without the rows", c.WeightsAfter, weightsOf(fitted))
-	is("weights of "+model, c.WeightsAfter, weightsOf(after))
-	is("manifest of "+model, c.ModelAfter, after.SHA256)
-	if result.Holds = len(result.Why) == 0; !result.Holds {
+	ok("recipe", c.Recipe, r.recipe.Digest)
+	ok("sums before", c.SumsBefore, before.Sums)
+	ok("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
+	ok("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
+	ok("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
+	ok("sums after", c.SumsAfter, p.Sums)
+	ok("weights without the rows", c.WeightsAfter, weightsOf(fitted))
+	ok("weights of "+model, c.WeightsAfter, weightsOf(after))
+	ok("manifest of "+model, c.ModelAfter, after.SHA256)
+	result.Holds = len(result.Why) == 0
+	if !result.Holds {
 		err = forgottenError(result)
 	}
 	return result, err

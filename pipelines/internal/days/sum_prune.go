@@ -23,11 +23,11 @@ import (
 func Prune(ctx context.Context, o options.Prune) (*results.Prune, error) {
 	switch {
 	case len(o.Sums) == 0:
-		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
+		return nil, exit.Usagef("--sums is missing: name directories that bochner sum created")
 	case o.Keep == "":
-		return nil, exit.Usage("nothing says which sums are old: give the days to keep with --keep, such as 90d")
+		return nil, exit.Usagef("nothing says which sums are old: give the days to keep with --keep, such as 90d")
 	case o.Models == "" && o.Model == "":
-		return nil, exit.Usage(
+		return nil, exit.Usagef(
 			"no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
 	}
 	span, err := parts.Duration("--keep", o.Keep)
@@ -126,7 +126,7 @@ func neededBy(ctx context.Context, o options.Prune) (*neededSums, error) {
 			return nil, err
 		}
 		if s.Champion == "" {
-			return nil, exit.Refuse(
+			return nil, exit.Dataf(
 				"pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", o.Models)
 		}
 		for _, alias := range models.AliasNames {
@@ -158,7 +158,7 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 		return err
 	}
 	if l == nil {
-		return exit.Refuse("pipelines: %s has no %s, which says which sums it needs: it was copied without; "+
+		return exit.Dataf("pipelines: %s has no %s, which says which sums it needs: it was copied without; "+
 			"fit it again, and promote that", dir, registry.LineageFile)
 	}
 	for _, p := range l.Sources {

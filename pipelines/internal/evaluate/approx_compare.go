@@ -29,8 +29,8 @@ const maxCompareRows = 2000
 // CompareKernel draws feature maps of several sizes with several seeds, and compares inner products of features
 // with the kernel on all pairs of a sample of rows. The sample has the rows with the least hashes, so it does
 // not depend on the order of the rows.
-func CompareKernel(ctx context.Context, o options.Compare) (result *results.Compare, err error) {
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+func CompareKernel(ctx context.Context, o options.CompareKernel) (result *results.CompareKernel, err error) {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
 	}
 	if len(o.Budgets) == 0 {
@@ -60,7 +60,7 @@ func CompareKernel(ctx context.Context, o options.Compare) (result *results.Comp
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	l, err := prepare.Data(ctx, j, d, o.Spec)
+	l, err := prepare.Data(ctx, j, d, o.Prepare)
 	if err != nil {
 		return nil, err
 	}
@@ -80,29 +80,29 @@ func CompareKernel(ctx context.Context, o options.Compare) (result *results.Comp
 	return result, j.Publish(ctx, o.Out, files)
 }
 
-func validateCompare(o options.Compare) error {
+func validateCompare(o options.CompareKernel) error {
 	name := kernel.FamilyOf(o.Kernel).Name
 	_, varied := o.Kernel.(kernel.Varied)
 	switch {
 	case o.Seeds < 1:
-		return exit.Usage("--seeds must be at least 1 (have %d)", o.Seeds)
+		return exit.Usagef("--seeds must be at least 1 (have %d)", o.Seeds)
 	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
-		return exit.Usage("--epsilon must be above 0 (have %g)", o.Epsilon)
+		return exit.Usagef("--epsilon must be above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
-		return exit.Usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
+		return exit.Usagef("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
 	case o.All && !varied:
-		return exit.Usage("--draw all: the %s kernel has only one way to draw features", name)
+		return exit.Usagef("--draw all: the %s kernel has only one way to draw features", name)
 	}
 	for _, n := range o.Budgets {
 		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
 		if _, found := k.(kernel.LearnedKernel); found || err != nil {
-			return exit.Usage("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
+			return exit.Usagef("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
 		}
 		if err := k.Validate(); err != nil {
 			return &exit.UsageError{Err: err}
 		}
 	}
-	if err := prepare.Validate(o.Spec); err != nil {
+	if err := prepare.Validate(o.Prepare); err != nil {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
@@ -110,7 +110,7 @@ func validateCompare(o options.Compare) error {
 
 // kernelSample has rows of the data and the exact kernel of all pairs of them, with which features are compared.
 type kernelSample struct {
-	options  options.Compare
+	options  options.CompareKernel
 	job      *job.Job
 	prepared *prepare.Prepared
 	x        []float32 // n rows
@@ -119,15 +119,15 @@ type kernelSample struct {
 }
 
 // compare measures all maps on the sample.
-func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prepared) (*results.Compare, error) {
+func compare(ctx context.Context, j *job.Job, o options.CompareKernel, l *prepare.Prepared) (*results.CompareKernel, error) {
 	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
-		return nil, exit.Refuse("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
+		return nil, exit.Dataf("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
 	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	sample := &kernelSample{o, j, l, x[:n*l.Profile.Dim], n, exact}
-	result := &results.Compare{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
+	result := &results.CompareKernel{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
 	if o.All {
 		variants = o.Kernel.(kernel.Varied).Variants()
@@ -140,11 +140,11 @@ func compare(ctx context.Context, j *job.Job, o options.Compare, l *prepare.Prep
 			return nil, err
 		}
 		if choice.Draw == nil {
-			return nil, exit.Usage("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
+			return nil, exit.Usagef("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
 		}
 		curve := results.ErrorCurve{Name: strings.TrimSuffix(kernel.FamilyOf(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
-			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
+			j.Progress.Notef("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
 			point, err := sample.measure(ctx, dim, func(seed uint64) features.Recipe {
 				return l.Recipe.Scaled(choice.Draw(dim, seed))
 			})
@@ -178,7 +178,7 @@ func (k *kernelSample) measure(ctx context.Context, dim int,
 }
 
 // errorFiles returns the files of the result: the table as JSON, and the plots.
-func errorFiles(r *results.Compare) ([]storage.File, error) {
+func errorFiles(r *results.CompareKernel) ([]storage.File, error) {
 	table, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func errorFiles(r *results.Compare) ([]storage.File, error) {
 }
 
 // errorChart plots the root mean squared error against the number of features.
-func errorChart(r *results.Compare) picture.Lines {
+func errorChart(r *results.CompareKernel) picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),
 		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95%%)",

@@ -28,7 +28,7 @@ import (
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
 // passed, the error is an *exit.GateError and the result is complete.
-func CompareModels(ctx context.Context, o options.CompareModels) (result *results.ModelComparison, err error) {
+func CompareModels(ctx context.Context, o options.CompareModels) (result *results.CompareModels, err error) {
 	if err := checkComparison(ctx, &o); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 		return nil, err
 	}
 	j.Progress.Done()
-	result = &results.ModelComparison{
+	result = &results.CompareModels{
 		Champion: p.champion.summary(o.Champion), Challenger: p.challenger.summary(o.Challenger),
 		NotFinite: sum.NotFinite(), Comparisons: sum.Report(p.unit),
 	}
@@ -91,7 +91,8 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 	var failed []string
 	for _, c := range conditions {
 		v := sum.Judge(c, p.unit)
-		if result.Gate = append(result.Gate, v); !v.Holds {
+		result.Gate = append(result.Gate, v)
+		if !v.Holds {
 			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
 		}
 	}
@@ -107,10 +108,10 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 		return err
 	}
 	if len(o.Slices) > scores.MaxCompared {
-		return exit.Usage("--slices: %d columns, at most %d", len(o.Slices), scores.MaxCompared)
+		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scores.MaxCompared)
 	}
 	if o.Champion == "" || o.Challenger == "" {
-		return exit.Usage("no two models: name their directories with --champion and --challenger")
+		return exit.Usagef("no two models: name their directories with --champion and --challenger")
 	}
 	for _, name := range []*string{&o.Champion, &o.Challenger} {
 		if *name, err = job.FindModel(ctx, *name, o.Job.Log); err != nil {
@@ -158,15 +159,15 @@ func openPair(ctx context.Context, o options.CompareModels) (p *pair, err error)
 	}
 	a, b := p.champion.manifest, p.challenger.manifest
 	if a.Task != b.Task {
-		return nil, exit.Usage("%s is a model of %s, %s one of %s: they have no score in common", o.Champion, a.Task,
+		return nil, exit.Usagef("%s is a model of %s, %s one of %s: they have no score in common", o.Champion, a.Task,
 			o.Challenger, b.Task)
 	}
 	if a.Task == models.Embedding {
-		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be compared", o.Champion)
+		return nil, exit.Usagef("%s is an embedding, which predicts no labels, so it cannot be compared", o.Champion)
 	}
 	switch {
 	case a.Task == models.Regression && (a.Outputs > 1 || b.Outputs > 1):
-		return nil, exit.Usage("%s predicts %d numbers, %s predicts %d; models of one number can be compared", o.Champion,
+		return nil, exit.Usagef("%s predicts %d numbers, %s predicts %d; models of one number can be compared", o.Champion,
 			a.Outputs, o.Challenger, b.Outputs)
 	case a.Task == models.Regression:
 		if half := a.TargetGrid[0].Half(); half > 0 {
@@ -275,7 +276,7 @@ func sameInput(a, b *dataset.Dataset) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-var errChanged = exit.Refuse("pipelines: files of --data have changed while they were listed; start again")
+var errChanged = exit.Dataf("pipelines: files of --data have changed while they were listed; start again")
 
 func (m *openedModel) summary(model string) results.ComparedModel {
 	return results.ComparedModel{Model: model, SHA256: m.manifest.SHA256, Rule: report.DecisionRule(m.manifest)}
@@ -290,10 +291,10 @@ func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports 
 			return err
 		case seen == 0:
 		case seen == used:
-			return exit.Refuse("pipelines: %s was trained on files of these rows, so they do not tell how good it is on others; "+
+			return exit.Dataf("pipelines: %s was trained on files of these rows, so they do not tell how good it is on others; "+
 				"compare on rows that neither model has seen", m.name)
 		default:
-			return exit.Refuse("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it "+
+			return exit.Dataf("pipelines: %s of %s rows are of files that %s was trained on, so they do not tell how good it "+
 				"is on others; compare on rows that neither model has seen",
 				report.Groups(seen), report.Groups(used), m.name)
 		}

@@ -13,7 +13,7 @@ func ParseConditions(flag, text string) ([]paired.Condition, error) {
 	return parseAll(text, func(one string) (paired.Condition, error) {
 		c, err := paired.ParseCondition(one)
 		if err != nil {
-			err = exit.Usage("--%s: %w", flag, err)
+			err = exit.Usagef("--%s: %w", flag, err)
 		}
 		return c, err
 	})
@@ -44,7 +44,7 @@ func FitConditions(flag, text string, champion, challenger *models.Manifest) ([]
 	s := paired.NewSum(false, metrics(champion, challenger)...)
 	for i, c := range all {
 		if all[i], err = s.Fit(c); err != nil {
-			return nil, exit.Usage("--%s: %w", flag, err)
+			return nil, exit.Usagef("--%s: %w", flag, err)
 		}
 	}
 	return all, nil

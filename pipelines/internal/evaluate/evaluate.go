@@ -100,7 +100,8 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	if err != nil {
 		return nil, err
 	}
-	if pass.Grid = profile.ScoringGrid(weights); pass.Grid == nil {
+	pass.Grid = profile.ScoringGrid(weights)
+	if pass.Grid == nil {
 		pass.EqualWeights = d.Weighted
 	}
 	j.Progress.Phase("evaluating", 0)
@@ -135,7 +136,7 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 // model or the data.
 func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*results.Threshold, error) {
 	if m.Task == models.Embedding {
-		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
+		return nil, exit.Usagef("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}
 	if o.Reliability != "" {
 		if err := apply.NeedProbabilities("reliability", o.Model, m); err != nil {
@@ -195,7 +196,8 @@ func keepForReport(r *results.Evaluate, classes *scores.ClassScores, targets *sc
 		return
 	}
 	r.WorstRows = classes.Worst.Rows()
-	if r.Curves = classes.Ranking.Curves(curvePoints); len(r.Curves) > 1 { // keep the classes that are hardest to predict
+	r.Curves = classes.Ranking.Curves(curvePoints)
+	if len(r.Curves) > 1 { // keep the classes that are hardest to predict
 		slices.SortStableFunc(r.Curves, func(a, b score.Curve) int { return cmp.Compare(a.Area, b.Area) })
 	}
 }
@@ -217,7 +219,7 @@ func addClasses(r *results.Evaluate, found *scores.ClassScores, m *models.Manife
 	r.Classes = &hits
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&found.Unseen), labelHint(&found.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-		return exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
+		return exit.Dataf("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
 			report.Groups(hits.Rows), r.Model, results.UnseenText(r.UnseenLabels), report.SomeOf(names), report.Prefixed("; ", r.UnseenHint))
 	}
 	if found.Probabilities != nil {

@@ -218,15 +218,15 @@ func parseGate(text string) (g gate, err error) {
 		name, target, _ := strings.Cut(strings.TrimSpace(name), ":")
 		g = gate{score: name, target: target, least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
-			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, GateScores()),
+			return g, exit.Usagef("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, GateScores()),
 				strings.Join(GateScores(), ", "))
 		}
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
-			return g, exit.Usage("--gate: %q is not a number", bound)
+			return g, exit.Usagef("--gate: %q is not a number", bound)
 		}
 		return g, nil
 	}
-	return g, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
+	return g, exit.Usagef("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
 // Check returns an error if evaluations of the model do not have the score of a gate. It uses the task, the
@@ -240,7 +240,7 @@ func (all Gates) Check(m *models.Manifest) error {
 			continue
 		}
 		have := slices.DeleteFunc(GateScores(), func(name string) bool { return !gateScores[name].has(m) })
-		return exit.Usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
+		return exit.Usagef("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
 	}
 	return nil
 }
@@ -253,9 +253,9 @@ func (g gate) checkTarget(m *models.Manifest) error {
 	names := (&models.Model{Manifest: m}).Outputs()
 	switch {
 	case !regresses(m) || g.score == meanR2:
-		return exit.Usage("--gate: %s is not of one target; leave out :%s", g.score, g.target)
+		return exit.Usagef("--gate: %s is not of one target; leave out :%s", g.score, g.target)
 	case !slices.Contains(names, g.target):
-		return exit.Usage("--gate: the model has no target %q%s; it has %s", g.target, option.DidYouMean(g.target, names),
+		return exit.Usagef("--gate: the model has no target %q%s; it has %s", g.target, option.DidYouMean(g.target, names),
 			strings.Join(names, ", "))
 	}
 	return nil

@@ -26,12 +26,12 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 	other := ""
 	for i, given := range columns {
 		if slices.Contains(columns[:i], given) {
-			return nil, nil, exit.Usage("%s: column %q is given twice", sliceFlag, given)
+			return nil, nil, exit.Usagef("%s: column %q is given twice", sliceFlag, given)
 		}
 		if len(d.Fields) == 0 { // a position
 			s, found := featureSlice(d, given)
 			if !found {
-				return nil, nil, exit.Usage("%s: rows have no column %q; give a position from 1 to %d", sliceFlag, given,
+				return nil, nil, exit.Usagef("%s: rows have no column %q; give a position from 1 to %d", sliceFlag, given,
 					d.Schema.Dim)
 			}
 			all = append(all, s)
@@ -47,7 +47,7 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 			all = append(all, s)
 			continue
 		case other != "" && other != name:
-			return nil, nil, exit.Usage("%s: %q and %q are not features of the model; only one such column can be read",
+			return nil, nil, exit.Usagef("%s: %q and %q are not features of the model; only one such column can be read",
 				sliceFlag, other, name)
 		}
 		other = name
@@ -68,14 +68,14 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 	}
 	n, err := strconv.Atoi(given)
 	if err != nil {
-		return "", exit.Usage("%s: there is no column %q%s; columns are %s", flag, given,
+		return "", exit.Usagef("%s: there is no column %q%s; columns are %s", flag, given,
 			option.DidYouMean(given, d.Fields), report.SomeOf(d.Fields))
 	}
 	if n < 0 {
 		n += len(d.Fields) + 1
 	}
 	if n < 1 || n > len(d.Fields) {
-		return "", exit.Usage("%s: there is no column %s; the data has %d", flag, given, len(d.Fields))
+		return "", exit.Usagef("%s: there is no column %s; the data has %d", flag, given, len(d.Fields))
 	}
 	return d.Fields[n-1], nil
 }

@@ -44,7 +44,8 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	unseen := s.Vocabulary.Classes
 	var classes, seen, without []string
 	for _, class := range scores {
-		if classes = append(classes, class.Class); class.Rows > 0 {
+		classes = append(classes, class.Class)
+		if class.Rows > 0 {
 			seen = append(seen, class.Class)
 		} else {
 			without = append(without, class.Class)
@@ -90,7 +91,7 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	}
 	var alike []string
 	for _, l := range unseen {
-		if class, is := looks[schema.Look(l)]; is && !strings.EqualFold(l, class) && len(alike) < 5 {
+		if class, ok := looks[schema.Look(l)]; ok && !strings.EqualFold(l, class) && len(alike) < 5 {
 			alike = append(alike, fmt.Sprintf("%+q looks like the class %+q", l, class))
 		}
 	}

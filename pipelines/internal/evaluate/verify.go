@@ -72,12 +72,12 @@ func checkCertified(dir string, m *models.Manifest) error {
 	_, kept := m.File(training.StateFile)
 	switch c := m.Learner.Log; {
 	case m.Learner.Kind+".verify" != svm.VerifyKind:
-		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir,
+		return exit.Usagef("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir,
 			m.Learner.Kind)
 	case c == nil || c.Gap == nil:
-		return exit.Usage("%s has the initial weights of --init, for which there are no dual variables; train for at least one round", dir)
+		return exit.Usagef("%s has the initial weights of --init, for which there are no dual variables; train for at least one round", dir)
 	case !kept:
-		return exit.Usage("%s has a gap but not the dual variables that prove it, because they were too large to store", dir)
+		return exit.Usagef("%s has a gap but not the dual variables that prove it, because they were too large to store", dir)
 	}
 	return nil
 }
@@ -93,17 +93,17 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 		return nil, err
 	}
 	if found.Digest() != m.Fingerprint {
-		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
+		return nil, exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
 			o.Model)
 	}
 	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used ||
 		have.SetAside != said.SetAside {
-		return nil, exit.Refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
+		return nil, exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
 			have.Used, o.Model, said.Read, said.Used)
 	}
 	if m.Task == models.Classification {
 		if have := found.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
-			return nil, exit.Refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model,
+			return nil, exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model,
 				m.Profile.ClassCounts)
 		}
 	}
@@ -138,7 +138,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	mean := 0.0
 	if w := l.Profile.Weights; w != nil && !w.Equal() {
 		if folds > 0 {
-			return exit.Refuse("pipelines: %s was trained on rows with weights, and others were held out of it: its "+
+			return exit.Dataf("pipelines: %s was trained on rows with weights, and others were held out of it: its "+
 				"certificate is on the mean of the former, which verify does not compute; train without a time limit", o.Model)
 		}
 		mean = w.Mean()
@@ -185,7 +185,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
 		var reported *fault.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
-			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
+			return exit.Dataf("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
 				"and in the same order", reported.Message)
 		}
 		return err

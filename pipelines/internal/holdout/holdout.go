@@ -24,20 +24,20 @@ import (
 const partSalt = 0x74657374
 
 // trainingSpec describes the data of the training run.
-type trainingSpec struct{ options.Spec }
+type trainingSpec struct{ options.Prepare }
 
 // Rows returns the part of the data that remains for training if a share of the rows is held out,
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
 // training run does not use these results.
-func Rows(ctx context.Context, training options.Spec, share float64) (part *dataset.TestSplit, text string, err error) {
+func Rows(ctx context.Context, training options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
 	o := trainingSpec{training}
 	if o.Split.Fold != "" {
-		return nil, "", exit.Usage("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
+		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
 			"for --test", share)
 	}
-	if f, is := o.Kernel.(kernel.LearnedKernel); is && f.Directory() != "" {
-		return nil, "", exit.Usage("--test %g cannot be used with --frequencies: the learned features may have seen "+
+	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() != "" {
+		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
 			"the rows; give --test files that they have not seen", share)
 	}
 	if o.Job.Work != "" {
@@ -112,7 +112,7 @@ func (o trainingSpec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset,
 		text = "whole groups, by " + columns
 	}
 	if err != nil {
-		return nil, "", exit.Refuse("--test %g with %s: %w", part.Share, o.Split.Flag(), err)
+		return nil, "", exit.Dataf("--test %g with %s: %w", part.Share, o.Split.Flag(), err)
 	}
 	return part, text, nil
 }

@@ -66,7 +66,7 @@ func New(ctx context.Context, o options.Job, out string) (*Job, error) {
 	j := &Job{Opts: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{}, peak: -1}
 	j.Progress = report.NewProgress(o.Log, worker.Rows)
 	j.Progress.Count = o.Engine.LocalWorkers() // workers elsewhere do not count here
-	j.Engine.Note = j.Progress.Note
+	j.Engine.Note = j.Progress.Notef
 	return j, nil
 }
 
@@ -83,7 +83,7 @@ func (j *Job) Close(ctx context.Context, err error) error {
 		}
 	}
 	for _, note := range j.Work.Notes {
-		j.Progress.Note("%s", note)
+		j.Progress.Notef("%s", note)
 	}
 	return err
 }
@@ -190,7 +190,7 @@ func inUse() int64 {
 // OpenData opens the data of a job, and notes problems in the log.
 func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if len(o.Data) == 0 {
-		return nil, exit.Usage("no data: give files with --data")
+		return nil, exit.Usagef("no data: give files with --data")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}

@@ -142,7 +142,7 @@ func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
 		return err
 	}
 	if found {
-		j.Progress.Note("found the result of this pass in the work directory")
+		j.Progress.Notef("found the result of this pass in the work directory")
 		return nil
 	}
 	sc, err := j.Store(ctx, p)
@@ -171,7 +171,7 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 
 // Damage notes that a part of the work is repeated because its state is damaged.
 func (j *Job) Damage(err error) {
-	j.Progress.Note("%s; this part is done again", fault.Text(err))
+	j.Progress.Notef("%s; this part is done again", fault.Text(err))
 }
 
 // Store writes the pass file and returns the scan of the pass.
@@ -187,7 +187,7 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	if err == nil && j.Opts.Resume {
 		var rows int64
 		if rows, err = sc.Continue(ctx); rows > 0 {
-			j.Progress.Note("found partial sums of %s rows in the work directory", report.Groups(rows))
+			j.Progress.Notef("found partial sums of %s rows in the work directory", report.Groups(rows))
 		}
 	}
 	return sc, err
@@ -264,10 +264,10 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 		b := firstBad(reports)
 		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
 		if maxBad == 0 {
-			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows "+
+			return c, exit.Dataf("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows "+
 				"to be set aside", first)
 		}
-		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first",
+		return c, exit.Dataf("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first",
 			first, bad, c.Read, maxBad)
 	}
 	if c.Used == 0 {
@@ -293,7 +293,7 @@ func CheckNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Repor
 	if n > len(first) {
 		etc = ", …"
 	}
-	return exit.Refuse("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with "+
+	return exit.Dataf("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with "+
 		"these rows, or take the ids out of the list; ids are compared as they are written in the files",
 		report.Counted64(int64(n), "id"), strings.Join(quoted, ", "), etc)
 }

@@ -42,9 +42,9 @@ func checkDisjoint(o options.Job, makes string, dirs []Place) error {
 			case err != nil:
 				return err
 			case inside && !around:
-				return exit.Usage("--%s %s is inside --%s %s: give a directory next to it", a.Flag, a.Name, b.Flag, b.Name)
+				return exit.Usagef("--%s %s is inside --%s %s: give a directory next to it", a.Flag, a.Name, b.Flag, b.Name)
 			case inside && slices.Contains(own, b):
-				return exit.Usage("--%s and --%s are the same directory, %s: give another", a.Flag, b.Flag, a.Name)
+				return exit.Usagef("--%s and --%s are the same directory, %s: give another", a.Flag, b.Flag, a.Name)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	if made, holdsErr := storage.EqualFiles(ctx, out, files); holdsErr != nil || !made {
 		return err
 	}
-	j.Progress.Note("%s is already complete", out)
+	j.Progress.Notef("%s is already complete", out)
 	return nil
 }
 
@@ -82,7 +82,7 @@ func Validate(o options.Job, data dataset.Options, makes string, dirs ...Place) 
 		return err
 	}
 	if makes == "" && o.Work == "" {
-		return exit.Usage("--runner %s: give a new work directory with --work gs://BUCKET/DIR", o.Engine.Runner)
+		return exit.Usagef("--runner %s: give a new work directory with --work gs://BUCKET/DIR", o.Engine.Runner)
 	}
 	for option, patterns := range data.Patterns() {
 		for _, name := range patterns {
@@ -91,11 +91,11 @@ func Validate(o options.Job, data dataset.Options, makes string, dirs ...Place) 
 	}
 	for _, d := range append(dirs, Place{"work", o.Work}) {
 		if strings.HasPrefix(d.Name, "s3://") {
-			return exit.Usage("--%s %s: the workers of the %s runner cannot sign in to s3://: its keys are settings of this "+
+			return exit.Usagef("--%s %s: the workers of the %s runner cannot sign in to s3://: its keys are settings of this "+
 				"machine, and are not sent to them; copy the files to gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
 		}
 		if d.Name != "" && !strings.HasPrefix(d.Name, "gs://") {
-			return exit.Usage("--%s %s: the workers of the %s runner cannot see the files of this machine; copy them to "+
+			return exit.Usagef("--%s %s: the workers of the %s runner cannot see the files of this machine; copy them to "+
 				"gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
 		}
 	}

@@ -94,7 +94,7 @@ func (r *rounds) run(ctx context.Context, c *Iteration) error {
 		return err
 	}
 	if n := len(c.History); n > 0 {
-		j.Progress.Note("found %s in the work directory", report.Counted(n, "round"))
+		j.Progress.Notef("found %s in the work directory", report.Counted(n, "round"))
 		if err := c.done(ctx, r.learner, &o); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (r *rounds) run(ctx context.Context, c *Iteration) error {
 		}
 		ran += n
 		c.Each = time.Since(begun) / time.Duration(ran)
-		j.Progress.Note("%s", c.progress(o, time.Since(begun), ran))
+		j.Progress.Notef("%s", c.progress(o, time.Since(begun), ran))
 		if err := c.done(ctx, r.learner, &o); err != nil {
 			return err
 		}
@@ -230,7 +230,8 @@ func (c *Iteration) read(ctx context.Context, round int) error {
 // stopping rule, so the result does not depend on the number of rounds per job. Under a time limit, another job
 // begins if at least half of it, by the time of the last job, is within the limit.
 func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool) {
-	if c.Taken, c.Why, enough = o.Decide(c.History, c.ended); enough {
+	c.Taken, c.Why, enough = o.Decide(c.History, c.ended)
+	if enough {
 		return true
 	}
 	if o.Time > 0 && spent+last/2 >= o.Time && len(c.History) > o.Needed {

@@ -52,7 +52,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 			return nil, "", err
 		}
 		if len(done) > 0 {
-			j.Progress.Note("found %d of %d finished shards in the work directory", len(done), len(shards))
+			j.Progress.Notef("found %d of %d finished shards in the work directory", len(done), len(shards))
 		}
 	}
 	for {

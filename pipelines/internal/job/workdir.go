@@ -106,7 +106,7 @@ func (w *WorkDir) leftover(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return exit.Refuse("%w\nif an earlier run of another user left %s, remove it as that user (rm -r %[2]s), or give "+
+	return exit.Dataf("%w\nif an earlier run of another user left %s, remove it as that user (rm -r %[2]s), or give "+
 		"another directory with --work", err, w.root)
 }
 
@@ -135,10 +135,10 @@ func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	case err != nil || ours:
 		return err
 	case strings.HasPrefix(path.Base(name), ".bochner-"):
-		return exit.Refuse("pipelines: %s has files that no job of this version wrote; remove it (rm -r %[1]s), "+
+		return exit.Dataf("pipelines: %s has files that no job of this version wrote; remove it (rm -r %[1]s), "+
 			"or give another directory with --work", name)
 	}
-	return exit.Refuse("pipelines: --work %s: the directory has other files; give a new or an empty one", name)
+	return exit.Dataf("pipelines: --work %s: the directory has other files; give a new or an empty one", name)
 }
 
 func markWork(ctx context.Context, dir string) error {

@@ -75,7 +75,7 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 		err  error
 		kept bool
 	}{
-		{nil, false}, {exit.Refuse("bad"), false}, {exit.Usage("bad"), false},
+		{nil, false}, {exit.Dataf("bad"), false}, {exit.Usagef("bad"), false},
 		{context.Canceled, true}, {errors.New("boom"),
 			true}, {&storage.Error{Op: "read", Name: "f", Err: errors.New("gone")}, true},
 	} {

@@ -17,7 +17,7 @@ import (
 )
 
 // CompareModels calls evaluate.CompareModels, and writes the report that the options ask for.
-func CompareModels(ctx context.Context, o options.CompareModels) (*results.ModelComparison, error) {
+func CompareModels(ctx context.Context, o options.CompareModels) (*results.CompareModels, error) {
 	r, err := evaluate.CompareModels(ctx, o)
 	if o.Report == "" || !judged(err) {
 		return r, err
@@ -29,7 +29,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (*results.Model
 }
 
 // comparison returns the report on a comparison.
-func comparison(r *results.ModelComparison) *page.Page {
+func comparison(r *results.CompareModels) *page.Page {
 	p := &page.Page{Title: "Comparison of two models"}
 	first := r.Comparisons[0]
 	cells := report.ComparisonCells(first)
@@ -52,13 +52,13 @@ func comparison(r *results.ModelComparison) *page.Page {
 
 // AddComparison adds the scores of two models, for all rows and for slices, and the numbers of rows that tests
 // need.
-func AddComparison(p *page.Page, r *results.ModelComparison) {
+func AddComparison(p *page.Page, r *results.CompareModels) {
 	s, first := p.Section("Scores of both models"), r.Comparisons[0]
-	s.Say("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
+	s.Sayf("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
 		"better.", report.Counted64(r.Rows.Used, "labelled row"))
 	s.List(r.Scores())
 	if x := first.Pairs; x != nil {
-		s.Say("Only the champion is wrong on %s, only the challenger on %s, both on %s.",
+		s.Sayf("Only the champion is wrong on %s, only the challenger on %s, both on %s.",
 			report.Counted64(x.Champion, "row"), report.Counted64(x.Challenger, "row"), report.Groups(x.Both))
 	}
 	all := picture.Bars{Title: "Differences on all rows", X: "challenger minus champion, % of the champion's figure",
@@ -78,7 +78,7 @@ func AddComparison(p *page.Page, r *results.ModelComparison) {
 	}
 	if len(r.RowsNeeded) > 0 {
 		s := p.Section("Rows that a test needs")
-		s.Say("With probability 80%%, at a confidence of 95%%, for models that differ on %.3g%% of the rows, as these do.",
+		s.Sayf("With probability 80%%, at a confidence of 95%%, for models that differ on %.3g%% of the rows, as these do.",
 			100*first.Pairs.Discordance())
 		s.List(r.Needed())
 	}
@@ -105,7 +105,7 @@ func addComparedSlices(p *page.Page, all paired.Comparison, of *paired.SliceRepo
 	column := report.Word(of.Column, 60)
 	s := p.Section("By " + column)
 	if of.Many {
-		s.Say("The column has more than %d values, too many to compare each.", score.MaxSlices)
+		s.Sayf("The column has more than %d values, too many to compare each.", score.MaxSlices)
 		return
 	}
 	name, unit := report.MetricNames[of.Metric], 1.0

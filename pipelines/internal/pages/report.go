@@ -22,7 +22,8 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if r = (&results.Report{Model: o.Model, File: o.Out}); r.File == "" {
+	r = (&results.Report{Model: o.Model, File: o.Out})
+	if r.File == "" {
 		r.File = storage.Join(o.Model, about.ReportFile)
 	}
 	if len(o.Data.Data) > 0 {
@@ -31,7 +32,7 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 		return r, err
 	}
 	if len(o.Slices) > 0 {
-		return nil, exit.Usage("--slices needs labelled rows: name them with --data")
+		return nil, exit.Usagef("--slices needs labelled rows: name them with --data")
 	}
 	_, p, err := modelPage(ctx, o.Model)
 	if err != nil {

@@ -152,7 +152,7 @@ func (r scored) addScores(p *page.Page) {
 	t = r.TargetTable()
 	t.Caption = "Targets; errors are in their units"
 	if s.List(t); r.Threshold != nil {
-		s.Say("%s", r.Threshold)
+		s.Sayf("%s", r.Threshold)
 	}
 	r.addConfusion(s)
 	if b := r.Probabilities; b != nil {
@@ -203,7 +203,7 @@ func (r scored) addCurves(p *page.Page) {
 	}
 	s := p.Section("Ranking")
 	if len(r.Curves) > mostCurves {
-		s.Say("Each class is compared with all others; drawn are the %d classes with the smallest areas of %d.", mostCurves,
+		s.Sayf("Each class is compared with all others; drawn are the %d classes with the smallest areas of %d.", mostCurves,
 			len(r.Curves))
 	}
 	roc := picture.Lines{Title: "ROC curve", X: "share of other rows (false positive rate)",
@@ -241,7 +241,7 @@ func (r scored) addSlices(p *page.Page) {
 	for i := range r.Slices {
 		of := &r.Slices[i]
 		if of.Many {
-			s.Say("Column %s has more than %d values, too many to score each.", of.Column, score.MaxSlices)
+			s.Sayf("Column %s has more than %d values, too many to score each.", of.Column, score.MaxSlices)
 			continue
 		}
 		t := report.SliceTable(of)
@@ -251,14 +251,14 @@ func (r scored) addSlices(p *page.Page) {
 }
 
 // addEffects draws the effects of columns on predictions.
-func addEffects(p *page.Page, found *results.ModelReport) {
+func addEffects(p *page.Page, found *results.InspectModel) {
 	s := p.Section("Effects of columns")
 	if found.NoEffects != "" {
-		s.Say("%s", found.NoEffects)
+		s.Sayf("%s", found.NoEffects)
 		return
 	}
 	e := *found.Effects
-	s.Say("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
+	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
 		"other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
 	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
 	s.Draw(apply.EffectsPicture(&e))
@@ -268,7 +268,7 @@ func addEffects(p *page.Page, found *results.ModelReport) {
 }
 
 // dependence draws the partial dependence on a column.
-func dependence(found *results.ModelReport, d results.Dependence) picture.Figure {
+func dependence(found *results.InspectModel, d results.Dependence) picture.Figure {
 	y := "mean prediction"
 	switch {
 	case found.Probabilities != nil:
@@ -306,7 +306,7 @@ func dependence(found *results.ModelReport, d results.Dependence) picture.Figure
 
 // addWorst lists the rows with the largest losses, with the values of the columns that have the largest
 // effects.
-func (r scored) addWorst(p *page.Page, m *models.Model, found *results.ModelReport) {
+func (r scored) addWorst(p *page.Page, m *models.Model, found *results.InspectModel) {
 	if len(r.WorstRows) == 0 {
 		return
 	}
@@ -335,28 +335,28 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *results.ModelRepo
 		t.Rows = append(t.Rows, line)
 	}
 	s := p.Section("Worst rows")
-	s.Say("The rows with the largest losses, with the columns that have the largest effects. Labels may be wrong here.")
+	s.Sayf("The rows with the largest losses, with the columns that have the largest effects. Labels may be wrong here.")
 	s.List(t)
 }
 
 // addDrift lists the columns that have drifted since training.
-func addDrift(p *page.Page, found *results.ModelReport) {
+func addDrift(p *page.Page, found *results.InspectModel) {
 	d := found.Drift
 	if d == nil {
 		return
 	}
 	s := p.Section("Drift")
 	if d.Schema != nil {
-		s.Say("%s", d.Schema)
+		s.Sayf("%s", d.Schema)
 	}
 	if len(d.Columns) == 0 {
-		s.Say("None of %s has certainly moved from the %s of the training run.", report.Counted(d.Compared, "column"),
+		s.Sayf("None of %s has certainly moved from the %s of the training run.", report.Counted(d.Compared, "column"),
 			report.Counted64(d.Reference, "row"))
 		return
 	}
 	var t report.Table
 	report.AddDrift(&t, "", d.Columns)
-	s.Say("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
+	s.Sayf("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
 		"for all columns at once.")
 	s.List(t.Filled())
 }

@@ -65,7 +65,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	})
 	slices.Sort(t.Forgotten)
 	if rows.Used < 0 || rows.SetAside < 0 {
-		return nil, errNotInSums("there would be %d rows", rows.Used)
+		return nil, notInSumsf("there would be %d rows", rows.Used)
 	}
 	if err := t.classes(names, counts); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 			return nil, err
 		}
 		if t.Added.Copies, err = profile.AddFrequentRows(t.Added.Copies, copies, d.Sign); err != nil {
-			return nil, errNotInSums("%v", err)
+			return nil, notInSumsf("%v", err)
 		}
 	}
 	return t, nil
@@ -90,7 +90,7 @@ func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, er
 		for i := range copies {
 			class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
 			if !ok {
-				return nil, errNotInSums("copies of a frequent row would be of no class")
+				return nil, notInSumsf("copies of a frequent row would be of no class")
 			}
 			copies[i].Y[0] = float64(class)
 		}
@@ -135,16 +135,17 @@ func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m 
 // Units returns the units of the sums, given the head of the total.
 func (t *Total) Units(m features.Gridded, head []float64) (u ridge.Units) {
 	u.Step, u.Ranges = ridge.GridOf(m, t.Recipe.Rule.Steps)
-	if u.Grid = t.Recipe.TargetGrid; t.Added.Classes != nil {
+	u.Grid = t.Recipe.TargetGrid
+	if t.Added.Classes != nil {
 		u.Classes = t.Added.Classes.Classes
 	}
 	_, u.Weights = t.Recipe.Rule.Weigh(slices.Clone(head), nil, u.Grid != nil)
 	return u
 }
 
-// errNotInSums returns the error for subtracting rows that are not in the sums.
-func errNotInSums(format string, args ...any) error {
-	return exit.Refuse("pipelines: the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
+// notInSumsf returns the error for subtracting rows that are not in the sums.
+func notInSumsf(format string, args ...any) error {
+	return exit.Dataf("pipelines: the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
 }
 
 // classes sets the classes of the total: the classes of the recipe, and all others that rows have.
@@ -155,14 +156,14 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 	var others []string
 	for _, name := range names {
 		if n := counts[name]; n < 0 {
-			return errNotInSums("there would be %d rows of the class %q", n, name)
+			return notInSumsf("there would be %d rows of the class %q", n, name)
 		} else if n > 0 {
 			others = append(others, name)
 		}
 	}
 	v, err := t.Recipe.Union(schema.NewVocabulary(others).Classes)
 	if err != nil {
-		return exit.Refuse("pipelines: %w", err)
+		return exit.Dataf("pipelines: %w", err)
 	}
 	t.Added.Classes, t.Added.ClassCounts = v, make([]int64, len(v.Classes))
 	for i, name := range v.Classes {
@@ -264,7 +265,7 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 	}
 	for name, n := range a.removedClasses {
 		if n != 0 {
-			return errNotInSums("fold %d would have %g rows of the class %q, of which none is left", fold, n, name)
+			return notInSumsf("fold %d would have %g rows of the class %q, of which none is left", fold, n, name)
 		}
 	}
 	return nil
@@ -347,7 +348,7 @@ func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err
 		}
 	}
 	if c, err = sums.Combine(plus, minus); err != nil {
-		return nil, errNotInSums("%w", err)
+		return nil, notInSumsf("%w", err)
 	}
 	return c, nil
 }

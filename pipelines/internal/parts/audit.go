@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-func refute(r *results.Audit, format string, args ...any) {
+func refutef(r *results.Audit, format string, args ...any) {
 	r.Why = append(r.Why, fmt.Sprintf(format, args...))
 }
 
@@ -34,7 +34,7 @@ func refute(r *results.Audit, format string, args ...any) {
 // *exit.GateError and the result is complete.
 func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	if len(o.Data.Data) == 0 && o.Model == "" {
-		return nil, exit.Usage("--audit compares sums with rows, with a model, or with both: name --data or --model")
+		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
 	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
 		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
@@ -67,7 +67,8 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	}
 	const most = 10 // reasons in a message
 	n := len(a.Why)
-	if a.Holds = n == 0; a.Holds {
+	a.Holds = n == 0
+	if a.Holds {
 		return a.Audit, nil
 	}
 	some := strings.Join(a.Why[:min(n, most)], "; ")
@@ -100,7 +101,8 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 		for _, d := range a.all.Terms {
 			a.pass.Spec.Levels = append(a.pass.Spec.Levels, sums.NamesOf(d.Members))
 		}
-		if a.pass.Spec.Levels = append(a.pass.Spec.Levels, nil); o.Where == "" && len(o.Without) == 0 {
+		a.pass.Spec.Levels = append(a.pass.Spec.Levels, nil)
+		if o.Where == "" && len(o.Without) == 0 {
 			each = append(each, &Total{Recipe: a.all.Recipe}) // no sums: there must be no rows of other levels
 		}
 	}
@@ -111,10 +113,10 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 		}
 		switch a.total = ridge.NewSum(shape); {
 		case model.Manifest.Segments != nil:
-			return exit.Refuse("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
+			return exit.Dataf("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
 				"audit the sums without --model", o.Model)
 		case a.pass.Spec.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
-			return exit.Refuse("pipelines: %s is an embedding, or has another number of features or outputs than the "+
+			return exit.Dataf("pipelines: %s is an embedding, or has another number of features or outputs than the "+
 				"sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}
@@ -127,7 +129,7 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 			if o.Where != "" || len(o.Without) > 0 {
 				hint = " (of several directories, --data must have only the rows that meet --where and --without)"
 			}
-			refute(a.Audit, "the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
+			refutef(a.Audit, "the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
 		}
 	}
 	for i, l := range each {
@@ -203,12 +205,12 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 			return err
 		}
 		if wrong := test.Wrong(left); wrong != "" {
-			refute(a.Audit, "%sfold %d does not match the rows: %s", name, fold, wrong)
+			refutef(a.Audit, "%sfold %d does not match the rows: %s", name, fold, wrong)
 		}
 	}
 	if a.Data != nil && !bytes.Equal(profile.AppendFrequentRows(nil, a.found.Copies[i]),
 		profile.AppendFrequentRows(nil, level.Added.Copies)) {
-		refute(a.Audit, "%sall folds: the frequent rows that are counted apart differ", name)
+		refutef(a.Audit, "%sall folds: the frequent rows that are counted apart differ", name)
 	}
 	return nil
 }
@@ -228,9 +230,9 @@ func (a *auditState) checkWeights(model *models.Model) error {
 	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
-		refute(a.Audit, "weights: the equations of the sums of all folds have no solution: %v", err)
+		refutef(a.Audit, "weights: the equations of the sums of all folds have no solution: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		refute(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
+		refutef(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
 			"rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
 	}
 	return nil

@@ -26,7 +26,7 @@ type Term struct {
 // Open opens the directories and checks that they can be added and subtracted: see check.
 func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 	if len(o.Sums) == 0 {
-		return nil, exit.Usage("--sums is missing: name directories that bochner sum created")
+		return nil, exit.Usagef("--sums is missing: name directories that bochner sum created")
 	}
 	added, err := List(ctx, o.Sums)
 	if err != nil {
@@ -59,11 +59,11 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 		}
 	}
 	if len(terms) == 0 {
-		return nil, exit.Refuse("pipelines: --where and --without leave out all sums in %s", strings.Join(o.Sums, ", "))
+		return nil, exit.Dataf("pipelines: --where and --without leave out all sums in %s", strings.Join(o.Sums, ", "))
 	}
 	for _, w := range conditions.without {
 		if !conditions.used[w] {
-			return nil, exit.Refuse("pipelines: --without %s leaves out nothing: it holds for none of the sums; if that may be, "+
+			return nil, exit.Dataf("pipelines: --without %s leaves out nothing: it holds for none of the sums; if that may be, "+
 				"use --where 'not (%[1]s)'", w)
 		}
 	}
@@ -90,7 +90,7 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 func withoutOf(ctx context.Context, o options.SumDirs) (places []string, c conditions, err error) {
 	c.used = map[*where.Condition]bool{}
 	if c.where, err = where.Parse(o.Where); err != nil {
-		return nil, c, exit.Usage("--where %q: %w", o.Where, err)
+		return nil, c, exit.Usagef("--where %q: %w", o.Where, err)
 	}
 	for _, pattern := range o.Without {
 		dirs, err := Directories(ctx, pattern, sums.ManifestFile)
@@ -103,7 +103,7 @@ func withoutOf(ctx context.Context, o options.SumDirs) (places []string, c condi
 		}
 		condition, err := where.Parse(pattern)
 		if err != nil {
-			return nil, c, exit.Refuse("--without %s matches no directory of sums, and is no condition either: %w", pattern,
+			return nil, c, exit.Dataf("--without %s matches no directory of sums, and is no condition either: %w", pattern,
 				err)
 		}
 		c.without = append(c.without, condition)
@@ -135,7 +135,7 @@ func (c conditions) choose(dirs []*sums.Dir) (chosen []*sums.Dir, err error) {
 			take = take && !left
 		}
 		if err != nil {
-			return nil, exit.Refuse("pipelines: %w", err)
+			return nil, exit.Dataf("pipelines: %w", err)
 		}
 		if take {
 			chosen = append(chosen, d)
@@ -171,7 +171,7 @@ func List(ctx context.Context, patterns []string) ([]string, error) {
 			return nil, err
 		}
 		if len(places) == 0 {
-			return nil, exit.Refuse("--sums %s matches no directory of sums; bochner sum creates them",
+			return nil, exit.Dataf("--sums %s matches no directory of sums; bochner sum creates them",
 				strings.TrimRight(p, "/"))
 		}
 		for _, place := range places {
@@ -209,7 +209,7 @@ func last(places []string, within string) ([]string, error) {
 	dates := make([]time.Time, len(places))
 	for i, p := range places {
 		if dates[i], err = DateOf(p); err != nil {
-			return nil, exit.Usage("--last %s: %w", within, err)
+			return nil, exit.Usagef("--last %s: %w", within, err)
 		}
 		if dates[i].After(newest) {
 			newest = dates[i]
@@ -231,7 +231,7 @@ func asOf(ctx context.Context, places []string, date string) (out []string, err 
 	}
 	_, end, ok := where.Period(date)
 	if !ok {
-		return nil, exit.Usage("--as_of must be a date such as 2026-11-20, 2026-11 or 2026-11-20T08:00:00Z (have %q)", date)
+		return nil, exit.Usagef("--as_of must be a date such as 2026-11-20, 2026-11 or 2026-11-20T08:00:00Z (have %q)", date)
 	}
 	for _, place := range places {
 		files, err := storage.List(ctx, storage.Join(place, sums.ManifestFile))
@@ -243,7 +243,7 @@ func asOf(ctx context.Context, places []string, date string) (out []string, err 
 		}
 	}
 	if len(out) == 0 {
-		return nil, exit.Refuse("--as_of %s: none of the %d directories of sums had been written by then", date, len(places))
+		return nil, exit.Dataf("--as_of %s: none of the %d directories of sums had been written by then", date, len(places))
 	}
 	return out, nil
 }
@@ -257,7 +257,7 @@ func Duration(flag, text string) (time.Duration, error) {
 			return time.Duration(n) * unit, nil
 		}
 	}
-	return 0, exit.Usage("%s must be a number of days, weeks or hours, such as 90d, 12w or 36h (have %q)", flag, text)
+	return 0, exit.Usagef("%s must be a number of days, weeks or hours, such as 90d, 12w or 36h (have %q)", flag, text)
 }
 
 // DateOf returns the date in the last element of a place, such as sums/dt=2026-11-20, or
@@ -293,7 +293,7 @@ func check(terms []Term) error {
 	forgotten := map[string]bool{}
 	for _, t := range terms {
 		if first := terms[0]; t.Recipe.Digest != first.Recipe.Digest {
-			return exit.Refuse("pipelines: %s and %s are sums by different recipes; sum the data of one of them again "+
+			return exit.Dataf("pipelines: %s and %s are sums by different recipes; sum the data of one of them again "+
 				"with the recipe of the other", first.Place, t.Place)
 		}
 		if t.Sign < 0 {
@@ -301,13 +301,13 @@ func check(terms []Term) error {
 		}
 		for _, l := range t.Leaves {
 			if other, twice := leaves[l.Digest]; twice {
-				return exit.Refuse("pipelines: %s and %s both have the part %s, whose rows would count twice; leave one "+
+				return exit.Dataf("pipelines: %s and %s both have the part %s, whose rows would count twice; leave one "+
 					"of them out", other, t.Place, l.Name)
 			}
 			leaves[l.Digest] = t.Place
 			for _, f := range l.Files {
 				if other, twice := inputs[f.Version]; twice && other != t.Place {
-					return exit.Refuse("pipelines: %s and %s both have the file %s, whose rows would count twice; leave one "+
+					return exit.Dataf("pipelines: %s and %s both have the file %s, whose rows would count twice; leave one "+
 						"of them out, or sum the data again without it", other, t.Place, f.Name)
 				}
 				inputs[f.Version] = t.Place
@@ -323,13 +323,13 @@ func check(terms []Term) error {
 		}
 		for _, l := range t.Leaves {
 			if _, there := leaves[l.Digest]; !there {
-				return exit.Refuse("pipelines: --without %s: its part %s is not among the sums, so it cannot be subtracted",
+				return exit.Dataf("pipelines: --without %s: its part %s is not among the sums, so it cannot be subtracted",
 					t.Place, l.Name)
 			}
 			delete(leaves, l.Digest)
 		}
 		if len(forgotten) > 0 && len(t.Forgotten) == 0 {
-			return exit.Refuse("pipelines: --without %s: rows of the sums have been forgotten, which may be rows of "+
+			return exit.Dataf("pipelines: --without %s: rows of the sums have been forgotten, which may be rows of "+
 				"this part; sum the other parts again", t.Place)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 // OpenByRecipe opens data for training with a recipe, with the columns and types of the recipe.
 func OpenByRecipe(ctx context.Context, j options.Job, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
 	if len(o.Columns)+len(o.Drop) > 0 {
-		return nil, exit.Usage("the recipe says which columns are features: leave out --columns and --drop")
+		return nil, exit.Usagef("the recipe says which columns are features: leave out --columns and --drop")
 	}
 	o.Like = r.Schema
 	if o.Label == "" && r.Schema.Traits().Columns && r.Task != models.Embedding {
@@ -35,7 +35,7 @@ func OpenByRecipe(ctx context.Context, j options.Job, o dataset.Options, r *sums
 	case o.Weight == "":
 		o.Weight = column
 	case column == "":
-		return nil, exit.Usage("--weight_column %s: the rows of the recipe had no weights; train a new recipe with weights",
+		return nil, exit.Usagef("--weight_column %s: the rows of the recipe had no weights; train a new recipe with weights",
 			o.Weight)
 	}
 	split, timeColumn := splitOf(r.Rule.Split)
@@ -55,7 +55,7 @@ func OpenByRecipe(ctx context.Context, j options.Job, o dataset.Options, r *sums
 		if len(names) == 0 {
 			names = []string{r.Input.Label}
 		}
-		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out",
+		return nil, exit.Usagef("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out",
 			max(1, len(d.Targets)), len(names), report.SomeOf(names))
 	}
 	return d, CheckLabeled(d)
@@ -95,7 +95,8 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	if r.Task == models.Classification {
 		var counts []int64
 		var counted bool
-		if counts, others, counted = p.Sum.Labels().In(r.Classes); !counted {
+		counts, others, counted = p.Sum.Labels().In(r.Classes)
+		if !counted {
 			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d",
 				len(r.Classes.Classes)))
 		}

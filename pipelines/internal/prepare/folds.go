@@ -33,12 +33,12 @@ func validateSplit(s options.Split, o dataset.Options) error {
 	}
 	switch {
 	case len(given) > 1:
-		return exit.Usage("%s cannot be used together: each assigns all rows to folds; choose one",
+		return exit.Usagef("%s cannot be used together: each assigns all rows to folds; choose one",
 			strings.Join(given, " and "))
 	case s.Time && o.Time == "":
-		return exit.Usage("--time_split needs --time_column, the column with the time of each row")
+		return exit.Usagef("--time_split needs --time_column, the column with the time of each row")
 	case s.Gap != "" && !s.Time:
-		return exit.Usage("--time_gap needs --time_split")
+		return exit.Usagef("--time_gap needs --time_split")
 	}
 	if s.Gap != "" {
 		if _, _, err := gapOf(s); err != nil {
@@ -82,7 +82,7 @@ func gapOf(s options.Split) (length float64, seconds bool, err error) {
 	unit := strings.TrimLeft(text, "0123456789.")
 	if length, err = strconv.ParseFloat(strings.TrimSuffix(text, unit), 64); err != nil || length < 0 ||
 		unit != "" && gapUnits[unit] == 0 {
-		return 0, false, exit.Usage("--time_gap must be a number with a unit, such as 7d, 12h, 30m or 10s, or without one "+
+		return 0, false, exit.Usagef("--time_gap must be a number with a unit, such as 7d, 12h, 30m or 10s, or without one "+
 			"for a column of numbers (have %q)", s.Gap)
 	}
 	if unit != "" {
@@ -92,7 +92,7 @@ func gapOf(s options.Split) (length float64, seconds bool, err error) {
 }
 
 // foldRule returns the rule that splits profiled rows into folds, nil if their content does.
-func foldRule(o options.Spec, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
+func foldRule(o options.Prepare, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
 	if d.Key == nil || o.Folds < 2 {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func foldRule(o options.Spec, d *dataset.Dataset, keys *profile.FoldKeys, rows i
 			if dates {
 				advice = "dates: give a unit, such as 7d"
 			}
-			err = exit.Usage("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time, advice)
+			err = exit.Usagef("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time, advice)
 		}
 		if err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func foldRule(o options.Spec, d *dataset.Dataset, keys *profile.FoldKeys, rows i
 	}
 	r, err := keys.Rule(o.Split.By(), slices.Clone(keyColumns(o.Split, o.Data)), o.Folds, gap, o.Seed)
 	if err != nil {
-		return nil, exit.Refuse("%s: %w", o.Split.Flag(), err)
+		return nil, exit.Dataf("%s: %w", o.Split.Flag(), err)
 	}
 	if r.By == profile.ByGroup {
 		r.Cluster = keys.Cluster(rows)
@@ -141,7 +141,7 @@ func (l *Prepared) HeldOutText() string {
 }
 
 // TimeOrderNote returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
-func TimeOrderNote(o options.Spec, d *dataset.Dataset) string {
+func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
 	column, and := o.Data.Time, ""
 	if t := d.Schema.Table; t != nil && column == "" {
 		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {

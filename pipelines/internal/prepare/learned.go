@@ -98,7 +98,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 		return bad("%s: %w", LearnedFile, err)
 	}
 	if in != d {
-		return Recipe{}, exit.Refuse("pipelines: --frequencies %s: the features are for rows of %d numbers, the data has %d",
+		return Recipe{}, exit.Dataf("pipelines: --frequencies %s: the features are for rows of %d numbers, the data has %d",
 			dir, in, d)
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))

@@ -32,7 +32,7 @@ import (
 )
 
 // LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
-func LoadKernel(ctx context.Context, o *options.Spec) (err error) {
+func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{}
 	}
@@ -48,17 +48,17 @@ func LoadKernel(ctx context.Context, o *options.Spec) (err error) {
 }
 
 // Validate returns a usage error if an option is invalid whatever the data.
-func Validate(o options.Spec) error {
+func Validate(o options.Prepare) error {
 	switch o.Task {
 	case "", "auto", string(models.Classification), string(models.Regression):
 	default:
-		return exit.Usage("--task must be auto, classification or regression (have %q)", o.Task)
+		return exit.Usagef("--task must be auto, classification or regression (have %q)", o.Task)
 	}
 	if err := CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
-		return exit.Usage("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
+		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
 	if err := CheckScale(o.Scale); err != nil {
 		return err
@@ -73,11 +73,11 @@ func Validate(o options.Spec) error {
 		return err
 	}
 	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
-		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created",
+		return exit.Usagef("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
 	if o.LearnedDir() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
-		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
+		return exit.Usagef("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
 			"were learned; leave it out")
 	}
 	if err := o.Kernel.Validate(); err != nil {
@@ -89,7 +89,7 @@ func Validate(o options.Spec) error {
 // CheckDrift returns a usage error unless bound is from 0 to 1.
 func CheckDrift(bound float64) error {
 	if !(bound >= 0 && bound <= 1) {
-		return exit.Usage("--max_drift must be between 0 and 1 (have %g)", bound)
+		return exit.Usagef("--max_drift must be between 0 and 1 (have %g)", bound)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func CheckDrift(bound float64) error {
 // CheckFraction returns a usage error unless maxBad is from 0 to 1.
 func CheckFraction(maxBad float64) error {
 	if !(maxBad >= 0 && maxBad <= 1) {
-		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
+		return exit.Usagef("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ const wideRow = 1 << 17
 
 // Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
 // latter case, Session.EncodeLabels makes the recipe.
-func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (*Prepared, error) {
+func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	if err := CheckTypes(o.Types, d); err != nil {
@@ -178,7 +178,8 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (
 	}
 	found := p.Sum.Result()
 	if d.Schema.Centre == nil {
-		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
+		d.Schema.Centre = centres(d.Schema, &found)
+		if d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
 			d.Schema.Dim = found.Dim
 			if p, _, err = profileBy(ctx, o, j, d); err != nil {
@@ -233,12 +234,13 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Spec) (
 
 // profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
 // returns notes on these types.
-func profileData(ctx context.Context, o options.Spec, j *job.Job,
+func profileData(ctx context.Context, o options.Prepare, j *job.Job,
 	d *dataset.Dataset) (p *Profiling, notes []schema.Note, err error) {
 	var plain error // error of reading the rows as plain numbers
 	if !TypesGiven(o.Types) && o.Data.Time == "" {
 		var numbers bool
-		if p, numbers, plain = profileBy(ctx, o, j, d); numbers && (plain != nil || !mayBeDates(&p.Sum)) {
+		p, numbers, plain = profileBy(ctx, o, j, d)
+		if numbers && (plain != nil || !mayBeDates(&p.Sum)) {
 			return p, nil, plain
 		}
 	}
@@ -268,11 +270,11 @@ func Explained(err error, notes []schema.Note) error {
 	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
 		return err
 	}
-	return exit.Refuse("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
+	return exit.Dataf("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
 }
 
 // profileBy runs a profile pass.
-func profileBy(ctx context.Context, o options.Spec, j *job.Job,
+func profileBy(ctx context.Context, o options.Prepare, j *job.Job,
 	d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != string(models.Regression)})

@@ -191,24 +191,24 @@ func TargetSums(levels, outputs int) int64 {
 
 // chooseRecipe makes the recipe. It leaves Recipe empty if categories are encoded by labels: Session.EncodeLabels then
 // makes it.
-func (l *Prepared) chooseRecipe(o options.Spec) (err error) {
+func (l *Prepared) chooseRecipe(o options.Prepare) (err error) {
 	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
-			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
+			return exit.Usagef("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
 				"give another --encode, also in a schema", o.Learned)
 		}
 		if !o.Trains {
-			return exit.Usage("--encode target learns from labels, and only train does that: give another --encode")
+			return exit.Usagef("--encode target learns from labels, and only train does that: give another --encode")
 		}
 		if n := len(l.Data.Targets); n > 0 {
-			return exit.Usage("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
+			return exit.Usagef("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
 		}
 		return nil
 	}
 	return l.setRecipe(o)
 }
 
-func (l *Prepared) setRecipe(o options.Spec) (err error) {
+func (l *Prepared) setRecipe(o options.Prepare) (err error) {
 	encoding := Encoding{ColumnOptions: o.Encode, Labels: l.labelSums, Counts: l.valueCounts}
 	l.Recipe, err = recipeOf(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
 	return err
@@ -225,7 +225,7 @@ func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 			return err
 		}
 	}
-	return s.Prepared.setRecipe(s.Spec)
+	return s.Prepared.setRecipe(s.Options)
 }
 
 // CountsTrainingRows reports whether categories are encoded by counts of only the rows that are not held out.
@@ -235,7 +235,7 @@ func (s *Session) CountsTrainingRows() bool {
 
 // categories returns the categories of the table with the given encoding.
 func (s *Session) categories(by preprocess.Encoding) []preprocess.Category {
-	return preprocess.Categories(s.Prepared.Data.Schema.Table, s.Spec.Encode, by)
+	return preprocess.Categories(s.Prepared.Data.Schema.Table, s.Options.Encode, by)
 }
 
 // EncodeLabels makes the recipe if categories are encoded by labels or counts, with one pass over the data for
@@ -266,7 +266,8 @@ func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held in
 	s.Job.Progress.Phase("summing categories", p.Counts.Used)
 	defer s.Job.Progress.Done()
 	pass.Pass = s.Pass(targetParts)
-	if pass.Counts = by == preprocess.Counts; !pass.Counts {
+	pass.Counts = by == preprocess.Counts
+	if !pass.Counts {
 		pass.Weights = profile.NewWeightGrid(p.Weights(), nil, nil)
 	}
 	if _, err := pass.Empty(); err != nil {
@@ -277,7 +278,7 @@ func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held in
 	if err != nil {
 		return nil, err
 	}
-	if _, err := job.Count(p.Data, reports, s.Spec.MaxBadFraction); err != nil {
+	if _, err := job.Count(p.Data, reports, s.Options.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	if pass.Weights != nil {

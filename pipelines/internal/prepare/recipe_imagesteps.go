@@ -40,19 +40,19 @@ func validImageStep(name, args string) error {
 func imageNumbers(name, args string) ([]int, error) {
 	want, ok := imageArgs[name]
 	if !ok {
-		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP, "+
+		return nil, exit.Usagef("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP, "+
 			"patches:SIZE:CELLS:FILTERS", name, option.DidYouMean(name, option.SortedNames(imageArgs)))
 	}
 	var numbers []int
 	for _, word := range strings.Split(args, ":") {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 {
-			return nil, exit.Usage("--scale: %s:%s: %q is not a whole number > 0", name, args, word)
+			return nil, exit.Usagef("--scale: %s:%s: %q is not a whole number > 0", name, args, word)
 		}
 		numbers = append(numbers, n)
 	}
 	if len(numbers) != want {
-		return nil, exit.Usage("--scale: %s takes %d numbers, as in crop:24 and patchpca:5:2:12 (have %s)", name, want, args)
+		return nil, exit.Usagef("--scale: %s takes %d numbers, as in crop:24 and patchpca:5:2:12 (have %s)", name, want, args)
 	}
 	return numbers, nil
 }
@@ -60,7 +60,7 @@ func imageNumbers(name, args string) ([]int, error) {
 // images refuses a step if rows are not known to be images.
 func (sc *Scaling) images(step string) error {
 	if sc.image.Height == 0 {
-		return exit.Usage("--scale: %s needs images, and these rows are not images (or no longer)", step)
+		return exit.Usagef("--scale: %s needs images, and these rows are not images (or no longer)", step)
 	}
 	return nil
 }

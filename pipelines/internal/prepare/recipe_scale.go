@@ -58,12 +58,12 @@ func CheckScale(chain []string) error {
 		}
 		c, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(c > 0) || math.IsInf(c, 0) {
-			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, "+
+			return exit.Usagef("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, "+
 				"patchpca:SIZE:STRIDE:KEEP, patches:SIZE:CELLS:FILTERS", word, strings.Join(option.SortedNames(plainSteps), ", "))
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
-		return exit.Usage("--scale: auto and none cannot be combined with other steps")
+		return exit.Usagef("--scale: auto and none cannot be combined with other steps")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (sc *Scaling) add(word string) error {
 	}
 	c, err := strconv.ParseFloat(word, 64)
 	if err != nil {
-		return exit.Usage("--scale: %q is not a number", word)
+		return exit.Usagef("--scale: %q is not a number", word)
 	}
 	sc.Steps = append(sc.Steps, preprocess.Divide{In: sc.Dim, By: c})
 	sc.affine(func(int) (shift, divide float64) { return 0, c })
@@ -156,7 +156,7 @@ func (sc *Scaling) mix(r features.Recipe) error {
 
 func (sc *Scaling) unit() error { return sc.mix(preprocess.Unit{In: sc.Dim}) }
 
-var errStatistics = exit.Usage("--scale: standard and minmax need statistics of the columns of the files; put them " +
+var errStatistics = exit.Usagef("--scale: standard and minmax need statistics of the columns of the files; put them " +
 	"before unit and other steps that mix columns")
 
 func (sc *Scaling) standard() error {
@@ -186,8 +186,8 @@ func (sc *Scaling) minmax() error {
 // toScale returns a copy of a statistic of the columns, with the value neutral for unscaled columns.
 func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
 	out := slices.Clone(statistic)
-	for j, is := range sc.unscaled {
-		if is {
+	for j, ok := range sc.unscaled {
+		if ok {
 			out[j] = neutral
 		}
 	}

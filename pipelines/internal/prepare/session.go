@@ -20,14 +20,14 @@ import (
 type Session struct {
 	Job      *job.Job
 	Prepared *Prepared
-	Spec     options.Spec
+	Options  options.Prepare
 	// Iterative is true if iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string
 }
 
-// AddNote adds a note for the user, unless its text is "".
-func (s *Session) AddNote(format string, args ...any) {
+// AddNotef adds a note for the user, unless its text is "".
+func (s *Session) AddNotef(format string, args ...any) {
 	if note := fmt.Sprintf(format, args...); note != "" {
 		s.Notes = append(s.Notes, note)
 	}
@@ -39,10 +39,10 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	if s.Prepared.copiesCounted {
 		return nil
 	}
-	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
+	if err := s.Prepared.CountCopies(ctx, s.Job, s.Options.Seed, s.Options.MaxBadFraction, s.Iterative); err != nil {
 		return err
 	}
-	s.AddNote("%s", s.Prepared.repeatNote())
+	s.AddNotef("%s", s.Prepared.repeatNote())
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum
 func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	n := sum.Result().Rows
 	if n == 0 || folds > 0 && n == s.Prepared.Counts.Used {
-		return 0, exit.Refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d",
+		return 0, exit.Dataf("pipelines: of %s rows, %s would be held out: too few rows for --folds %d",
 			report.Groups(s.Prepared.Counts.Used), report.Groups(s.Prepared.Counts.Used-n), folds)
 	}
 	return n, nil
@@ -108,7 +108,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 func (s *Session) Pass(folds int) transforms.Pass {
 	p := s.Prepared
 	return transforms.Pass{
-		Data: *p.Data, Shards: p.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: p.Target,
+		Data: *p.Data, Shards: p.Shards, Mode: Mode(s.Options.MaxBadFraction), Seed: s.Options.Seed, Target: p.Target,
 		Rule: p.Rule, Copies: p.copiesFor(folds),
 		EqualWeights: p.EqualWeights(),
 	}

@@ -110,7 +110,8 @@ func lookLikeNumbers(l *schema.LabelSummary) bool {
 	}
 	texts := []string{l.Text}
 	if l.Vocabulary != nil {
-		if texts = l.Vocabulary.Classes; len(texts) <= fewClasses {
+		texts = l.Vocabulary.Classes
+		if len(texts) <= fewClasses {
 			return false
 		}
 	}
@@ -144,11 +145,11 @@ func otherLabelsHint(d *dataset.Dataset) string {
 	return "; add files with other labels"
 }
 
-// maxRoom limits options.Spec.Room. At this limit the training targets use about 8 bits of the grid.
+// maxRoom limits options.Prepare.Room. At this limit the training targets use about 8 bits of the grid.
 const maxRoom = 100
 
 // widened returns grids that are extended by Room on both sides.
-func widened(o options.Spec, grids linear.Grids) linear.Grids {
+func widened(o options.Prepare, grids linear.Grids) linear.Grids {
 	if o.Room == 0 {
 		return grids
 	}
@@ -243,19 +244,19 @@ func UnlabeledError(d *dataset.Dataset) error {
 	f := d.Files[0].Name
 	switch t := d.Schema.Traits(); {
 	case t.Unlabeled != "":
-		return exit.Usage("%s: %s", f, t.Unlabeled)
+		return exit.Usagef("%s: %s", f, t.Unlabeled)
 	case t.Columns:
-		return exit.Usage("%s: which column is the label? Columns are %s; if it is the last, add --label %s", f,
+		return exit.Usagef("%s: which column is the label? Columns are %s; if it is the last, add --label %s", f,
 			report.SomeOf(d.Fields), lastOf(d))
 	}
-	return exit.Usage("%s has no labels", f)
+	return exit.Usagef("%s has no labels", f)
 }
 
 // lastOf returns the last column of the files as a value of --label: its name, or its position if the name is
 // hard to type.
 func lastOf(d *dataset.Dataset) string {
-	l, is := d.Schema.Layout.(dataset.Tabular)
-	if !is || !l.Named() {
+	l, ok := d.Schema.Layout.(dataset.Tabular)
+	if !ok || !l.Named() {
 		return "-1"
 	}
 	names := l.Table().Stored()
@@ -273,17 +274,17 @@ func lastOf(d *dataset.Dataset) string {
 func (l *Prepared) PositiveClass(given string) (string, error) {
 	if l.Target.Classes == nil {
 		if given != "" {
-			return "", exit.Usage("--positive names one of two classes; the labels are numbers (see --task)")
+			return "", exit.Usagef("--positive names one of two classes; the labels are numbers (see --task)")
 		}
 		return "", nil
 	}
 	classes, counts := l.Target.Classes.Classes, l.Profile.Labels.Counts
 	switch {
 	case given != "" && !slices.Contains(classes, given):
-		return "", exit.Usage("--positive: there is no class %q%s; the classes are %s", given,
+		return "", exit.Usagef("--positive: there is no class %q%s; the classes are %s", given,
 			option.DidYouMean(given, classes), report.SomeOf(classes))
 	case given != "" && len(classes) != 2:
-		return "", exit.Usage("--positive names one of two classes; the data has %d", len(classes))
+		return "", exit.Usagef("--positive names one of two classes; the data has %d", len(classes))
 	case len(classes) != 2:
 		return "", nil
 	case given == "" && counts[0] < counts[1]:
@@ -301,7 +302,7 @@ func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transform
 			Err: fmt.Errorf(format, args...)}
 	}
 	if task == string(models.Classification) {
-		return transforms.Labeling{}, exit.Usage("--task classification takes one label; the %d columns %s are the targets "+
+		return transforms.Labeling{}, exit.Usagef("--task classification takes one label; the %d columns %s are the targets "+
 			"of a regression", len(d.Targets), report.SomeOf(d.Targets))
 	}
 	if len(ranges) != len(d.Targets) {

@@ -196,17 +196,17 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		var is string
+		var ok string
 		switch {
 		case got.Grid != nil && got.Classes == nil:
-			is = fmt.Sprintf("numbers %g…%g", got.Grid[0].Low, got.Grid[0].High)
+			ok = fmt.Sprintf("numbers %g…%g", got.Grid[0].Low, got.Grid[0].High)
 		case got.Classes != nil && strings.HasSuffix(c.want, " classes"):
-			is = fmt.Sprintf("%d classes", len(got.Classes.Classes))
+			ok = fmt.Sprintf("%d classes", len(got.Classes.Classes))
 		case got.Classes != nil:
-			is = "classes " + strings.Join(got.Classes.Classes, " ")
+			ok = "classes " + strings.Join(got.Classes.Classes, " ")
 		}
-		if is != c.want {
-			t.Errorf("%s: %s, want %s", c.name, is, c.want)
+		if ok != c.want {
+			t.Errorf("%s: %s, want %s", c.name, ok, c.want)
 		}
 	}
 }

@@ -23,10 +23,10 @@ func ValidateTypes(o options.Types) error {
 		return err
 	}
 	if o.Fill != "" && o.Fill != schema.Mean && o.Fill != schema.Median {
-		return exit.Usage("--fill must be mean or median (have %q)", o.Fill)
+		return exit.Usagef("--fill must be mean or median (have %q)", o.Fill)
 	}
 	if o.MaxLevels < 0 || o.MaxLevels > schema.MaxLevels {
-		return exit.Usage("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
+		return exit.Usagef("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func rulesOf(o options.Types) (schema.Rules, error) {
 		case 1:
 			*c.to = c.text[0]
 		default:
-			return r, exit.Usage("--%s must be one character (have %q)", c.flag, c.text)
+			return r, exit.Usagef("--%s must be one character (have %q)", c.flag, c.text)
 		}
 	}
 	if err := r.Validate(); err != nil {
@@ -83,8 +83,8 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 			return h, &exit.UsageError{Err: err}
 		}
 		for _, i := range found {
-			if is, twice := h.Types[i]; twice && is != of.is {
-				return h, exit.Usage("column %q is in both --numeric and --categorical", h.Names[i])
+			if ok, twice := h.Types[i]; twice && ok != of.is {
+				return h, exit.Usagef("column %q is in both --numeric and --categorical", h.Names[i])
 			}
 			h.Types[i] = of.is
 		}
@@ -161,7 +161,7 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 
 // findTypes finds and sets the types of columns, unless the data has no columns or they are plain numbers. It
 // returns notes on decisions that may be wrong.
-func findTypes(ctx context.Context, o options.Spec, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
+func findTypes(ctx context.Context, o options.Prepare, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
 	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
 	found, notes, err := Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {
@@ -174,7 +174,7 @@ func findTypes(ctx context.Context, o options.Spec, j *job.Job, d *dataset.Datas
 // CheckTypes returns a usage error if types are given for data that has no columns.
 func CheckTypes(o options.Types, d *dataset.Dataset) error {
 	if TypesGiven(o) && !d.Schema.Traits().Columns {
-		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
+		return exit.Usagef("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, "+
 			"--missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
 	}
 	return nil
@@ -241,12 +241,12 @@ func isNumber(s dataset.Schema) func(j int) bool {
 	if s.Table == nil {
 		return func(int) bool { return true }
 	}
-	var is []bool
+	var ok []bool
 	for i := range s.Table.Columns {
 		c := &s.Table.Columns[i]
 		for range c.Width() {
-			is = append(is, c.Type == schema.Number)
+			ok = append(ok, c.Type == schema.Number)
 		}
 	}
-	return func(j int) bool { return is[j] }
+	return func(j int) bool { return ok[j] }
 }

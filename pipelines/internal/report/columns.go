@@ -118,12 +118,12 @@ func example(s *schema.Summary) string {
 
 // levels lists the first levels of a category, with their counts if these are known.
 func levels(f *schema.Field) string {
-	is := make(map[string]bool, len(f.Levels))
+	ok := make(map[string]bool, len(f.Levels))
 	for _, l := range f.Levels {
-		is[l] = true
+		ok[l] = true
 	}
 	if f.Summary != nil {
-		return countedLevels(f.Summary.Levels, is)
+		return countedLevels(f.Summary.Levels, ok)
 	}
 	var all []schema.Level
 	for _, l := range f.Levels[:min(len(f.Levels), mostLevels+1)] {
@@ -136,12 +136,12 @@ func levels(f *schema.Field) string {
 const mostLevels = 3
 
 // countedLevels lists the first levels of all that are in is, and counts the rows of all other levels.
-func countedLevels(all []schema.Level, is map[string]bool) string {
+func countedLevels(all []schema.Level, ok map[string]bool) string {
 	var parts []string
 	var other int64
 	for _, l := range all {
 		switch {
-		case is != nil && !is[l.Text]:
+		case ok != nil && !ok[l.Text]:
 			other += l.Rows
 		case len(parts) > mostLevels:
 		case len(parts) == mostLevels:
@@ -164,7 +164,8 @@ func countedLevels(all []schema.Level, is map[string]bool) string {
 func Word(text string, most int) string {
 	n := 0
 	for i := range text {
-		if n++; n > most {
+		n++
+		if n > most {
 			text = text[:i] + "…"
 			break
 		}

@@ -13,19 +13,19 @@ import (
 
 // AddFacts adds facts about a model, except for its features.
 func AddFacts(t *Facts, m *models.Manifest) {
-	t.Add("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
+	t.Addf("learner", "%s, lambda %g", m.Learner.Kind, m.Learner.Lambda)
 	if m.Learner.Steps > 0 {
-		t.Add("grid", "%s", GridText(m.Learner.Steps))
+		t.Addf("grid", "%s", GridText(m.Learner.Steps))
 	}
 	if split := m.Learner.Split; split != nil {
-		t.Add("held out", "by %s of %s", split.By, SomeOf(split.Columns))
+		t.Addf("held out", "by %s of %s", split.By, SomeOf(split.Columns))
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		t.Add("output", "no probabilities; %s", HowToGetProbabilities)
+		t.Addf("output", "no probabilities; %s", HowToGetProbabilities)
 	}
-	t.Add("output", "%s", ProbabilitiesText(m.Probabilities))
+	t.Addf("output", "%s", ProbabilitiesText(m.Probabilities))
 	if m.Threshold != nil {
-		t.Add("output", "%s", ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
+		t.Addf("output", "%s", ThresholdText(m.Threshold, m.Vocabulary.Classes[m.PositiveClass()]))
 	}
 	if v := m.Intervals; v != nil {
 		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", Groups(v.Rows),
@@ -34,18 +34,18 @@ func AddFacts(t *Facts, m *models.Manifest) {
 			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel,
 				picture.Number(half, 3), by)
 		}
-		t.Add("interval", "%s", by)
+		t.Addf("interval", "%s", by)
 	}
 	if s := m.Segments; s != nil {
-		t.Add("segments", "%s of %s with weights of their own", Counted(len(s.Of), "value"), Word(s.Column, 40))
+		t.Addf("segments", "%s of %s with weights of their own", Counted(len(s.Of), "value"), Word(s.Column, 40))
 	}
 	for c, r2 := range m.Learner.TargetR2 {
-		t.Add("R²", "%.4f on held-out rows for %s", r2, Word(m.Input.Labels[c], 40))
+		t.Addf("R²", "%.4f on held-out rows for %s", r2, Word(m.Input.Labels[c], 40))
 	}
 	if m.Weights != nil {
-		t.Add("weights", "%s", WeightsText(m.Weights))
+		t.Addf("weights", "%s", WeightsText(m.Weights))
 	}
-	t.Add("rows", "%s", RowsText(m.Rows.Read, m.Rows.Used, m.Rows.SetAside))
+	t.Addf("rows", "%s", RowsText(m.Rows.Read, m.Rows.Used, m.Rows.SetAside))
 }
 
 // AddLineage adds what a model was made from, nothing for nil.
@@ -61,32 +61,32 @@ func AddLineage(t *Facts, l *registry.Lineage) {
 		}
 	}
 	if len(parts) == 1 {
-		t.Add("made of", "%s", SomeOf(files))
+		t.Addf("made of", "%s", SomeOf(files))
 	} else if len(parts) > 1 {
-		t.Add("made of", "%s of the data with %s: %s", Counted(len(parts), "part"), Counted(len(files), "file"),
+		t.Addf("made of", "%s of the data with %s: %s", Counted(len(parts), "part"), Counted(len(files), "file"),
 			SomeOf(parts))
 	}
 	if n := len(l.Forgotten); n > 0 {
-		t.Add("forgotten", "%s of rows, whose sums were subtracted", Counted(n, "set"))
+		t.Addf("forgotten", "%s of rows, whose sums were subtracted", Counted(n, "set"))
 	}
 	switch {
 	case l.Redrawn != "":
-		t.Add("recipe", "drawn for this model: %s", l.Redrawn)
+		t.Addf("recipe", "drawn for this model: %s", l.Redrawn)
 	case l.Recipe != "":
-		t.Add("recipe", "of %s", l.Recipe)
+		t.Addf("recipe", "of %s", l.Recipe)
 	case l.RecipeSHA256 != "":
-		t.Add("recipe", "of the sums, %.16s", l.RecipeSHA256)
+		t.Addf("recipe", "of the sums, %.16s", l.RecipeSHA256)
 	}
 	for _, x := range []struct {
 		what string
 		of   *registry.Parent
 	}{{"initial weights", l.Init}, {"learned features", l.Features}} {
 		if x.of != nil {
-			t.Add("follows", "%s, its %s (%.16s)", x.of.Name, x.what, x.of.SHA256)
+			t.Addf("follows", "%s, its %s (%.16s)", x.of.Name, x.what, x.of.SHA256)
 		}
 	}
 	if l.HeldOut != nil {
-		t.Add("judged by", "%s", l.HeldOut.Name)
+		t.Addf("judged by", "%s", l.HeldOut.Name)
 	}
 }
 
@@ -94,7 +94,7 @@ func AddLineage(t *Facts, l *registry.Lineage) {
 func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
 	var t Facts
 	AddFacts(&t, m)
-	t.Add("data", "fingerprint %s", m.Fingerprint)
+	t.Addf("data", "fingerprint %s", m.Fingerprint)
 	AddLineage(&t, l)
 	t.Write(w, 10)
 }

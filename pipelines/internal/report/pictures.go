@@ -45,7 +45,7 @@ func PictureFiles(name string, c picture.Figure, width, height float64) (files [
 // CheckPicture returns an error unless name is "" or has the extension of a picture.
 func CheckPicture(name string) error {
 	if name != "" && path.Ext(name) != ".png" && path.Ext(name) != ".svg" {
-		return exit.Usage("%s: the name of a plot must end in .png or .svg", name)
+		return exit.Usagef("%s: the name of a plot must end in .png or .svg", name)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func CheckPicture(name string) error {
 // CheckPage returns an error unless name is "" or has the extension of a page.
 func CheckPage(name string) error {
 	if name != "" && path.Ext(name) != ".html" {
-		return exit.Usage("%s: the name of a report must end in .html", name)
+		return exit.Usagef("%s: the name of a report must end in .html", name)
 	}
 	return nil
 }

@@ -30,8 +30,8 @@ func NewProgress(w io.Writer, rows func() int64) *Progress {
 	return &Progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), rows: rows, stop: func() {}}
 }
 
-// Note prints a line.
-func (p *Progress) Note(format string, args ...any) {
+// Notef prints a line.
+func (p *Progress) Notef(format string, args ...any) {
 	if !p.quiet {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -51,14 +51,14 @@ func (p *Progress) Phase(name string, total int64) {
 	every := 10 * time.Second
 	report := func(n int64) {
 		if !p.Count {
-			p.Note("%s: for %s", name, time.Since(begun).Round(time.Second))
+			p.Notef("%s: for %s", name, time.Since(begun).Round(time.Second))
 			return
 		}
 		of := ""
 		if total > 0 {
 			of = fmt.Sprintf(" of %s", Groups(total))
 		}
-		p.Note("%s: %s%s rows after %s", name, Groups(n), of, time.Since(begun).Round(time.Second))
+		p.Notef("%s: %s%s rows after %s", name, Groups(n), of, time.Since(begun).Round(time.Second))
 	}
 	finish := func() {}
 	if p.tty && p.Count {

@@ -93,7 +93,8 @@ func SliceTable(r *score.SliceReport) Table {
 	})
 	t := Table{Head: []string{r.Column, "rows"}}
 	for _, c := range columns {
-		if t.Head = append(t.Head, c.head); c.interval {
+		t.Head = append(t.Head, c.head)
+		if c.interval {
 			t.Head = append(t.Head, "95% interval")
 		}
 	}

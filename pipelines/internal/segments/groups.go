@@ -32,13 +32,13 @@ func groupsOf(t *parts.Total, column string) (all []group, notes []string, err e
 	var pooled, unknown int64
 	for _, d := range t.Terms {
 		if d.Sign < 0 {
-			return nil, nil, exit.Usage("--each cannot subtract sums (%s); create the difference with sum --of first", d.Place)
+			return nil, nil, exit.Usagef("--each cannot subtract sums (%s); create the difference with sum --of first", d.Place)
 		}
 		name, pools := "", false
 		for member := range max(1, len(d.Members)) {
 			value, ok := d.LabelsOf(member)[column]
 			if !ok {
-				return nil, nil, exit.Refuse("pipelines: --each %s: %s is not by that column; sum the rows with --by %s", column,
+				return nil, nil, exit.Dataf("pipelines: --each %s: %s is not by that column; sum the rows with --by %s", column,
 					d.Place, column)
 			}
 			pools = pools || member > 0 && value != name
@@ -72,10 +72,10 @@ func groupsOf(t *parts.Total, column string) (all []group, notes []string, err e
 	}
 	switch {
 	case len(all) == 0:
-		return nil, nil, exit.Refuse("pipelines: --each %s: no value can have weights of its own: all are pooled "+
+		return nil, nil, exit.Dataf("pipelines: --each %s: no value can have weights of its own: all are pooled "+
 			"(sum --min_rows), missing or unknown to the recipe", column)
 	case len(all) > models.MaxSegments:
-		return nil, nil, exit.Refuse("pipelines: --each %s: it has %d values; the limit is %d", column, len(all),
+		return nil, nil, exit.Dataf("pipelines: --each %s: it has %d values; the limit is %d", column, len(all),
 			models.MaxSegments)
 	}
 	return all, notes, nil
@@ -100,12 +100,12 @@ func newCoder(r *sums.Recipe, column string) (*coder, error) {
 	}
 	i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Name == column })
 	if i < 0 {
-		return nil, exit.Usage("--each %s: the model has no input column of that name", column)
+		return nil, exit.Usagef("--each %s: the model has no input column of that name", column)
 	}
 	c := &coder{Decoder: schema.NewDecoder(t, r.Schema.Centre), column: i, typed: &t.Columns[i]}
 	c.row, c.slot = make([]float32, c.Width()), c.Slot(i)
 	if c.typed.Width() > 1 || c.typed.Buckets > 0 {
-		return nil, exit.Usage("--each %s: cannot be a time or a category that is hashed; use a category or a number", column)
+		return nil, exit.Usagef("--each %s: cannot be a time or a category that is hashed; use a category or a number", column)
 	}
 	return c, nil
 }
@@ -114,7 +114,7 @@ func newCoder(r *sums.Recipe, column string) (*coder, error) {
 // several texts.
 func (c *coder) code(text string) (v float32, ok bool, err error) {
 	if reason := c.Text(c.row, c.column, []byte(text)); reason != "" {
-		return 0, false, exit.Refuse("pipelines: column %q: %s", c.typed.Name, reason)
+		return 0, false, exit.Dataf("pipelines: column %q: %s", c.typed.Name, reason)
 	}
 	v = c.row[c.slot]
 	return v, v == v && (c.typed.Type != schema.Category || int(v) < len(c.typed.Levels)), nil

@@ -48,10 +48,10 @@ func Bytes(t *parts.Total, threads int) int64 {
 func Fit(ctx context.Context, total *parts.Total, column string, lambda float64, threads int) (*Fitted, error) {
 	folds := judging(total)
 	if total.Recipe.Rule.Components > 0 {
-		return nil, exit.Refuse("pipelines: --each %s: these sums are for an embedding, which has no target", column)
+		return nil, exit.Dataf("pipelines: --each %s: these sums are for an embedding, which has no target", column)
 	}
 	if len(folds) == 0 {
-		return nil, exit.Refuse("pipelines: --each %s: the recipe has no folds that could choose how far weights of segments "+
+		return nil, exit.Dataf("pipelines: --each %s: the recipe has no folds that could choose how far weights of segments "+
 			"are shrunk; train the recipe without --lambda, or with more folds", column)
 	}
 	groups, notes, err := groupsOf(total, column)

@@ -58,7 +58,7 @@ func (s *Server) handler() http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		var err error = newProblem(http.StatusNotFound,
+		var err error = problemf(http.StatusNotFound,
 			"there is nothing at %.100q; / has a form, /openapi.json describes all paths", path)
 		if known {
 			err = s.route(said, r, to)
@@ -88,7 +88,7 @@ func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 	if !slices.Contains(to.methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(to.methods, ", "))
-		return newProblem(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
+		return problemf(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
 			strings.Join(to.methods, " and "), r.Method)
 	}
 	if to.open {
@@ -99,13 +99,13 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 		if r.URL.Path == "/" {
 			w.Header().Add("WWW-Authenticate", `Basic realm="bochner: any name, and the token as password"`)
 		}
-		return newProblem(http.StatusUnauthorized, "this server needs a token: send the header Authorization: Bearer TOKEN")
+		return problemf(http.StatusUnauthorized, "this server needs a token: send the header Authorization: Bearer TOKEN")
 	}
 	if s.now.Load() == nil {
-		return newProblem(http.StatusServiceUnavailable, "the model is being loaded")
+		return problemf(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	if !s.requests.TryAcquire(1) {
-		return newProblem(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.o.Limits.Requests)
+		return problemf(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.o.Limits.Requests)
 	}
 	defer s.requests.Release(1)
 	return to.answer(w, r)
@@ -115,9 +115,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case s.draining.Load():
-		return newProblem(http.StatusServiceUnavailable, "the server is stopping")
+		return problemf(http.StatusServiceUnavailable, "the server is stopping")
 	case s.now.Load() == nil:
-		return newProblem(http.StatusServiceUnavailable, "the model is being loaded")
+		return problemf(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	return plain("ready")(w, r)
 }
@@ -160,7 +160,7 @@ type reservation struct {
 // take reserves more memory, or returns a problem if there is not enough.
 func (h *reservation) take(n int64) error {
 	if !h.s.memory.TryAcquire(n) {
-		return newProblem(http.StatusServiceUnavailable,
+		return problemf(http.StatusServiceUnavailable,
 			"other requests use all the memory for bodies and answers (--max_memory); try again later")
 	}
 	h.bytes += n
@@ -173,11 +173,11 @@ func (h *reservation) release() { h.s.memory.Release(h.bytes) }
 // only for what it has sent.
 func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, newProblem(http.StatusUnsupportedMediaType,
+		return nil, problemf(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
 	most := s.o.Limits.Body
-	tooLarge := newProblem(http.StatusRequestEntityTooLarge,
+	tooLarge := problemf(http.StatusRequestEntityTooLarge,
 		"the body has more than %d bytes; send the rows in several requests", most)
 	if r.ContentLength > most {
 		return nil, tooLarge
@@ -204,7 +204,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 				return nil, tooLarge
 			case err != nil:
 				slog.DebugContext(r.Context(), "serve: body", "cause", err)
-				return nil, newProblem(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
+				return nil, problemf(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
 			}
 		}
 		size = min(2*size, most+1)
@@ -231,26 +231,26 @@ type rowErr struct {
 
 func (p *problem) Error() string { return p.Detail }
 
-// newProblem returns a problem with a detail but no rows.
-func newProblem(status int, format string, args ...any) *problem {
+// problemf returns a problem with a detail but no rows.
+func problemf(status int, format string, args ...any) *problem {
 	return &problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
 func tooManyRows(most int) *problem {
-	return newProblem(http.StatusRequestEntityTooLarge, "more than %d rows; send them in several requests", most)
+	return problemf(http.StatusRequestEntityTooLarge, "more than %d rows; send them in several requests", most)
 }
 
 // problemOf returns the problem to report for an error.
 func problemOf(err error) *problem {
-	if p, is := errors.AsType[*problem](err); is {
+	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	return newProblem(http.StatusUnprocessableEntity, "%s", plainReason(err.Error()))
+	return problemf(http.StatusUnprocessableEntity, "%s", plainReason(err.Error()))
 }
 
 // badRows returns the problem for rows that cannot be used.
 func badRows(all []rowErr, n int) *problem {
-	p := newProblem(http.StatusUnprocessableEntity, "")
+	p := problemf(http.StatusUnprocessableEntity, "")
 	first := all[0]
 	at := fmt.Sprintf("row %d", first.Row)
 	if first.Line > 0 {

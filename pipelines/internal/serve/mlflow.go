@@ -65,7 +65,7 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 	}
 	maps.DeleteFunc(found, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
 	if len(found) != 1 || others {
-		return nil, newProblem(http.StatusBadRequest, "the body must have one of the members %s; only params may be added",
+		return nil, problemf(http.StatusBadRequest, "the body must have one of the members %s; only params may be added",
 			strings.Join(forms, ", "))
 	}
 	for form, value := range found {
@@ -92,7 +92,7 @@ func (s *Server) split(value json.RawMessage) (source, error) {
 	}
 	var columns []string
 	if err := json.Unmarshal(found["columns"], &columns); err != nil || len(columns) == 0 {
-		return nil, newProblem(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
+		return nil, problemf(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
 	}
 	return newElements(found["data"], columns, s.o.Limits.Rows)
 }

@@ -81,7 +81,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 		}
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
-			return newProblem(http.StatusBadRequest, "the body is not a form")
+			return problemf(http.StatusBadRequest, "the body is not a form")
 		}
 		if code, err = s.fill(r, q, p, form); err != nil {
 			return err

@@ -38,7 +38,7 @@ const (
 func (q *question) wants(query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(additions, name) {
-			return newProblem(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name,
+			return problemf(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name,
 				strings.Join(additions, ", "))
 		}
 		text := query.Get(name)
@@ -47,7 +47,7 @@ func (q *question) wants(query url.Values) error {
 			value = strconv.FormatBool(truth)
 		}
 		if want := q.set(name, value); want != nil {
-			return newProblem(http.StatusBadRequest, "the parameter %s is %.40q; want %s", name, text, want)
+			return problemf(http.StatusBadRequest, "the parameter %s is %.40q; want %s", name, text, want)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request,
 	case typeCSV:
 		q.read = func(w *worker) error { return w.csv(r.Context(), body, most) }
 	default:
-		return q, newProblem(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON,
+		return q, problemf(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON,
 			typeLines, typeCSV)
 	}
 	return q, q.check()
@@ -88,14 +88,14 @@ func (s *Server) question(w http.ResponseWriter, r *http.Request,
 // check returns a problem if the model cannot answer the question.
 func (q *question) check() error {
 	if q.probabilities && q.model.Manifest.Probabilities == nil {
-		return newProblem(http.StatusBadRequest,
+		return problemf(http.StatusBadRequest,
 			"the model has no probabilities; train a classifier with --calibrate platt to have them")
 	}
 	if q.explain && q.unexplained != nil {
-		return newProblem(http.StatusBadRequest, "%s", strings.TrimPrefix(q.unexplained.Error(), "models: "))
+		return problemf(http.StatusBadRequest, "%s", strings.TrimPrefix(q.unexplained.Error(), "models: "))
 	}
 	if err := apply.NeedCertainty(q.certain, q.model.Manifest, "", "the model"); err != nil {
-		return newProblem(http.StatusBadRequest, "%s", err)
+		return problemf(http.StatusBadRequest, "%s", err)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		return &single{text: body}, nil
 	}
 	if others {
-		return nil, newProblem(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(additions, `", "`))
+		return nil, problemf(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(additions, `", "`))
 	}
 	if err := q.asked(found); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (q *question) asked(found map[string]json.RawMessage) error {
 	for _, name := range additions {
 		if text, given := found[name]; given {
 			if want := q.set(name, string(text)); want != nil {
-				return newProblem(http.StatusBadRequest, "%q must be %s", name, want)
+				return problemf(http.StatusBadRequest, "%q must be %s", name, want)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			case errors.Is(err, context.Canceled):
 				err = s.lateProblem(ctx)
 			case errors.Is(err, context.DeadlineExceeded):
-				err = newProblem(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
+				err = problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
 					s.o.Limits.Timeout)
 			}
 			return nil
@@ -178,7 +178,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	if crash != nil {
 		w.model, w.blocks, w.used = nil, nil, 0 // drop state after a panic
 		slog.ErrorContext(ctx, "serve: internal error", "cause", crash)
-		return nil, newProblem(http.StatusInternalServerError, "internal error; the server's log has the cause")
+		return nil, problemf(http.StatusInternalServerError, "internal error; the server's log has the cause")
 	}
 	s.counted.refused.Add(float64(w.nBad))
 	w.nBad = 0
@@ -212,9 +212,9 @@ func (s *Server) worker(ctx context.Context, q *question) (w *worker, release fu
 // lateProblem returns the problem of a request whose context ended before a worker was free.
 func (s *Server) lateProblem(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return newProblem(http.StatusServiceUnavailable, "the client is gone")
+		return problemf(http.StatusServiceUnavailable, "the client is gone")
 	}
-	return newProblem(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
+	return problemf(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
 }
 
 // predict answers /v1/predict.

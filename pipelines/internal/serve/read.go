@@ -29,7 +29,7 @@ type elements struct {
 func newElements(array json.RawMessage, names []string, most int) (*elements, error) {
 	e := &elements{names: names, most: most, array: json.NewDecoder(bytes.NewReader(array))}
 	if first, err := e.array.Token(); err != nil || first != json.Delim('[') {
-		return nil, newProblem(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
+		return nil, problemf(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
 	}
 	return e, nil
 }
@@ -42,7 +42,8 @@ func (e *elements) Next() ([]byte, error) {
 	if !e.array.More() {
 		return nil, io.EOF
 	}
-	if e.n++; e.n > e.most {
+	e.n++
+	if e.n > e.most {
 		return nil, tooManyRows(e.most)
 	}
 	if err := e.array.Decode(&e.value); err != nil {
@@ -110,7 +111,7 @@ func newColumnar(columns map[string]json.RawMessage, most int) (*columnar, error
 	for _, name := range c.names {
 		array := json.NewDecoder(bytes.NewReader(columns[name]))
 		if first, err := array.Token(); err != nil || first != json.Delim('[') {
-			return nil, newProblem(400, "column %q must be an array with a value for each row", name)
+			return nil, problemf(400, "column %q must be an array with a value for each row", name)
 		}
 		c.arrays = append(c.arrays, array)
 	}
@@ -128,7 +129,8 @@ func (c *columnar) Next() ([]byte, error) {
 		if !array.More() {
 			continue
 		}
-		if more++; more <= i {
+		more++
+		if more <= i {
 			break
 		}
 		if err := array.Decode(&c.values[i]); err != nil {
@@ -139,9 +141,10 @@ func (c *columnar) Next() ([]byte, error) {
 	case more == 0:
 		return nil, io.EOF
 	case more < len(c.arrays):
-		return nil, newProblem(400, "the arrays of the columns have different lengths")
+		return nil, problemf(400, "the arrays of the columns have different lengths")
 	}
-	if c.n++; c.n > c.most {
+	c.n++
+	if c.n > c.most {
 		return nil, tooManyRows(c.most)
 	}
 	c.text = object(c.text[:0], c.names, c.values)
@@ -163,7 +166,8 @@ type source interface {
 func (l *limitedLines) Next() ([]byte, error) {
 	text, err := l.source.Next()
 	if err != io.EOF {
-		if l.n++; l.n > l.most {
+		l.n++
+		if l.n > l.most {
 			return nil, tooManyRows(l.most)
 		}
 	}
@@ -178,7 +182,7 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 	found = map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if first, _ := d.Token(); first != json.Delim('{') {
-		return nil, false, newProblem(400, "the body is JSON, but not an object")
+		return nil, false, problemf(400, "the body is JSON, but not an object")
 	}
 	var other json.RawMessage
 	for d.More() {
@@ -206,8 +210,8 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 // syntax returns an error if a text is not valid JSON.
 func syntax(text []byte) error {
 	var nothing struct{}
-	if bad, is := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); is {
-		return newProblem(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
+	if bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); ok {
+		return problemf(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
 	}
 	return nil
 }

@@ -134,15 +134,15 @@ func FuzzRowsOfABody(f *testing.F) {
 		if !valid {
 			t.Fatalf("%q is not JSON, and was taken", body)
 		}
-		if m, is := twin.(map[string]any); is {
+		if m, ok := twin.(map[string]any); ok {
 			twin = m["rows"]
 			if from.Line() == 1 {
 				return // one object, as it is
 			}
 		}
 		got, err := texts(from)
-		want, is := twin.([]any)
-		if !is || err == nil && len(got) != len(want) || err != nil && len(want) <= 100 {
+		want, ok := twin.([]any)
+		if !ok || err == nil && len(got) != len(want) || err != nil && len(want) <= 100 {
 			t.Fatalf("%q: %q %v, want %v", body, got, err, want)
 		}
 		for i := range got {

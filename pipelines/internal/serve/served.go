@@ -94,7 +94,7 @@ func (s *served) readProfile(ctx context.Context, name string) error {
 
 // columnNames returns the names of the columns of a model: the names in the training data, or c1, c2 and so on.
 func columnNames(s *dataset.Schema) (names []string) {
-	if of, is := s.Layout.(dataset.Tabular); is {
+	if of, ok := s.Layout.(dataset.Tabular); ok {
 		return of.Table().Names()
 	}
 	for i := range s.Dim {
@@ -120,7 +120,7 @@ const requestName = "request"
 
 // plainReason returns the text of an error about a request, without requestName and what precedes it.
 func plainReason(text string) string {
-	if _, reason, is := strings.Cut(text, ": "+requestName+": "); is {
+	if _, reason, ok := strings.Cut(text, ": "+requestName+": "); ok {
 		return reason
 	}
 	return text

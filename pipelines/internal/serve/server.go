@@ -91,13 +91,13 @@ func (s *Server) listen() (net.Listener, error) {
 	if d.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(d.TLSCert, d.TLSKey)
 		if err != nil {
-			return nil, exit.Usage("--tls_cert %s, --tls_key %s: %w", d.TLSCert, d.TLSKey, err)
+			return nil, exit.Usagef("--tls_cert %s, --tls_key %s: %w", d.TLSCert, d.TLSKey, err)
 		}
 		config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
 	}
 	listener, err := net.Listen("tcp", d.Listen)
 	if err != nil {
-		return nil, exit.Refuse("serve: cannot listen on %s: %w; is another server running there? Choose "+
+		return nil, exit.Dataf("serve: cannot listen on %s: %w; is another server running there? Choose "+
 			"another address with --listen",
 			d.Listen, err)
 	}
@@ -201,7 +201,7 @@ func readSecret(ctx context.Context, name string) (*secret, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if len(token) < 16 {
-		return nil, exit.Usage("--token_file %s: the secret has %d characters; want at least 16; openssl rand -hex 32 "+
+		return nil, exit.Usagef("--token_file %s: the secret has %d characters; want at least 16; openssl rand -hex 32 "+
 			"prints 64",
 			name, len(token))
 	}
@@ -219,17 +219,17 @@ func validate(o options.Serve) error {
 	l, d := o.Limits, o.Door
 	switch {
 	case o.Model == "":
-		return exit.Usage("--model is missing: name the directory of a model, or DIR@champion")
+		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	case o.Reload < 0 || l.Drain < 0:
-		return exit.Usage("--reload and --drain must be at least 0 (have %v and %v)", o.Reload, l.Drain)
+		return exit.Usagef("--reload and --drain must be at least 0 (have %v and %v)", o.Reload, l.Drain)
 	case l.Workers < 0 || l.Body < 1 || l.Rows < 1 || l.Explained < 1 || l.Requests < 1 || l.Connections < 1 || l.Timeout <= 0:
-		return exit.Usage("--max_body, --max_rows, --max_explained, --max_requests, --max_connections and --timeout must be " +
+		return exit.Usagef("--max_body, --max_rows, --max_explained, --max_requests, --max_connections and --timeout must be " +
 			"above 0, and --workers at least 0")
 	case l.Memory < 2*l.Body:
-		return exit.Usage("--max_memory %d is less than twice --max_body %d, so a large request could never be answered",
+		return exit.Usagef("--max_memory %d is less than twice --max_body %d, so a large request could never be answered",
 			l.Memory, l.Body)
 	case (d.TLSCert == "") != (d.TLSKey == ""):
-		return exit.Usage("--tls_cert and --tls_key must be set together")
+		return exit.Usagef("--tls_cert and --tls_key must be set together")
 	}
 	return checkSafe(d)
 }
@@ -239,7 +239,7 @@ func validate(o options.Serve) error {
 func checkSafe(d options.Door) error {
 	host, _, err := net.SplitHostPort(d.Listen)
 	if err != nil {
-		return exit.Usage("--listen %s: want an address with a port, such as 127.0.0.1:8080: %w", d.Listen, err)
+		return exit.Usagef("--listen %s: want an address with a port, such as 127.0.0.1:8080: %w", d.Listen, err)
 	}
 	if d.TokenFile != "" || d.Insecure || host == "localhost" {
 		return nil
@@ -247,6 +247,6 @@ func checkSafe(d options.Door) error {
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return exit.Usage("--listen %s: other machines can reach this address: give a secret with --token_file, or set "+
+	return exit.Usagef("--listen %s: other machines can reach this address: give a secret with --token_file, or set "+
 		"--insecure if something else protects it", d.Listen)
 }

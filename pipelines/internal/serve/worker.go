@@ -82,7 +82,7 @@ type boundedBuffer struct {
 	most int
 }
 
-var errTooLong = newProblem(http.StatusRequestEntityTooLarge,
+var errTooLong = problemf(http.StatusRequestEntityTooLarge,
 	"the answer would be too large; send fewer rows, or leave out options")
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
@@ -146,7 +146,7 @@ func (w *worker) reject(e rowErr) {
 		return
 	}
 	for _, name := range w.model.names { // the reason begins with the name of the column
-		if reason, is := strings.CutPrefix(e.Reason, dataset.InColumn(name, "")); is {
+		if reason, ok := strings.CutPrefix(e.Reason, dataset.InColumn(name, "")); ok {
 			e.Column, e.Reason = name, reason
 			break
 		}
@@ -205,17 +205,18 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 		if !r.Next(b) {
 			break
 		}
-		if n += b.N; n > most {
+		n += b.N
+		if n > most {
 			return tooManyRows(most)
 		}
 	}
 	switch {
 	case r.Report().Fault != "":
-		return newProblem(http.StatusUnprocessableEntity, "%s", plainReason(r.Report().Fault))
+		return problemf(http.StatusUnprocessableEntity, "%s", plainReason(r.Report().Fault))
 	case w.nBad > 0:
 		return badRows(w.bad, w.nBad)
 	case w.used == 0:
-		return newProblem(http.StatusUnprocessableEntity, "there are no rows")
+		return problemf(http.StatusUnprocessableEntity, "there are no rows")
 	}
 	return nil
 }
@@ -229,7 +230,7 @@ func (w *worker) explainable(most, bytes int) error {
 	}
 	switch {
 	case n > most:
-		return newProblem(http.StatusRequestEntityTooLarge,
+		return problemf(http.StatusRequestEntityTooLarge,
 			"%d rows to explain; the limit is %d in a request; send them in several requests", n, most)
 	case n*len(w.model.names)*w.model.model.Width() > bytes/8:
 		return errTooLong
@@ -282,7 +283,7 @@ func (w *worker) table(a wanted, most int) (*tableWriter, error) {
 	made, err := p.Table(w.model.model)
 	if err != nil { // only if a file of the model cannot be read
 		slog.Error("serve: explaining", "cause", err)
-		return nil, newProblem(http.StatusInternalServerError, "the model cannot explain; the server's log has the cause")
+		return nil, problemf(http.StatusInternalServerError, "the model cannot explain; the server's log has the cause")
 	}
 	t = &tableWriter{Table: made, out: &boundedBuffer{most: most}}
 	format := "jsonl"

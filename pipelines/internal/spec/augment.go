@@ -27,14 +27,14 @@ func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) 
 		var amount float64
 		switch {
 		case !known:
-			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name,
+			return a, false, exit.Usagef("--augment: unknown word %q%s; have %s", name,
 				option.DidYouMean(name, option.SortedNames(augmentWords)), strings.Join(option.SortedNames(augmentWords), ", "))
 		case numbered != has:
-			return a, false, exit.Usage("--augment: %q: want flip and crop alone, and an amount from 0 to 1 after the others, "+
+			return a, false, exit.Usagef("--augment: %q: want flip and crop alone, and an amount from 0 to 1 after the others, "+
 				"as in brightness:0.2", word)
 		case has:
 			if amount, err = strconv.ParseFloat(text, 64); err != nil || !(amount > 0 && amount <= 1) {
-				return a, false, exit.Usage("--augment: %q: want an amount above 0, up to 1", word)
+				return a, false, exit.Usagef("--augment: %q: want an amount above 0, up to 1", word)
 			}
 		}
 		switch name {
@@ -65,7 +65,7 @@ func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uin
 	}
 	a.Shape, a.Seed = prepare.ShapeOf(schema), seed
 	if a.Shape.Height == 0 {
-		return nil, exit.Usage("--augment needs images, and these rows are not known to be images")
+		return nil, exit.Usagef("--augment needs images, and these rows are not known to be images")
 	}
 	whole, err := r.Sealed.Open()
 	if err != nil {
@@ -78,7 +78,7 @@ func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uin
 			middle, ok = chain.Steps[0].(preprocess.Crop)
 		}
 		if !ok {
-			return nil, exit.Usage("--augment crop uses the size of the crop in --scale, which must begin with one, as in --scale crop:24,255")
+			return nil, exit.Usagef("--augment crop uses the size of the crop in --scale, which must begin with one, as in --scale crop:24,255")
 		}
 		a.Crop = middle.Size
 		whole = features.Chain{Steps: slices.Clone(chain.Steps[1:])}

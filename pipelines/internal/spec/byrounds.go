@@ -92,14 +92,14 @@ func (b ByRounds) validate(o Options) error {
 		return err
 	}
 	if s := o.Lambda.Select; s != "" && s != options.SelectError {
-		return exit.Usage("--select %s is for ridge; %s chooses by the errors on held-out rows, then by their loss",
+		return exit.Usagef("--select %s is for ridge; %s chooses by the errors on held-out rows, then by their loss",
 			s, b.Name())
 	}
 	if b.Joint() && slices.Contains(o.Lambda.Path, 0) {
-		return exit.Usage("--lambda must be above 0 for %s", b.Name())
+		return exit.Usagef("--lambda must be above 0 for %s", b.Name())
 	}
 	if b.Common().Patience > 0 && o.Lambda.Folds == 1 {
-		return exit.Usage("--patience needs held-out rows; --folds must be 2 or more, or left out")
+		return exit.Usagef("--patience needs held-out rows; --folds must be 2 or more, or left out")
 	}
 	return nil
 }

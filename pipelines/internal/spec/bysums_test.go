@@ -14,7 +14,7 @@ import (
 // --worker_bytes of fewer folds at a time.
 func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
 	o := Options{Train: options.Train{Search: options.NoSearch,
-		Spec: options.Spec{Kernel: &fourier.GaussianOptions{Features: 16384}}}}.WithDefaults()
+		Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 16384}}}}.WithDefaults()
 	of := func(rows, workerBytes int64) results.Memory {
 		f := Facts{Rows: rows, RowFacts: RowFacts{Dim: 20, Scaled: 20, Values: 20, Prepared: true}, Features: 16384,
 			Outputs: 2}

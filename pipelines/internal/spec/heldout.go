@@ -47,11 +47,11 @@ func (o Options) validateSplit() error {
 	by, learner := o.Split.By(), o.Iterative() != nil || o.LearnsFeatures()
 	switch {
 	case by == profile.ByFold && o.Lambda.Folds > 0:
-		return exit.Usage("--folds cannot be used with --fold_column, which says how many folds there are")
+		return exit.Usagef("--folds cannot be used with --fold_column, which says how many folds there are")
 	case o.Split.Gap != "" && learner:
-		return exit.Usage("--time_gap is for learner ridge with features that are not learned by rounds")
+		return exit.Usagef("--time_gap is for learner ridge with features that are not learned by rounds")
 	case by != "" && o.LearnedDir() != "":
-		return exit.Usage("--frequencies cannot be used with %s: align held out rows by their content; train with "+
+		return exit.Usagef("--frequencies cannot be used with %s: align held out rows by their content; train with "+
 			"--kernel learned", o.Split.Flag())
 	}
 	return nil
@@ -64,14 +64,14 @@ func (o Options) validateThreshold() error {
 	}
 	if o.ChoosesThreshold() {
 		if o.Lambda.Folds == 1 {
-			return exit.Usage("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out",
+			return exit.Usagef("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out",
 				o.Threshold)
 		}
 		return nil
 	}
 	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
 		err := score.Criterion(o.Threshold).Validate()
-		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
+		return exit.Usagef("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (o Options) validateThreshold() error {
 func (o Options) validateIntervals() error {
 	names := []string{options.ScaledIntervals, options.PlainIntervals, options.NoIntervals}
 	if o.Intervals != "" && !slices.Contains(names, o.Intervals) {
-		return exit.Usage("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
+		return exit.Usagef("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
 			option.DidYouMean(o.Intervals, names))
 	}
 	return nil
@@ -94,10 +94,10 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), report.SomeOf(d.Targets))
 	switch {
 	case o.LearnsFeatures():
-		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result "+
+		return exit.Usagef("%s, and learned features need one label: train them for one of the columns and name the result "+
 			"with --frequencies, or use another --kernel", labels)
 	case o.Iterative() != nil:
-		return exit.Usage("%s, and learner %s takes one; learner ridge takes several", labels, o.LearnerName())
+		return exit.Usagef("%s, and learner %s takes one; learner ridge takes several", labels, o.LearnerName())
 	}
 	return nil
 }
@@ -110,17 +110,17 @@ func (o Options) CheckLabels(classes, features int) error {
 	trials := ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes}, len(lambda)+len(ridge.SmallerLambda()))
 	switch {
 	case o.Calibrates() && classes == 0:
-		return exit.Usage("--calibrate %s is for classification; the labels are numbers (see --task)", o.Calibrate)
+		return exit.Usagef("--calibrate %s is for classification; the labels are numbers (see --task)", o.Calibrate)
 	case o.Calibrates() && classes > MaxCalibrated:
-		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", o.Calibrate, MaxCalibrated, classes)
+		return exit.Usagef("--calibrate %s supports up to %d classes; the data has %d", o.Calibrate, MaxCalibrated, classes)
 	case o.Threshold != "" && classes == 0:
-		return exit.Usage("--threshold decides between two classes; the labels are numbers (see --task)")
+		return exit.Usagef("--threshold decides between two classes; the labels are numbers (see --task)")
 	case o.Threshold != "" && classes != 2:
-		return exit.Usage("--threshold decides between two classes; the data has %d", classes)
+		return exit.Usagef("--threshold decides between two classes; the data has %d", classes)
 	case l.Selects() && classes == 0:
-		return exit.Usage("--select %s is for classification; the labels are numbers (see --task)", l.Select)
+		return exit.Usagef("--select %s is for classification; the labels are numbers (see --task)", l.Select)
 	case l.Selects() && o.Ridge() != nil && trials > ridge.MaxTrialBytes:
-		return exit.Usage("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer "+
+		return exit.Usagef("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer "+
 			"features, or --select mse", l.Select, report.Bytes(trials), report.Bytes(ridge.MaxTrialBytes))
 	}
 	return nil
@@ -131,10 +131,10 @@ func (o Options) CheckWeights(w *profile.Weights) error {
 	if w.Equal() || iterative.DefinitionOf(o.fitter().options()).Weighted {
 		return nil
 	}
-	return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
+	return exit.Usagef("learner %s takes no rows with weights", o.LearnerName())
 }
 
-// Values of options.Prediction.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
+// Values of options.Decision.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
 // anyway.
 const (
 	AutoCalibrate = "auto"
@@ -204,12 +204,12 @@ func (o Options) validateCalibration() error {
 	case "", AutoCalibrate, noCalibration:
 	case score.Platt, score.Isotonic:
 		if o.Lambda.Folds == 1 {
-			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
+			return exit.Usagef("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
 				"or left out", o.Calibrate)
 		}
 	default:
 		names := []string{AutoCalibrate, noCalibration, score.Platt, score.Isotonic}
-		return exit.Usage("--calibrate must be auto, none, platt or isotonic (have %q)%s", o.Calibrate,
+		return exit.Usagef("--calibrate must be auto, none, platt or isotonic (have %q)%s", o.Calibrate,
 			option.DidYouMean(o.Calibrate, names))
 	}
 	return nil
@@ -221,14 +221,14 @@ func CheckSummed(calibrate string, r *sums.Recipe) error {
 	switch {
 	case calibrate == "", calibrate == noCalibration, calibrate == AutoCalibrate:
 	case calibrate == score.Isotonic:
-		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
+		return exit.Usagef("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
 			"curves follow from sums and a recipe, or train on the rows", calibrate)
 	case calibrate != score.Platt:
-		return exit.Usage("--calibrate must be auto, none or platt (have %q)", calibrate)
+		return exit.Usagef("--calibrate must be auto, none or platt (have %q)", calibrate)
 	case r.Task != models.Classification:
-		return exit.Usage("--calibrate %s is for classification; the recipe is for %s", calibrate, r.Task)
+		return exit.Usagef("--calibrate %s is for classification; the recipe is for %s", calibrate, r.Task)
 	case r.Profile.Shapes == nil:
-		return exit.Usage("--calibrate %s: sums tell where the curves of probabilities lie and how steep they are, but not "+
+		return exit.Usagef("--calibrate %s: sums tell where the curves of probabilities lie and how steep they are, but not "+
 			"their shape, and the recipe was made without --calibrate platt; make one with it, and sum the rows by that",
 			calibrate)
 	}

@@ -101,9 +101,9 @@ func (u unsupported) options() iterative.Options { return u.given }
 func (u unsupported) validate(Options) error {
 	l := iterative.DefinitionOf(u.given)
 	if l.Unlabeled {
-		return exit.Usage("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
+		return exit.Usagef("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
 	}
-	return exit.Usage("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
+	return exit.Usagef("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
 		"implement iterative.Iterative", l.Name)
 }
 

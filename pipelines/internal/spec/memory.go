@@ -212,7 +212,8 @@ func readerLimit(e engine.Engine, readers int, solve int64) int64 {
 	if !e.InProcess() {
 		return most - most/9
 	}
-	if most -= most / 17; e.WorkerBytes == 0 {
+	most -= most / 17
+	if e.WorkerBytes == 0 {
 		most = max(most, solve)
 	}
 	return most / int64(max(1, readers))
@@ -297,9 +298,9 @@ func compareTo(m results.Memory, have machine.Memory, o Options) (note string, e
 	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
 	case have.Limit > 0 && have.Limit < 1<<20: // with such a limit fewer features do not help
-		return "", exit.Refuse("%s, %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
+		return "", exit.Dataf("%s, %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
-		return "", exit.Refuse("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
+		return "", exit.Dataf("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
 		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit),
 			o.shrink()), nil

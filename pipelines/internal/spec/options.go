@@ -43,7 +43,7 @@ func (o Options) WithFoldRule(r *profile.FoldRule) Options {
 // returns an error if options are invalid whatever the data.
 func (o Options) Complete(ctx context.Context) (Options, error) {
 	o = o.WithKernels() // before LoadKernel, which sets a kernel
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return o, err
 	}
 	o = o.WithDefaults()
@@ -69,9 +69,9 @@ func (o Options) WithDefaults() Options {
 // Validate returns a usage error if options are invalid whatever the data.
 func (o Options) Validate() error {
 	if o.Model == "" {
-		return exit.Usage("--model is missing: name the directory to create")
+		return exit.Usagef("--model is missing: name the directory to create")
 	}
-	if err := prepare.Validate(o.ProfileSpec()); err != nil {
+	if err := prepare.Validate(o.PrepareOptions()); err != nil {
 		return err
 	}
 	if f := o.LearnedKernel(); f != nil {
@@ -80,7 +80,7 @@ func (o Options) Validate() error {
 		}
 	}
 	if o.Room > 0 && o.Iterative() != nil {
-		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have",
+		return exit.Usagef("--target_room is for models whose sums later data is added to, which learner %s does not have",
 			o.LearnerName())
 	}
 	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
@@ -106,10 +106,10 @@ func (o Options) LearnedKernel() kernel.LearnedKernel {
 // LearnsFeatures reports whether the job learns the features of the kernel.
 func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
-// ProfileSpec returns the options of the profile pass. If features are to be learned, its kernel is the one from which
+// PrepareOptions returns the options of the profile pass. If features are to be learned, its kernel is the one from which
 // learning starts.
-func (o Options) ProfileSpec() options.Spec {
-	maps := o.Spec
+func (o Options) PrepareOptions() options.Prepare {
+	maps := o.Prepare
 	if f := o.LearnedKernel(); f != nil {
 		maps.Learned = kernel.FamilyOf(f).Name
 		maps.Kernel = f.Start()
@@ -132,23 +132,23 @@ const MaxFolds = 100
 func ValidateLambda(l options.Lambda) error {
 	for _, v := range l.Path {
 		if !(v >= 0) || math.IsInf(v, 0) {
-			return exit.Usage("--lambda must be a number ≥ 0 (have %g)", v)
+			return exit.Usagef("--lambda must be a number ≥ 0 (have %g)", v)
 		}
 	}
 	switch {
 	case l.Select != "" && !slices.Contains(Selections(), l.Select):
-		return exit.Usage("--select must be %s (have %q)%s", strings.Join(Selections(), ", "), l.Select,
+		return exit.Usagef("--select must be %s (have %q)%s", strings.Join(Selections(), ", "), l.Select,
 			option.DidYouMean(l.Select, Selections()))
 	case l.Selects() && (l.C != 0 || len(l.Path) == 1):
-		return exit.Usage("--select %s chooses among several values of --lambda; there is only one", l.Select)
+		return exit.Usagef("--select %s chooses among several values of --lambda; there is only one", l.Select)
 	case l.C != 0 && len(l.Path) > 0:
-		return exit.Usage("--C and --lambda are mutually exclusive (C = 1/(λn)): give one of them")
+		return exit.Usagef("--C and --lambda are mutually exclusive (C = 1/(λn)): give one of them")
 	case l.C < 0 || math.IsNaN(l.C) || math.IsInf(l.C, 0):
-		return exit.Usage("--C must be above 0 (have %g)", l.C)
+		return exit.Usagef("--C must be above 0 (have %g)", l.C)
 	case l.Folds < 0 || l.Folds > MaxFolds:
-		return exit.Usage("--folds must be between 2 and %d (have %d)", MaxFolds, l.Folds)
+		return exit.Usagef("--folds must be between 2 and %d (have %d)", MaxFolds, l.Folds)
 	case l.Folds == 1 && l.C == 0 && len(l.Path) != 1:
-		return exit.Usage("--folds 1: choosing among several λ needs at least 2")
+		return exit.Usagef("--folds 1: choosing among several λ needs at least 2")
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func Searches() []string { return []string{options.AutoSearch, options.NoSearch}
 
 func (o Options) validateSearch() error {
 	if !slices.Contains(Searches(), o.Search) {
-		return exit.Usage("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search,
+		return exit.Usagef("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search,
 			option.DidYouMean(o.Search, Searches()))
 	}
 	return nil
@@ -256,21 +256,21 @@ func (o Options) validateSize() error {
 	if l := o.Iterative(); l != nil {
 		switch {
 		case o.Size.Worth > 0:
-			return exit.Usage("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, "+
+			return exit.Usagef("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, "+
 				"or --features", o.LearnerName())
 		case iterative.DefinitionOf(l).Joint:
-			return exit.Usage("--time cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", o.LearnerName())
+			return exit.Usagef("--time cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", o.LearnerName())
 		case l.Common().Time > 0:
-			return exit.Usage("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time for its rounds")
+			return exit.Usagef("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time for its rounds")
 		}
 		return nil
 	}
 	if !hasFeatures(o.Kernel) {
-		return exit.Usage("--worth and --time choose the number of features, which --kernel %s does not have; "+
+		return exit.Usagef("--worth and --time choose the number of features, which --kernel %s does not have; "+
 			"leave them out", kernel.FamilyOf(o.Kernel).Name)
 	}
 	if _, folds := o.Values(1); folds < 2 && o.Size.Worth > 0 {
-		return exit.Usage("--worth needs held-out errors: give --folds 5, or several values of --lambda")
+		return exit.Usagef("--worth needs held-out errors: give --folds 5, or several values of --lambda")
 	}
 	return nil
 }

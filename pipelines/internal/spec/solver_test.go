@@ -34,7 +34,7 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]options.Train{
-		"raw":    {Learner: ridge.NewTraining(), Spec: options.Spec{Kernel: &linear.Options{}}},
+		"raw":    {Learner: ridge.NewTraining(), Prepare: options.Prepare{Kernel: &linear.Options{}}},
 		"grid":   {Learner: &ridge.Training{Grid: "8"}},
 		"gram":   {Learner: &ridge.Training{Solver: iterative.Gram}},
 		"select": {Learner: ridge.NewTraining(), Lambda: options.Lambda{Select: options.SelectError}},

@@ -58,7 +58,7 @@ func (o ByRecipe) options(model string) spec.Options {
 	l.Folds = max(o.Recipe.Rule.Folds, o.Recipe.Rule.Cut)
 	return spec.Options{Train: options.Train{
 		Reporting: o.Reporting,
-		Spec:      options.Spec{Data: o.Data, Seed: o.Recipe.Seed, MaxBadFraction: o.MaxBadFraction, Job: o.Job},
+		Prepare:   options.Prepare{Data: o.Data, Seed: o.Recipe.Seed, MaxBadFraction: o.MaxBadFraction, Job: o.Job},
 		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
 	}}
 }
@@ -104,10 +104,10 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train,
 
 func validateByRecipe(o options.Train) error {
 	if o.Model == "" {
-		return exit.Usage("--model is missing: name the directory to create")
+		return exit.Usagef("--model is missing: name the directory to create")
 	}
 	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
-		return exit.Usage("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
+		return exit.Usagef("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
 	if err := spec.ValidateLambda(o.Lambda); err != nil {
@@ -175,12 +175,12 @@ func (o ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 	}
 	columns := strings.Join(p.Data.Levels.Columns, ", ")
 	if p.Levels.Many {
-		return nil, exit.Refuse("--by %s: the rows have more than %d different levels; choose columns with fewer values",
+		return nil, exit.Dataf("--by %s: the rows have more than %d different levels; choose columns with fewer values",
 			columns, profile.MostLevels)
 	}
 	levels := sums.PoolLevels(p.Levels.Rows, o.MinRows)
 	if len(levels) > sums.MostLevels {
-		return nil, exit.Refuse("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
+		return nil, exit.Dataf("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
 			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, o.MinRows),
 			sums.MostLevels)
 	}
@@ -200,7 +200,7 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 		return nil, j.Close(ctx, err)
 	}
 	opts, stored := o.options(out), spec.FoldingOf(&o.Recipe.Rule)
-	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Spec: opts.Spec}, opts: opts, stored: &stored},
+	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Options: opts.Prepare}, opts: opts, stored: &stored},
 		options: o}, nil
 }
 
@@ -234,7 +234,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 			Counts: added.ClassCounts}
 	}
 	if err := j.Training.Prepared.Take(r, others); err != nil {
-		return nil, j.Training.Job.Close(ctx, exit.Refuse("pipelines: %w", err))
+		return nil, j.Training.Job.Close(ctx, exit.Dataf("pipelines: %w", err))
 	}
 	return j, nil
 }
@@ -270,13 +270,13 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
 	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
-		return nil, exit.Refuse("pipelines: %w", err)
+		return nil, exit.Dataf("pipelines: %w", err)
 	}
 	if err := t.tooMany(j.grid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
 	}
 	pass.Stripes = t.stripesOf(pass, s.Shape)
-	t.Job.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
+	t.Job.Progress.Notef("summing %s of %s: %s, %d features on %s, %s",
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		report.GridText(pass.Spec.Steps), t.sumsText(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, j.sum(ctx, pass, s.State))
@@ -310,7 +310,7 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 			err = stored.Check(ctx)
 		}
 		if err == nil {
-			t.Job.Progress.Note("found the sums of all rows in the work directory")
+			t.Job.Progress.Notef("found the sums of all rows in the work directory")
 		}
 		if !exit.Damaged(err) {
 			return err
@@ -373,7 +373,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	}
 	st := t.stateOf(pass)
 	st.Sum, st.Reports = s.State.Sum, s.State.Reports
-	t.Job.Progress.Note("solving on %s rows: %s", report.Groups(p.Counts.Used),
+	t.Job.Progress.Notef("solving on %s rows: %s", report.Groups(p.Counts.Used),
 		report.Bytes(t.stored.SolveMemory(s.Shape, p.Counts.Used, false, t.Job.Engine.Threads)))
 	if err := t.solve(ctx, pass, st, "solving"); err != nil {
 		return nil, err

@@ -37,8 +37,9 @@ func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 				return err
 			}
 		}
-		if size += len(own); size > maxStored {
-			r.training.AddNote("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
+		size += len(own)
+		if size > maxStored {
+			r.training.AddNotef("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
 				"this model", report.Bytes(maxStored))
 			return nil
 		}

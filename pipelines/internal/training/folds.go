@@ -15,15 +15,15 @@ func (t *Training) checkOrigin() error {
 	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.Prepared.RowsDigest()
 	switch {
 	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
-		return exit.Usage("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
+		return exit.Usagef("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
 			"and only that fold is held out; give --folds %[2]d --seed %[3]d",
 			dir, o.HeldOut, o.Seed)
 	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Prepared.Digest):
-		return exit.Usage("--frequencies %s: the features were learned from all of these rows, so held-out errors would be "+
+		return exit.Usagef("--frequencies %s: the features were learned from all of these rows, so held-out errors would be "+
 			"too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
 			dir, parts)
 	case o.HeldOut == 0:
-		t.AddNote("the features were learned from all rows of other data; if this data has some of those " +
+		t.AddNotef("the features were learned from all rows of other data; if this data has some of those " +
 			"rows, held-out errors are too good")
 	}
 	return nil

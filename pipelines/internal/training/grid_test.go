@@ -44,8 +44,8 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 	} {
 		setProducts(t, c.small, maxCheapProducts)
 		o := options.Train{
-			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda}},
+			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda}},
 			Learner: &ridge.Training{Grid: features.Bits(c.grid)}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
@@ -107,8 +107,8 @@ func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 		}
 		data := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
 		o := options.Train{
-			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda, 1, 10, 100}},
+			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
+			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda, 1, 10, 100}},
 			Learner: &ridge.Training{Grid: features.AutoBits}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"
@@ -135,8 +135,8 @@ func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
 	var notes strings.Builder
 	for i, grid := range []features.Bits{features.AutoBits, same} {
 		o := options.Train{
-			Spec:  options.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: path}, Learner: &ridge.Training{Grid: grid},
+			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
+			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: path}, Learner: &ridge.Training{Grid: grid},
 			Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"

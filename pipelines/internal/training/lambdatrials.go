@@ -60,7 +60,7 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	case best >= 0:
 		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, by
 	case !byMSE:
-		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more "+
+		return exit.Dataf("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more "+
 			"rows, or fewer folds", by)
 	}
 	return nil
@@ -172,7 +172,7 @@ func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 	k, fit := len(t.Prepared.Target.Grid), &f.report
 	for c, g := range t.Prepared.Target.Grid {
 		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.fit.Learner.Lambda {
-			t.AddNote("held-out rows: %s", far.Text(sum.Rows()))
+			t.AddNotef("held-out rows: %s", far.Text(sum.Rows()))
 		}
 		_, mse := sum.Result(trial*k + c)
 		mse *= g.Half() * g.Half()

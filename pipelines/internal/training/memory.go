@@ -67,14 +67,14 @@ func (t *Training) Reserve(m results.Memory) error {
 // checkMachine returns an error if the machine cannot provide the memory, and notes in the log that it may not.
 func (t *Training) checkMachine(m results.Memory) error {
 	if note := m.ExceedsWorker(t.Job.Engine); note != "" {
-		t.Job.Progress.Note("%s", note)
+		t.Job.Progress.Notef("%s", note)
 	}
 	if !t.Job.Engine.InProcess() {
 		return nil
 	}
 	note, err := t.opts.CheckMachine(m)
 	if note != "" {
-		t.Job.Progress.Note("%s", note)
+		t.Job.Progress.Notef("%s", note)
 	}
 	return err
 }

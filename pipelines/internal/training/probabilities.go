@@ -77,7 +77,7 @@ func (t *Training) willCalibrate() (will bool, why string) {
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
 func (t *Training) noteProbabilities(why string) {
 	if why != "" {
-		t.AddNote("the model has scores, but no probabilities: %s", why)
+		t.AddNotef("the model has scores, but no probabilities: %s", why)
 	}
 }
 

@@ -64,7 +64,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.opts.Seed); err != nil {
 		return nil, err
 	}
-	t.Job.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(p.Counts.Used, "row"),
+	t.Job.Progress.Notef("training on %s of %s: %s, %d features; %s", report.Counted64(p.Counts.Used, "row"),
 		report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		l.Summary(cmp.Or(shared.Loss, l.DefaultLoss(p.Target.Classes != nil))))
 	t.Job.Progress.Phase("training", 0)
@@ -75,7 +75,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	}
 	fit.rounds.State = nil // only its certificate needs it
 	fit.init, fit.weights = parent, t.rowWeights(nil)
-	t.AddNote("%s", Unconverged(fit.Learner.Log, fit.rounds.Chosen()))
+	t.AddNotef("%s", Unconverged(fit.Learner.Log, fit.rounds.Chosen()))
 	return fit, nil
 }
 
@@ -201,7 +201,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 		return nil, err
 	}
 	if last := c.Report(); !exact.Finite(last.Objective) {
-		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
+		return nil, exit.Dataf("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
 	fit := &Fit{linear: round.(iterative.LinearRound).Model(), rounds: c}
@@ -265,7 +265,7 @@ func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linea
 		what = "has different classes"
 	}
 	if what != "" {
-		return nil, nil, exit.Usage("--init %s: the model %s", init, what)
+		return nil, nil, exit.Usagef("--init %s: the model %s", init, what)
 	}
 	if p.Target.Grid != nil {
 		p.Target.Grid = m.Manifest.TargetGrid

@@ -29,18 +29,18 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		end, left := t.options, false
 		end.Time, left = t.limit.Share(len(groups) - i + 1)
 		if !left && i > 0 {
-			t.training.AddNote("time limit %s reached: lambda %s not tried", t.options.Time, report.Numbers(t.lambda[i:]))
+			t.training.AddNotef("time limit %s reached: lambda %s not tried", t.options.Time, report.Numbers(t.lambda[i:]))
 			return nil
 		}
 		end.Needed = neededRounds(t.start, t.init)
-		t.training.Job.Progress.Note("lambda %s:", report.Numbers(group))
+		t.training.Job.Progress.Notef("lambda %s:", report.Numbers(group))
 		fit, err := t.run(ctx, group, t.folds, t.start, end)
 		if err != nil {
 			return err
 		}
 		reports := []iterative.Report{fit.rounds.Report()}
 		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
-			return exit.Refuse("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
+			return exit.Dataf("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
 				len(group))
 		}
 		if t.learner.Resumes() {
@@ -69,11 +69,11 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 	end, left := t.options, false
 	end.Time, left = t.limit.Share(1)
 	if !left {
-		t.training.AddNote("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
+		t.training.AddNotef("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
 			"rows, %s", t.options.Time, report.OneIn(t.folds))
 		return t.best, nil
 	}
-	t.training.Job.Progress.Note("lambda %g, on all rows:", t.lambda[t.chosen])
+	t.training.Job.Progress.Notef("lambda %g, on all rows:", t.lambda[t.chosen])
 	end.Patience = 0
 	if t.options.Patience > 0 {
 		end.Rounds = max(1, t.path[t.chosen].Rounds)
@@ -95,8 +95,8 @@ func (t *roundTrials) noteEdge() {
 	switch {
 	case len(t.lambda) == 1:
 	case t.chosen == 0:
-		t.training.AddNote("%g is the largest lambda that was tried; a larger one may do better", t.lambda[t.chosen])
+		t.training.AddNotef("%g is the largest lambda that was tried; a larger one may do better", t.lambda[t.chosen])
 	case t.chosen == len(t.lambda)-1 && len(t.path) == len(t.lambda):
-		t.training.AddNote("%g is the smallest lambda that was tried; a smaller one may do better", t.lambda[t.chosen])
+		t.training.AddNotef("%g is the smallest lambda that was tried; a smaller one may do better", t.lambda[t.chosen])
 	}
 }

@@ -107,7 +107,7 @@ func (s *search) notSearched(why string) {
 	}
 	s.training.opts.Search = options.NoSearch
 	s.undo()
-	s.training.AddNote("the features are the defaults; they were not searched: %s", why)
+	s.training.AddNotef("the features are the defaults; they were not searched: %s", why)
 }
 
 // run replaces the features by the result of a search, and describes it in f.
@@ -126,19 +126,20 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 	f.Searched, why, err = search.Run(ctx)
 	s.notSearched(why)
 	if r := f.Searched; r != nil {
-		if f.lambdaByMSE = t.logLossChooses(); f.lambdaByMSE {
+		f.lambdaByMSE = t.logLossChooses()
+		if f.lambdaByMSE {
 			t.opts.Lambda.Select = options.SelectLogLoss
 		}
 		if r.Stopped {
-			t.AddNote("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
+			t.AddNotef("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
 				"candidates", t.opts.Size.Time, r.Tried)
 		}
 		if r.Categories != nil {
-			t.AddNote("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers",
+			t.AddNotef("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers",
 				strings.Join(r.Categories, ", "))
 		}
 		if s.counted != nil {
-			t.AddNote("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps "+
+			t.AddNotef("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps "+
 				"the texts apart", strings.Join(s.counted, ", "))
 		}
 	}

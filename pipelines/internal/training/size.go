@@ -29,7 +29,7 @@ func (m *Model) fitSize(ctx context.Context) (err error) {
 	l.Common().Time = max((limit*95/100 - t.clock()).Round(time.Millisecond), time.Millisecond)
 	m.Fit, err = t.fit(ctx, m.Found)
 	if over := t.clock() - limit; err == nil && over > limit*15/100 {
-		t.AddNote("the training took %s longer than --time %s, because the first rounds, without which there are no "+
+		t.AddNotef("the training took %s longer than --time %s, because the first rounds, without which there are no "+
 			"weights, take that long; fewer --features or --search none take less time", over.Round(time.Second/10), limit)
 	}
 	return err
@@ -97,7 +97,7 @@ func (s *sizes) most() (int, error) {
 		if features/2 < s.all.Least(tuning.LeastFeatures, features) {
 			return 0, err
 		}
-		t.Job.Progress.Note("%v: trying up to %d features", err, features/2)
+		t.Job.Progress.Notef("%v: trying up to %d features", err, features/2)
 		features /= 2
 	}
 }

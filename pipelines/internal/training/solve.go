@@ -60,7 +60,7 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 	pass.Spec.Rows = folding.Carries(shape, p.Counts.Used)
 	pass.Stripes = t.stripesOf(pass, shape)
 	solve := folding.SolveMemory(shape, p.Counts.Used, pass.Spec.Rows, t.Job.Engine.Threads)
-	t.Job.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
+	t.Job.Progress.Notef("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: t.stateOf(pass), deciding: deciding{training: t,
@@ -172,7 +172,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		return counts, nil, err
 	}
 	if saturated > 0 {
-		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
+		return counts, nil, exit.Dataf("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
 			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
 			report.Groups(saturated), t.Prepared.Recipe.Name, features.MaxSteps/pass.Spec.Steps)
 	}
@@ -195,7 +195,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		return err
 	}
 	if fitted {
-		t.Job.Progress.Note("found the fitted weights in the work directory")
+		t.Job.Progress.Notef("found the fitted weights in the work directory")
 		return nil
 	}
 	sc, err := t.Job.Store(ctx, pass)
@@ -210,7 +210,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		return err
 	}
 	if summed {
-		t.Job.Progress.Note("found the sums of all rows in the work directory")
+		t.Job.Progress.Notef("found the sums of all rows in the work directory")
 		err := t.Job.Run(ctx, solve)
 		if !exit.Damaged(err) {
 			return err

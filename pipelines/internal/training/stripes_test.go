@@ -20,9 +20,9 @@ func TestTheModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 	train := func(bytes int64) (files map[string]string, log string) {
 		var lines strings.Builder
 		o := options.Train{
-			Spec:   options.Spec{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
-			Model:  filepath.Join(t.TempDir(), "model"),
-			Search: options.NoSearch, Prediction: options.Prediction{Calibrate: "platt"},
+			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
+			Model:   filepath.Join(t.TempDir(), "model"),
+			Search:  options.NoSearch, Decision: options.Decision{Calibrate: "platt"},
 		}
 		o.Data.Data, o.Data.Label = []string{name}, "y"
 		o.Lambda.Path = []float64{1e-3, 1e-5}

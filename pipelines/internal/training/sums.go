@@ -59,7 +59,7 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	}
 	if f.report.Coarse || mayRefine && s.tooCoarse(f) {
 		fine := s.fineSteps()
-		s.training.Job.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
+		s.training.Job.Progress.Notef("lambda %g is too small for features rounded to %s; summing again on a grid of %s",
 			f.fit.Learner.Lambda, report.GridText(steps), report.GridText(fine))
 		if f, err = s.fitOn(ctx, fine, false); err != nil {
 			return nil, err
@@ -184,10 +184,10 @@ func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps in
 	case total <= most:
 		return nil
 	case grid != nil:
-		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
+		return exit.Dataf("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
 			report.Groups(t.Prepared.Counts.Used), report.Groups(most))
 	}
-	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows",
+	return exit.Dataf("pipelines: %s rows are too many: sums are exact for up to %s rows",
 		report.Groups(t.Prepared.Counts.Used), report.Groups(most))
 }

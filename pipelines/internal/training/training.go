@@ -93,11 +93,11 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: &prepare.Session{Job: j, Spec: o.ProfileSpec(), Iterative: o.Iterative() != nil ||
+	t := &Training{Session: &prepare.Session{Job: j, Options: o.PrepareOptions(), Iterative: o.Iterative() != nil ||
 		o.LearnsFeatures()}}
 	j.LimitMemory(spec.ProfileMemory(d, j.Engine))
 	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.Prepared, err = prepare.Data(ctx, j, d, o.ProfileSpec()); err != nil {
+		if t.Prepared, err = prepare.Data(ctx, j, d, o.PrepareOptions()); err != nil {
 			return err
 		}
 		t.opts = o.WithFoldRule(t.Prepared.Rule)
@@ -120,7 +120,7 @@ func (t *Training) resolve() (err error) {
 	t.opts = t.opts.WithSolver(p.Counts.Used, p.Recipe.Dim, p.Outputs(),
 		p.Target.Classes == nil).WithPartitions(len(p.Data.Shards(job.ShardBytes)))
 	t.Iterative = t.Iterative || t.opts.Iterative() != nil
-	t.AddNote("%s", prepare.TaskNote(t.opts.Task, p.Data, p.Profile.Labels))
+	t.AddNotef("%s", prepare.TaskNote(t.opts.Task, p.Data, p.Profile.Labels))
 	if err := t.opts.CheckLabels(len(t.classes()), p.Recipe.Dim); err != nil {
 		return err
 	}

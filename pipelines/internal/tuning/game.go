@@ -41,10 +41,10 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	s := g.Session
 	p := s.Prepared
 	if p.Target == nil || p.Target.Classes == nil {
-		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
+		return nil, exit.Usagef("features are learned for classification; the labels are numbers (see --task)")
 	}
 	if !p.Profile.Weights.Equal() {
-		return nil, exit.Usage("features cannot be learned from rows with weights: learn them without (bochner align) and " +
+		return nil, exit.Usagef("features cannot be learned from rows with weights: learn them without (bochner align) and " +
 			"give their directory as --frequencies, or use another kernel")
 	}
 	x, class, n, err := g.alignRows(ctx, a)
@@ -52,7 +52,7 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		return nil, err
 	}
 	found := &results.Learned{
-		LearnedMap: results.LearnedMap{Seed: s.Spec.Seed, Width: p.Recipe.Width},
+		LearnedMap: results.LearnedMap{Seed: s.Options.Seed, Width: p.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
 			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,
@@ -71,7 +71,7 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		}
 		last, err = find(ctx, found, a, k, x, class)
 	default:
-		err = exit.Usage("features of --kernel %s cannot be learned", kernel.FamilyOf(k).Name)
+		err = exit.Usagef("features of --kernel %s cannot be learned", kernel.FamilyOf(k).Name)
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	if err := g.adopt(found); err != nil {
 		return nil, err
 	}
-	s.Job.Progress.Note("%d features of the %s", p.Recipe.Dim, p.Recipe.Name)
+	s.Job.Progress.Notef("%d features of the %s", p.Recipe.Dim, p.Recipe.Name)
 	return found, nil
 }
 
@@ -100,7 +100,7 @@ func (g *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 	switch {
 	case a.Exact:
 		if p.Counts.Used > maxSample {
-			return fail(exit.Usage("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
+			return fail(exit.Usagef("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
 				report.Groups(maxSample), report.Groups(p.Counts.Used)))
 		}
 		n = int(p.Counts.Used)
@@ -108,7 +108,7 @@ func (g *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 		n = chosenSample(max(dim, p.Profile.Dim))
 	}
 	if most := maxSampled / max(dim, p.Profile.Dim); n > most {
-		return fail(exit.Usage("--sample: with rows of %d numbers, the limit is %d rows (have %d)",
+		return fail(exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)",
 			max(dim, p.Profile.Dim), most, n))
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
@@ -135,7 +135,7 @@ func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
-	o := GameOf(a, found.Lambda, p.Recipe.Width, frequencies, s.Spec.Seed)
+	o := GameOf(a, found.Lambda, p.Recipe.Width, frequencies, s.Options.Seed)
 	dim := p.Recipe.Scaling.Dim
 	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}, s.Job.Engine.Threads)
 	learner := &align.Learner{Options: o, Dim: dim, Classes: p.Outputs(), Partitions: a.Partitions, X: x, Class: class}
@@ -151,7 +151,7 @@ func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	if err != nil {
 		return nil, err
 	}
-	s.Job.Progress.Note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per "+
+	s.Job.Progress.Notef("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per "+
 		"round; lambda %.4g, width %.4g",
 		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(found.Rows), report.Counted(o.Search.Chains, "chain"),
 		o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, p.Recipe.Width)
@@ -235,11 +235,11 @@ func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 		m = 20 * frequencies
 	}
 	if m < frequencies {
-		return nil, exit.Usage("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
+		return nil, exit.Usagef("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
-	s.Job.Progress.Note("weighting %d frequencies of the %s on %s rows", m, p.Recipe.Name,
+	s.Job.Progress.Notef("weighting %d frequencies of the %s on %s rows", m, p.Recipe.Name,
 		report.Groups(int64(len(class))))
-	w := align.Propose(m, dim, p.Recipe.Width, s.Spec.Seed)
+	w := align.Propose(m, dim, p.Recipe.Width, s.Options.Seed)
 	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	field := align.NewField(x, len(class), dim)
 	v := align.Alignment(field, w, m, rows, s.Job.Engine.Threads)
@@ -250,11 +250,11 @@ func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 	}
 	index, weight := align.Top(q, frequencies)
 	if a.Pick == "draw" {
-		index, weight = align.Draw(q, frequencies, s.Spec.Seed)
+		index, weight = align.Draw(q, frequencies, s.Options.Seed)
 	}
 	f := align.Choice(w, dim, index, weight)
 	if f.Count < frequencies {
-		s.AddNote("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
+		s.AddNotef("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
 			f.Count, frequencies)
 	}
 	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
@@ -272,10 +272,10 @@ func (g *Game) chooseHarmonics(found *results.Learned, a options.Game, count int
 	p := g.Session.Prepared
 	dim := p.Recipe.Scaling.Dim
 	if dim < 2 {
-		return nil, exit.Refuse("pipelines: harmonics need rows of 2 numbers or more")
+		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
 	}
 	if most := maxSampled / len(class); a.Harmonics > most {
-		return nil, exit.Usage("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
+		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
 			report.Groups(int64(len(class))), most, a.Harmonics)
 	}
 	o := align.Harmonic(found.Lambda, count)
@@ -302,7 +302,7 @@ func (g *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 	if err != nil {
 		return nil, err
 	}
-	r, err := learned.RecipeOf(data, form, s.Spec.Seed)
+	r, err := learned.RecipeOf(data, form, s.Options.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -90,34 +90,34 @@ func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 		"pick": {"top", "draw"}}
 	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
 		if list := choices[name]; !slices.Contains(list, have) {
-			return exit.Usage("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list),
+			return exit.Usagef("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list),
 				strings.Join(list, ", "))
 		}
 	}
 	switch {
 	case a.Lambda != 0 && a.C != 0:
-		return exit.Usage("--align_c and --align_lambda are mutually exclusive (C = 1/(λn)): give one of them")
+		return exit.Usagef("--align_c and --align_lambda are mutually exclusive (C = 1/(λn)): give one of them")
 	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
-		return exit.Usage("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
+		return exit.Usagef("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
 	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
-		return exit.Usage("--chains, --steps and --take must not be negative; 0 uses the preset's (have %d, %d, %d)",
+		return exit.Usagef("--chains, --steps and --take must not be negative; 0 uses the preset's (have %d, %d, %d)",
 			a.Chains, a.Steps, a.Take)
 	case a.Rate != 0 && !good(a.Rate):
-		return exit.Usage("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
+		return exit.Usagef("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
 	case harmonics && a.Preset != "paper":
-		return exit.Usage("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
+		return exit.Usagef("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
-		return exit.Usage("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
+		return exit.Usagef("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
 	case a.Sample > 0 && a.Exact:
-		return exit.Usage("--exact_chains and --sample are mutually exclusive: give one of them")
+		return exit.Usagef("--exact_chains and --sample are mutually exclusive: give one of them")
 	case !good(a.Rho):
-		return exit.Usage("--rho must be above 0 (have %g)", a.Rho)
+		return exit.Usagef("--rho must be above 0 (have %g)", a.Rho)
 	case a.Proposals < 0 || a.Proposals > 1<<20:
-		return exit.Usage("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
+		return exit.Usagef("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
 	case a.Harmonics < 1 || a.Harmonics > 1<<16:
-		return exit.Usage("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
+		return exit.Usagef("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
 	case harmonics && a.By == "lkrf":
-		return exit.Usage("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
+		return exit.Usagef("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
 	}
 	if err := a.Running.Validate(); err != nil {
 		return &exit.UsageError{Err: err}

@@ -245,10 +245,10 @@ func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error
 		note := fmt.Sprintf("rows with the same %s are alike; if new rows have new values there, held-out figures are too "+
 			"good: --group_column %s holds out whole groups",
 			strings.Join(naming[:min(len(naming), 2)], ", or the same "), naming[0])
-		if prepare.TimeOrderNote(s.Session.Spec, s.Session.Prepared.Data) != "" {
+		if prepare.TimeOrderNote(s.Session.Options, s.Session.Prepared.Data) != "" {
 			note += "; use either --group_column or --time_split"
 		}
-		s.Session.AddNote("%s", note)
+		s.Session.AddNotef("%s", note)
 	}
 	switch {
 	case p == nil || p.N < minSearched:
@@ -267,7 +267,7 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (found *search.Re
 	if err != nil {
 		return nil, "", err
 	}
-	spec, p := &s.Session.Spec, s.Session.Prepared
+	spec, p := &s.Session.Options, s.Session.Prepared
 	found, err = search.Run(ctx, pilot, search.Options{
 		Views: p.Recipe.Views(spec.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
 		Seed: spec.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
@@ -301,7 +301,7 @@ func (s *Search) adopt(ctx context.Context, pilot *search.Pilot, found *search.R
 	if err != nil {
 		return nil, err
 	}
-	if p.Recipe, err = p.Recipe.Searched(found.Steps, chosen, s.Session.Spec.Seed, name, files); err != nil {
+	if p.Recipe, err = p.Recipe.Searched(found.Steps, chosen, s.Session.Options.Seed, name, files); err != nil {
 		return nil, err
 	}
 	data, err := json.MarshalIndent(r, "", " ")
@@ -318,7 +318,7 @@ func nameOf(s *prepare.Session, found *search.Result) string {
 	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
 	if found.Landmarks != nil {
 		name += ", at training rows"
-		s.AddNote("the model stores training rows, at which its features are kernel values (landmarks); --search none " +
+		s.AddNotef("the model stores training rows, at which its features are kernel values (landmarks); --search none " +
 			"stores none")
 	}
 	return name
@@ -343,10 +343,10 @@ func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (
 // categories are. Columns that --numeric names may not. The function is nil if no column may: with
 // a schema, or if columns have no names that --numeric could give.
 func mayBeLevels(s *prepare.Session) (func(column int) bool, error) {
-	if s.Spec.Types.Schema != "" || !s.Prepared.Data.Schema.Traits().Columns {
+	if s.Options.Types.Schema != "" || !s.Prepared.Data.Schema.Traits().Columns {
 		return nil, nil
 	}
-	given, err := dataset.FindColumns(s.Prepared.Data, "numeric", s.Spec.Types.Numeric)
+	given, err := dataset.FindColumns(s.Prepared.Data, "numeric", s.Options.Types.Numeric)
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
@@ -445,7 +445,8 @@ func slotName(s *prepare.Session, slot int) string {
 		if slot == 0 && (c.Type == schema.Category && c.Buckets == 0 || c.Type == schema.Number) {
 			return c.Name
 		}
-		if slot -= c.Width(); slot < 0 {
+		slot -= c.Width()
+		if slot < 0 {
 			break
 		}
 	}

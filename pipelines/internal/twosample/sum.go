@@ -44,16 +44,16 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 			return nil, err
 		}
 		if s := r.Rule.Split; r.Rule.WeightColumn != "" || s != nil && s.By == profile.ByGroup {
-			return nil, exit.Usage("--recipe %s: its rows have weights or groups, but a test takes independent rows of equal "+
+			return nil, exit.Usagef("--recipe %s: its rows have weights or groups, but a test takes independent rows of equal "+
 				"weight: leave out --recipe, and keep one row of each group", o.Recipe)
 		}
 		result.Notes = []string{"labels are not compared; p is approximate if the model was trained on rows of these tables"}
 		return r.Unlabelled()
 	}
-	s := o.Spec
+	s := o.Prepare
 	s.Job = jobOf(o, out)
 	unlabelled := func(d *dataset.Dataset) error { d.Labeled = false; return nil }
-	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Spec: s}}, out, unlabelled)
+	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Prepare: s}}, out, unlabelled)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	t.Training.Job.Work.Temporary = o.Job.Work == ""
 	if n := t.Training.Prepared.Counts.Used; n < sums.LeastRows {
-		return nil, f, exit.Refuse("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
+		return nil, f, exit.Dataf("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
 	}
 	m := t.Training.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))

@@ -72,9 +72,9 @@ func Test(ctx context.Context, o options.TwoSample) (result *results.TwoSample, 
 func complete(ctx context.Context, o *options.TwoSample) error {
 	switch {
 	case o.A == "" || o.B == "":
-		return exit.Usage("test needs two tables: name the files of both")
+		return exit.Usagef("test needs two tables: name the files of both")
 	case o.MinP != 0 && !(o.MinP >= sums.MostCertain && o.MinP < 1):
-		return exit.Usage("--min_p must be 0, or at least %g and below 1 (have %g)",
+		return exit.Usagef("--min_p must be 0, or at least %g and below 1 (have %g)",
 			sums.MostCertain, o.MinP)
 	}
 	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
@@ -83,18 +83,18 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{Features: Features}
 	}
-	if err := prepare.LoadKernel(ctx, &o.Spec); err != nil {
+	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return err
 	}
 	o.Data.Data, o.Data.Ignore = []string{o.A, o.B}, unlikePaths(o.A, o.B)
 	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // returns an error for a file that is in both
 		return err
 	}
-	o.Spec.Data = o.Data
+	o.Prepare.Data = o.Data
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
-	return prepare.Validate(o.Spec)
+	return prepare.Validate(o.Prepare)
 }
 
 // unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, to which two patterns give

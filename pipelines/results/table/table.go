@@ -74,8 +74,8 @@ func (t Table) write(w io.Writer, align uint) {
 // Facts is a table of items and their values.
 type Facts struct{ Table }
 
-// Add adds an item, unless its value is "".
-func (f *Facts) Add(name, format string, args ...any) {
+// Addf adds an item, unless its value is "".
+func (f *Facts) Addf(name, format string, args ...any) {
 	if value := fmt.Sprintf(format, args...); value != "" {
 		f.Head = []string{"item", "value"}
 		f.Rows = append(f.Rows, []string{name, value})

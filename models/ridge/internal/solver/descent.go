@@ -41,7 +41,8 @@ func (s *LambdaDescent) All() (best int, err error) {
 		if err := s.Try(values, s.Judges); err != nil {
 			return 0, err
 		}
-		if best = s.best(len(s.Judges)); best < 0 {
+		best = s.best(len(s.Judges))
+		if best < 0 {
 			return 0, s.failure()
 		}
 		if next < 0 || s.Values[best] > s.Values[least] {
@@ -92,7 +93,8 @@ func (s *LambdaDescent) step(at int) (next int, err error) {
 		if err := s.Try(order[max(0, i-1):min(len(order), end)], s.Judges[:1]); err != nil {
 			return 0, err
 		}
-		if next = s.best(1); next >= 0 && next != at {
+		next = s.best(1)
+		if next >= 0 && next != at {
 			return next, nil
 		}
 	}
@@ -117,7 +119,8 @@ func (s *LambdaDescent) choose() (best int, err error) {
 		}
 		var next []int
 		folds := s.Judges[:1]
-		if best = s.best(len(s.Judges)); best >= 0 {
+		best = s.best(len(s.Judges))
+		if best >= 0 {
 			next = slices.DeleteFunc(s.Around(best), func(v int) bool { return !s.untried(v) })
 		} else { // all values tried on all folds have failed: try those that were ruled out
 			next, folds = s.hopeful(len(s.Judges)), s.Judges

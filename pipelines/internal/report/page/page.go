@@ -60,8 +60,8 @@ func (c Chart) SVG() (template.HTML, error) {
 	return template.HTML(svg), err // picture escapes its texts
 }
 
-// Say adds a paragraph.
-func (s *Section) Say(format string, args ...any) {
+// Sayf adds a paragraph.
+func (s *Section) Sayf(format string, args ...any) {
 	s.Parts = append(s.Parts, Part{Text: fmt.Sprintf(format, args...)})
 }
 
@@ -165,16 +165,16 @@ const short = 24
 // classes returns the CSS class of the cells of each column: for numbers, short words, or text.
 func classes(t report.Table) (all []string) {
 	for j := range t.Head {
-		is, some, class := true, false, "k"
+		ok, some, class := true, false, "k"
 		for _, row := range t.Rows {
 			if j < len(row) && row[j] != "" && row[j] != "-" {
-				is, some = is && number.MatchString(row[j]), true
+				ok, some = ok && number.MatchString(row[j]), true
 				if utf8.RuneCountInString(row[j]) > short {
 					class = "t"
 				}
 			}
 		}
-		if is && some {
+		if ok && some {
 			class = "n"
 		}
 		all = append(all, class)
@@ -196,7 +196,8 @@ func shade(t report.Table, row, column int) template.CSS {
 
 // clip shortens a text to length characters, after it replaces unprintable ones.
 func clip(text string, length int) string {
-	if text = picture.Printable(text); utf8.RuneCountInString(text) <= length {
+	text = picture.Printable(text)
+	if utf8.RuneCountInString(text) <= length {
 		return text
 	}
 	return string([]rune(text)[:length]) + "…"

@@ -26,7 +26,7 @@ func made(t *testing.T, charts, rows int) *Page {
 		for k := range rows {
 			table.Add(hostile, fmt.Sprint(k))
 		}
-		s.Say("%s", hostile)
+		s.Sayf("%s", hostile)
 		s.List(table)
 		if s.Draw(b); i > 3 {
 			s.Parts = nil

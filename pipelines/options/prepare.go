@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Spec says which data to read, how rows become features, and what the labels are. The zero
+// Prepare says which data to read, how rows become features, and what the labels are. The zero
 // value of a field is the command's default, unless the field says otherwise.
-type Spec struct {
+type Prepare struct {
 	Data   dataset.Options          `group:"Data"`
 	Task   string                   `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression" help:"Task: classification, regression or auto. auto takes as classes texts, up to 10 distinct whole numbers, or up to 100 counted from 0 or 1; other numbers are targets."`
 	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:,unitpixels,patches:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP, unitpixels (each pixel, or patch after patchpca, to length 1), patches:SIZE:CELLS:FILTERS (see --kernel patches). auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
@@ -34,7 +34,7 @@ type Spec struct {
 }
 
 // LearnedDir returns the directory of features learned earlier, if the kernel names one, and otherwise "".
-func (o Spec) LearnedDir() string {
+func (o Prepare) LearnedDir() string {
 	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
 		return f.Directory()
 	}
