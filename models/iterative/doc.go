@@ -17,7 +17,8 @@
 // A learner is a package that registers itself:
 //
 //	func init() {
-//		iterative.Register(iterative.Definition{Name: "svm", New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New)})
+//		iterative.Register(iterative.Definition{Name: "svm",
+//			New: func() iterative.Options { return NewLearnerOptions() }, Open: iterative.OpenerOf(New)})
 //	}
 //
 // A program that imports the package has the learner in training, in its command line and in the help.

@@ -15,12 +15,12 @@ import (
 func init() {
 	iterative.Register(iterative.Definition{
 		Name: "sgd", Summary: "mini-batches, for many features and for softmax", Weighted: true,
-		New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(newLearner),
+		New: func() iterative.Options { return NewLearnerOptions() }, Open: iterative.OpenerOf(newLearner),
 	})
 }
 
-// Training holds the options of the learner sgd. Use NewTraining for the defaults.
-type Training struct {
+// LearnerOptions holds the options of the learner sgd. Use NewLearnerOptions for the defaults.
+type LearnerOptions struct {
 	iterative.Shared
 	// Method is momentum if it is "".
 	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"`
@@ -30,37 +30,39 @@ type Training struct {
 }
 
 var (
-	_ iterative.Iterative = (*Training)(nil)
-	_ iterative.Augmented = (*Training)(nil)
+	_ iterative.Iterative = (*LearnerOptions)(nil)
+	_ iterative.Augmented = (*LearnerOptions)(nil)
 )
 
-// NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Shared: iterative.Defaults(), Method: Momentum} }
+// NewLearnerOptions returns the default options.
+func NewLearnerOptions() *LearnerOptions {
+	return &LearnerOptions{Shared: iterative.Defaults(), Method: Momentum}
+}
 
 // Validate returns errors that do not depend on the data.
-func (t *Training) Validate() error {
+func (o *LearnerOptions) Validate() error {
 	methods := []string{Momentum, AdaGrad, SGD}
 	switch {
-	case t.Method != "" && !slices.Contains(methods, t.Method):
-		return option.Errorf("method", "must be one of %s (have %q)", strings.Join(methods, ", "), t.Method)
-	case !(t.Rate >= 0) || math.IsInf(t.Rate, 0):
-		return option.Errorf("rate", "must be a number > 0, or 0 to find one (have %g)", t.Rate)
-	case t.Batch < 0 || t.Batch > maxBatch:
-		return option.Errorf("batch", "must be from 1 to %d rows, or 0 to choose (have %d)", maxBatch, t.Batch)
+	case o.Method != "" && !slices.Contains(methods, o.Method):
+		return option.Errorf("method", "must be one of %s (have %q)", strings.Join(methods, ", "), o.Method)
+	case !(o.Rate >= 0) || math.IsInf(o.Rate, 0):
+		return option.Errorf("rate", "must be a number > 0, or 0 to find one (have %g)", o.Rate)
+	case o.Batch < 0 || o.Batch > maxBatch:
+		return option.Errorf("batch", "must be from 1 to %d rows, or 0 to choose (have %d)", maxBatch, o.Batch)
 	}
-	return t.Shared.Validate()
+	return o.Shared.Validate()
 }
 
 // Complete fills in method and rounds.
-func (t *Training) Complete() iterative.Iterative {
-	c := *t
+func (o *LearnerOptions) Complete() iterative.Iterative {
+	c := *o
 	c.Method = cmp.Or(c.Method, Momentum)
 	c.Shared = c.Chosen(100)
 	return &c
 }
 
 // DefaultLoss is softmax for classes and squared for targets.
-func (t *Training) DefaultLoss(classes bool) string {
+func (o *LearnerOptions) DefaultLoss(classes bool) string {
 	if classes {
 		return "softmax"
 	}
@@ -68,42 +70,43 @@ func (t *Training) DefaultLoss(classes bool) string {
 }
 
 // Augmentation returns Augment.
-func (t *Training) Augmentation() []string { return t.Augment }
+func (o *LearnerOptions) Augmentation() []string { return o.Augment }
 
 // Samples returns the number of rows to find a rate on; 0 if the rate is given.
-func (t *Training) Samples(features int) int {
-	if t.Rate != 0 {
+func (o *LearnerOptions) Samples(features int) int {
+	if o.Rate != 0 {
 		return 0
 	}
 	return iterative.SampleRows(features)
 }
 
 // Seal returns the options of the problem. If no rate is given, it finds one on the sample.
-func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
-	o := options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
-	if o.Rate == 0 {
+func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) {
+	sealed := options{Problem: p, Method: cmp.Or(o.Method, Momentum), Rate: o.Rate, Batch: o.Batch,
+		Partitions: o.Partitions}
+	if sealed.Rate == 0 {
 		var err error
-		if o.Rate, err = searchRate(o, s.Sample, s.Heaviest); err != nil {
+		if sealed.Rate, err = searchRate(sealed, s.Sample, s.Heaviest); err != nil {
 			return nil, err
 		}
 	}
-	if o.Method == Momentum {
-		o.Planned = t.Rounds
+	if sealed.Method == Momentum {
+		sealed.Planned = o.Rounds
 	}
-	_, err := newLearner(o)
-	return o, err
+	_, err := newLearner(sealed)
+	return sealed, err
 }
 
 // Memory returns the memory for training: weights with their velocities and gradients.
-func (t *Training) Memory(s iterative.Size) iterative.Memory {
+func (o *LearnerOptions) Memory(s iterative.Size) iterative.Memory {
 	weights := 4 * int64(s.Outputs) * int64(s.Features)
 	return iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
 }
 
-// Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewTraining().
-func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
-	if t == nil {
-		t = NewTraining()
+// Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewLearnerOptions().
+func Fit(d *linear.Data, lambda float64, o *LearnerOptions) (*iterative.FitResult, error) {
+	if o == nil {
+		o = NewLearnerOptions()
 	}
-	return iterative.Fit(d, lambda, t)
+	return iterative.Fit(d, lambda, o)
 }
