@@ -1,5 +1,5 @@
 // Package rows holds PTransforms on PCollections of rows, for your own Beam pipelines. Predict, WithPredictions
-// and Featurize apply a model, Scores evaluates one, and Sum and Store train on rows by exact sums.
+// and Featurize apply a model, Evaluate scores one, and Sum and Store train on rows by exact sums.
 //
 //	type House struct {
 //		ID   string  `bochner:",key"`
