@@ -36,7 +36,7 @@ type LearnerOptions struct {
 	Sample    int     `flag:"preconditioner" help:"For cg: rows of the sample whose kernel preconditions the equations; more rows need fewer rounds. 0 chooses."`
 }
 
-var _ iterative.Iterative = (*LearnerOptions)(nil)
+var _ iterative.LearnerOptions = (*LearnerOptions)(nil)
 
 // NewLearnerOptions returns the default options.
 func NewLearnerOptions() *LearnerOptions { return &LearnerOptions{Shared: iterative.Defaults()} }
@@ -69,10 +69,10 @@ func (o *LearnerOptions) Validate() error {
 	return o.Shared.Validate()
 }
 
-// Complete fills in rounds and the tolerance.
-func (o *LearnerOptions) Complete() iterative.Iterative {
+// WithDefaults fills in rounds and the tolerance.
+func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
 	c := *o
-	c.Shared = c.Chosen(500)
+	c.Shared = c.WithRounds(500)
 	c.Tolerance = cmp.Or(o.Tolerance, 0.01)
 	return &c
 }

@@ -22,6 +22,6 @@
 //	}
 //
 // A program that imports the package has the learner in training, in its command line and in the help.
-// There are two kinds. The options of an iterative learner are Iterative. A one-pass learner adds up exact
+// There are two kinds. The options of an iterative learner are LearnerOptions. A one-pass learner adds up exact
 // sums and solves (package ridge).
 package iterative

@@ -30,8 +30,8 @@ type LearnerOptions struct {
 }
 
 var (
-	_ iterative.Iterative = (*LearnerOptions)(nil)
-	_ iterative.Augmented = (*LearnerOptions)(nil)
+	_ iterative.LearnerOptions = (*LearnerOptions)(nil)
+	_ iterative.Augmented      = (*LearnerOptions)(nil)
 )
 
 // NewLearnerOptions returns the default options.
@@ -53,11 +53,11 @@ func (o *LearnerOptions) Validate() error {
 	return o.Shared.Validate()
 }
 
-// Complete fills in method and rounds.
-func (o *LearnerOptions) Complete() iterative.Iterative {
+// WithDefaults fills in method and rounds.
+func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
 	c := *o
 	c.Method = cmp.Or(c.Method, Momentum)
-	c.Shared = c.Chosen(100)
+	c.Shared = c.WithRounds(100)
 	return &c
 }
 

@@ -25,7 +25,7 @@ type LearnerOptions struct {
 	Passes int     `flag:"passes" help:"For svm: most passes over the rows in memory between two passes over all rows; 0 chooses."`
 }
 
-var _ iterative.Iterative = (*LearnerOptions)(nil)
+var _ iterative.LearnerOptions = (*LearnerOptions)(nil)
 
 // NewLearnerOptions returns the default options.
 func NewLearnerOptions() *LearnerOptions {
@@ -43,13 +43,13 @@ func (o *LearnerOptions) Validate() error {
 	return o.Shared.Validate()
 }
 
-// Complete fills in rounds and gap. Several partitions need many more rounds for a small gap.
-func (o *LearnerOptions) Complete() iterative.Iterative {
+// WithDefaults fills in rounds and gap. Several partitions need many more rounds for a small gap.
+func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
 	c := *o
 	if c.Rounds == 0 {
 		c.Gap = cmp.Or(c.Gap, 1e-3)
 	}
-	c.Shared = c.Chosen(1000)
+	c.Shared = c.WithRounds(1000)
 	return &c
 }
 
@@ -72,7 +72,7 @@ func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) 
 	return sealed, err
 }
 
-// Steps implements iterative.Iterative. A round has fewer steps than the one before, as fewer rows move.
+// Steps implements iterative.LearnerOptions. A round has fewer steps than the one before, as fewer rows move.
 // Partitions are solved separately, so more of them need more steps. Measured numbers were between a
 // twentieth (for classes that are easy to separate) and five times this estimate.
 func (o *LearnerOptions) Steps() float64 { return 10 * math.Sqrt(float64(o.Rounds*o.Partitions)) }

@@ -43,8 +43,8 @@ type Train struct {
 }
 
 // Iterative returns the options of an iterative learner, nil for ridge.
-func (o Train) Iterative() iterative.Iterative {
-	l, _ := o.Learner.(iterative.Iterative)
+func (o Train) Iterative() iterative.LearnerOptions {
+	l, _ := o.Learner.(iterative.LearnerOptions)
 	return l
 }
 

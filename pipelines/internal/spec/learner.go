@@ -44,8 +44,8 @@ func (o Options) fitter() fitter {
 			return gradients(l)
 		}
 		return bySums{l}
-	case iterative.Iterative:
-		return ByRounds{l.Complete()}
+	case iterative.LearnerOptions:
+		return ByRounds{l.WithDefaults()}
 	default:
 		return unsupported{bySums{ridge.NewLearnerOptions()}, l}
 	}
@@ -55,7 +55,7 @@ func (o Options) fitter() fitter {
 func gradients(l *ridge.LearnerOptions) ByRounds {
 	cg := falkon.NewLearnerOptions()
 	cg.Weights = l.Weights
-	return ByRounds{cg.Complete()}
+	return ByRounds{cg.WithDefaults()}
 }
 
 // fewFeatures is the number of features up to which auto always uses the Gram matrix.
@@ -104,7 +104,7 @@ func (u unsupported) validate(Options) error {
 		return exit.Usagef("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
 	}
 	return exit.Usagef("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
-		"implement iterative.Iterative", l.Name)
+		"implement iterative.LearnerOptions", l.Name)
 }
 
 // Ridge returns the options of ridge, nil if it is not fitted by sums.

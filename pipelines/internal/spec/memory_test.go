@@ -61,7 +61,7 @@ func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 		{engine.Dataflow, 400, 100, iterative.Running{}, 100, 20},
 		{engine.Dataflow, 400, 100, iterative.Running{Partitions: 3, PerJob: 1}, 3, 1},
 	} {
-		for _, l := range []iterative.Iterative{sgd.NewLearnerOptions(), svm.NewLearnerOptions()} {
+		for _, l := range []iterative.LearnerOptions{sgd.NewLearnerOptions(), svm.NewLearnerOptions()} {
 			l.Common().Running = c.given
 			o := Options{Train: options.Train{Learner: l}}
 			o.Job.Engine.Runner, o.Job.Engine.Readers = c.runner, c.readers
