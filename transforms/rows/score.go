@@ -39,7 +39,7 @@ type Score struct {
 // PCollection<Score> with an element for each window (and pane), of each model that was in use
 // (Model.Every), and a PCollection<Rejected> of the rows without a label or a prediction. Scores
 // are the same as from bochner evaluate, in any order of the rows. An embedding has none: the
-// pipeline fails.
+// pipeline fails. Evaluate panics as Predict does.
 func Evaluate(s beam.Scope, m Model, rows beam.PCollection) (scores, rejected beam.PCollection) {
 	s = s.Scope("rows.Evaluate")
 	of, rejected := beam.ParDo2(s, splitLosses, m.apply(s, applyFn{Score: true}, rows))
