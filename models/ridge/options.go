@@ -8,10 +8,8 @@ import (
 )
 
 func init() {
-	iterative.Register(iterative.Definition{
-		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass", Weighted: true,
-		New: func() iterative.Options { return NewLearnerOptions() },
-	})
+	iterative.Register(iterative.Definition{Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass",
+		Weighted: true, New: func() iterative.Options { return NewLearnerOptions() }})
 }
 
 // LearnerOptions holds the options of the learner ridge. Use NewLearnerOptions for the defaults.
