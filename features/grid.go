@@ -21,8 +21,7 @@ const MaxSteps = blas.MaxSteps
 type Grid blas.Bytes
 
 // NewGrid returns an empty block for rows of the given number of features, on a grid with the given number of
-// steps from 0 to the
-// bound. It panics if features is negative or steps is not between 1 and MaxSteps.
+// steps from 0 to the bound. It panics if features is negative or steps is not between 1 and MaxSteps.
 func NewGrid(features, steps int) *Grid { return (*Grid)(blas.NewGrid(features, steps)) }
 
 func (g *Grid) bytes() *blas.Bytes { return (*blas.Bytes)(g) }

@@ -63,7 +63,7 @@ func TestWeightsHaveTheRecordedBits(t *testing.T) {
 			return f.Linear, nil
 		}},
 		{"sgd", "a9bac8d157f244c4", func() (*linear.Model, error) {
-			o := sgd.NewTraining()
+			o := sgd.NewLearnerOptions()
 			o.Rounds = 3
 			f, err := sgd.Fit(data(pieces, true), 1e-4, o)
 			if err != nil {
@@ -72,7 +72,7 @@ func TestWeightsHaveTheRecordedBits(t *testing.T) {
 			return f.Linear, nil
 		}},
 		{"svm", "a3c111fff33c5aa9", func() (*linear.Model, error) {
-			o := svm.NewTraining()
+			o := svm.NewLearnerOptions()
 			o.Rounds = 3
 			f, err := svm.Fit(data(gaussian, true), 1e-3, o)
 			if err != nil {

@@ -47,7 +47,7 @@ type Linear = linear.Model
 type Model struct {
 	Manifest *Manifest
 	Linear   *Linear
-	Map      features.Map // from Input.Dim numbers to Features features
+	Map      features.Map // takes rows of Manifest.Input.Dim numbers
 
 	// Kept holds further files of the directory, which Encode writes. Load leaves it nil.
 	Kept []storage.File

@@ -20,9 +20,12 @@ type RowError struct {
 	Value       float64 // 0 if Column is −1
 }
 
+// TooLarge is the reason why a row whose scores are not finite has no prediction.
+const TooLarge = "the numbers are too large for the model"
+
 func (e *RowError) Error() string {
 	if e.Column < 0 {
-		return fmt.Sprintf("models: row %d: the numbers are too large for the model", e.Row)
+		return fmt.Sprintf("models: row %d: %s", e.Row, TooLarge)
 	}
 	name := ""
 	if e.Name != "" {

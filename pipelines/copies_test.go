@@ -77,7 +77,7 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, score.Platt},
 		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, score.Isotonic},
 		"skewed, svm": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) },
-			&svm.Training{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "squared"},
+			&svm.LearnerOptions{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "squared"},
 				Stop: iterative.Stop{Rounds: 3}}}, 1e-4, score.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 	}
 	for _, grid := range []string{"auto", "8"} {
 		o := TrainOptions{Prepare: options.Prepare{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
-			Learner: &ridge.Training{Grid: features.Bits(grid)}}
+			Learner: &ridge.LearnerOptions{Grid: features.Bits(grid)}}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {
 			if row.Lambda != result.Lambda {

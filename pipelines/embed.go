@@ -18,10 +18,10 @@ import (
 
 // EmbedOptions says which data to embed, and how.
 type EmbedOptions struct {
-	options.Prepare `omit:"Split,Room"`
-	pca.Training    `group:"Learner"`
-	Model           string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
-	Picture         string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
+	options.Prepare    `omit:"Split,Room"`
+	pca.LearnerOptions `group:"Learner"`
+	Model              string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+	Picture            string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
 }
 
 // EmbedResult describes the embedding.
@@ -54,7 +54,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	}
 	m := &training.Model{Training: t}
 	err = t.Job.Timed(ctx, "train", func(ctx context.Context) (err error) {
-		m.Fit, err = t.Embed(ctx, &o.Training)
+		m.Fit, err = t.Embed(ctx, &o.LearnerOptions)
 		return err
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (o EmbedOptions) validate() error {
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory to create")
 	}
-	if err := o.Training.Validate(); err != nil {
+	if err := o.LearnerOptions.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
 	if err := report.CheckPicture(o.Picture); err != nil {

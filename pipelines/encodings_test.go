@@ -168,11 +168,11 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 	for name, change := range map[string]func(*TrainOptions){
 		"all rows":   func(o *TrainOptions) { o.Lambda.Path = []float64{1e-3} },
-		"early end":  func(o *TrainOptions) { o.Lambda.Path, o.Learner.(*svm.Training).Patience = []float64{1e-3}, 2 },
+		"early end":  func(o *TrainOptions) { o.Lambda.Path, o.Learner.(*svm.LearnerOptions).Patience = []float64{1e-3}, 2 },
 		"path":       func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} },
 		"calibrated": func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 	} {
-		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6,
+		o := encodedBy(TrainOptions{Learner: &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6,
 			Gap: 1e-9}}, Bias: 1}}, preprocess.Means)
 		change(&o)
 		lines := levelRows(500, 40, 0.1, 1)
@@ -222,7 +222,7 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	for _, label := range []string{"", "y"} {
 		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
 			strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
-		if _, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, Training: pca.Training{Components: 2},
+		if _, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 			Model: filepath.Join(dir, "m"+label)}); err != nil {
 			t.Errorf("label %q: %v", label, err)
 		}
@@ -234,7 +234,7 @@ func TestTargetStatisticsNeedATraining(t *testing.T) {
 	spec := encodedBy(TrainOptions{}, preprocess.Means).Prepare
 	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
 		strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
-	_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, Training: pca.Training{Components: 2},
+	_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 		Model: filepath.Join(dir, "m")})
 	jobtest.WantError(t, "embed", err, exit.CodeUsage, "--encode target learns from labels")
 	_, err = Featurize(jobtest.Ctx, FeaturizeOptions{Prepare: spec, Out: filepath.Join(dir, "f")})

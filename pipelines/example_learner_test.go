@@ -20,8 +20,8 @@ type descentOptions struct {
 	Step float64 `flag:"step" help:"For descent: factor of the gradient."`
 }
 
-func (o *descentOptions) Complete() iterative.Iterative {
-	return &descentOptions{o.Chosen(100), o.Step}
+func (o *descentOptions) WithDefaults() iterative.LearnerOptions {
+	return &descentOptions{o.WithRounds(100), o.Step}
 }
 func (o *descentOptions) DefaultLoss(bool) string { return "squared" }
 func (o *descentOptions) Seal(p loss.Problem, _ iterative.Setting) (any, error) {

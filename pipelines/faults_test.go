@@ -112,7 +112,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
 			o.Lambda = options.Lambda{Path: []float64{1e-2}, Folds: 1}
-			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}
+			o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 4}
@@ -135,7 +135,7 @@ func faultJobs(t *testing.T) []*faultJob {
 		}},
 		{name: "embed", out: "model", run: func(root string, o options.Job) error {
 			_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: options.Prepare{Data: data(root),
-				Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2},
+				Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, LearnerOptions: pca.LearnerOptions{Components: 2},
 				Model: root + "/model"})
 			return err
 		}},

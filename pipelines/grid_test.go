@@ -236,7 +236,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
 			Prepare: options.Prepare{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64},
 				Seed: 1},
-			Model: filepath.Join(dir, "model"+grid), Training: pca.Training{Components: 7, Grid: features.Bits(grid)},
+			Model: filepath.Join(dir, "model"+grid), LearnerOptions: pca.LearnerOptions{Components: 7, Grid: features.Bits(grid)},
 		})
 		switch {
 		case grid == "8" && (err == nil || !strings.Contains(err.Error(),

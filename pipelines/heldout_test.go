@@ -60,7 +60,7 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
-		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits(grid)},
+		o := TrainOptions{Learner: &ridge.LearnerOptions{Grid: features.Bits(grid)},
 			Prepare: options.Prepare{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
 				Seed: seed},
 			Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: folds},
@@ -136,7 +136,7 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 	const folds, seed = 4, 3
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
 		lines := jobtest.Made(t, set, 300, 1)
-		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits8},
+		o := TrainOptions{Learner: &ridge.LearnerOptions{Grid: features.Bits8},
 			Prepare: options.Prepare{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
 			Lambda:  options.Lambda{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}

@@ -28,6 +28,7 @@ type InspectModelResult = results.InspectModel
 
 // InspectEffects is InspectModel with the effects of columns on predictions, measured on up to
 // 1,000 rows of the data of o. It needs no labels and works for any features and learner.
+// Only Data, MaxBadFraction, Job and Whole of o count.
 func InspectEffects(ctx context.Context, model string, o InspectOptions) (*InspectModelResult, error) {
 	return apply.InspectEffects(ctx, model, o)
 }

@@ -92,7 +92,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
 	o.Lambda, o.Learner = options.Lambda{Path: one.Path,
-		Folds: spec.DefaultFolds}, &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3},
+		Folds: spec.DefaultFolds}, &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3},
 		Running: iterative.Running{Partitions: 2}}, Bias: 1}
 	_, scoring := trainedModel(t, lines, o)
 	o.Lambda.Folds, o.Calibrate = 0, score.Platt
@@ -197,7 +197,7 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 		calibrate string
 	}{
 		"softmax": {balanced("sgd", "softmax"), ""}, "logistic": {balanced("sgd", "logistic"), ""},
-		"svm, platt": {balanced("svm", ""), score.Platt}, "ridge, isotonic": {&ridge.Training{Weights: []string{"balanced"}},
+		"svm, platt": {balanced("svm", ""), score.Platt}, "ridge, isotonic": {&ridge.LearnerOptions{Weights: []string{"balanced"}},
 			score.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 			[]string{"the labels are numbers"}},
 		"a class of one row": {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 		"a class of one row, in rounds": {func(o *TrainOptions) {
-			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1}}, Bias: 1}
+			o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1}}, Bias: 1}
 		}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 	} {
 		o := fixed(1)

@@ -52,7 +52,7 @@ var programKinds = []*programKind{
 	{name: "weights", header: "x,z,w,y", row: func(r *rand.Rand) string {
 		return fmt.Sprintf("%s,%s,%d,%s", number(r), number(r), 1+r.IntN(300), class(r))
 	}, options: func(o *TrainOptions) {
-		o.Data.Weight, o.Learner = "w", &ridge.Training{Grid: "16", Solver: "gram", Weights: []string{"balanced"}}
+		o.Data.Weight, o.Learner = "w", &ridge.LearnerOptions{Grid: "16", Solver: "gram", Weights: []string{"balanced"}}
 	}},
 	{name: "copies", header: "x,w,y", row: func(r *rand.Rand) string {
 		return fmt.Sprintf("%d,%d,%s", r.IntN(2), 1+r.IntN(2), class(r))

@@ -163,7 +163,7 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 		"--time and --max_time": func(o *options.Train) {
 			o.Size.Time, o.Learner = 1,
 				of("sgd")
-			o.Learner.(iterative.Iterative).Common().Time = 1
+			o.Learner.(iterative.LearnerOptions).Common().Time = 1
 		},
 		"which --kernel linear does not have": func(o *options.Train) {
 			o.Size.Time, o.Kernel = 1,

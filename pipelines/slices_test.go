@@ -56,7 +56,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 			return f.Machine, nil
 		},
 		"svm": func(d *linear.Data, lambda []float64) (*linear.Machine, error) {
-			o := svm.NewTraining()
+			o := svm.NewLearnerOptions()
 			o.Rounds = 6
 			f, err := svm.Fit(d, lambda[0], o)
 			if err != nil {
@@ -65,7 +65,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 			return f.Machine, nil
 		},
 		"sgd": func(d *linear.Data, lambda []float64) (*linear.Machine, error) {
-			o := sgd.NewTraining()
+			o := sgd.NewLearnerOptions()
 			o.Rounds = 6
 			f, err := sgd.Fit(d, lambda[0], o)
 			if err != nil {

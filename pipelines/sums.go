@@ -28,7 +28,8 @@ type FitOptions = options.Fit
 // TrainOptions.Recipe does.
 func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return days.Fit(ctx, o) }
 
-// AddSums adds and subtracts sums and publishes the result as a directory of sums, o.SaveSums.
+// AddSums adds and subtracts sums and publishes the result as a directory of sums, o.SaveSums. Of
+// the other options it uses SumDirs and Job: it fits no model, and does not check MaxDrift.
 func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return days.AddSums(ctx, o) }
 
 // ForgetOptions says which model forgets which rows.
@@ -48,7 +49,8 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 // VerifyForgottenResult says whether a certificate holds.
 type VerifyForgottenResult = results.VerifyForgotten
 
-// VerifyForgotten recomputes the certificate of Forget from the rows and the original sums.
+// VerifyForgotten recomputes the certificate of Forget from the rows and the original sums. o.Model is the
+// model without the rows, and o.Certificate the file; Out and SaveSums do not count.
 func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResult, error) {
 	return days.VerifyForgotten(ctx, o)
 }

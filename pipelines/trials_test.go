@@ -89,7 +89,7 @@ func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 // named, and without time for the fit the trial's weights are used.
 func TestTheTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
-	o.Learner, o.Lambda.Path = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1000,
+	o.Learner, o.Lambda.Path = &sgd.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1000,
 		Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {

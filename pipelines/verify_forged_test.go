@@ -80,7 +80,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		o := fixed(3)
 		o.Data, o.Model = data, filepath.Join(dir, name)
 		o.Lambda.Path = []float64{1e-3}
-		o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9},
+		o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9},
 			Running: iterative.Running{Partitions: 2}}, Bias: 1}
 		change(&o)
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
@@ -188,7 +188,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			},
 		})},
 		"weights of classes": {data, func(o *TrainOptions) {
-			o.Learner.(*svm.Training).Weights = []string{"1=3"}
+			o.Learner.(*svm.LearnerOptions).Weights = []string{"1=3"}
 			o.Calibrate = score.Platt
 		}, merge(classes, map[string]edit{
 			"weights": setting(`"weights":[1,3]`, `"weights":[1,1]`),

@@ -54,28 +54,32 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"path":                 {moons, false, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
 		"path, calibrated": {moons, false,
 			func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, score.Isotonic }},
-		"early end": {moons, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
+		"early end": {moons, true, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience = 2 }},
 		"early end, calibrated": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Calibrate = 1, score.Platt }},
+			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience, o.Calibrate = 1, score.Platt }},
 		"early end of a path": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3} }},
+			func(o *TrainOptions) {
+				o.Learner.(*svm.LearnerOptions).Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3}
+			}},
 		"end before the first step": {chance(400), true,
-			func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
-		"partitions": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions = 3 }},
+			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
+		"partitions": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Partitions = 3 }},
 		"partitions, early end": {moons, true,
-			func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions, o.Learner.(*svm.Training).Patience = 3, 2 }},
-		"no intercept":             {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 0 }},
-		"a large constant feature": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 10 }},
+			func(o *TrainOptions) {
+				o.Learner.(*svm.LearnerOptions).Partitions, o.Learner.(*svm.LearnerOptions).Patience = 3, 2
+			}},
+		"no intercept":             {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Bias = 0 }},
+		"a large constant feature": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Bias = 10 }},
 		"balanced classes": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"balanced"} }},
+			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Weights = []string{"balanced"} }},
 		"a class that weighs more": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"1=3"} }},
-		"logistic": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "logistic" }},
+			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Weights = []string{"1=3"} }},
+		"logistic": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Loss = "logistic" }},
 		"squared hinge": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "squared_hinge" }},
+			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Loss = "squared_hinge" }},
 		"numbers":            {numbers, false, func(o *TrainOptions) {}},
-		"numbers, early end": {numbers, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
-		"huber":              {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "huber" }},
+		"numbers, early end": {numbers, true, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience = 2 }},
+		"huber":              {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
@@ -84,7 +88,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := fixed(3)
 			o.Lambda.Path = []float64{1e-3}
-			o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}
+			o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}
 			c.change(&o)
 			dir := t.TempDir()
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
@@ -127,7 +131,7 @@ func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 		t.Helper()
 		o := fixed(3)
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, model), []float64{1e-6}
-		o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9}}, Bias: 1}
+		o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9}}, Bias: 1}
 		change(&o)
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
@@ -135,14 +139,14 @@ func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 	}
 	train("first", func(*TrainOptions) {})
 	train("on", func(o *TrainOptions) {
-		o.Learner.(*svm.Training).Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
+		o.Learner.(*svm.LearnerOptions).Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
 	})
 	if v, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// Weights that are taken as they came have none.
 	train("same", func(o *TrainOptions) {
-		o.Learner.(*svm.Training).Time, o.Learner.(*svm.Training).Init = time.Nanosecond, filepath.Join(dir, "first")
+		o.Learner.(*svm.LearnerOptions).Time, o.Learner.(*svm.LearnerOptions).Init = time.Nanosecond, filepath.Join(dir, "first")
 	})
 	_, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "same"), Data: data})
 	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "for which there are no dual variables")
@@ -163,7 +167,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 			o := fixed(seed)
 			o.Scale, o.Kernel = nil, &fourier.GaussianOptions{Features: 32}
 			o.Lambda.Path = []float64{0}
-			o.Learner = &sgd.Training{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 30, Patience: 2},
+			o.Learner = &sgd.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 30, Patience: 2},
 				Running: iterative.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
 			r, m := trainedModel(t, lines, o)
 			ended[strings.TrimLeft(r.Log.Ended, "0123456789 ")] = true
@@ -186,7 +190,7 @@ func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda = filepath.Join(dir, "model"), options.Lambda{Path: []float64{1e-3}, Folds: 1}
-	o.Learner = &svm.Training{Shared: iterative.Shared{Stop: iterative.Stop{Patience: 2}}, Bias: 1}
+	o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Patience: 2}}, Bias: 1}
 	_, err := trainPlain(jobtest.Ctx, o)
 	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience needs held-out rows")
 	if _, err := os.Stat(filepath.Join(o.Model, models.ManifestFile)); err == nil {

@@ -87,7 +87,7 @@ func mustTrain(t *testing.T, o TrainOptions) (*TrainResult, []byte, *models.Mani
 func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		lines, repeated := weightedTable(9000, targets, "0", "1", "1", "2", "3")
-		for name, l := range map[string]*ridge.Training{"ridge": nil,
+		for name, l := range map[string]*ridge.LearnerOptions{"ridge": nil,
 			"balanced": {Grid: features.Bits8, Weights: []string{"balanced"}}} {
 			if targets && l != nil {
 				continue
@@ -241,7 +241,7 @@ func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 func TestProbabilitiesFollowWeights(t *testing.T) {
 	lines, _ := weightedTable(4000, false, "1", "3", "0.25")
 	o := weightedOptions(t, lines, "w")
-	o.Calibrate, o.Lambda.Path, o.Learner = "platt", []float64{1e-3}, ridge.NewTraining()
+	o.Calibrate, o.Lambda.Path, o.Learner = "platt", []float64{1e-3}, ridge.NewLearnerOptions()
 	_, _, m := mustTrain(t, o)
 	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data}})
 	if err != nil {
@@ -275,7 +275,7 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 func TestScoresUseWeightsAsTheyAre(t *testing.T) {
 	lines, _ := weightedTable(1000, false, "0.1", "0.7", "3", "300")
 	o := weightedOptions(t, lines, "w")
-	o.Lambda.Path, o.Learner = []float64{1e-3}, ridge.NewTraining()
+	o.Lambda.Path, o.Learner = []float64{1e-3}, ridge.NewLearnerOptions()
 	mustTrain(t, o)
 	for i, line := range lines { // a column of a slice cannot be the one of weights
 		lines[i] = strings.Replace(strings.Split(line, ",")[2], "w", "copy", 1) + "," + line

@@ -72,7 +72,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		rows.Predict(s, m, col)
 		rows.Featurize(s, m, beam.ParDo(s, withKey, col))
 		rows.WithPredictions(s, m, col)
-		rows.Scores(s, m, col)
+		rows.Evaluate(s, m, col)
 		stored := rows.Store(s, r, "sums", rows.Sum(s, r, col))
 		rows.Store(s, r, "sums", rows.Sum(s, r, beam.ParDo(s, withKey, col)))
 		r.Shards = 2

@@ -206,7 +206,7 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 		panic("skeleton: Quantize: slice too short, or too many rows")
 	}
 	if dst.D() != m.out {
-		panic("skeleton: Quantize: Bytes of another width than the features")
+		panic("skeleton: Quantize: a Grid with another number of features than the map")
 	}
 	var large []int // columns of the constant feature
 	for j, w := range m.weights {

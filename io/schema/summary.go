@@ -216,10 +216,11 @@ func (s *Summary) repeats() float64 {
 func (s *Summary) layout() (name string, share float64, other string) {
 	var most int64
 	for _, l := range TimeLayouts {
+		isISO := name == "iso" && l.Name == "y-m-d" // most texts of iso are also y-m-d
 		switch n := s.Times[l.Name]; {
 		case n > most:
 			most, name, other = n, l.Name, ""
-		case n == most && n > 0 && other == "" && !(name == "iso" && l.Name == "y-m-d"): // which are alike
+		case n == most && n > 0 && other == "" && !isISO:
 			other = l.Name
 		}
 	}

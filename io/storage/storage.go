@@ -1,7 +1,6 @@
-// Package storage lists, reads and publishes files of the local disk, and of the
-// schemes that packages below it register: a program that imports io/storage/gcs
-// knows gs://bucket/object, and one that imports io/storage/s3 knows s3://bucket/object. Names are paths, or
-// begin with a scheme.
+// Package storage lists, reads and publishes files of the local disk, and of the schemes that packages below
+// it register: a program that imports io/storage/gcs knows gs://bucket/object, and one that imports
+// io/storage/s3 knows s3://bucket/object. Names are paths, or begin with a scheme.
 //
 // Output of this package is never partly visible: a file appears under its name when it
 // is complete, a directory when all of its files are. Buckets have no directories: there

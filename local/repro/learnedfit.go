@@ -182,7 +182,7 @@ func hinge(r features.Recipe, d digits, c float64) (*linear.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := svm.NewTraining()
+	o := svm.NewLearnerOptions()
 	o.Gap, o.Rounds = 2e-3, 60
 	fit, err := svm.Fit(&linear.Data{Map: m, X: d.x, Class: d.class}, 1/(c*float64(len(d.class))), o)
 	if err != nil {

@@ -130,7 +130,7 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 		"five classes": waves(gaussian(t, d, 100), n, d, 5), "weights": weighted,
 	} {
 		for _, lambda := range []float64{1e-2, 1e-5} {
-			o := falkon.NewTraining()
+			o := falkon.NewLearnerOptions()
 			o.Tolerance, o.Sample = 1e-7/math.Sqrt(lambda), 64
 			fit, err := iterative.Fit(data, lambda, o)
 			if err != nil {
@@ -168,7 +168,7 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
 	const n, lambda = 600, 1e-4
 	data := waves(gaussian(t, 3, 128), n, 3, 0)
-	o := falkon.NewTraining()
+	o := falkon.NewLearnerOptions()
 	o.Tolerance, o.Sample = 1, 8 // which leave a residual far above rounding
 	fit, err := iterative.Fit(data, lambda, o)
 	if err != nil {

@@ -17,10 +17,11 @@
 // A learner is a package that registers itself:
 //
 //	func init() {
-//		iterative.Register(iterative.Definition{Name: "svm", New: func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(New)})
+//		iterative.Register(iterative.Definition{Name: "svm",
+//			New: func() iterative.Options { return NewLearnerOptions() }, Open: iterative.OpenerOf(New)})
 //	}
 //
 // A program that imports the package has the learner in training, in its command line and in the help.
-// There are two kinds. The options of an iterative learner are Iterative. A one-pass learner adds up exact
+// There are two kinds. The options of an iterative learner are LearnerOptions. A one-pass learner adds up exact
 // sums and solves (package ridge).
 package iterative

@@ -26,7 +26,7 @@ type Definition struct {
 	Summary string   // for help: "least squares, in one pass"
 	// New returns a pointer to options with their defaults.
 	New func() Options
-	// Open makes an iterative learner from what Iterative.Seal returned, in JSON.
+	// Open makes an iterative learner from what LearnerOptions.Seal returned, in JSON.
 	Open Opener
 	// Unlabeled says that rows need no labels; training cannot choose such a learner.
 	Unlabeled bool
@@ -38,13 +38,13 @@ type Definition struct {
 	Joint bool
 }
 
-// Iterative are the options of an iterative learner.
-type Iterative interface {
+// LearnerOptions are the options of a Learner.
+type LearnerOptions interface {
 	Options
 	// Common returns the options that all iterative learners share.
 	Common() *Shared
-	// Complete returns a copy with the learner's own defaults instead of zeros; see Shared.Chosen.
-	Complete() Iterative
+	// WithDefaults returns a copy with the learner's own defaults instead of zeros; see Shared.WithRounds.
+	WithDefaults() LearnerOptions
 	// DefaultLoss returns the name of the default loss, for classes or for targets.
 	DefaultLoss(classes bool) string
 	// Samples returns the number of rows that Seal needs in Setting.Sample, given the number of features; 0
@@ -66,7 +66,7 @@ type Iterative interface {
 // Augmented are the options of an iterative learner that accepts images that are changed at random in each
 // round. Other learners need the same rows in all rounds.
 type Augmented interface {
-	Iterative
+	LearnerOptions
 	// Augmentation returns the changes by the names of the flag augment; empty for none.
 	Augmentation() []string
 }
@@ -105,12 +105,12 @@ type Memory struct {
 var learners = option.NewRegistry[Definition]("learner")
 
 // Register makes a learner available. Packages call it from init. It panics if a name or the type of the
-// options is taken, if the options are not a pointer to a struct, or if they are Iterative and Open is nil.
+// options is taken, if the options are not a pointer to a struct, or if they are LearnerOptions and Open is nil.
 func Register(l Definition) {
 	o := l.New()
 	option.List(o) // panics unless it is a struct of options
-	if _, ok := o.(Iterative); ok != (l.Open != nil) {
-		panic(fmt.Sprintf("iterative: Register %q: Open is for Iterative options, and they need it", l.Name))
+	if _, ok := o.(LearnerOptions); ok != (l.Open != nil) {
+		panic(fmt.Sprintf("iterative: Register %q: Open is for LearnerOptions, and they need it", l.Name))
 	}
 	learners.Add(l, o, l.Name, l.Aliases...)
 	if l.Open != nil {
@@ -162,12 +162,12 @@ type Shared struct {
 // Defaults returns the default options.
 func Defaults() Shared { return Shared{Running: Running{Keep: DefaultKeep}} }
 
-// Common returns s. It and the methods below are defaults for Iterative, for options that embed Shared.
+// Common returns s. It and the methods below are defaults for LearnerOptions, for options that embed Shared.
 func (s *Shared) Common() *Shared { return s }
 
-// Chosen returns a copy with the given rounds if the user set none, for Iterative.Complete.
-// Running.Complete completes the options of Running.
-func (s *Shared) Chosen(rounds int) Shared {
+// WithRounds returns a copy with the given rounds if none are set, for LearnerOptions.WithDefaults.
+// Running.SetDefaults completes the options of Running.
+func (s *Shared) WithRounds(rounds int) Shared {
 	c := *s
 	c.Rounds = cmp.Or(c.Rounds, rounds)
 	return c
@@ -218,9 +218,9 @@ const DefaultKeep = 1 << 30
 // machines six times, which takes less than half an hour.
 const startedRounds = 20
 
-// Complete sets defaults: as many partitions as readers, and rounds per job, depending on whether each
+// SetDefaults sets defaults: as many partitions as readers, and rounds per job, depending on whether each
 // job starts machines.
-func (r *Running) Complete(readers int, starts bool) {
+func (r *Running) SetDefaults(readers int, starts bool) {
 	r.Partitions = cmp.Or(r.Partitions, max(1, min(readers, MaxPartitions)))
 	if starts {
 		r.PerJob = cmp.Or(r.PerJob, startedRounds)

@@ -35,14 +35,14 @@ const heldOut = 5
 //
 // Options about files and about several partitions (Init, Curve, Partitions above 1) are an error. With
 // Patience one row in five is held out, chosen by content.
-func Fit(d *linear.Data, lambda float64, options Iterative) (*FitResult, error) {
+func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
 	name := DefinitionOf(options).Name
-	options = options.Complete()
+	options = options.WithDefaults()
 	o := options.Common()
-	o.Running.Complete(1, false)
+	o.Running.SetDefaults(1, false)
 	if o.Init != "" || o.Curve != "" || o.Partitions > 1 {
 		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
 	}

@@ -39,7 +39,7 @@ func TestLearnersAreFoundByNameAliasAndOptions(t *testing.T) {
 
 // The help lists exactly the available losses.
 func TestHelpListsTheLosses(t *testing.T) {
-	for _, o := range option.List(svm.NewTraining()) {
+	for _, o := range option.List(svm.NewLearnerOptions()) {
 		if o.Name != "loss" {
 			continue
 		}
@@ -55,19 +55,19 @@ func TestHelpListsTheLosses(t *testing.T) {
 
 func TestOptionsOutOfRangeAreNamed(t *testing.T) {
 	for name, o := range map[string]iterative.Options{
-		"rounds":         &svm.Training{Shared: shared(func(s *iterative.Shared) { s.Rounds = -1 })},
-		"gap":            &sgd.Training{Shared: shared(func(s *iterative.Shared) { s.Gap = math.NaN() })},
-		"patience":       &sgd.Training{Shared: shared(func(s *iterative.Shared) { s.Patience = -1 })},
-		"max_time":       &sgd.Training{Shared: shared(func(s *iterative.Shared) { s.Time = -1 })},
-		"partitions":     &svm.Training{Shared: shared(func(s *iterative.Shared) { s.Partitions = 1 << 15 })},
-		"rounds_per_job": &svm.Training{Shared: shared(func(s *iterative.Shared) { s.PerJob = 101 })},
-		"keep_bytes":     &svm.Training{Shared: shared(func(s *iterative.Shared) { s.Keep = -1 })},
-		"bias":           &svm.Training{Bias: -1},
-		"passes":         &svm.Training{Passes: -1},
-		"method":         &sgd.Training{Method: "newton"},
-		"rate":           &sgd.Training{Rate: math.Inf(1)},
-		"batch":          &sgd.Training{Batch: -1},
-		"grid":           &ridge.Training{Grid: "12"},
+		"rounds":         &svm.LearnerOptions{Shared: shared(func(s *iterative.Shared) { s.Rounds = -1 })},
+		"gap":            &sgd.LearnerOptions{Shared: shared(func(s *iterative.Shared) { s.Gap = math.NaN() })},
+		"patience":       &sgd.LearnerOptions{Shared: shared(func(s *iterative.Shared) { s.Patience = -1 })},
+		"max_time":       &sgd.LearnerOptions{Shared: shared(func(s *iterative.Shared) { s.Time = -1 })},
+		"partitions":     &svm.LearnerOptions{Shared: shared(func(s *iterative.Shared) { s.Partitions = 1 << 15 })},
+		"rounds_per_job": &svm.LearnerOptions{Shared: shared(func(s *iterative.Shared) { s.PerJob = 101 })},
+		"keep_bytes":     &svm.LearnerOptions{Shared: shared(func(s *iterative.Shared) { s.Keep = -1 })},
+		"bias":           &svm.LearnerOptions{Bias: -1},
+		"passes":         &svm.LearnerOptions{Passes: -1},
+		"method":         &sgd.LearnerOptions{Method: "newton"},
+		"rate":           &sgd.LearnerOptions{Rate: math.Inf(1)},
+		"batch":          &sgd.LearnerOptions{Batch: -1},
+		"grid":           &ridge.LearnerOptions{Grid: "12"},
 	} {
 		var e *option.Error
 		if err := o.Validate(); !errors.As(err, &e) || e.Option != name {
@@ -124,7 +124,7 @@ func TestFitWithPatienceTakesTheBestState(t *testing.T) {
 	for i := 0; i < 500; i += 5 {
 		d.Class[i] = 1 - d.Class[i] // what cannot be learned
 	}
-	o := sgd.NewTraining()
+	o := sgd.NewLearnerOptions()
 	o.Method, o.Rate, o.Rounds, o.Patience = sgd.SGD, 20, 200, 3
 	fit, err := sgd.Fit(d, 0, o)
 	if err != nil {
@@ -144,7 +144,7 @@ func TestFitWithPatienceTakesTheBestState(t *testing.T) {
 
 func TestFitRejectsInvalidArguments(t *testing.T) {
 	d := rings(t, 20)
-	files := svm.NewTraining()
+	files := svm.NewLearnerOptions()
 	files.Init = "model"
 	raw, err := flinear.Identity{In: 2, Bound: 2}.New()
 	if err != nil {

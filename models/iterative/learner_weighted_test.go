@@ -53,7 +53,7 @@ func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	for _, lossName := range []string{"hinge", "logistic", "squared_hinge"} {
 		for _, classWeights := range [][]string{nil, {"balanced"}, {"1=3"}} {
-			o := svm.NewTraining()
+			o := svm.NewLearnerOptions()
 			o.Loss, o.Weights, o.Gap, o.Rounds = lossName, classWeights, 1e-6, 3000
 			const lambda = 1e-3
 			a, err := svm.Fit(weighted, lambda, o)
@@ -85,7 +85,7 @@ func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 func TestStepsOfWeightedRowsEndNearRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	for _, method := range []string{sgd.Momentum, sgd.AdaGrad, sgd.SGD} {
-		o := sgd.NewTraining()
+		o := sgd.NewLearnerOptions()
 		o.Method, o.Rounds, o.Loss = method, 200, "softmax"
 		a, err := sgd.Fit(weighted, 1e-2, o)
 		if err != nil {
@@ -130,7 +130,7 @@ func TestEqualWeightsChangeNothing(t *testing.T) {
 	}
 	plain := *d
 	plain.Weights = nil
-	o, s := svm.NewTraining(), sgd.NewTraining()
+	o, s := svm.NewLearnerOptions(), sgd.NewLearnerOptions()
 	o.Patience, o.Rounds, s.Rounds = 3, 20, 5
 	for name, fit := range map[string]func(d *linear.Data) (*iterative.FitResult, error){
 		"svm": func(d *linear.Data) (*iterative.FitResult, error) { return svm.Fit(d, 1e-3, o) },
@@ -153,7 +153,7 @@ func TestEqualWeightsChangeNothing(t *testing.T) {
 // With patience, held-out rows count by their weights.
 func TestHeldOutRowsCountByWeight(t *testing.T) {
 	d, _ := weighed(t, 600)
-	o := svm.NewTraining()
+	o := svm.NewLearnerOptions()
 	o.Patience, o.Rounds = 2, 10
 	fit, err := svm.Fit(d, 1e-2, o)
 	if err != nil {

@@ -12,7 +12,7 @@ type FoldPlan struct {
 	// Judge says which folds choose λ.
 	Judge Judge `json:"judge,omitempty"`
 	// FitWithoutFirst asks for a second fit with the chosen λ, to the rows outside fold 0. It needs Folds ≥ 2.
-	FitWithoutFirst bool `json:"held,omitempty"`
+	FitWithoutFirst bool `json:"fit_without_first,omitempty"`
 }
 
 // Judge says which folds are held out, one after the other, to choose λ.

@@ -26,26 +26,26 @@ const seedOfFit = 1
 // Fit trains on rows in memory, on all cores: it adds up the sums of the features and solves. If several
 // values of λ are given, it takes the one with the least error in cross-validation over five folds. Rows
 // are assigned to folds by content or by the field Groups of d. If none is given, it tries AutoLambda. The map must
-// be features.Gridded. Nil options mean NewTraining().
+// be features.Gridded. Nil options mean NewLearnerOptions().
 //
 // Training on a file of these rows with the same options gives the same weights, byte for byte, unless
 // several λ are tried on few different rows (profile.Few). A row of whole weight w counts exactly like w
 // copies of the row.
-func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
-	if t == nil {
-		t = NewTraining()
+func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*Fitted, error) {
+	if o == nil {
+		o = NewLearnerOptions()
 	}
-	if err := t.Validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	f, err := newMemoryFit(d, lambda, t.Weights)
+	f, err := newMemoryFit(d, lambda, o.Weights)
 	if err != nil {
 		return nil, err
 	}
 	shape := f.options.Shape
 	dim, fine := float64(shape.Dim), shape.Fine(f.total)
-	steps := t.Grid.Steps(float64(f.rows)*dim*dim, FewProducts, features.Wide(f.m), fine)
-	mayRefine := t.Grid != features.Bits8 && steps != fine
+	steps := o.Grid.Steps(float64(f.rows)*dim*dim, FewProducts, features.Wide(f.m), fine)
+	mayRefine := o.Grid != features.Bits8 && steps != fine
 	s, err := f.solve(steps, mayRefine)
 	coarseBelow := FloorFactor * Floor(f.m.Step()*features.ByteSteps/float64(steps))
 	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, coarseBelow) {

@@ -64,7 +64,7 @@ type Choice struct {
 	Smaller []float64 `json:"smaller,omitempty"`
 	// TryAll makes Solve try all values of Lambda on all folds. Otherwise, with many features and more than
 	// three values, it skips values that are unlikely to be the best.
-	TryAll bool `json:"all,omitempty"`
+	TryAll bool `json:"try_all,omitempty"`
 	// StartLambda is the λ to try first with many features. 0 starts from the best value on a subset of
 	// the features, which suits random features, as all subsets are similar.
 	StartLambda float64 `json:"start,omitempty"`

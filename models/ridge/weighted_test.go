@@ -55,7 +55,7 @@ func repeated(d *linear.Data) *linear.Data {
 	return out
 }
 
-func mustFit(t testing.TB, d *linear.Data, lambda []float64, o *ridge.Training) *ridge.Fitted {
+func mustFit(t testing.TB, d *linear.Data, lambda []float64, o *ridge.LearnerOptions) *ridge.Fitted {
 	t.Helper()
 	fit, err := ridge.Fit(d, lambda, o)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestWholeWeightsAreRepeatedRows(t *testing.T) {
 	level := blas.Level()
 	defer func() { _ = blas.SetLevel(level) }()
 	for _, targets := range []bool{false, true} {
-		for name, o := range map[string]*ridge.Training{
+		for name, o := range map[string]*ridge.LearnerOptions{
 			"auto": nil, "8 bits": {Grid: features.Bits8},
 			"balanced": {Grid: features.Bits8, Weights: []string{"balanced"}}, "named": {Weights: []string{"0=2.3", "2=0.01"}},
 		} {
@@ -133,7 +133,7 @@ func TestManyWholeWeightsAreRepeatedRows(t *testing.T) {
 			}
 			return float64(r.IntN(most))
 		})
-		o := &ridge.Training{Grid: features.Bits8}
+		o := &ridge.LearnerOptions{Grid: features.Bits8}
 		mustEqual(t, fmt.Sprint(most), mustFit(t, d, lambda, o), mustFit(t, repeated(d), lambda, o))
 	}
 }
@@ -152,7 +152,7 @@ func TestEqualWeightsAreNone(t *testing.T) {
 // Weights of classes multiply the weights of rows, as a caller could have done.
 func TestClassWeightsMultiplyRowWeights(t *testing.T) {
 	d := weighted(t, 700, 50, false, upToFive)
-	got := mustFit(t, d, []float64{1e-3}, &ridge.Training{Weights: []string{"0=4", "1=2", "2=2"}})
+	got := mustFit(t, d, []float64{1e-3}, &ridge.LearnerOptions{Weights: []string{"0=4", "1=2", "2=2"}})
 	for i, c := range d.Class {
 		d.Weights[i] *= []float64{4, 2, 2}[c]
 	}

@@ -22,7 +22,7 @@ func ExampleFit() {
 	if err != nil {
 		panic(err)
 	}
-	options := sgd.NewTraining()
+	options := sgd.NewLearnerOptions()
 	options.Rounds = 50
 	fit, err := sgd.Fit(&linear.Data{Map: features, X: x, Class: class}, 1e-6, options)
 	if err != nil {

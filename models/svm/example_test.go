@@ -23,7 +23,7 @@ func ExampleFit() {
 	if err != nil {
 		panic(err)
 	}
-	options := svm.NewTraining()
+	options := svm.NewLearnerOptions()
 	options.Gap = 1e-2
 	fit, err := svm.Fit(&linear.Data{Map: features, X: x, Class: class}, 1e-4, options)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
 				of := *r.learner.loss
 				of.Scalar = counted{of.Scalar, &steps}
 				r.learner.loss = &of
-				plan := NewTraining()
+				plan := NewLearnerOptions()
 				plan.Partitions = partitions
 				for gap := 1.0; gap > 1e-3 && plan.Rounds < 20; plan.Rounds++ {
 					report := r.round(t)

@@ -277,7 +277,7 @@ func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 		return nil, &exit.UsageError{Err: err}
 	}
 	chosen, solver := "--learner "+l.Name, ""
-	if r, ok := f.learners[l.Name].(*ridge.Training); ok && r.Solver == iterative.CG {
+	if r, ok := f.learners[l.Name].(*ridge.LearnerOptions); ok && r.Solver == iterative.CG {
 		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[iterative.CG])
 	}
 	for _, o := range f.options.Options {

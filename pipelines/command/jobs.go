@@ -43,14 +43,14 @@ func embedCommand() *cobra.Command {
 		pipelines.EmbedOptions
 		Plan bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit."`
 	}
-	o.Training = *pca.NewTraining()
+	o.LearnerOptions = *pca.NewLearnerOptions()
 	kernels := newKernels("gaussian")
 	return newCommand("embed", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
 			return nil, err
 		}
 		if o.Plan {
-			return plan.Embedding(cmd.Context(), options.Train{Prepare: o.Prepare, Model: o.Model}, o.Training)
+			return plan.Embedding(cmd.Context(), options.Train{Prepare: o.Prepare, Model: o.Model}, o.LearnerOptions)
 		}
 		return pipelines.Embed(cmd.Context(), o.EmbedOptions)
 	}, kernels.flags()...)

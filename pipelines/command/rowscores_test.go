@@ -93,7 +93,7 @@ func TestScoresOfWindowsMatchEvaluate(t *testing.T) {
 				all := append(tableRows(t, text["all"]), rows.Row{Key: "10", Texts: map[string]string{"x": "1", "l": ""}})
 				windows := beam.WindowInto(s, window.NewFixedWindows(500*time.Second),
 					beam.ParDo(s, atItsTime, beam.CreateList(s, all)))
-				scores, rejected := rows.Scores(s, rows.Model{Name: in("model")}, windows)
+				scores, rejected := rows.Evaluate(s, rows.Model{Name: in("model")}, windows)
 				beam.ParDo0(s, &keepFn{t.Name() + runner}, beam.ParDo(s, scoreRow, scores))
 				beam.ParDo0(s, &keepFn{t.Name() + runner}, rejected)
 				if _, err := prismtest.Runners[runner](t.Context(), p); err != nil {

@@ -29,7 +29,7 @@ type Game struct {
 
 	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
 
-	iterative.Running `group:"Iterative learners"` // 0 Partitions are 8
+	iterative.Running `group:"Iterative learners"` // Partitions: 0 means 8
 }
 
 // LKRF are the options of the method lkrf ("learning kernels with random features", Sinha & Duchi

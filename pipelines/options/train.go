@@ -20,7 +20,7 @@ type Train struct {
 	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The result is the same model as from sum and fit."`
 	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
 	Reporting
-	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
+	// Learner has the options of the learner, such as a *svm.LearnerOptions; nil is ridge.
 	Learner  iterative.Options
 	Lambda   Lambda `group:"Learner"`
 	Decision `group:"Learner"`
@@ -43,8 +43,8 @@ type Train struct {
 }
 
 // Iterative returns the options of an iterative learner, nil for ridge.
-func (o Train) Iterative() iterative.Iterative {
-	l, _ := o.Learner.(iterative.Iterative)
+func (o Train) Iterative() iterative.LearnerOptions {
+	l, _ := o.Learner.(iterative.LearnerOptions)
 	return l
 }
 

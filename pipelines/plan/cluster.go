@@ -144,7 +144,7 @@ func solveSeconds(shape ridge.Shape, plan ridge.FoldPlan, rows int64, lambdas in
 }
 
 // work returns the work of the job, given its memory.
-func (p *Plan) work(m results.Memory, l iterative.Iterative, judge ridge.Judge) work {
+func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Judge) work {
 	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1

@@ -20,7 +20,7 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 	p.Learner = o.LearnerName()
 	switch l := o.Iterative(); {
 	case p.Components > 0:
-		p.Learner, p.Folds = iterative.DefinitionOf(pca.NewTraining()).Name, 1
+		p.Learner, p.Folds = iterative.DefinitionOf(pca.NewLearnerOptions()).Name, 1
 		p.scan("one to profile it")
 		p.scan("one to sum its features")
 	case l != nil:

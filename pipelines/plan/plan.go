@@ -113,8 +113,8 @@ func Training(ctx context.Context, o options.Train) (*Plan, error) {
 }
 
 // Embedding plans an embedding in the same way. It uses the options that both jobs have.
-func Embedding(ctx context.Context, o options.Train, t pca.Training) (*Plan, error) {
-	o.Learner = &ridge.Training{Grid: t.Grid}
+func Embedding(ctx context.Context, o options.Train, t pca.LearnerOptions) (*Plan, error) {
+	o.Learner = &ridge.LearnerOptions{Grid: t.Grid}
 	o.Lambda = options.Lambda{Path: []float64{1}} // a single sum
 	o.Search = options.NoSearch                   // a search needs labels
 	return planJob(ctx, spec.Options{Train: o}, cmp.Or(t.Components, pca.DefaultComponents))

@@ -141,7 +141,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			o.Data.Data, o.Data.Label = []string{dir + "/*.csv"}, "y"
 			o.Job.Engine.Runner, o.Job.Engine.Readers = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda
-			o.Learner = &ridge.Training{Grid: features.Bits8} // of another, the data may be summed again
+			o.Learner = &ridge.LearnerOptions{Grid: features.Bits8} // of another, the data may be summed again
 			if c.learner != "" {
 				o.Learner = jobtest.Iterative(c.learner, func(s *iterative.Shared) { s.Rounds, s.Running = 2, c.rounds })
 			}

@@ -38,7 +38,7 @@ func init() {
 // Pass is a pass over the data that computes the sums for a solve.
 type Pass struct {
 	transforms.Pass
-	Spec Spec `json:"fold"`
+	Spec Spec `json:"spec"`
 }
 
 // Spec describes the sums of a Pass, and how Solve uses them. Solve reads the sums of one set of folds only,
@@ -57,14 +57,14 @@ type Spec struct {
 	// Frequent describes frequent rows. The pass does not add their copies to a fold but counts them
 	// separately (Report.Copies), because parts of the data are summed independently; the solve
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
-	Frequent *profile.Frequency `json:"apart,omitempty"`
+	Frequent *profile.Frequency `json:"frequent,omitempty"`
 	Listing
 	// Levels is not empty if the rows of different levels of a column are summed separately, each
 	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
 	// has no names, it has the rows of all other levels.
 	Levels [][]string `json:"levels,omitempty"`
 	// NoPassFollows says that no later pass reads the data, so the solve need not store trials for it.
-	NoPassFollows bool `json:"alone,omitempty"`
+	NoPassFollows bool `json:"no_pass_follows,omitempty"`
 	// Rows says to store the few rows instead of their sums; see ridge.StoresRows.
 	Rows bool `json:"rows,omitempty"`
 	// Steps is the number of steps of the features' grid from 0 to their bound: 127 for 8 bits.
@@ -78,9 +78,9 @@ type Solving struct {
 	ridge.Choice
 	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
-	MayRefine bool `json:"again,omitempty"`
+	MayRefine bool `json:"may_refine,omitempty"`
 	// Sketch says which sketches are computed.
-	Sketch Sketches `json:"spread,omitempty"`
+	Sketch Sketches `json:"sketch,omitempty"`
 }
 
 // Sketches says which sketches (ridge.Sketch) a solve computes.

@@ -66,8 +66,8 @@ type FitReport struct {
 	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
 	FirstRows int64 `json:"first_rows,omitempty"`
 	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
-	Sketch      *Sketch `json:"spread,omitempty"`
-	FirstSketch *Sketch `json:"first_spread,omitempty"`
+	Sketch      *Sketch `json:"sketch,omitempty"`
+	FirstSketch *Sketch `json:"first_sketch,omitempty"`
 	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
 	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
 }
@@ -87,7 +87,7 @@ type Written struct {
 	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
-	SketchSHA256  string `json:"spread_sha256,omitempty"`
+	SketchSHA256  string `json:"sketch_sha256,omitempty"`
 	// TrialsSHA256 belongs to State.Trials, which holds a fit for each row of Table that did
 	// not fail; "" if there is no such file.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`

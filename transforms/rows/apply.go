@@ -188,7 +188,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	for i, line := range b.block.Lines {
 		scores := said.Scores[i*k : (i+1)*k]
 		if !exact.AllFinite(scores) {
-			reject(int(line)-1, tooLarge)
+			reject(int(line)-1, models.TooLarge)
 			continue
 		}
 		at := first + int(line) - 1
@@ -234,8 +234,6 @@ func lossesOf(said models.Applied, i, k int, y []float64) (of []float64) {
 	return of
 }
 
-const tooLarge = "the numbers are too large for the model"
-
 // features emits the features of the rows of the block.
 func (f *applyFn) features(first int, emit func(result), reject func(int, string)) {
 	b := f.bundle
@@ -246,7 +244,7 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 		for r := range n {
 			item, phi := int(b.block.Lines[i+r])-1, b.phi[r*d:(r+1)*d]
 			if !exact.AllFinite(phi) {
-				reject(item, tooLarge)
+				reject(item, models.TooLarge)
 				continue
 			}
 			at := first + item

@@ -1,5 +1,5 @@
 // Package rows holds PTransforms on PCollections of rows, for your own Beam pipelines. Predict, WithPredictions
-// and Featurize apply a model, Scores evaluates one, and Sum and Store train on rows by exact sums.
+// and Featurize apply a model, Evaluate scores one, and Sum and Store train on rows by exact sums.
 //
 //	type House struct {
 //		ID   string  `bochner:",key"`
@@ -79,7 +79,8 @@ type Rejected struct {
 }
 
 // Predict applies a model to rows. It returns a PCollection<Prediction>, and a
-// PCollection<Rejected> of the rows that have no prediction. It panics if elements cannot be rows.
+// PCollection<Rejected> of the rows that have no prediction. It panics if m.Name is "" or elements cannot be
+// rows.
 func Predict(s beam.Scope, m Model, rows beam.PCollection) (predictions, rejected beam.PCollection) {
 	s = s.Scope("rows.Predict")
 	return beam.ParDo2(s, splitPredictions, m.apply(s, applyFn{}, rows))
@@ -87,7 +88,7 @@ func Predict(s beam.Scope, m Model, rows beam.PCollection) (predictions, rejecte
 
 // WithPredictions is like Predict, but also returns the rows. For rows of a type T it returns a
 // PCollection<KV<T, Prediction>>, and a PCollection<Rejected> of the rows that have no prediction. If
-// the elements are pairs of a key and a row, the key is in the prediction.
+// the elements are pairs of a key and a row, the key is in the prediction. It panics as Predict does.
 func WithPredictions(s beam.Scope, m Model, rows beam.PCollection) (pairs, rejected beam.PCollection) {
 	s = s.Scope("rows.WithPredictions")
 	all := m.apply(s, applyFn{Keep: true}, rows)
@@ -100,8 +101,8 @@ func WithPredictions(s beam.Scope, m Model, rows beam.PCollection) (pairs, rejec
 }
 
 // Featurize computes the features of rows with the feature map of the model. It returns a
-// PCollection<Features>, and a PCollection<Rejected> of the rows that have none. It panics if
-// elements cannot be rows.
+// PCollection<Features>, and a PCollection<Rejected> of the rows that have none. It panics as
+// Predict does.
 func Featurize(s beam.Scope, m Model, rows beam.PCollection) (features, rejected beam.PCollection) {
 	s = s.Scope("rows.Featurize")
 	return beam.ParDo2(s, splitFeatures, m.apply(s, applyFn{Featurize: true}, rows))

@@ -35,13 +35,13 @@ type Score struct {
 	RMSE []float64
 }
 
-// Scores compares the predictions of a model with the labels of rows. It returns a
+// Evaluate compares the predictions of a model with the labels of rows. It returns a
 // PCollection<Score> with an element for each window (and pane), of each model that was in use
 // (Model.Every), and a PCollection<Rejected> of the rows without a label or a prediction. Scores
 // are the same as from bochner evaluate, in any order of the rows. An embedding has none: the
-// pipeline fails.
-func Scores(s beam.Scope, m Model, rows beam.PCollection) (scores, rejected beam.PCollection) {
-	s = s.Scope("rows.Scores")
+// pipeline fails. Evaluate panics as Predict does.
+func Evaluate(s beam.Scope, m Model, rows beam.PCollection) (scores, rejected beam.PCollection) {
+	s = s.Scope("rows.Evaluate")
 	of, rejected := beam.ParDo2(s, splitLosses, m.apply(s, applyFn{Score: true}, rows))
 	return beam.ParDo(s, scoreOf, beam.CombinePerKey(s, tallyFn{}, of)), rejected
 }

@@ -42,7 +42,8 @@ type Sums struct {
 // Sum sums rows by a recipe, each window separately. The rows are as for Predict, with
 // labels, and with weights if the recipe has any. Sums of all rows at once and of windows that are
 // added up later (bochner fit --sums) are the same, bit for bit, as sums of the rows in files. It
-// panics if elements cannot be rows.
+// panics if r.Dir is "", if elements cannot be rows, or if r.Shards is given and elements are pairs of
+// a key and a row.
 //
 // Rows of any number of windows may come in any order. A bundle holds the sums of several windows
 // in up to 128 MiB, of one window if those are larger, and up to 64 MiB of rows of other windows.

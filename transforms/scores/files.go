@@ -318,7 +318,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 	return f.create(ctx, file, format.Suffix, r, func(dst io.Writer) error {
 		w := format.New(dst)
 		report := dataset.Report{}
-		for shard, source := range d.Ahead(ctx, d.Shards(math.MaxInt64/2)) { // one
+		for shard, source := range d.Ahead(ctx, d.Shards(math.MaxInt64/2)) { // the file is one shard
 			if report, err = table.write(ctx, shard, source, w, func(*rows.Block) {}); err != nil {
 				return err
 			}

@@ -22,12 +22,12 @@ import (
 var Ctx = context.Background()
 
 // Iterative returns the default options of an iterative learner, changed by set.
-func Iterative(name string, set func(*iterative.Shared)) iterative.Iterative {
+func Iterative(name string, set func(*iterative.Shared)) iterative.LearnerOptions {
 	l, err := iterative.Lookup(name)
 	if err != nil {
 		panic(err)
 	}
-	o := l.New().(iterative.Iterative)
+	o := l.New().(iterative.LearnerOptions)
 	set(o.Common())
 	return o
 }

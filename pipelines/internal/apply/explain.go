@@ -47,7 +47,7 @@ func Explain(ctx context.Context, o options.Explain) (*results.Explain, error) {
 	}
 	found, err := e.Row(x)
 	if err != nil {
-		return nil, &exit.DataError{Err: fmt.Errorf("row %d: the numbers are too large for the model", o.Row)}
+		return nil, &exit.DataError{Err: fmt.Errorf("row %d: %s", o.Row, models.TooLarge)}
 	}
 	result := &results.Explain{Row: o.Row, Explanation: found}
 	for _, c := range found.Outputs {

@@ -260,8 +260,8 @@ func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 			return n.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before",
 				n.options.Day))
 		}
-		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, judges; wait for another "+
-			"day, or name files that judge with --held_out", judge.name))
+		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, is held out; wait for "+
+			"another day, or name files of held-out rows with --held_out", judge.name))
 	case judge == nil:
 		return n.endWithoutModel("no model can be judged: the champion was trained on every partition")
 	case n.unchanged(train):

@@ -420,7 +420,7 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.night(t, 1, results.Nothing, "no model can be trained: no files of --data are of 2026-01-01 or a day before")
 	s.put(1, "a1 b1")
 	s.night(t, 1, results.Nothing,
-		"no model can be trained: the only partition, 2026-01-01, judges; wait for another day, or name files that judge with --held_out")
+		"no model can be trained: the only partition, 2026-01-01, is held out; wait for another day, or name files of held-out rows with --held_out")
 	s.put(2, "a2 b2")
 	s.night(t, 2, results.Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02",
 		"trained on 1 partition, 2026-01-01\n")

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/jsonlio"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -254,7 +255,7 @@ func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, 
 		if len(table.Bad) > 0 {
 			w.bad, w.nBad = nil, 0
 			for _, i := range table.Bad {
-				w.reject(rowErr{Row: b.Lines[i], Reason: "the numbers are too large for the model"})
+				w.reject(rowErr{Row: b.Lines[i], Reason: models.TooLarge})
 			}
 			return nil, 0, badRows(w.bad, w.nBad)
 		}

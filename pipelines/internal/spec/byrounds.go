@@ -18,11 +18,11 @@ import (
 )
 
 // ByRounds fits an iterative learner, with complete options.
-type ByRounds struct{ iterative.Iterative }
+type ByRounds struct{ iterative.LearnerOptions }
 
-func (b ByRounds) options() iterative.Options { return b.Iterative }
+func (b ByRounds) options() iterative.Options { return b.LearnerOptions }
 
-func (b ByRounds) Name() string { return iterative.DefinitionOf(b.Iterative).Name }
+func (b ByRounds) Name() string { return iterative.DefinitionOf(b.LearnerOptions).Name }
 
 // WithPartitions returns the options of an iterative learner with defaults for how rounds run on data of so many
 // shards, and others unchanged. On a cluster, each reader that has a shard has a partition. On one machine there is a
@@ -36,13 +36,13 @@ func (o Options) WithPartitions(shards int) Options {
 	if !e.LocalWorkers() {
 		readers = min(e.Readers, shards)
 	}
-	b.Common().Running.Complete(readers, e.About().Machines)
-	o.Learner = b.Iterative
+	b.Common().Running.SetDefaults(readers, e.About().Machines)
+	o.Learner = b.LearnerOptions
 	return o
 }
 
 // Joint reports whether all values of λ are fitted in the same rounds.
-func (b ByRounds) Joint() bool { return iterative.DefinitionOf(b.Iterative).Joint }
+func (b ByRounds) Joint() bool { return iterative.DefinitionOf(b.LearnerOptions).Joint }
 
 // Groups returns the groups of values of λ that are fitted in the same rounds.
 func (b ByRounds) Groups(lambda []float64) [][]float64 {
@@ -78,7 +78,7 @@ func (b ByRounds) Summary(lossName string) string {
 
 // Augments returns the steps of the augmentation of images.
 func (b ByRounds) Augments() []string {
-	if a, ok := b.Iterative.(iterative.Augmented); ok {
+	if a, ok := b.LearnerOptions.(iterative.Augmented); ok {
 		return a.Augmentation()
 	}
 	return nil

@@ -15,9 +15,9 @@ import (
 )
 
 // bySums fits ridge: exact sums over all rows, and a solve.
-type bySums struct{ *ridge.Training }
+type bySums struct{ *ridge.LearnerOptions }
 
-func (b bySums) options() iterative.Options { return b.Training }
+func (b bySums) options() iterative.Options { return b.LearnerOptions }
 
 func (b bySums) validate(Options) error { return nil }
 

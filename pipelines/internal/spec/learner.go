@@ -38,24 +38,24 @@ type fitter interface {
 func (o Options) fitter() fitter {
 	switch l := o.Learner.(type) {
 	case nil:
-		return bySums{ridge.NewTraining()}
-	case *ridge.Training:
+		return bySums{ridge.NewLearnerOptions()}
+	case *ridge.LearnerOptions:
 		if l.Solver == iterative.CG {
 			return gradients(l)
 		}
 		return bySums{l}
-	case iterative.Iterative:
-		return ByRounds{l.Complete()}
+	case iterative.LearnerOptions:
+		return ByRounds{l.WithDefaults()}
 	default:
-		return unsupported{bySums{ridge.NewTraining()}, l}
+		return unsupported{bySums{ridge.NewLearnerOptions()}, l}
 	}
 }
 
 // gradients returns the fit of ridge by conjugate gradients.
-func gradients(l *ridge.Training) ByRounds {
-	t := falkon.NewTraining()
-	t.Weights = l.Weights
-	return ByRounds{t.Complete()}
+func gradients(l *ridge.LearnerOptions) ByRounds {
+	cg := falkon.NewLearnerOptions()
+	cg.Weights = l.Weights
+	return ByRounds{cg.WithDefaults()}
 }
 
 // fewFeatures is the number of features up to which auto always uses the Gram matrix.
@@ -65,7 +65,7 @@ const fewFeatures = 30000
 // solver is given or another option needs exact sums. It must not depend on the machine, because the model depends on
 // the solver.
 func (o Options) WithSolver(rows int64, dim, outputs int, regression bool) Options {
-	l, _ := o.Learner.(*ridge.Training)
+	l, _ := o.Learner.(*ridge.LearnerOptions)
 	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
 	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != features.AutoBits ||
 		o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
@@ -104,13 +104,13 @@ func (u unsupported) validate(Options) error {
 		return exit.Usagef("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
 	}
 	return exit.Usagef("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
-		"implement iterative.Iterative", l.Name)
+		"implement iterative.LearnerOptions", l.Name)
 }
 
 // Ridge returns the options of ridge, nil if it is not fitted by sums.
-func (o Options) Ridge() *ridge.Training {
+func (o Options) Ridge() *ridge.LearnerOptions {
 	if s, ok := o.fitter().(bySums); ok {
-		return s.Training
+		return s.LearnerOptions
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 			t.Errorf("%+v: %q, %v", test.have, note, err)
 		}
 	}
-	sgd := Options{Train: options.Train{Learner: &sgd.Training{Shared: iterative.Shared{Running: iterative.Running{Partitions: 8}}}}}
+	sgd := Options{Train: options.Train{Learner: &sgd.LearnerOptions{Shared: iterative.Shared{Running: iterative.Running{Partitions: 8}}}}}
 	if got := sgd.shrink(); got != "use fewer --features, a smaller --keep_bytes or fewer --partitions" {
 		t.Error(got)
 	}
@@ -61,7 +61,7 @@ func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 		{engine.Dataflow, 400, 100, iterative.Running{}, 100, 20},
 		{engine.Dataflow, 400, 100, iterative.Running{Partitions: 3, PerJob: 1}, 3, 1},
 	} {
-		for _, l := range []iterative.Iterative{sgd.NewTraining(), svm.NewTraining()} {
+		for _, l := range []iterative.LearnerOptions{sgd.NewLearnerOptions(), svm.NewLearnerOptions()} {
 			l.Common().Running = c.given
 			o := Options{Train: options.Train{Learner: l}}
 			o.Job.Engine.Runner, o.Job.Engine.Readers = c.runner, c.readers

@@ -27,17 +27,17 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		{1e5, 30000, 1, nil, "ridge"},  // few features
 		{1e5, 65536, 1, []float64{0}, "ridge"},
 	} {
-		o := Options{Train: options.Train{Learner: ridge.NewTraining(), Lambda: options.Lambda{Path: c.path}}}
+		o := Options{Train: options.Train{Learner: ridge.NewLearnerOptions(), Lambda: options.Lambda{Path: c.path}}}
 		if got := o.WithSolver(c.rows, c.features, c.outputs, c.outputs == 1).LearnerName(); got != c.want {
 			t.Errorf("%d rows, %d features, %d outputs, lambda %g: %s, want %s", c.rows, c.features, c.outputs, c.path, got,
 				c.want)
 		}
 	}
 	for name, o := range map[string]options.Train{
-		"raw":    {Learner: ridge.NewTraining(), Prepare: options.Prepare{Kernel: &linear.Options{}}},
-		"grid":   {Learner: &ridge.Training{Grid: "8"}},
-		"gram":   {Learner: &ridge.Training{Solver: iterative.Gram}},
-		"select": {Learner: ridge.NewTraining(), Lambda: options.Lambda{Select: options.SelectError}},
+		"raw":    {Learner: ridge.NewLearnerOptions(), Prepare: options.Prepare{Kernel: &linear.Options{}}},
+		"grid":   {Learner: &ridge.LearnerOptions{Grid: "8"}},
+		"gram":   {Learner: &ridge.LearnerOptions{Solver: iterative.Gram}},
+		"select": {Learner: ridge.NewLearnerOptions(), Lambda: options.Lambda{Select: options.SelectError}},
 	} {
 		if got := (Options{Train: o}).WithSolver(1e5, 65536, 1, true).LearnerName(); got != "ridge" {
 			t.Errorf("%s: %s", name, got)

@@ -59,7 +59,7 @@ func (o ByRecipe) options(model string) spec.Options {
 	return spec.Options{Train: options.Train{
 		Reporting: o.Reporting,
 		Prepare:   options.Prepare{Data: o.Data, Seed: o.Recipe.Seed, MaxBadFraction: o.MaxBadFraction, Job: o.Job},
-		Model:     model, Learner: ridge.NewTraining(), Lambda: l,
+		Model:     model, Learner: ridge.NewLearnerOptions(), Lambda: l,
 	}}
 }
 

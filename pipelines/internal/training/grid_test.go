@@ -46,7 +46,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		o := options.Train{
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda}},
-			Learner: &ridge.Training{Grid: features.Bits(c.grid)}, Search: "none",
+			Learner: &ridge.LearnerOptions{Grid: features.Bits(c.grid)}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
 		var log strings.Builder
@@ -109,7 +109,7 @@ func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 		o := options.Train{
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: c.features}, Seed: 1},
 			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda, 1, 10, 100}},
-			Learner: &ridge.Training{Grid: features.AutoBits}, Search: "none",
+			Learner: &ridge.LearnerOptions{Grid: features.AutoBits}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"
 		r, err := Run(jobtest.Ctx, o)
@@ -136,7 +136,7 @@ func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
 	for i, grid := range []features.Bits{features.AutoBits, same} {
 		o := options.Train{
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
-			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: path}, Learner: &ridge.Training{Grid: grid},
+			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: path}, Learner: &ridge.LearnerOptions{Grid: grid},
 			Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"

@@ -26,7 +26,7 @@ func init() {
 func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 	for want, l := range map[string]iterative.Options{
 		"learner means is not supported":        &means{},
-		"learner pca takes rows without labels": pca.NewTraining(),
+		"learner pca takes rows without labels": pca.NewLearnerOptions(),
 	} {
 		o := options.Train{Model: "m", Learner: l, Prepare: options.Prepare{Data: dataset.Options{Data: []string{"rows.csv"},
 			Label: "y"}}}

@@ -14,45 +14,47 @@ func init() {
 	iterative.Register(iterative.Definition{
 		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate",
 		Weighted: true,
-		New:      func() iterative.Options { return NewTraining() }, Open: iterative.OpenerOf(newLearner),
+		New:      func() iterative.Options { return NewLearnerOptions() }, Open: iterative.OpenerOf(newLearner),
 	})
 }
 
-// Training holds the options of the learner svm. Use NewTraining for the defaults.
-type Training struct {
+// LearnerOptions holds the options of the learner svm. Use NewLearnerOptions for the defaults.
+type LearnerOptions struct {
 	iterative.Shared
 	Bias   float64 `flag:"bias" help:"For svm: value of the constant feature whose weight is the intercept. It is regularised like the other weights; 0 means no intercept."`
 	Passes int     `flag:"passes" help:"For svm: most passes over the rows in memory between two passes over all rows; 0 chooses."`
 }
 
-var _ iterative.Iterative = (*Training)(nil)
+var _ iterative.LearnerOptions = (*LearnerOptions)(nil)
 
-// NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Shared: iterative.Defaults(), Bias: defaultBias} }
-
-// Validate returns errors that do not depend on the data.
-func (t *Training) Validate() error {
-	switch {
-	case !(t.Bias >= 0 && t.Bias <= maxBias):
-		return option.Errorf("bias", "must be from 0 (no intercept) to %g (have %g)", float64(maxBias), t.Bias)
-	case t.Passes < 0 || t.Passes > maxPasses:
-		return option.Errorf("passes", "must be from 1 to %d, or 0 to choose (have %d)", maxPasses, t.Passes)
-	}
-	return t.Shared.Validate()
+// NewLearnerOptions returns the default options.
+func NewLearnerOptions() *LearnerOptions {
+	return &LearnerOptions{Shared: iterative.Defaults(), Bias: defaultBias}
 }
 
-// Complete fills in rounds and gap. Several partitions need many more rounds for a small gap.
-func (t *Training) Complete() iterative.Iterative {
-	c := *t
+// Validate returns errors that do not depend on the data.
+func (o *LearnerOptions) Validate() error {
+	switch {
+	case !(o.Bias >= 0 && o.Bias <= maxBias):
+		return option.Errorf("bias", "must be from 0 (no intercept) to %g (have %g)", float64(maxBias), o.Bias)
+	case o.Passes < 0 || o.Passes > maxPasses:
+		return option.Errorf("passes", "must be from 1 to %d, or 0 to choose (have %d)", maxPasses, o.Passes)
+	}
+	return o.Shared.Validate()
+}
+
+// WithDefaults fills in rounds and gap. Several partitions need many more rounds for a small gap.
+func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
+	c := *o
 	if c.Rounds == 0 {
 		c.Gap = cmp.Or(c.Gap, 1e-3)
 	}
-	c.Shared = c.Chosen(1000)
+	c.Shared = c.WithRounds(1000)
 	return &c
 }
 
 // DefaultLoss is hinge for classes and epsilon_insensitive for targets.
-func (t *Training) DefaultLoss(classes bool) string {
+func (o *LearnerOptions) DefaultLoss(classes bool) string {
 	if classes {
 		return "hinge"
 	}
@@ -61,23 +63,23 @@ func (t *Training) DefaultLoss(classes bool) string {
 
 // Resumes reports whether the result is the optimum, wherever a run starts. If patience ends the rounds,
 // each λ needs the same start.
-func (t *Training) Resumes() bool { return t.Patience == 0 }
+func (o *LearnerOptions) Resumes() bool { return o.Patience == 0 }
 
 // Seal returns the options of the problem.
-func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
-	o := options{Problem: p, Bias: t.Bias, Partitions: t.Partitions, Passes: t.Passes, Seed: s.Seed}
-	_, err := newLearner(o)
-	return o, err
+func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) {
+	sealed := options{Problem: p, Bias: o.Bias, Partitions: o.Partitions, Passes: o.Passes, Seed: s.Seed}
+	_, err := newLearner(sealed)
+	return sealed, err
 }
 
-// Steps implements iterative.Iterative. A round has fewer steps than the one before, as fewer rows move.
+// Steps implements iterative.LearnerOptions. A round has fewer steps than the one before, as fewer rows move.
 // Partitions are solved separately, so more of them need more steps. Measured numbers were between a
 // twentieth (for classes that are easy to separate) and five times this estimate.
-func (t *Training) Steps() float64 { return 10 * math.Sqrt(float64(t.Rounds*t.Partitions)) }
+func (o *LearnerOptions) Steps() float64 { return 10 * math.Sqrt(float64(o.Rounds*o.Partitions)) }
 
 // Memory returns the memory for training: weights and steps in float64, the window, and dual variables
 // before, after, and in their encoding.
-func (t *Training) Memory(s iterative.Size) iterative.Memory {
+func (o *LearnerOptions) Memory(s iterative.Size) iterative.Memory {
 	k, d := int64(s.Outputs), int64(s.Features)
 	if k == 2 {
 		k = 1 // two classes have one problem
@@ -91,13 +93,13 @@ func (t *Training) Memory(s iterative.Size) iterative.Memory {
 	}
 }
 
-// Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewTraining().
+// Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewLearnerOptions().
 // The last report of the result has the duality gap, which bounds how far the weights are from the optimum.
-func Fit(d *linear.Data, lambda float64, t *Training) (*iterative.FitResult, error) {
-	if t == nil {
-		t = NewTraining()
+func Fit(d *linear.Data, lambda float64, o *LearnerOptions) (*iterative.FitResult, error) {
+	if o == nil {
+		o = NewLearnerOptions()
 	}
-	return iterative.Fit(d, lambda, t)
+	return iterative.Fit(d, lambda, o)
 }
 
 const (

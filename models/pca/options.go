@@ -15,12 +15,12 @@ import (
 func init() {
 	iterative.Register(iterative.Definition{
 		Name: "pca", Summary: "principal components of the features, one pass", Unlabeled: true, Weighted: true,
-		New: func() iterative.Options { return NewTraining() },
+		New: func() iterative.Options { return NewLearnerOptions() },
 	})
 }
 
-// Training holds the options of the learner pca.
-type Training struct {
+// LearnerOptions holds the options of the learner pca.
+type LearnerOptions struct {
 	Components int           `flag:"components,common" group:"Model and output" help:"Number of components."` // 0 is DefaultComponents
 	Grid       features.Bits `flag:"grid" help:"Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹²." values:"auto,8,16"`
 }
@@ -31,32 +31,32 @@ const DefaultComponents = 2
 // FewProducts is the number of products of features, rows × D², up to which auto uses 16 bits.
 const FewProducts = 1 << 42
 
-// NewTraining returns the default options.
-func NewTraining() *Training {
-	return &Training{Components: DefaultComponents, Grid: features.AutoBits}
+// NewLearnerOptions returns the default options.
+func NewLearnerOptions() *LearnerOptions {
+	return &LearnerOptions{Components: DefaultComponents, Grid: features.AutoBits}
 }
 
 // Validate returns errors that do not depend on the data.
-func (t *Training) Validate() error {
-	if t.Components < 0 || t.Components > maxComponents {
-		return option.Errorf("components", "must be between 1 and %d (have %d)", maxComponents, t.Components)
+func (o *LearnerOptions) Validate() error {
+	if o.Components < 0 || o.Components > maxComponents {
+		return option.Errorf("components", "must be between 1 and %d (have %d)", maxComponents, o.Components)
 	}
-	return t.Grid.Validate()
+	return o.Grid.Validate()
 }
 
 // Fit finds the components of the features that m gives the rows of x (row-major), on all cores. Nil
-// options mean NewTraining(). The scores of Result.Linear are the coordinates of features.
-func Fit(m features.Map, x []float32, t *Training) (*Result, error) {
-	return FitWeighted(m, x, nil, t)
+// options mean NewLearnerOptions(). The scores of Result.Linear are the coordinates of features.
+func Fit(m features.Map, x []float32, o *LearnerOptions) (*Result, error) {
+	return FitWeighted(m, x, nil, o)
 }
 
 // FitWeighted is Fit for rows with weights, one for each row: mean and variance are
 // weighted, so that a row of weight 3 counts as three rows. Nil weights are all 1.
-func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*Result, error) {
-	if t == nil {
-		t = NewTraining()
+func FitWeighted(m features.Map, x []float32, weights []float64, o *LearnerOptions) (*Result, error) {
+	if o == nil {
+		o = NewLearnerOptions()
 	}
-	if err := t.Validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	g, ok := m.(features.Gridded)
@@ -80,7 +80,7 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 	}
 	wide := features.Wide(m)
 	count, total := ridge.WeightedRows(w, grid)
-	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
+	steps := o.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
 	sum, how := ridge.NewSum(shape), &ridge.Options{Units: ridge.Units{Weights: grid}, Threads: threads}
 	saturated := ridge.SumRows([]*ridge.Sum{sum}, g, steps, how,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
@@ -93,9 +93,9 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 			"pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", saturated)
 	}
 	step, ranges := ridge.GridOf(g, steps)
-	o := Options{Components: t.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}
-	if o.Components == 0 {
-		o.Components = DefaultComponents
+	solve := Options{Components: o.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}
+	if solve.Components == 0 {
+		solve.Components = DefaultComponents
 	}
-	return Solve(sum, o)
+	return Solve(sum, solve)
 }

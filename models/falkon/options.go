@@ -18,7 +18,7 @@ func init() {
 		Name: name, Aliases: []string{"falkon"},
 		Summary: "the least squares of ridge by conjugate gradients, for tens of thousands of features", Weighted: true,
 		Joint: true,
-		New:   func() iterative.Options { return NewTraining() },
+		New:   func() iterative.Options { return NewLearnerOptions() },
 		Open: func(options []byte, files iterative.Files) (iterative.Learner, error) {
 			var o Options
 			if err := json.Unmarshal(options, &o); err != nil {
@@ -29,17 +29,17 @@ func init() {
 	})
 }
 
-// Training holds the options of the learner cg. Use NewTraining for the defaults.
-type Training struct {
+// LearnerOptions holds the options of the learner cg. Use NewLearnerOptions for the defaults.
+type LearnerOptions struct {
 	iterative.Shared
 	Tolerance float64 `flag:"tolerance" help:"For cg: relative residual of the equations of ridge at which an output is done, in units of the square root of lambda; 0 is 0.01, which leaves an error far below the held-out error."`
 	Sample    int     `flag:"preconditioner" help:"For cg: rows of the sample whose kernel preconditions the equations; more rows need fewer rounds. 0 chooses."`
 }
 
-var _ iterative.Iterative = (*Training)(nil)
+var _ iterative.LearnerOptions = (*LearnerOptions)(nil)
 
-// NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Shared: iterative.Defaults()} }
+// NewLearnerOptions returns the default options.
+func NewLearnerOptions() *LearnerOptions { return &LearnerOptions{Shared: iterative.Defaults()} }
 
 const (
 	mostSampled  = 1 << 13
@@ -48,61 +48,61 @@ const (
 )
 
 // Validate returns errors that do not depend on the data.
-func (t *Training) Validate() error {
+func (o *LearnerOptions) Validate() error {
 	switch {
-	case !(t.Tolerance >= 0 && t.Tolerance <= 1):
-		return option.Errorf("tolerance", "must be a number between 0 (choose) and 1 (have %g)", t.Tolerance)
-	case t.Sample < 0 || t.Sample > mostSampled:
-		return option.Errorf("preconditioner", "must be from 1 to %d rows, or 0 to choose (have %d)", mostSampled, t.Sample)
-	case t.Loss != "" && t.Loss != squared:
-		return option.Errorf("loss", "must be %s for %s (have %q)", squared, name, t.Loss)
-	case t.Gap != 0:
+	case !(o.Tolerance >= 0 && o.Tolerance <= 1):
+		return option.Errorf("tolerance", "must be a number between 0 (choose) and 1 (have %g)", o.Tolerance)
+	case o.Sample < 0 || o.Sample > mostSampled:
+		return option.Errorf("preconditioner", "must be from 1 to %d rows, or 0 to choose (have %d)", mostSampled, o.Sample)
+	case o.Loss != "" && o.Loss != squared:
+		return option.Errorf("loss", "must be %s for %s (have %q)", squared, name, o.Loss)
+	case o.Gap != 0:
 		return option.Errorf("gap", "cannot be used with %s, which stops at --tolerance", name)
-	case t.Time != 0:
+	case o.Time != 0:
 		return option.Errorf("max_time",
 			"cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", name)
-	case t.Patience != 0:
+	case o.Patience != 0:
 		return option.Errorf("patience", "cannot be used with %s, which stops at --tolerance", name)
-	case t.Rounds != 0 && t.Rounds < minRounds:
-		return option.Errorf("rounds", "must be %d or more for %s, or 0 (have %d)", minRounds, name, t.Rounds)
+	case o.Rounds != 0 && o.Rounds < minRounds:
+		return option.Errorf("rounds", "must be %d or more for %s, or 0 (have %d)", minRounds, name, o.Rounds)
 	}
-	return t.Shared.Validate()
+	return o.Shared.Validate()
 }
 
-// Complete fills in rounds and the tolerance.
-func (t *Training) Complete() iterative.Iterative {
-	c := *t
-	c.Shared = c.Chosen(500)
-	c.Tolerance = cmp.Or(t.Tolerance, 0.01)
+// WithDefaults fills in rounds and the tolerance.
+func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
+	c := *o
+	c.Shared = c.WithRounds(500)
+	c.Tolerance = cmp.Or(o.Tolerance, 0.01)
 	return &c
 }
 
 // DefaultLoss is squared.
-func (t *Training) DefaultLoss(bool) string { return squared }
+func (o *LearnerOptions) DefaultLoss(bool) string { return squared }
 
 // Samples returns the number of rows of the preconditioner.
-func (t *Training) Samples(features int) int {
-	return cmp.Or(t.Sample, max(1, min(sampleRows, features, sampleValues/features)))
+func (o *LearnerOptions) Samples(features int) int {
+	return cmp.Or(o.Sample, max(1, min(sampleRows, features, sampleValues/features)))
 }
 
 // Resumes returns true: the equations determine the result, wherever a run starts.
-func (t *Training) Resumes() bool { return true }
+func (o *LearnerOptions) Resumes() bool { return true }
 
 // Seal returns the Options of the problem. To compare values of λ, ten times the tolerance is enough.
-func (t *Training) Seal(p loss.Problem, s iterative.Setting) (any, error) {
-	o := Options{Problem: p, Path: s.Path, Tolerance: t.Tolerance, Heaviest: max(1, s.Heaviest), Planned: t.Rounds}
+func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) {
+	sealed := Options{Problem: p, Path: s.Path, Tolerance: o.Tolerance, Heaviest: max(1, s.Heaviest), Planned: o.Rounds}
 	if s.Trial {
-		o.Tolerance = min(1, 10*o.Tolerance)
+		sealed.Tolerance = min(1, 10*sealed.Tolerance)
 	}
-	_, err := New(o, nil)
-	o.Sample = s.SampleFile
-	return o, err
+	_, err := New(sealed, nil)
+	sealed.Sample = s.SampleFile
+	return sealed, err
 }
 
 // Memory returns the memory for training: the sums of each partition, the state, and the preconditioner.
-func (t *Training) Memory(s iterative.Size) iterative.Memory {
+func (o *LearnerOptions) Memory(s iterative.Size) iterative.Memory {
 	lambdas := int64(max(1, s.Lambdas))
-	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(t.Samples(s.Features))
+	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(o.Samples(s.Features))
 	return iterative.Memory{Worker: 28 * k * d, Partition: 4*stripRows*d + 24*k*d,
 		Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}
 }

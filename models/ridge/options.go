@@ -8,14 +8,12 @@ import (
 )
 
 func init() {
-	iterative.Register(iterative.Definition{
-		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass", Weighted: true,
-		New: func() iterative.Options { return NewTraining() },
-	})
+	iterative.Register(iterative.Definition{Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass",
+		Weighted: true, New: func() iterative.Options { return NewLearnerOptions() }})
 }
 
-// Training holds the options of the learner ridge. Use NewTraining for the defaults.
-type Training struct {
+// LearnerOptions holds the options of the learner ridge. Use NewLearnerOptions for the defaults.
+type LearnerOptions struct {
 	// Grid is the number of bits of the grid on which features are added up: 8 or 16; "" means auto.
 	Grid   features.Bits `flag:"grid" help:"Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is so small that rounding to 8 matters." values:"auto,8,16"`
 	Solver string        `flag:"solver" help:"How ridge solves its equations: gram (exact sums of all products of features, in one pass), cg (conjugate gradients: a pass for each round, in memory proportional to the number of features, with the options of --learner cg) or auto: cg for more than 30000 features if it takes less time by the numbers of rows, features and outputs, and no other option needs the sums." values:"auto,gram,cg"`
@@ -23,12 +21,14 @@ type Training struct {
 	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
 
-// NewTraining returns the default options.
-func NewTraining() *Training { return &Training{Grid: features.AutoBits, Solver: iterative.AutoSolver} }
+// NewLearnerOptions returns the default options.
+func NewLearnerOptions() *LearnerOptions {
+	return &LearnerOptions{Grid: features.AutoBits, Solver: iterative.AutoSolver}
+}
 
 // Validate returns errors that do not depend on the data.
-func (t *Training) Validate() error {
-	return cmp.Or(t.Grid.Validate(), iterative.CheckSolver(t.Solver))
+func (o *LearnerOptions) Validate() error {
+	return cmp.Or(o.Grid.Validate(), iterative.CheckSolver(o.Solver))
 }
 
 // FewProducts is the number of products of features, rows × D², up to which auto uses 16 bits from the

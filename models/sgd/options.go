@@ -1,0 +1,112 @@
+package sgd
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+func init() {
+	iterative.Register(iterative.Definition{
+		Name: "sgd", Summary: "mini-batches, for many features and for softmax", Weighted: true,
+		New: func() iterative.Options { return NewLearnerOptions() }, Open: iterative.OpenerOf(newLearner),
+	})
+}
+
+// LearnerOptions holds the options of the learner sgd. Use NewLearnerOptions for the defaults.
+type LearnerOptions struct {
+	iterative.Shared
+	// Method is momentum if it is "".
+	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"`
+	Rate    float64  `flag:"rate" help:"For sgd: initial learning rate; 0 finds one by short runs on a sample."`
+	Batch   int      `flag:"batch" help:"For sgd: rows per batch; 0 chooses."`
+	Augment []string `flag:"augment" placeholder:"STEPS" values:"crop,flip,brightness:,contrast:,saturation:" list:"commas" help:"For images: random augmentations of the training rows in each round, separated by commas: crop (of the size that --scale starts with), flip, brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, with amounts from 0 to 1."`
+}
+
+var (
+	_ iterative.LearnerOptions = (*LearnerOptions)(nil)
+	_ iterative.Augmented      = (*LearnerOptions)(nil)
+)
+
+// NewLearnerOptions returns the default options.
+func NewLearnerOptions() *LearnerOptions {
+	return &LearnerOptions{Shared: iterative.Defaults(), Method: Momentum}
+}
+
+// Validate returns errors that do not depend on the data.
+func (o *LearnerOptions) Validate() error {
+	methods := []string{Momentum, AdaGrad, SGD}
+	switch {
+	case o.Method != "" && !slices.Contains(methods, o.Method):
+		return option.Errorf("method", "must be one of %s (have %q)", strings.Join(methods, ", "), o.Method)
+	case !(o.Rate >= 0) || math.IsInf(o.Rate, 0):
+		return option.Errorf("rate", "must be a number > 0, or 0 to find one (have %g)", o.Rate)
+	case o.Batch < 0 || o.Batch > maxBatch:
+		return option.Errorf("batch", "must be from 1 to %d rows, or 0 to choose (have %d)", maxBatch, o.Batch)
+	}
+	return o.Shared.Validate()
+}
+
+// WithDefaults fills in method and rounds.
+func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
+	c := *o
+	c.Method = cmp.Or(c.Method, Momentum)
+	c.Shared = c.WithRounds(100)
+	return &c
+}
+
+// DefaultLoss is softmax for classes and squared for targets.
+func (o *LearnerOptions) DefaultLoss(classes bool) string {
+	if classes {
+		return "softmax"
+	}
+	return "squared"
+}
+
+// Augmentation returns Augment.
+func (o *LearnerOptions) Augmentation() []string { return o.Augment }
+
+// Samples returns the number of rows to find a rate on; 0 if the rate is given.
+func (o *LearnerOptions) Samples(features int) int {
+	if o.Rate != 0 {
+		return 0
+	}
+	return iterative.SampleRows(features)
+}
+
+// Seal returns the options of the problem. If no rate is given, it finds one on the sample.
+func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) {
+	sealed := options{Problem: p, Method: cmp.Or(o.Method, Momentum), Rate: o.Rate, Batch: o.Batch,
+		Partitions: o.Partitions}
+	if sealed.Rate == 0 {
+		var err error
+		if sealed.Rate, err = searchRate(sealed, s.Sample, s.Heaviest); err != nil {
+			return nil, err
+		}
+	}
+	if sealed.Method == Momentum {
+		sealed.Planned = o.Rounds
+	}
+	_, err := newLearner(sealed)
+	return sealed, err
+}
+
+// Memory returns the memory for training: weights with their velocities and gradients.
+func (o *LearnerOptions) Memory(s iterative.Size) iterative.Memory {
+	weights := 4 * int64(s.Outputs) * int64(s.Features)
+	return iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
+}
+
+// Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewLearnerOptions().
+func Fit(d *linear.Data, lambda float64, o *LearnerOptions) (*iterative.FitResult, error) {
+	if o == nil {
+		o = NewLearnerOptions()
+	}
+	return iterative.Fit(d, lambda, o)
+}
