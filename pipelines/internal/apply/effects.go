@@ -170,15 +170,15 @@ func dependenceOn(m *models.Model, x []float32, n, d int, of shapley.Column) res
 		for i := range n {
 			copy(block[i*d+of.From:i*d+of.To], x[row*d+of.From:row*d+of.To])
 		}
-		said, k := a.Apply(block, n), m.Linear.K
+		output, k := a.Apply(block, n), m.Linear.K
 		at := func(i, c int) float64 {
 			switch {
-			case said.Targets != nil:
-				return said.Targets[i*k+c]
-			case said.Probabilities != nil:
-				return float64(said.Probabilities[i*k+c])
+			case output.Targets != nil:
+				return output.Targets[i*k+c]
+			case output.Probabilities != nil:
+				return float64(output.Probabilities[i*k+c])
 			}
-			return float64(said.Scores[i*k+c])
+			return float64(output.Scores[i*k+c])
 		}
 		for o, c := range outputs {
 			var mean, squares float64

@@ -96,10 +96,10 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 		return nil, exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
 			o.Model)
 	}
-	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used ||
-		have.SetAside != said.SetAside {
+	if have, want := found.Counts, m.Rows; have.Read != want.Read || have.Used != want.Used ||
+		have.SetAside != want.SetAside {
 		return nil, exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
-			have.Used, o.Model, said.Read, said.Used)
+			have.Used, o.Model, want.Read, want.Used)
 	}
 	if m.Task == models.Classification {
 		if have := found.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
