@@ -342,6 +342,6 @@ func (s *Search) FindStarts(rows Rows, threads int) {
 // weights 1, is more than twice the largest of v (see Alignment).
 func AddNeedles(f *Field, w []float32, v []float64, rows Rows, threads int) ([]float32, []float64) {
 	most := func(Weightings) float64 { return slices.Max(v) }
-	more, of := f.needles(rows.X, newCodes(rows.Class, rows.Classes), threads, most)
-	return slices.Concat(w, more), slices.Concat(v, of)
+	more, potentials := f.needles(rows.X, newCodes(rows.Class, rows.Classes), threads, most)
+	return slices.Concat(w, more), slices.Concat(v, potentials)
 }

@@ -33,9 +33,9 @@ func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 		values[i] = x[i*d+j]
 	}
 	// A column that measures mostly has too many values among some of the rows already.
-	some := slices.Clone(values[:min(n, rowsPerLevel*most)])
-	slices.Sort(some)
-	if rows := len(some); rowsPerLevel*len(slices.Compact(some)) > rows {
+	sample := slices.Clone(values[:min(n, rowsPerLevel*most)])
+	slices.Sort(sample)
+	if rows := len(sample); rowsPerLevel*len(slices.Compact(sample)) > rows {
 		return preprocess.BinColumn{}, false
 	}
 	slices.Sort(values)
@@ -122,13 +122,13 @@ func linearResiduals(y []float64, x []float32, width int) []float64 {
 }
 
 // squares returns the sum of the squared differences from the mean.
-func squares(of []float64) (sum float64) {
+func squares(values []float64) (sum float64) {
 	var mean float64
-	for _, v := range of {
+	for _, v := range values {
 		mean += v
 	}
-	mean /= float64(len(of))
-	for _, v := range of {
+	mean /= float64(len(values))
+	for _, v := range values {
 		e := v - mean
 		sum += float64(e * e)
 	}
@@ -176,9 +176,9 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 		means[c] = sums
 		sum /= float64(n)
 		for i, v := range left {
-			e, of := v-sums[level[i]], v-sum
+			e, deviation := v-sums[level[i]], v-sum
 			within += float64(e * e)
-			total += float64(of * of)
+			total += float64(deviation * deviation)
 		}
 	}
 	total /= float64(n)

@@ -48,9 +48,9 @@ func (m *learnedMetric) ready() error {
 	if m.later == nil {
 		return nil
 	}
-	of, err := m.later()
+	learned, err := m.later()
 	if err == nil {
-		m.recipe, m.file, m.later = of.recipe, of.file, nil
+		m.recipe, m.file, m.later = learned.recipe, learned.file, nil
 	}
 	return err
 }
@@ -130,13 +130,13 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 	rung *rung) ([]*entry, error) {
 	first, leader := r.plain(candidates, view), view == candidates[0].View && candidates[0].Metric == noMetric
 	if first == nil {
-		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
+		base := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
 		if at := slices.IndexFunc(candidates, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
-			of = candidates[at]
+			base = candidates[at]
 		} else if r.helper == "" {
 			return candidates, nil
 		}
-		first = of.with(func(c *Candidate) { c.View = view })
+		first = base.with(func(c *Candidate) { c.View = view })
 		if err := r.tryAll(ctx, []*entry{first}, rung); err != nil {
 			return candidates, err
 		}

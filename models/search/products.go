@@ -90,14 +90,14 @@ func (r *runner) weighs(candidates []*entry, view string, weights []float64) boo
 	if at < 0 || plain < 0 || !(candidates[at].mean() < roundRatio*candidates[plain].mean()) {
 		return false
 	}
-	of, ok := candidates[at].metric[0].recipe.(preprocess.DiagonalMetric)
+	diagonal, ok := candidates[at].metric[0].recipe.(preprocess.DiagonalMetric)
 	if !ok {
 		return false
 	}
 	var all, known float64
 	for j, w := range weights {
 		all += w
-		if of.A[j] >= 1 {
+		if diagonal.A[j] >= 1 {
 			known += w
 		}
 	}
@@ -179,9 +179,9 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung 
 // residuals returns the codes of rows minus predictions by the candidate e, with the metric of a part. Each half
 // of the rows, every other one, is predicted by a fit to the other half.
 func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]float32, error) {
-	of := &entry{Candidate: e.Candidate}
+	residual := &entry{Candidate: e.Candidate}
 	if e.metric != nil {
-		of.metric = e.metric[part:]
+		residual.metric = e.metric[part:]
 	}
 	var halves [2][]int
 	for at, i := range rows {
@@ -192,7 +192,7 @@ func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]floa
 	for h, judged := range halves {
 		half := *rung
 		half.train, half.judge, half.steps = halves[1-h:][:1], halves[h:][:1], 0
-		if _, err := r.fitPart(of, &half, 0, e.start, s, r.options.Threads); err != nil {
+		if _, err := r.fitPart(residual, &half, 0, e.start, s, r.options.Threads); err != nil {
 			return nil, err
 		}
 		for c, y := range codes {

@@ -81,11 +81,11 @@ func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 
 // partition begins a partition, given its worker's carried state. The error is about damaged bytes, or
 // missing rows of the previous partition.
-func (v *verifier) partition(own []byte) error {
+func (v *verifier) partition(carried []byte) error {
 	if err := v.ended(); err != nil {
 		return err
 	}
-	k, err := decodeDual(v.round.problems(), own)
+	k, err := decodeDual(v.round.problems(), carried)
 	if err != nil {
 		return fmt.Errorf("svm: verify: %w", err)
 	}
@@ -231,12 +231,12 @@ func (v *verifier) certificate() (Certificate, error) {
 			squares += float64(w * w)
 		}
 	}
-	own := r.Model()
+	model := r.Model()
 	t := Certificate{
 		Rows:   v.rows,
 		Primal: v.loss/n + float64(r.Lambda/2*squares),
 		Dual:   float64(r.copies() * (v.dual/n - float64(r.Lambda/2*dual))),
-		Same:   equalBits(v.model.W, own.W) && equalBits(v.model.B, own.B),
+		Same:   equalBits(v.model.W, model.W) && equalBits(v.model.B, model.B),
 	}
 	t.Gap = t.Primal - t.Dual
 	if off > 0 {

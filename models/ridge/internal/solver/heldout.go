@@ -115,8 +115,8 @@ func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n
 	mean := h.colMean[left:][:cols]
 	clear(products)
 	for first := 0; first < rows; first += someRows {
-		some := min(someRows, rows-first)
-		for r := range some {
+		count := min(someRows, rows-first)
+		for r := range count {
 			a := first + r
 			row, from := strip[r*cols:][:cols], tile[a*cols:][:cols]
 			sum := n * h.colMean[top+a]
@@ -131,7 +131,7 @@ func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n
 				columns[r*all+c] = vt[c*d+top+a]
 			}
 		}
-		blas.Gradient(products, columns, strip, some, cols, all, 1)
+		blas.Gradient(products, columns, strip, count, cols, all, 1)
 	}
 	for f := range dst {
 		var e float64
