@@ -216,22 +216,22 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 }
 
 // lossesOf returns the losses of row i, with k outputs and the labels y.
-func lossesOf(output models.Applied, i, k int, y []float64) (of []float64) {
+func lossesOf(output models.Applied, i, k int, y []float64) (losses []float64) {
 	if output.Classes == nil {
 		for c, y := range y {
-			of = append(of, output.Targets[i*k+c]-y)
+			losses = append(losses, output.Targets[i*k+c]-y)
 		}
-		return of
+		return losses
 	}
-	of = []float64{1}
+	losses = []float64{1}
 	if int(output.Classes[i]) == int(y[0]) {
-		of[0] = 0
+		losses[0] = 0
 	}
 	if output.Probabilities != nil {
 		loss, _ := score.ProbabilityLosses(output.Probabilities[i*k:(i+1)*k], int(y[0]))
-		of = append(of, float64(loss))
+		losses = append(losses, float64(loss))
 	}
-	return of
+	return losses
 }
 
 const tooLarge = "the numbers are too large for the model"

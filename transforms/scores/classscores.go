@@ -77,11 +77,11 @@ func (c *ClassScores) addWorst(b *rows.Block, output models.Applied) {
 		if y < 0 {
 			continue
 		}
-		own, loss := int(y), 0.0
+		class, loss := int(y), 0.0
 		if output.Probabilities != nil {
-			loss = -math.Log(max(float64(output.Probabilities[i*k+own]), score.LeastProbability))
+			loss = -math.Log(max(float64(output.Probabilities[i*k+class]), score.LeastProbability))
 		} else {
-			loss = float64(output.Scores[i*k+int(output.Classes[i])]) - float64(output.Scores[i*k+own])
+			loss = float64(output.Scores[i*k+int(output.Classes[i])]) - float64(output.Scores[i*k+class])
 		}
 		c.Worst.Add(loss, y, float64(output.Classes[i]), b.Row(i))
 	}

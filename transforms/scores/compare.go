@@ -261,7 +261,7 @@ func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error)
 		s.classes = map[float64]float64{}
 	}
 	for i, y := range b.Y {
-		own, ok := s.classes[y]
+		index, ok := s.classes[y]
 		if !ok {
 			text := ""
 			if y >= 0 {
@@ -269,10 +269,10 @@ func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error)
 			} else {
 				text = s.from.labels.text(y)
 			}
-			own, _ = s.to.labels.index([]byte(text))
-			s.classes[y] = own
+			index, _ = s.to.labels.index([]byte(text))
+			s.classes[y] = index
 		}
-		s.block.Y[i] = own
+		s.block.Y[i] = index
 	}
 	return &s.block, nil
 }
