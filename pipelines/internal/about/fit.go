@@ -64,20 +64,21 @@ func (a *Model) addSizes(s *page.Section) {
 	}
 	root := a.Task == models.Regression && len(a.Input.Labels) < 2
 	t := report.SizeTable(a.Lineage.Sizes, root)
-	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: a.lambdas().Name(),
+	lines := picture.Lines{Title: "Held-out error by number of features", X: "number of features",
+		Y:      a.lambdas().Name(),
 		LogX:   true,
 		Series: []picture.Series{{}}}
 	for _, size := range a.Lineage.Sizes {
 		if v := size.Loss; root && v > 0 {
-			of.Series[0].Add(float64(size.Features), math.Sqrt(v))
+			lines.Series[0].Add(float64(size.Features), math.Sqrt(v))
 		} else if v > 0 {
-			of.Series[0].Add(float64(size.Features), v)
+			lines.Series[0].Add(float64(size.Features), v)
 		}
 	}
 	s.Sayf("These numbers of features were tried on all training rows. The rows that chose among them are also those of " +
 		"the errors by lambda, so these errors may be slightly too small.")
-	if s.List(t); len(of.Series[0].X) > 1 {
-		s.Draw(of, t)
+	if s.List(t); len(lines.Series[0].X) > 1 {
+		s.Draw(lines, t)
 	}
 }
 
@@ -97,14 +98,14 @@ func (a *Model) addPath(p *page.Page) {
 		t.More = report.Numbers(a.Learner.RuledOut) + ", which were ruled out early"
 	}
 	s.List(t)
-	of, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
-	held := of
+	heldOut, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
+	held := heldOut
 	for _, row := range a.Learner.Table {
 		if row.Failed != "" || row.MSE == 0 {
 			continue
 		}
 		f, _ := a.lambdas().Figure(row)
-		of.AddInterval(row.Lambda, f.Value, f.Low, f.High)
+		heldOut.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		f = report.WithHalfWidth(row.MSE, report.HalfWidth(row))
 		held.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		if a.Task == models.Classification {
@@ -113,12 +114,12 @@ func (a *Model) addPath(p *page.Page) {
 			training.Add(row.Lambda, math.Sqrt(row.Train))
 		}
 	}
-	if len(of.X) < 2 {
+	if len(heldOut.X) < 2 {
 		return
 	}
 	const x = "lambda, the penalty on squared weights"
 	name := a.lambdas().Name()
-	l := picture.Lines{Title: "Held-out error by lambda", X: x, Y: name, LogX: true, Series: []picture.Series{of}}
+	l := picture.Lines{Title: "Held-out error by lambda", X: x, Y: name, LogX: true, Series: []picture.Series{heldOut}}
 	if a.Task != models.Classification {
 		l.Title, l.Y, l.Series = "Errors by lambda", strings.TrimPrefix(name, "held-out "), append(l.Series, training)
 	}

@@ -374,8 +374,8 @@ func (s *boundedStream) round(ctx context.Context, tasks []scores.Arrival) error
 			s.last.Backlog += len(tasks) - at
 			return nil
 		}
-		some := tasks[at:min(at+each, len(tasks))]
-		found, err := s.predict(context.WithoutCancel(ctx), some)
+		batch := tasks[at:min(at+each, len(tasks))]
+		found, err := s.predict(context.WithoutCancel(ctx), batch)
 		if err == nil {
 			found, err = s.feed.done(context.WithoutCancel(ctx), found)
 		}

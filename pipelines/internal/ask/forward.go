@@ -293,13 +293,13 @@ func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.F
 		return nil, nil, nil, err
 	}
 	among := func(in func(results.Span) bool) []int { // all dates, and the spans for which in is true
-		some := []int{0}
+		positions := []int{0}
 		for c := 1; c < len(spans); c++ {
 			if in(spans[c]) {
-				some = append(some, c)
+				positions = append(positions, c)
 			}
 		}
-		return some
+		return positions
 	}
 	if all, err = d.chooseSpan(history, first, spans, []int{0}); err != nil {
 		return nil, nil, nil, err
@@ -313,21 +313,23 @@ func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.F
 }
 
 // chooseSpan chooses among some spans, given their positions.
-func (d *data) chooseSpan(history []judged, first float64, spans []results.Span, some []int) (*results.Forgetting, error) {
-	c, err := d.prequential(history, some, first)
+func (d *data) chooseSpan(history []judged, first float64, spans []results.Span,
+	positions []int) (*results.Forgetting, error) {
+	c, err := d.prequential(history, positions, first)
 	if err != nil {
 		return nil, err
 	}
 	values := history[0].values
 	f := &results.Forgetting{Span: spans[c.next.span], Lambda: values[c.next.value], Score: c.score}
-	for _, k := range some {
+	for _, k := range positions {
 		p, ok := bestPair(c.totals, []int{k})
-		var own []tally
+		var tallies []tally
 		for _, j := range history {
-			own = append(own, tally{j.squares[k][p.value], j.head})
+			tallies = append(tallies, tally{j.squares[k][p.value], j.head})
 		}
 		if ok {
-			f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[k].String(), Lambda: values[p.value], Score: d.score(own)})
+			f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[k].String(), Lambda: values[p.value],
+				Score: d.score(tallies)})
 		}
 	}
 	return f, nil

@@ -172,11 +172,11 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 		return err
 	}
 	for p := range c.Partitions {
-		own, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(training.DualFile, p))
+		carried, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(training.DualFile, p))
 		if err != nil {
 			return err
 		}
-		if err := storage.WriteState(ctx, epochs.CarriedFile(sc.Pass, 0, p), own); err != nil {
+		if err := storage.WriteState(ctx, epochs.CarriedFile(sc.Pass, 0, p), carried); err != nil {
 			return err
 		}
 	}
@@ -216,11 +216,11 @@ func judge(r *results.Verify) {
 	}
 	rounding := scoreRounding * math.Abs(c.Primal)
 	for _, v := range []struct {
-		name           string
-		computed, said float64
+		name               string
+		computed, recorded float64
 	}{{"objective", c.Primal, was.Objective}, {"dual", c.Dual, was.Dual}, {"gap", c.Gap, was.Gap}} {
-		if !(math.Abs(v.computed-v.said) <= rounding) {
-			not("the %s is %.8g, but %.8g was recorded", v.name, v.computed, v.said)
+		if !(math.Abs(v.computed-v.recorded) <= rounding) {
+			not("the %s is %.8g, but %.8g was recorded", v.name, v.computed, v.recorded)
 		}
 	}
 	r.Holds = len(r.Why) == 0

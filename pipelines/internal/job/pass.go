@@ -317,12 +317,12 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 	case c.SetAside > 0:
 		var parts []string
 		say := func(n int64, format string, args ...any) {
-			of := fmt.Sprintf("%d of %d", n, c.SetAside)
+			counted := fmt.Sprintf("%d of %d", n, c.SetAside)
 			if n == c.SetAside {
-				of = fmt.Sprintf("all %d", n)
+				counted = fmt.Sprintf("all %d", n)
 			}
 			if n > 0 {
-				parts = append(parts, of+" "+fmt.Sprintf(format, args...))
+				parts = append(parts, counted+" "+fmt.Sprintf(format, args...))
 			}
 		}
 		if bad > 0 {

@@ -119,20 +119,20 @@ const parallelReads = 32
 // repeated. It lists the directory once, because a query for each shard would take a round trip.
 func (j *Job) finished(ctx context.Context, dir string,
 	shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
-	there := map[string]bool{}
+	present := map[string]bool{}
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		there[name] = true
+		present[name] = true
 	}
 	var mu sync.Mutex
 	done := map[dataset.Shard]transforms.Written{}
 	var reads errgroup.Group
 	reads.SetLimit(parallelReads)
 	for _, s := range shards {
-		if !there[transforms.DoneName(s)] {
+		if !present[transforms.DoneName(s)] {
 			continue
 		}
 		reads.Go(func() error {

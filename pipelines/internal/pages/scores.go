@@ -239,13 +239,13 @@ func (r scored) addCurves(p *page.Page) {
 func (r scored) addSlices(p *page.Page) {
 	s := p.Section("Slices")
 	for i := range r.Slices {
-		of := &r.Slices[i]
-		if of.Many {
-			s.Sayf("Column %s has more than %d values, too many to score each.", of.Column, score.MaxSlices)
+		sliced := &r.Slices[i]
+		if sliced.Many {
+			s.Sayf("Column %s has more than %d values, too many to score each.", sliced.Column, score.MaxSlices)
 			continue
 		}
-		t := report.SliceTable(of)
-		t.Caption = strings.TrimSpace(of.Target + " by " + of.Column)
+		t := report.SliceTable(sliced)
+		t.Caption = strings.TrimSpace(sliced.Target + " by " + sliced.Column)
 		s.List(t)
 	}
 }
@@ -277,12 +277,12 @@ func dependence(found *results.InspectModel, d results.Dependence) picture.Figur
 		y = "mean score"
 	}
 	column := report.Word(d.Column, 40)
-	title, of := "Dependence on "+column, ""
+	title, suffix := "Dependence on "+column, ""
 	if found.Vocabulary != nil {
-		of = " of " + d.Outputs[0]
+		suffix = " of " + d.Outputs[0]
 	}
 	if !d.Numeric {
-		b := picture.Bars{Title: title, X: y + of, Y: column}
+		b := picture.Bars{Title: title, X: y + suffix, Y: column}
 		for i, text := range d.Values {
 			mean, half := d.Mean[0][i], 1.96*d.StdErr[0][i]
 			b.AddInterval(report.Word(text, 20), mean, mean-half, mean+half)
@@ -291,7 +291,7 @@ func dependence(found *results.InspectModel, d results.Dependence) picture.Figur
 	}
 	l := picture.Lines{Title: title, X: "value of " + column, Y: y, Bands: true}
 	if len(d.Outputs) == 1 {
-		l.Y += of
+		l.Y += suffix
 	}
 	for o, name := range d.Outputs {
 		s := picture.Series{Name: name}

@@ -73,20 +73,20 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 			h.Roles[i] = schema.Role(c.Role)
 		}
 	}
-	for _, of := range []struct {
+	for _, hint := range []struct {
 		flag  string
 		given []string
 		is    schema.Type
 	}{{"numeric", o.Numeric, schema.Number}, {"categorical", o.Categorical, schema.Category}} {
-		found, err := dataset.FindColumns(d, of.flag, of.given)
+		found, err := dataset.FindColumns(d, hint.flag, hint.given)
 		if err != nil {
 			return h, &exit.UsageError{Err: err}
 		}
 		for _, i := range found {
-			if ok, twice := h.Types[i]; twice && ok != of.is {
+			if ok, twice := h.Types[i]; twice && ok != hint.is {
 				return h, exit.Usagef("column %q is in both --numeric and --categorical", h.Names[i])
 			}
-			h.Types[i] = of.is
+			h.Types[i] = hint.is
 		}
 	}
 	return h, nil

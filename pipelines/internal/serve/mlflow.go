@@ -55,9 +55,9 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 		return nil, err
 	}
 	if params := found["params"]; params != nil {
-		of, _, err := members(params, additions...)
+		added, _, err := members(params, additions...)
 		if err == nil {
-			err = q.asked(of)
+			err = q.asked(added)
 		}
 		if err != nil {
 			return nil, err

@@ -278,10 +278,10 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int, f *F
 	if fit.Sketch == nil {
 		return fit, nil
 	}
-	own, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Prepared.Recipe.Dim)
+	weights, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Prepared.Recipe.Dim)
 	if err != nil {
 		return fit, err
 	}
-	f.sketch = models.NewSketch(own, fit.Sketch.Leverage)
+	f.sketch = models.NewSketch(weights, fit.Sketch.Leverage)
 	return fit, nil
 }
