@@ -215,8 +215,8 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 // samePlaces returns an error if a position in the choice means different columns in two files
 // with named columns, because the result would then depend on the order of the files.
 func (c Choice) samePlaces(first, other []string) error {
-	here, there := placesOf(other), placesOf(first)
-	here.named, there.named = true, true
+	otherPlaces, firstPlaces := placesOf(other), placesOf(first)
+	otherPlaces.named, firstPlaces.named = true, true
 	labels := c.labels(first)
 	for _, given := range c.given(first) {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
@@ -226,11 +226,11 @@ func (c Choice) samePlaces(first, other []string) error {
 		if slices.Contains(labels, given) {
 			what = labelRole
 		}
-		f, err := there.find(what, given)
+		f, err := firstPlaces.find(what, given)
 		if err != nil {
 			return err
 		}
-		g, err := here.find(what, given)
+		g, err := otherPlaces.find(what, given)
 		if err != nil {
 			return err
 		}

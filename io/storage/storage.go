@@ -270,7 +270,7 @@ func Stat(ctx context.Context, name string) (o Object, err error) {
 }
 
 // Exists reports whether a file or directory of that name exists.
-func Exists(ctx context.Context, name string) (there bool, err error) {
+func Exists(ctx context.Context, name string) (exists bool, err error) {
 	return withStore("stat", name, func(s Store, abs string) (bool, error) { return s.Exists(ctx, abs) })
 }
 

@@ -306,14 +306,14 @@ func (s *s3) abortAll(ctx context.Context, in, prefix string, which func(key str
 		var found struct {
 			Upload []struct{ Key, UploadId string }
 		}
-		query, some := "prefix="+escape(prefix, true)+"&uploads=", false
+		query, aborted := "prefix="+escape(prefix, true)+"&uploads=", false
 		_, err := s.ask(ctx, request{method: http.MethodGet, object: bucket, query: query}, &found)
 		for _, u := range found.Upload {
 			if o := (objects.Name{Bucket: in, Name: u.Key}); err == nil && which(u.Key) {
-				some, err = true, s.abort(ctx, o, u.UploadId)
+				aborted, err = true, s.abort(ctx, o, u.UploadId)
 			}
 		}
-		if err != nil || !some {
+		if err != nil || !aborted {
 			return s.answer(ctx, writing, bucket, err)
 		}
 	}
