@@ -250,10 +250,11 @@ func (e *Explainer) Row(x []float32) (*Explanation, error) {
 	if output.Classes != nil {
 		result.Class = e.model.Class(float64(output.Classes[0]))
 	}
-	found, names := e.Rows(Explained{}, output, x, 1, 1), e.model.Outputs()
+	explained, names := e.Rows(Explained{}, output, x, 1, 1), e.model.Outputs()
 	for o, s := range e.scores(output, 0) {
 		result.Outputs = append(result.Outputs, Contributions{Output: names[s[0].Output], Score: e.score(s, output, 0, o),
-			Base: found.Base[o], Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)], StdErr: found.StdErr[o]})
+			Base: explained.Base[o], Effects: explained.Effects[o*len(e.names) : (o+1)*len(e.names)],
+			StdErr: explained.StdErr[o]})
 	}
 	return result, nil
 }

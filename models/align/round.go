@@ -120,7 +120,7 @@ func (w *worker) Take(b iterative.Block) error {
 
 // End implements iterative.Worker. It returns a partial and the dual weights of the partition, both
 // encoded.
-func (w *worker) End() (foundBytes, carried []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	if w.s.phase == begin {
 		w.dual = newDual(w.class, w.l.Classes, w.l.Options.Start)
 	} else if w.Reads() && w.at != w.dual.N {

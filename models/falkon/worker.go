@@ -143,6 +143,6 @@ func (w *worker) score(b iterative.Block) error {
 }
 
 // End implements iterative.Worker.
-func (w *worker) End() (found, carried []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	return w.partial.encode(), nil, nil
 }

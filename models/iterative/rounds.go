@@ -55,7 +55,7 @@ type Worker interface {
 	Take(b Block) error
 	// End returns the partial result for Update, and the carried state for the partition's next worker (nil
 	// if none).
-	End() (found, carried []byte, err error)
+	End() (partial, carried []byte, err error)
 }
 
 // Threaded is a Worker that can use several threads, if there are fewer partitions than threads. Its result
@@ -99,16 +99,16 @@ func (b Block) Check(pkg string, dim int) {
 }
 
 // EachPartial calls f with the partial results that next returns, in the order of the partitions.
-func EachPartial(next func() ([]byte, error), f func(partition int, found []byte) error) error {
+func EachPartial(next func() ([]byte, error), f func(partition int, partial []byte) error) error {
 	for partition := 0; ; partition++ {
-		found, err := next()
+		partial, err := next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := f(partition, found); err != nil {
+		if err := f(partition, partial); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,7 @@ func pass(r Round, blocks []Block, carried []byte, threads int) (next []byte, re
 			}
 		}
 	}
-	found, kept, err := w.End()
+	partial, kept, err := w.End()
 	if err != nil {
 		return nil, report, nil, err
 	}
@@ -101,7 +101,7 @@ func pass(r Round, blocks []Block, carried []byte, threads int) (next []byte, re
 			return nil, io.EOF
 		}
 		once = true
-		return found, nil
+		return partial, nil
 	})
 	return next, report, kept, err
 }

@@ -70,7 +70,7 @@ func (eq *system) residual(total *Sum, mu, unit float64, w *linear.Model) (large
 			sums[c] += float64(h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*scale))
 		}
 	}
-	found := make([]float64, w.D)
+	residuals := make([]float64, w.D)
 	parallel.Each(w.D, eq.Threads, func(_, i int) {
 		left := slices.Clone(eq.v[i*w.K:][:w.K])
 		for j := range h {
@@ -84,8 +84,8 @@ func (eq *system) residual(total *Sum, mu, unit float64, w *linear.Model) (large
 		}
 		for c, l := range left {
 			magnitude := float64(h[i]*sums[c]) + math.Abs(eq.v[i*w.K+c]) + math.Abs(eq.colSum[i]*eq.outSum[c])/eq.n
-			found[i] = max(found[i], math.Abs(l)/max(magnitude, math.SmallestNonzeroFloat64))
+			residuals[i] = max(residuals[i], math.Abs(l)/max(magnitude, math.SmallestNonzeroFloat64))
 		}
 	})
-	return slices.Max(found)
+	return slices.Max(residuals)
 }

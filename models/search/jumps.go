@@ -13,9 +13,9 @@ const (
 	// most maxLevels.
 	maxLevels  = 1024
 	someLevels = 256
-	// rowsPerLevel is the smallest mean number of rows per level, fewLevels the smallest number of levels.
+	// rowsPerLevel is the smallest mean number of rows per level, minLevels the smallest number of levels.
 	rowsPerLevel = 2
-	fewLevels    = 3
+	minLevels    = 3
 	// linearSteps and linearRidge are the steps and the ridge of the linear fit whose residuals may jump.
 	linearSteps = 20
 	linearRidge = 1e-3
@@ -40,7 +40,7 @@ func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
-	if len(values) < fewLevels || len(values) > most || rowsPerLevel*len(values) > n {
+	if len(values) < minLevels || len(values) > most || rowsPerLevel*len(values) > n {
 		return preprocess.BinColumn{}, false
 	}
 	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
@@ -158,7 +158,7 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 			has = append(has, l)
 		}
 	}
-	if len(has) < fewLevels || n <= len(has)+1 {
+	if len(has) < minLevels || n <= len(has)+1 {
 		return 0, 0
 	}
 	var total, within float64

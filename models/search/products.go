@@ -24,8 +24,8 @@ func (r *runner) products(ctx context.Context, candidates []*entry, rung *rung) 
 	if best.judged == nil || smooth == nil || !(best.mean()/rung.scale > float64(unexplained*r.nullLoss(rung))) {
 		return candidates, nil
 	}
-	found := make([]*learnedMetric, len(rung.train)+1)
-	for part := range found {
+	metrics := make([]*learnedMetric, len(rung.train)+1)
+	for part := range metrics {
 		train := rung.whole
 		if part < len(rung.train) {
 			train = rung.train[part]
@@ -38,12 +38,12 @@ func (r *runner) products(ctx context.Context, candidates []*entry, rung *rung) 
 		if err != nil {
 			return candidates, nil
 		}
-		found[part] = &learnedMetric{recipe: d}
+		metrics[part] = &learnedMetric{recipe: d}
 	}
 	var first []*entry
 	for _, w := range firstWidths {
 		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: diagonalMetric, Products: true}
-		first = append(first, &entry{Candidate: c, start: coarse, metric: found})
+		first = append(first, &entry{Candidate: c, start: coarse, metric: metrics})
 	}
 	if err := r.tryAll(ctx, first, rung); err != nil {
 		return candidates, err
@@ -142,7 +142,7 @@ func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
 // strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
 // nothing if there are more than mostCodes+1 classes.
 func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
-	best, found := candidates[0], make([]*pair, len(rung.train)+1)
+	best, residualPairs := candidates[0], make([]*pair, len(rung.train)+1)
 	v := r.views[best.View]
 	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
 		return candidates, nil
@@ -157,11 +157,11 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung 
 		if !ok {
 			return candidates, nil
 		}
-		found[part] = v.newPair(columns)
+		residualPairs[part] = v.newPair(columns)
 	}
-	found[len(rung.train)] = found[0]
+	residualPairs[len(rung.train)] = residualPairs[0]
 	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
-	next.pairs = found
+	next.pairs = residualPairs
 	if err := r.tryAll(ctx, []*entry{next}, rung); err != nil {
 		return candidates, err
 	}

@@ -220,7 +220,7 @@ func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
 }
 
 // End implements iterative.Worker.
-func (w *worker) End() (found, carried []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	if w.batch > 0 {
 		w.step()
 	}

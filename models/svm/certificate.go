@@ -305,9 +305,9 @@ func (r *verifyRound) Worker(_ int, carried []byte) (iterative.Worker, error) {
 
 type verifyWorker struct{ *verifier }
 
-func (w verifyWorker) End() (found, carried []byte, err error) {
-	found, err = w.MarshalBinary()
-	return found, nil, err
+func (w verifyWorker) End() (partial, carried []byte, err error) {
+	partial, err = w.MarshalBinary()
+	return partial, nil, err
 }
 
 func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report iterative.Report, err error) {
@@ -315,10 +315,10 @@ func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report 
 	if err != nil {
 		return nil, report, err
 	}
-	err = iterative.EachPartial(next, func(_ int, found []byte) error {
+	err = iterative.EachPartial(next, func(_ int, partial []byte) error {
 		part, err := r.begin()
 		if err == nil {
-			err = part.UnmarshalBinary(found)
+			err = part.UnmarshalBinary(partial)
 		}
 		if err == nil {
 			err = all.Merge(part)

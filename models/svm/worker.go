@@ -215,7 +215,7 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 }
 
 // End implements iterative.Worker.
-func (w *worker) End() (found, carried []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	if w.known && w.rows*w.problems() != len(w.before.a) {
 		return nil, nil, w.changed()
 	}

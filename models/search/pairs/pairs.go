@@ -28,11 +28,11 @@ const (
 	// MaxRows is the largest number of rows that callers should pass; Memory assumes it.
 	MaxRows = 4000
 	// Bounds on the waves of all columns, on the multiplications for pairs, and on the triples of waves times rows.
-	mostWaves   = 2048
-	mostWork    = 4e9
-	mostTriples = 7e8
-	// leastRows is the smallest number of rows to use if there are many columns.
-	leastRows = 500
+	maxWaves   = 2048
+	maxWork    = 4e9
+	maxTriples = 7e8
+	// minRows is the smallest number of rows to use if there are many columns.
+	minRows = 500
 	// clip bounds the magnitude of standardised columns, waves and labels, so that single rows do not dominate.
 	clip = 3
 )
@@ -56,7 +56,7 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	m := float64(2 * r.D)
 	triples := m * m * m / 6 * float64(len(labels))
 	n := len(r.Of)
-	if rows := min(n, int(mostTriples/triples)); f != nil && !f.some && rows >= min(n, leastRows) {
+	if rows := min(n, int(maxTriples/triples)); f != nil && !f.some && rows >= min(n, minRows) {
 		f.bound, r.Of = bound(triples), r.Of[:rows]
 		f.triples(r, labels)
 	}
@@ -180,12 +180,12 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 func frequenciesFor(n, d, labels int) (chosen []float32, rows int) {
 	for _, list := range frequencies {
 		m := 2 * len(list) * d
-		rows = int(mostWork / (float64(m) * float64(m) * float64(labels)))
-		if m <= mostWaves && rows >= n {
+		rows = int(maxWork / (float64(m) * float64(m) * float64(labels)))
+		if m <= maxWaves && rows >= n {
 			return list, n
 		}
 	}
-	if 2*d > mostWaves || rows < leastRows {
+	if 2*d > maxWaves || rows < minRows {
 		return nil, 0
 	}
 	return frequencies[len(frequencies)-1], rows

@@ -52,7 +52,7 @@ func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []
 			mean += float64(class[c] / rows * (inMeans[c] - outMeans[c]))
 		}
 	}
-	var all []discriminant.Discriminant
+	var discriminants []discriminant.Discriminant
 	unit := fold.Rows / rows // rows per unit of their weights
 	for c := range k {
 		members, rest := float64(class[c]*unit), float64((rows-class[c])*unit)
@@ -66,9 +66,9 @@ func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []
 		}
 		// A score is 2(Vᵀ(z-z̄₀) + q̄₀) - 1, for codes of ±1.
 		at := float64(2*(centre+fit.Targets[c]/fit.N)) - 1
-		all = append(all, discriminant.New(2*distance, 4*spread[c], at, members, rest))
+		discriminants = append(discriminants, discriminant.New(2*distance, 4*spread[c], at, members, rest))
 	}
-	return all
+	return discriminants
 }
 
 // ratio returns x/n, and 0 for no rows.
