@@ -239,13 +239,13 @@ const searchOwner = "search"
 
 // newLearners returns the flags of all learners. found has the options of the rounds of feature
 // learning, which share flags with the learners.
-func newLearners(found *iterative.Running) *learnerFlags {
+func newLearners(running *iterative.Running) *learnerFlags {
 	f := &learnerFlags{learners: map[string]iterative.Options{}}
 	for _, l := range iterative.Learners() {
 		f.learners[l.Name] = l.New()
 		f.options.Add(l.Name, f.learners[l.Name])
 	}
-	f.options.Add(searchOwner, found)
+	f.options.Add(searchOwner, running)
 	return f
 }
 

@@ -20,18 +20,18 @@ import (
 func (a *Model) addSearch(p *page.Page) error {
 	s := p.Section("Search for features")
 	if data := a.files[tuning.SearchFile]; data != nil {
-		var found tuning.Result
-		if err := json.Unmarshal(data, &found); err != nil {
+		var result tuning.Result
+		if err := json.Unmarshal(data, &result); err != nil {
 			return fmt.Errorf("%s: %w", tuning.SearchFile, err)
 		}
 		loss := "squared error, share of the variance"
-		if found.Classes {
+		if result.Classes {
 			loss = "log loss"
 		}
 		t := report.Table{Head: []string{"features", "rows", "features tried", "lambda", loss, "error, %", "cost, 10⁹ steps"}}
-		for _, trial := range found.Trials {
+		for _, trial := range result.Trials {
 			rate := ""
-			if found.Classes {
+			if result.Classes {
 				rate = fmt.Sprintf("%.2f", 100*trial.Error)
 			}
 			if trial.Failed != "" {
@@ -42,12 +42,12 @@ func (a *Model) addSearch(p *page.Page) error {
 			cost := (n*d*min(n, d) + float64(trial.Solves)*math.Pow(min(n, d), 3)/3) / 1e9
 			t.Add(trial.String(), report.Groups(int64(trial.Rows)), report.Groups(int64(trial.Features)),
 				fmt.Sprintf("%.2g", trial.Lambda), fmt.Sprintf("%.5f", trial.Loss), rate, fmt.Sprintf("%.3g", cost))
-			t.Mark(trial.String() == found.Chosen.String() && trial.Rows == found.Chosen.Rows)
+			t.Mark(trial.String() == result.Chosen.String() && trial.Rows == result.Chosen.Rows)
 		}
 		s.Sayf("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the smallest "+
 			"of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
 			"solves, because times differ from run to run.",
-			report.Counted(found.Tried, "candidate"), report.Counted64(int64(found.Pilot), "row"))
+			report.Counted(result.Tried, "candidate"), report.Counted64(int64(result.Pilot), "row"))
 		s.List(t.Filled())
 	}
 	a.addSizes(s)
@@ -99,7 +99,7 @@ func (a *Model) addPath(p *page.Page) {
 	}
 	s.List(t)
 	heldOut, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
-	held := heldOut
+	squared := heldOut
 	for _, row := range a.Learner.Table {
 		if row.Failed != "" || row.MSE == 0 {
 			continue
@@ -107,7 +107,7 @@ func (a *Model) addPath(p *page.Page) {
 		f, _ := a.lambdas().Figure(row)
 		heldOut.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		f = report.WithHalfWidth(row.MSE, report.HalfWidth(row))
-		held.AddInterval(row.Lambda, f.Value, f.Low, f.High)
+		squared.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		if a.Task == models.Classification {
 			training.Add(row.Lambda, row.Train)
 		} else {
@@ -126,7 +126,7 @@ func (a *Model) addPath(p *page.Page) {
 	s.Draw(l, t)
 	if name == "held-out error, %" {
 		s.Draw(picture.Lines{Title: "Squared errors by lambda", X: x, Y: "mean squared error of ±1 codes", LogX: true,
-			Series: []picture.Series{held, training}}, t)
+			Series: []picture.Series{squared, training}}, t)
 	}
 }
 

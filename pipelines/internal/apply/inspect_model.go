@@ -147,11 +147,11 @@ func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model
 	if err != nil {
 		return nil, 0, 0, nil, err
 	}
-	found, n, width := p.Sum.Sample()
+	sampled, n, width := p.Sum.Sample()
 	dim, _ := m.Map.Dims()
 	x = make([]float32, n*dim)
 	for i := range n { // sparse rows may be shorter than the rows of the model
-		copy(x[i*dim:(i+1)*dim], found[i*width:(i+1)*width])
+		copy(x[i*dim:(i+1)*dim], sampled[i*width:(i+1)*width])
 	}
 	return x, n, p.Counts.Used, &p.Sum, nil
 }

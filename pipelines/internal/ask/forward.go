@@ -42,7 +42,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		return nil, 0, err
 	}
 	var values []float64 // of λ on the dates judged before
-	found := map[string][]float64{}
+	squares := map[string][]float64{}
 	for t := max(1, d.options.Gap+1); t < len(steps); t++ {
 		j, before := judged{unit: d.judges(steps[t])}, steps[:t-d.options.Gap]
 		sums, err := d.sumSpans(ctx, spans, before, &j, values)
@@ -62,7 +62,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		}
 		for c := range spans {
 			if !math.IsInf(slices.Max(j.squares[c]), 1) { // JSON has no infinity
-				found[j.keys[c]] = j.squares[c]
+				squares[j.keys[c]] = j.squares[c]
 			}
 		}
 		history = append(history, j)
@@ -70,7 +70,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 	}
 	if d.options.Known != nil {
 		clear(d.options.Known)
-		maps.Copy(d.options.Known, found)
+		maps.Copy(d.options.Known, squares)
 	}
 	if len(history) == 0 {
 		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+

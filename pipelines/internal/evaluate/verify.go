@@ -87,29 +87,29 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 	o options.Verify) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed,
+	profiled, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed,
 		&transforms.Labeling{Open: m.Task != models.Regression})
 	if err != nil {
 		return nil, err
 	}
-	if found.Digest() != m.Fingerprint {
+	if profiled.Digest() != m.Fingerprint {
 		return nil, exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
 			o.Model)
 	}
-	if have, want := found.Counts, m.Rows; have.Read != want.Read || have.Used != want.Used ||
+	if have, want := profiled.Counts, m.Rows; have.Read != want.Read || have.Used != want.Used ||
 		have.SetAside != want.SetAside {
 		return nil, exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
 			have.Used, o.Model, want.Read, want.Used)
 	}
 	if m.Task == models.Classification {
-		if have := found.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
+		if have := profiled.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
 			return nil, exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model,
 				m.Profile.ClassCounts)
 		}
 	}
 	return &prepare.Prepared{
-		Data: d, Shards: found.Shards, Counts: found.Counts,
-		Profiles: prepare.Profiles{Profile: found.Sum.Result(), Distinct: &found.Distinct}, Rule: m.Learner.Split,
+		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
+		Profiles: prepare.Profiles{Profile: profiled.Sum.Result(), Distinct: &profiled.Distinct}, Rule: m.Learner.Split,
 		Target: &transforms.Labeling{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }

@@ -137,11 +137,11 @@ func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
 	if err := ForgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
 		return err
 	}
-	found, err := j.Intact(ctx, files.sum, files.reports)
+	intact, err := j.Intact(ctx, files.sum, files.reports)
 	if err != nil {
 		return err
 	}
-	if found {
+	if intact {
 		j.Progress.Notef("found the result of this pass in the work directory")
 		return nil
 	}
@@ -213,8 +213,8 @@ func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 // ForgetFaults removes the reports of an earlier run if they contain read errors, so that the data is read
 // again.
 func ForgetFaults[R any](ctx context.Context, j *Job, uri string, reportOf func(R) dataset.Report) error {
-	found, err := j.Intact(ctx, uri)
-	if err != nil || !found {
+	intact, err := j.Intact(ctx, uri)
+	if err != nil || !intact {
 		return err
 	}
 	left, err := ReadReports[R](ctx, uri)

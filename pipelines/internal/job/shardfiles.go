@@ -35,7 +35,7 @@ type filePass interface {
 // it keeps shards that an earlier run finished. It returns what was written, in the order of the rows, and the
 // directory.
 func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
-	found bool) (written []transforms.Written, dir string, err error) {
+	intact bool) (written []transforms.Written, dir string, err error) {
 	// The names of files have only the start of their shards, so each size of shards has its own directory.
 	common := pass.Common()
 	common.Shards = nil
@@ -47,7 +47,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
 	var done map[dataset.Shard]transforms.Written
-	if found { // otherwise the work directory was empty
+	if intact { // otherwise the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
 		}

@@ -235,8 +235,8 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 
 // fitted reports whether the files that the solve writes exist and are undamaged.
 func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
-	found, err := t.Job.Intact(ctx, st.Reports, st.Fit)
-	if err != nil || !found {
+	intact, err := t.Job.Intact(ctx, st.Reports, st.Fit)
+	if err != nil || !intact {
 		return false, err
 	}
 	fit, err := readFit(ctx, st)
