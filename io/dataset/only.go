@@ -146,8 +146,8 @@ func (o *IDSelection) Missing(ctx context.Context, reports []Report, most int) (
 			return 0, nil, err
 		}
 	}
-	for i, found := range present {
-		if found {
+	for i, isPresent := range present {
+		if isPresent {
 			continue
 		}
 		n++

@@ -227,7 +227,7 @@ func keepCommon(o *Opening, schema *TableLayout, files []Seen) {
 func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 	k := TableLayout{Columns: order}
 	labels := make([]int, len(l.Labels()))
-	found := 0
+	labelsKept := 0
 	at := make(map[string]int, len(l.Columns))
 	for f, name := range l.Columns {
 		at[name] = f
@@ -240,7 +240,7 @@ func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 		switch old := at[name]; {
 		case l.isLabel(old):
 			labels[slices.Index(l.Labels(), old)] = f
-			found++
+			labelsKept++
 		case feature[old]:
 			k.Features = append(k.Features, f)
 		default:
@@ -255,7 +255,7 @@ func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 		}
 	}
 	k.setLabels(labels)
-	return k, len(k.Features) > 0 && found == len(labels) && len(k.Roles) == len(l.Roles)
+	return k, len(k.Features) > 0 && labelsKept == len(labels) && len(k.Roles) == len(l.Roles)
 }
 
 // forgetUnread removes labels that are not read from every file, and roles that the schema does

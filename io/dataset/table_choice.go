@@ -141,11 +141,11 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 	const feature, dropped = "feature", "dropped"
 	for _, given := range c.Columns {
-		found, pattern, err := p.all("column", given)
+		fields, pattern, err := p.all("column", given)
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range fields {
 			switch {
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
@@ -156,11 +156,11 @@ func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 		}
 	}
 	for _, given := range c.Drop {
-		found, _, err := p.all("drop", given)
+		drops, _, err := p.all("drop", given)
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range drops {
 			if what[f] == "" || what[f] == feature {
 				what[f] = dropped
 			}
@@ -188,11 +188,11 @@ func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 func (c Choice) layLabels(l *TableLayout, p *places) error {
 	var fields []int
 	for _, given := range c.labels(l.Columns) {
-		found, pattern, err := p.all(labelRole, given)
+		labels, pattern, err := p.all(labelRole, given)
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range labels {
 			switch twice := slices.Contains(fields, f); {
 			case !twice:
 				fields = append(fields, f)

@@ -203,8 +203,8 @@ func resolved(name string) (string, error) {
 		return strings.TrimRight(name, "/"), err
 	}
 	for above, rest := name, ""; ; above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest) {
-		if found, err := filepath.EvalSymlinks(above); err == nil {
-			return filepath.ToSlash(filepath.Join(found, rest)), nil
+		if target, err := filepath.EvalSymlinks(above); err == nil {
+			return filepath.ToSlash(filepath.Join(target, rest)), nil
 		}
 		if above == filepath.Dir(above) {
 			return filepath.ToSlash(name), nil
