@@ -101,7 +101,7 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	parts, found := make([]features.Map, len(r.Parts)), false
+	parts, hasShort := make([]features.Map, len(r.Parts)), false
 	for i, p := range r.Parts {
 		var err error
 		if g, ok := p.(features.ShortFormRecipe); ok {
@@ -110,7 +110,7 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 			}
 		}
 		if parts[i] != nil {
-			found = true
+			hasShort = true
 			continue
 		}
 		whole, err := p.New()
@@ -119,7 +119,7 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 		}
 		parts[i] = features.Widen(form, whole)
 	}
-	if !found {
+	if !hasShort {
 		return nil, nil
 	}
 	return joinMaps(parts), nil
