@@ -16,21 +16,23 @@ type Prepare struct {
 	Scale  []string                 `flag:"scale,common" group:"Data" list:"commas" default:"auto" placeholder:"STEPS" values:"auto,none,standard,minmax,unit,gray,whiten,hog,crop:,patchpca:,unitpixels,patches:" help:"Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP, unitpixels (each pixel, or patch after patchpca, to length 1), patches:SIZE:CELLS:FILTERS (see --kernel patches). auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged."`
 	Types  Types                    `group:"Columns of tables"`
 	Encode preprocess.ColumnOptions `group:"Columns of tables"`
-	Trains bool                     // the job learns weights from labels
-	// Learned is the name of the kernel whose features are learned from labels after the profile; "" for none.
-	Learned string
 	// Room is how far the grid of targets reaches beyond their range, on either side, as a multiple of the range,
 	// so that later data can use the grid.
 	Room   float64        `flag:"target_room" group:"Learner" help:"For a regression whose model is a recipe for later data (see bochner sum): how far the grid of targets reaches beyond the targets of this data on either side, as a multiple of their range. 0.5 doubles the range. Later targets beyond the grid cannot be used."`
 	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
 
 	Split Split `group:"Learner"`
-	Folds int   // number of folds, unless Split.Fold gives them; 0 for none
 
 	Seed           uint64  `flag:"seed" group:"Features" default:"1" help:"Random seed of features, folds and samples."`
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 
 	Job Job `group:"Job"`
+
+	// Jobs set the fields below.
+
+	Trains  bool   // the job learns weights from labels
+	Learned string // name of the kernel whose features are learned from labels after the profile; "" for none
+	Folds   int    // number of folds, unless Split.Fold gives them; 0 for none
 }
 
 // LearnedDir returns the directory of features learned earlier, if the kernel names one, and otherwise "".
