@@ -76,9 +76,9 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 			}
 			if len(tallies) > 0 {
 				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: trained.name,
-				TrainedRows: m.TrainedRows,
-					Lambda: m.Lambda,
-					Score:  d.score(tallies), Seen: d.seen(u)})
+					TrainedRows: m.TrainedRows,
+					Lambda:      m.Lambda,
+					Score:       d.score(tallies), Seen: d.seen(u)})
 			}
 		}
 	}
