@@ -82,13 +82,13 @@ func (s *Aliases) Model(alias string) string {
 }
 
 // Of returns the aliases that a model has.
-func (s *Aliases) Of(model string) (of []string) {
+func (s *Aliases) Of(model string) (aliases []string) {
 	for _, a := range AliasNames {
 		if model != "" && s.Model(a) == model {
-			of = append(of, a)
+			aliases = append(aliases, a)
 		}
 	}
-	return of
+	return aliases
 }
 
 // CheckAlias returns an error unless name can be the name of a model in a directory of models.
@@ -198,8 +198,8 @@ func ResolveAlias(ctx context.Context, name string) (string, error) {
 			alias), Kind: fs.ErrNotExist}
 	}
 	place := storage.Join(dir, model)
-	there, err := storage.Exists(ctx, place)
-	if err == nil && !there {
+	exists, err := storage.Exists(ctx, place)
+	if err == nil && !exists {
 		err = &storage.ReasonError{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or "+
 			"restore it", alias, model, dir), Kind: fs.ErrNotExist}
 	}

@@ -28,9 +28,9 @@ type explain struct {
 // Columns returns the columns of the data, each with its range of the numbers of a row.
 func (m *Model) Columns() []shapley.Column {
 	if m.columns == nil { // the model was not loaded
-		of := &Model{Manifest: m.Manifest}
-		if of.readInput() == nil {
-			m = of
+		described := &Model{Manifest: m.Manifest}
+		if described.readInput() == nil {
+			m = described
 		}
 	}
 	return shapley.ColumnsOf(m.Manifest.Input.Columns, m.table, m.Manifest.Input.Dim)
@@ -116,12 +116,12 @@ func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads 
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
 		a := Applier{Model: e.model}
 		for i := lo; i < hi; i++ {
-			own := output.Scores[i*k : (i+1)*k]
-			if !exact.AllFinite(own) {
+			rowScores := output.Scores[i*k : (i+1)*k]
+			if !exact.AllFinite(rowScores) {
 				continue
 			}
 			scores, effects := e.scores(output, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
-			stdErr := e.of.Effects(effects, x[i*d:(i+1)*d], own, scores, a.Scores)
+			stdErr := e.of.Effects(effects, x[i*d:(i+1)*d], rowScores, scores, a.Scores)
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
@@ -250,10 +250,11 @@ func (e *Explainer) Row(x []float32) (*Explanation, error) {
 	if output.Classes != nil {
 		result.Class = e.model.Class(float64(output.Classes[0]))
 	}
-	found, names := e.Rows(Explained{}, output, x, 1, 1), e.model.Outputs()
+	explained, names := e.Rows(Explained{}, output, x, 1, 1), e.model.Outputs()
 	for o, s := range e.scores(output, 0) {
 		result.Outputs = append(result.Outputs, Contributions{Output: names[s[0].Output], Score: e.score(s, output, 0, o),
-			Base: found.Base[o], Effects: found.Effects[o*len(e.names) : (o+1)*len(e.names)], StdErr: found.StdErr[o]})
+			Base: explained.Base[o], Effects: explained.Effects[o*len(e.names) : (o+1)*len(e.names)],
+			StdErr: explained.StdErr[o]})
 	}
 	return result, nil
 }

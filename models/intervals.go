@@ -94,9 +94,9 @@ func (v *Intervals) at(level float64) (int, error) {
 	if !(level > 0 && level < 1) {
 		return 0, &LevelError{Level: level}
 	}
-	units, of := v.Units(), "rows"
+	units, noun := v.Units(), "rows"
 	if v.Groups > 0 {
-		of = "groups of rows"
+		noun = "groups of rows"
 	}
 	// A new row counts as one, or as a group of mean size.
 	rank := level * (float64(v.Rows) + float64(v.Rows)/float64(units))
@@ -106,7 +106,7 @@ func (v *Intervals) at(level float64) (int, error) {
 	above := v.Rows + 1 - int64(math.Ceil(rank))
 	if above < 1 {
 		need := level / (1 - level)
-		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), of}
+		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), noun}
 	}
 	at := 0
 	for place := int64(1); ; at++ {

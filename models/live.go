@@ -271,15 +271,15 @@ func replaceable(first, m *Model) error {
 
 // columns returns the named columns of a model with their types.
 func columns(m *Model) map[string]schema.Type {
-	of := map[string]schema.Type{}
+	types := map[string]schema.Type{}
 	if t := m.Table(); t != nil {
 		for i := range t.Columns {
-			of[t.Columns[i].Name] = t.Columns[i].Type
+			types[t.Columns[i].Name] = t.Columns[i].Type
 		}
-		return of
+		return types
 	}
 	for _, name := range m.Manifest.Input.Columns {
-		of[name] = schema.Number
+		types[name] = schema.Number
 	}
-	return of
+	return types
 }

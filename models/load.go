@@ -288,8 +288,8 @@ func (d inStorage) read(name string, limit int64) ([]byte, error) {
 }
 
 func (d inStorage) exists() bool {
-	there, err := storage.Exists(d.ctx, d.dir)
-	return there || err != nil
+	exists, err := storage.Exists(d.ctx, d.dir)
+	return exists || err != nil
 }
 
 func (d inStorage) place() string { return d.dir }

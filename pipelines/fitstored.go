@@ -77,7 +77,7 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 // existingModel returns the manifest of an existing model if train makes the same model in another
 // directory: an earlier attempt of a runner may have made it. It returns nil if the models differ.
 func existingModel(ctx context.Context, model string, train func(dir string) error) *models.Manifest {
-	there, err := models.ReadManifest(ctx, model)
+	existing, err := models.ReadManifest(ctx, model)
 	if err != nil {
 		return nil
 	}
@@ -90,8 +90,8 @@ func existingModel(ctx context.Context, model string, train func(dir string) err
 	if train(dir) != nil {
 		return nil
 	}
-	if made, err := models.ReadManifest(ctx, dir); err != nil || made.SHA256 != there.SHA256 {
+	if made, err := models.ReadManifest(ctx, dir); err != nil || made.SHA256 != existing.SHA256 {
 		return nil
 	}
-	return there
+	return existing
 }

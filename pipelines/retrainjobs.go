@@ -66,7 +66,7 @@ func (n *retrainJobs) Train(ctx context.Context, model string, files []string) e
 // Reference makes an embedding whose recipe serves to measure drift. Here the label is a column like
 // any other. Columns of groups and times keep their roles.
 func (n *retrainJobs) Reference(ctx context.Context, model string, files []string) error {
-	if there, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || there {
+	if exists, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || exists {
 		return err
 	}
 	t := n.o.Train.Prepare
@@ -235,7 +235,7 @@ func (n *retrainJobs) Fit(ctx context.Context, o options.Fit) error {
 		_, err := days.Fit(ctx, o)
 		return err
 	}
-	if there, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.ManifestFile)); err != nil || there {
+	if exists, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.ManifestFile)); err != nil || exists {
 		return err
 	}
 	_, err := days.AddSums(ctx, o)

@@ -161,14 +161,14 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 	o.Model = storage.Join(f.Options.Dir, "recipe")
 	_, err = Train(ctx, o)
 	if errors.Is(err, fs.ErrExist) {
-		there := o.Model
-		again := existingModel(ctx, there, func(dir string) error {
+		place := o.Model
+		again := existingModel(ctx, place, func(dir string) error {
 			o.Model = dir
 			_, err := Train(ctx, o)
 			return err
 		})
 		if again != nil {
-			return there, nil
+			return place, nil
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}

@@ -92,32 +92,32 @@ type Meter struct {
 func (w *Worker) NewMeter() *Meter { return &Meter{job: &w.totals} }
 
 // Add adds n to a metric.
-func (m *Meter) Add(of Metric, n int64) {
-	m.values[of].Add(n)
-	m.job[of].Add(n)
+func (m *Meter) Add(metric Metric, n int64) {
+	m.values[metric].Add(n)
+	m.job[metric].Add(n)
 }
 
 // Clock starts to measure time. The returned function stops and adds the time to the metric.
-func (m *Meter) Clock(of Metric) (stop func()) {
+func (m *Meter) Clock(metric Metric) (stop func()) {
 	begun := time.Now()
-	return func() { m.Add(of, int64(time.Since(begun))) }
+	return func() { m.Add(metric, int64(time.Since(begun))) }
 }
 
 // Commit updates Beam's counters. The context is the element's, or derived from it.
 func (m *Meter) Commit(ctx context.Context) {
 	m.mu.Lock() // Beam's counters of one element are for one goroutine at a time
 	defer m.mu.Unlock()
-	for of := range metrics {
-		if m.again && of <= RowsCached {
+	for metric := range metrics {
+		if m.again && metric <= RowsCached {
 			continue
 		}
-		v := m.values[of].Load()
-		if of >= ReadTime {
+		v := m.values[metric].Load()
+		if metric >= ReadTime {
 			v /= int64(time.Millisecond)
 		}
-		if n := v - m.told[of]; n != 0 {
-			counters[of].Inc(ctx, n)
-			m.told[of] = v
+		if n := v - m.told[metric]; n != 0 {
+			counters[metric].Inc(ctx, n)
+			m.told[metric] = v
 		}
 	}
 }

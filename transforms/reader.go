@@ -70,11 +70,11 @@ func (r *Reader) end(ctx context.Context) {
 }
 
 func (r *Reader) log(ctx context.Context, message string, fields ...any) {
-	of := []any{"pass", path.Base(r.Scan.Pass), "reader", r.Number}
+	attributes := []any{"pass", path.Base(r.Scan.Pass), "reader", r.Number}
 	if r.Scan.stripes() > 1 {
-		of = append(of, "stripe", r.Stripe)
+		attributes = append(attributes, "stripe", r.Stripe)
 	}
-	logLine(ctx, message, append(of, fields...)...)
+	logLine(ctx, message, append(attributes, fields...)...)
 }
 
 // shards returns the shards of the reader. Shards are assigned in descending order of size, each

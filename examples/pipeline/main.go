@@ -52,15 +52,15 @@ func line(class string, n int) []byte { return fmt.Appendf(nil, "%s: %d", class,
 func main() {
 	beam.Init()
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam's runner describes its plan
-	said, err := run(context.Background(), os.Args[1], os.Args[2])
+	counts, err := run(context.Background(), os.Args[1], os.Args[2])
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(said)
+	fmt.Println(counts)
 }
 
-func run(ctx context.Context, model, file string) (said string, err error) {
+func run(ctx context.Context, model, file string) (counts string, err error) {
 	var rows [][]float64
 	for i := range 200 {
 		sin, cos := math.Sincos(float64(i%100) * math.Pi / 100)

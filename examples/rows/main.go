@@ -72,8 +72,8 @@ func read(file string, emit func(Point)) error {
 }
 
 // describe formats a point with its prediction.
-func describe(of Point, p rows.Prediction) string {
-	return fmt.Sprintf("%d %s %g", of.Line, p.Class, p.Scores)
+func describe(point Point, p rows.Prediction) string {
+	return fmt.Sprintf("%d %s %g", point.Line, p.Class, p.Scores)
 }
 
 // withTime gives each point a timestamp on another day than the previous one.

@@ -17,15 +17,15 @@ import (
 )
 
 func main() {
-	said, err := run(context.Background(), os.Args[1], os.Args[2:])
+	text, err := run(context.Background(), os.Args[1], os.Args[2:])
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(said)
+	fmt.Println(text)
 }
 
-func run(ctx context.Context, place string, named []string) (said string, err error) {
+func run(ctx context.Context, place string, named []string) (text string, err error) {
 	m, err := load(ctx, place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s: train a model first", place)
@@ -50,7 +50,7 @@ func run(ctx context.Context, place string, named []string) (said string, err er
 		return fmt.Sprint(prediction[0]), nil
 	}
 	class := int(prediction[0])
-	said = m.Class(prediction[0])
+	text = m.Class(prediction[0])
 	row, err := m.AppendRows(nil, columns...)
 	if err != nil {
 		return "", err
@@ -58,11 +58,11 @@ func run(ctx context.Context, place string, named []string) (said string, err er
 	p := make([]float64, len(m.Outputs()))
 	switch err := m.Probabilities(p, row); {
 	case err == nil:
-		said += fmt.Sprintf(" %g", float32(p[class]))
+		text += fmt.Sprintf(" %g", float32(p[class]))
 	case !errors.Is(err, models.ErrNoProbabilities):
 		return "", err
 	}
-	return said, nil
+	return text, nil
 }
 
 // load loads a model from a URI, or from a directory on disk as an fs.FS.

@@ -80,14 +80,14 @@ func exponentialAt(q float64) func([]float64) {
 func maternAt(p func(t float64) float64, s float64) func([]float64) {
 	return func(t []float64) {
 		var e [64]float64
-		for some := range slices.Chunk(t, len(e)) {
-			for i, v := range some {
-				some[i] = float64(v * s)
-				e[i] = -some[i]
+		for chunk := range slices.Chunk(t, len(e)) {
+			for i, v := range chunk {
+				chunk[i] = float64(v * s)
+				e[i] = -chunk[i]
 			}
-			blas.ExpEach(e[:len(some)])
-			for i, v := range some {
-				some[i] = float64(p(v) * e[i])
+			blas.ExpEach(e[:len(chunk)])
+			for i, v := range chunk {
+				chunk[i] = float64(p(v) * e[i])
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func (m *featureMap) Apply(dst, x []float32, n int) {
 }
 
 // each stores of(k) for the kernel k of each of n rows with each landmark.
-func (m *featureMap) each(dst, x []float32, n int, of func(k float64) float32) {
+func (m *featureMap) each(dst, x []float32, n int, value func(k float64) float32) {
 	scratch := m.scratch.Get().(*[]float64)
 	defer m.scratch.Put(scratch)
 	t := *scratch
@@ -167,7 +167,7 @@ func (m *featureMap) each(dst, x []float32, n int, of func(k float64) float32) {
 		m.of.At(t)
 		to := dst[i*m.out : (i+1)*m.out]
 		for j, k := range t {
-			to[j] = of(k)
+			to[j] = value(k)
 		}
 	}
 }

@@ -114,13 +114,13 @@ func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, l
 	at := 0
 	for i := range t.Columns {
 		column := &t.Columns[i]
-		of := slots[at : at+column.Width()]
-		at += len(of)
-		if n := column.Values(); n > 0 && n != len(of[0].Levels) {
+		statistics := slots[at : at+column.Width()]
+		at += len(statistics)
+		if n := column.Values(); n > 0 && n != len(statistics[0].Levels) {
 			return Columns{}, nil, fmt.Errorf("columns: column %q: counts of %d values for %d", column.Name,
-				len(of[0].Levels), n)
+				len(statistics[0].Levels), n)
 		}
-		c.column(column, of)
+		c.column(column, statistics)
 	}
 	r := Columns{Slots: c.slots}
 	if NeedsTargets(t, o) {
@@ -182,8 +182,8 @@ func (c *chooser) add(s Slot, columns ...Column) {
 	c.slots, c.columns = append(c.slots, s), append(c.columns, columns)
 }
 
-func (c *chooser) column(column *schema.Column, of []ColumnStatistics) {
-	switch s := of[0]; {
+func (c *chooser) column(column *schema.Column, statistics []ColumnStatistics) {
+	switch s := statistics[0]; {
 	case column.Type == schema.Category && c.of(column) == Counts:
 		c.count(s)
 	case column.Type == schema.Category && c.of(column) == Means:
@@ -199,7 +199,7 @@ func (c *chooser) column(column *schema.Column, of []ColumnStatistics) {
 		c.boolean(s)
 	default:
 		// The slots of a time are missing together, so one indicator is enough.
-		for i, s := range of {
+		for i, s := range statistics {
 			c.number(s, i == 0)
 		}
 	}

@@ -101,7 +101,7 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	parts, found := make([]features.Map, len(r.Parts)), false
+	parts, hasShort := make([]features.Map, len(r.Parts)), false
 	for i, p := range r.Parts {
 		var err error
 		if g, ok := p.(features.ShortFormRecipe); ok {
@@ -110,7 +110,7 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 			}
 		}
 		if parts[i] != nil {
-			found = true
+			hasShort = true
 			continue
 		}
 		whole, err := p.New()
@@ -119,7 +119,7 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 		}
 		parts[i] = features.Widen(form, whole)
 	}
-	if !found {
+	if !hasShort {
 		return nil, nil
 	}
 	return joinMaps(parts), nil
@@ -212,8 +212,8 @@ func joinMaps(parts []features.Map) features.Map {
 		}
 		r.grids = append(r.grids, g)
 		r.step = max(r.step, g.Step())
-		if own, ok := p.(features.Ranged); ok {
-			centre, half := own.Ranges()
+		if ranged, ok := p.(features.Ranged); ok {
+			centre, half := ranged.Ranges()
 			r.centre, r.half = append(r.centre, centre...), append(r.half, half...)
 			continue
 		}
@@ -256,10 +256,10 @@ func (m *joined) Apply(dst, x []float32, n int) {
 			if cap(*z) < rows*out {
 				*z = blas.Make[float32](rows * out)
 			}
-			of := (*z)[:rows*out]
-			p.Apply(of, x[lo*m.in:], rows)
+			mapped := (*z)[:rows*out]
+			p.Apply(mapped, x[lo*m.in:], rows)
 			for i := range rows {
-				copy(dst[(lo+i)*m.out+first:][:out], of[i*out:])
+				copy(dst[(lo+i)*m.out+first:][:out], mapped[i*out:])
 			}
 			first += out
 		}

@@ -59,13 +59,13 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 	if c, ok := r.(features.Chain); ok && len(c.Steps) > 0 {
 		r = c.Steps[0]
 	}
-	own, ok := r.(Columns)
-	if !ok || own.Cut == nil {
+	columns, ok := r.(Columns)
+	if !ok || columns.Cut == nil {
 		return nil
 	}
-	rc := &TargetEncoder{cut: *own.Cut}
-	for i := range own.Slots {
-		if t := own.Slots[i].Table; t != nil && t.Parts > 0 {
+	rc := &TargetEncoder{cut: *columns.Cut}
+	for i := range columns.Slots {
+		if t := columns.Slots[i].Table; t != nil && t.Parts > 0 {
 			rc.slots, rc.values = append(rc.slots, i), append(rc.values, t.Values)
 		}
 	}

@@ -290,16 +290,16 @@ func (g *graph) kernel(x, z []float32) float64 {
 	}
 	k := make([]float64, len(g.nodes))
 	for _, v := range g.order {
-		of := g.of(v)
+		inputs := g.of(v)
 		if g.isInput(v) {
-			k[v] = g.spaces[g.nodes[v].space].kernel(x, z, of)
+			k[v] = g.spaces[g.nodes[v].space].kernel(x, z, inputs)
 			continue
 		}
 		var sum float64
-		for _, u := range of {
+		for _, u := range inputs {
 			sum += k[u]
 		}
-		k[v] = g.duals[g.nodes[v].dual].dual(sum / float64(len(of)))
+		k[v] = g.duals[g.nodes[v].dual].dual(sum / float64(len(inputs)))
 	}
 	return k[g.output]
 }

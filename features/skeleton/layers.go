@@ -174,9 +174,9 @@ func (g *graph) prune() {
 		if !keep[v] {
 			continue
 		}
-		of := g.edges[n.first:n.end]
+		inputs := g.edges[n.first:n.end]
 		n.first = int32(len(edges))
-		for _, u := range of {
+		for _, u := range inputs {
 			if n.dual >= 0 {
 				u = number[u]
 			}

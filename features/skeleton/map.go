@@ -86,15 +86,15 @@ func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 		}
 		m.weights[j] = float32(math.Sqrt(amplitude / float64(d.draws)))
 		lo, hi := span(d.ends, j)
-		of := d.codes[lo:hi]
-		m.size[j] = int32(len(of))
+		codes := d.codes[lo:hi]
+		m.size[j] = int32(len(codes))
 		if m.productTo != nil {
-			k := int32(len(of))
-			for k > 0 && of[k-1] >= book.phases {
+			k := int32(len(codes))
+			for k > 0 && codes[k-1] >= book.phases {
 				k--
 			}
 			m.size[j] = k
-			m.products = append(m.products, of[k:]...)
+			m.products = append(m.products, codes[k:]...)
 			m.productTo[j] = int32(len(m.products))
 		}
 	}

@@ -52,8 +52,8 @@ func factor[T real](a []T, ld, at, n int) int {
 func factorBase[T real](a []T, ld, n int) int {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	_, own := tilesOf[T](s)
-	t := grow(own, base*base)
+	_, buffer := tilesOf[T](s)
+	t := grow(buffer, base*base)
 	clear(t)
 	for i := range n {
 		for j, v := range a[i*ld:][:i+1] {
@@ -139,8 +139,8 @@ func solveRows[T real](x []T, xs, m int, l []T, ls, n int, back bool, threads in
 func solveBase[T real](x []T, xs, m int, l []T, ls, n int, back bool) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	_, own := tilesOf[T](s)
-	both := grow(own, 2*base*base)
+	_, buffer := tilesOf[T](s)
+	both := grow(buffer, 2*base*base)
 	t, turned := both[:base*base], both[base*base:]
 	if back {
 		for i := range n {

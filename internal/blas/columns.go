@@ -9,8 +9,8 @@ func (b *Bytes) Columns(first, d int, fill func(part *Bytes)) {
 	if first < 0 || d < 0 || first > b.d-d {
 		panic("blas: columns outside of the block")
 	}
-	part, there := b.parts[[2]int{first, d}]
-	if !there {
+	part, ok := b.parts[[2]int{first, d}]
+	if !ok {
 		if first%lanes == 0 && d%lanes == 0 {
 			part = &Bytes{d: d, most: b.most, data: b.data[first/lanes*panelBytes : (first+d)/lanes*panelBytes], within: true}
 		} else {

@@ -194,8 +194,8 @@ var operands = sync.Pool{New: func() any { return new(operand) }}
 // panel returns a panel: first the limbs of the block, then the limbs
 // of its rows times their weights.
 func (z *operand) panel(p int) []int8 {
-	if own := z.z.panels() * z.z.limbs(); p >= own {
-		return z.w.data[(p-own)*panelBytes:][:z.quads*64]
+	if panels := z.z.panels() * z.z.limbs(); p >= panels {
+		return z.w.data[(p-panels)*panelBytes:][:z.quads*64]
 	}
 	return z.z.quads(p, 0, z.quads)
 }

@@ -154,10 +154,11 @@ func squareTiles(g []float64, gs int, a, b *int8, next, steps int) {
 // tilesBy adds tiles of 8 by 12 columns, of which fours are four bytes apart.
 func tilesBy(kernel func(g *float64, gs int, a, b0, b1, b2 *int8, steps int), four int, g []float64, gs int, a, b *int8,
 	next, steps int) {
-	of := func(c int) *int8 { return (*int8)(unsafe.Add(unsafe.Pointer(b), c/4*next+c%4*four)) }
+	column := func(c int) *int8 { return (*int8)(unsafe.Add(unsafe.Pointer(b), c/4*next+c%4*four)) }
 	for c := 0; c < width/4; c += 3 {
 		for r := 0; r < lanes; r += 8 {
-			kernel(ptr(g[r*gs+4*c:]), gs, (*int8)(unsafe.Add(unsafe.Pointer(a), r/4*four)), of(c), of(c+1), of(c+2), steps)
+			kernel(ptr(g[r*gs+4*c:]), gs, (*int8)(unsafe.Add(unsafe.Pointer(a), r/4*four)), column(c),
+				column(c+1), column(c+2), steps)
 		}
 	}
 }

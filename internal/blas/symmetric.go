@@ -38,12 +38,12 @@ func NewSymmetric(n int) *Symmetric {
 func SymmetricBytes(n, k int) int64 {
 	side := int64(upTo16(min(n, TileDim)))
 	tiles := int64((n + TileDim - 1) / TileDim)
-	some := int64(min(k, atOnce))
+	vectors := int64(min(k, atOnce))
 	var bytes int64
 	for i := range int(tiles) {
 		bytes += 8 * int64(i+1) * int64(TileRows(n, i)) * (side + 8)
 	}
-	return bytes + 8*some*(int64(n)+tiles*tiles*side)
+	return bytes + 8*vectors*(int64(n)+tiles*tiles*side)
 }
 
 // Set stores the matrix: f is called, from several goroutines, for runs of its lower triangle, and

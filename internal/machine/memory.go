@@ -44,7 +44,7 @@ type limits struct{ address, data int64 }
 
 const none = math.MaxInt64
 
-func readMemory(root fs.FS, own limits) Memory {
+func readMemory(root fs.FS, process limits) Memory {
 	meminfo := fields(root, "proc/meminfo", 1024)
 	status := fields(root, "proc/self/status", 1024)
 	held := status["VmRSS"]
@@ -70,12 +70,12 @@ func readMemory(root fs.FS, own limits) Memory {
 	}
 	// Address space that is reserved and never touched counts, too, and a Go program
 	// reserves some at its start.
-	if own.address != none && status["VmSize"] > 0 {
-		left := max(1, min(own.address-status["VmSize"]+held, own.address-reserved))
+	if process.address != none && status["VmSize"] > 0 {
+		left := max(1, min(process.address-status["VmSize"]+held, process.address-reserved))
 		least(left, left, "ulimit -v, less what a Go program reserves,")
 	}
-	if own.data != none && status["VmData"] > 0 {
-		left := max(1, own.data-status["VmData"]+held)
+	if process.data != none && status["VmData"] > 0 {
+		left := max(1, process.data-status["VmData"]+held)
 		least(left, left, "ulimit -d")
 	}
 	m.Free = min(m.Free, m.Limit)

@@ -141,10 +141,10 @@ func (c *Chart) axes() (x, y string) {
 func (c *Chart) Draw(area draw.Canvas) {
 	top, width := area.Max.Y, area.Max.X-area.Min.X
 	write := func(size float64, bold bool, words string, gap float64) {
-		of := style(size, bold)
-		of.YAlign = text.YTop
-		for _, line := range wrap(words, of, width) {
-			area.FillText(of, vg.Point{X: area.Min.X, Y: top}, line)
+		textStyle := style(size, bold)
+		textStyle.YAlign = text.YTop
+		for _, line := range wrap(words, textStyle, width) {
+			area.FillText(textStyle, vg.Point{X: area.Min.X, Y: top}, line)
 			top -= vg.Points(gap)
 		}
 	}
@@ -154,12 +154,13 @@ func (c *Chart) Draw(area draw.Canvas) {
 	top -= vg.Points(1)
 	write(9, false, y, 12)
 	top -= vg.Points(2)
-	of := style(9, false)
-	of.XAlign, of.YAlign = text.XCenter, text.YBottom
-	lines := wrap(x, of, width)
+	textStyle := style(9, false)
+	textStyle.XAlign, textStyle.YAlign = text.XCenter, text.YBottom
+	lines := wrap(x, textStyle, width)
 	foot := vg.Points(float64(12 * len(lines)))
 	for i, line := range lines { // in the middle of the picture, so that they take no room from the axes
-		area.FillText(of, vg.Point{X: area.Min.X + width/2, Y: area.Min.Y + foot - vg.Points(float64(12*(i+1)))}, line)
+		y := area.Min.Y + foot - vg.Points(float64(12*(i+1)))
+		area.FillText(textStyle, vg.Point{X: area.Min.X + width/2, Y: y}, line)
 	}
 	if t, ok := c.X.Tick.Marker.(ticks); ok {
 		for t.most = 6; t.most > 1 && t.width(c.X.Min, c.X.Max) > 0.8*width; t.most-- {
@@ -172,11 +173,11 @@ func (c *Chart) Draw(area draw.Canvas) {
 // drawKeys draws the legend below top, and moves top below it.
 func (c *Chart) drawKeys(area draw.Canvas, top *vg.Length) {
 	const thumb, gap = 16, 12
-	of := style(8.5, false)
-	of.YAlign = text.YTop
+	textStyle := style(8.5, false)
+	textStyle.YAlign = text.YTop
 	x := area.Min.X
 	for i, k := range c.keys {
-		width := of.Width(k.name) + vg.Points(thumb+4)
+		width := textStyle.Width(k.name) + vg.Points(thumb+4)
 		if i > 0 && x+width > area.Max.X {
 			x, *top = area.Min.X, *top-vg.Points(12)
 		}
@@ -185,7 +186,7 @@ func (c *Chart) drawKeys(area draw.Canvas, top *vg.Length) {
 		for _, t := range k.thumbs {
 			t.Thumbnail(&at)
 		}
-		area.FillText(of, vg.Point{X: x + vg.Points(thumb+4), Y: *top}, k.name)
+		area.FillText(textStyle, vg.Point{X: x + vg.Points(thumb+4), Y: *top}, k.name)
 		x += width + vg.Points(gap)
 	}
 	if len(c.keys) > 0 {
@@ -194,9 +195,9 @@ func (c *Chart) drawKeys(area draw.Canvas, top *vg.Length) {
 }
 
 // wrap breaks a text into lines of that width.
-func wrap(words string, of draw.TextStyle, width vg.Length) (lines []string) {
+func wrap(words string, textStyle draw.TextStyle, width vg.Length) (lines []string) {
 	for _, w := range strings.Fields(words) {
-		if last := len(lines) - 1; last >= 0 && of.Width(lines[last]+" "+w) <= width {
+		if last := len(lines) - 1; last >= 0 && textStyle.Width(lines[last]+" "+w) <= width {
 			lines[last] += " " + w
 			continue
 		}

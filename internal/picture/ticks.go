@@ -67,9 +67,9 @@ func (t ticks) powers(low, high, most float64) (all []plot.Tick) {
 
 // width is the width of the labels, with gaps.
 func (t ticks) width(low, high float64) (sum vg.Length) {
-	of := style(8.5, false)
+	textStyle := style(8.5, false)
 	for _, k := range t.Ticks(low, high) {
-		sum += of.Width(k.Label) + vg.Points(8)
+		sum += textStyle.Width(k.Label) + vg.Points(8)
 	}
 	return sum
 }

@@ -34,12 +34,12 @@ func (h *header) listsIn(l *dataset.TableLayout) (lengths []int) {
 // there is no such block, the lengths are those in like, which may be nil.
 func (h *header) lengths(ctx context.Context, f *dataset.File, like *dataset.TableLayout) ([]int, error) {
 	lengths, lists := make([]int, len(h.schema.fields)), make([]*node, len(h.schema.fields))
-	some := false
+	hasLists := false
 	for i := range lists {
 		lists[i] = h.schema.fields[i].node.list()
-		some = some || lists[i] != nil
+		hasLists = hasLists || lists[i] != nil
 	}
-	if !some {
+	if !hasLists {
 		return lengths, nil
 	}
 	stored, err := f.Object.Open(ctx, 0, -1)
@@ -119,19 +119,19 @@ func (d *decoder) elements(n *node, each func(k int)) (k int) {
 }
 
 // elements stores a list of n numbers in the columns from a field on. They are missing if there is no list.
-func (r *reader) elements(of *node, at, n int) {
+func (r *reader) elements(list *node, at, n int) {
 	d := &r.values
-	of = d.whichever(of)
-	if of.kind != array {
+	list = d.whichever(list)
+	if list.kind != array {
 		return
 	}
-	k := d.elements(of, func(k int) {
+	k := d.elements(list, func(k int) {
 		if k >= n || r.To[at+k].Sink == nil {
-			d.skip(of.parts[0], 0)
+			d.skip(list.parts[0], 0)
 			return
 		}
 		to, row, _ := r.Field(at + k)
-		r.Check(at+k, d.value(of.parts[0], to, row))
+		r.Check(at+k, d.value(list.parts[0], to, row))
 	})
 	if k != n {
 		r.Check(at, dataset.OtherLength(k, n))

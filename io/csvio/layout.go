@@ -227,23 +227,23 @@ func regularity(head []byte, comma byte) (score float64, n int) {
 		if err != nil {
 			continue
 		}
-		found, here := 0, 0
+		fields, here := 0, 0
 		f.rec, f.at = rec, 0
 		for f.more() {
 			text, reason := f.next()
 			if reason != "" {
-				found = 0
+				fields = 0
 				break
 			}
-			found++
+			fields++
 			if kindOf(text) == number {
 				here++
 			}
 		}
 		if n == 0 {
-			n = found
+			n = fields
 		}
-		if found == n && n >= 2 {
+		if fields == n && n >= 2 {
 			agree++
 			numbers += here
 		}

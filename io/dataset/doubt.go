@@ -57,13 +57,13 @@ func someOf(names []string) string {
 
 // compressedTwice returns the files that are there both plain and compressed, such as a.csv.gz next to a.csv.
 func compressedTwice(files []string) (twice []string) {
-	there := map[string]bool{}
+	present := map[string]bool{}
 	for _, file := range files {
-		there[file] = true
+		present[file] = true
 	}
 	for _, file := range files {
 		for _, end := range []string{".gz", ".bgz", ".zst", ".zstd"} {
-			if plain, ok := strings.CutSuffix(file, end); ok && there[plain] {
+			if plain, ok := strings.CutSuffix(file, end); ok && present[plain] {
 				twice = append(twice, file)
 			}
 		}
@@ -80,7 +80,7 @@ func missingShards(files []string, most int) (notes []string) {
 		prefix string
 		total  int
 	}
-	there := map[set]map[int]bool{}
+	shards := map[set]map[int]bool{}
 	var sets []set // in the order of the files
 	for _, file := range files {
 		m := shardName.FindStringSubmatch(file)
@@ -90,28 +90,28 @@ func missingShards(files []string, most int) (notes []string) {
 		index, _ := strconv.Atoi(m[2])
 		total, _ := strconv.Atoi(m[3])
 		s := set{m[1], total}
-		if there[s] == nil {
-			there[s] = map[int]bool{}
+		if shards[s] == nil {
+			shards[s] = map[int]bool{}
 			sets = append(sets, s)
 		}
-		there[s][index] = true
+		shards[s][index] = true
 	}
 	for _, s := range sets {
 		from := 0
-		if there[s][s.total] && !there[s][0] {
+		if shards[s][s.total] && !shards[s][0] {
 			from = 1 // some sets count from 1
 		}
 		var missing []string
 		n := 0
-		for i := from; i < from+s.total && n <= len(there[s])+1000; i++ {
-			if !there[s][i] {
+		for i := from; i < from+s.total && n <= len(shards[s])+1000; i++ {
+			if !shards[s][i] {
 				n++
 				if len(missing) <= most {
 					missing = append(missing, strconv.Itoa(i))
 				}
 			}
 		}
-		if here := len(there[s]); n > 0 {
+		if here := len(shards[s]); n > 0 {
 			if more := s.total - here - len(missing); more > 0 {
 				missing = append(missing[:min(len(missing), most)],
 					fmt.Sprintf("and %d more", s.total-here-min(len(missing), most)))

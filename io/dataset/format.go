@@ -185,16 +185,16 @@ func NewOptions() (all []FormatOptions) {
 }
 
 // OptionsOf returns the options of type T in o, or the zero value.
-func OptionsOf[T FormatOptions](o Options) (of T) {
+func OptionsOf[T FormatOptions](o Options) (options T) {
 	for _, f := range o.Formats {
 		switch v := any(f).(type) {
 		case T:
-			of = v
+			options = v
 		case *T:
-			of = *v
+			options = *v
 		}
 	}
-	return of
+	return options
 }
 
 // misplaced returns an error if an option of another format is set.

@@ -134,20 +134,20 @@ func (o *IDSelection) Missing(ctx context.Context, reports []Report, most int) (
 	if err != nil {
 		return 0, nil, err
 	}
-	there := make([]bool, l.Len())
+	present := make([]bool, l.Len())
 	for _, r := range reports {
 		if err := eachIndex(r.Named, func(i uint64) error {
-			if i >= uint64(len(there)) {
+			if i >= uint64(len(present)) {
 				return errNamed
 			}
-			there[i] = true
+			present[i] = true
 			return nil
 		}); err != nil {
 			return 0, nil, err
 		}
 	}
-	for i, found := range there {
-		if found {
+	for i, isPresent := range present {
+		if isPresent {
 			continue
 		}
 		n++

@@ -252,24 +252,24 @@ func recognise(head []byte, f *File) (*Format, error) {
 		size = -1
 	}
 	nul := bytes.IndexByte(head[:min(len(head), 4096)], 0)
-	var found *Format
+	var chosen *Format
 	best := Unlike
 	for _, format := range allFormats() {
 		if nul >= 0 && format.Text {
 			continue
 		}
 		if l := format.Sniff(head, size); l > best {
-			found, best = format, l
+			chosen, best = format, l
 		}
 		if best == Certain {
-			return found, nil
+			return chosen, nil
 		}
 	}
 	if err := checkContent(nil, head); err != nil {
 		return nil, err
 	}
-	if found != nil && !found.Text {
-		return found, nil
+	if chosen != nil && !chosen.Text {
+		return chosen, nil
 	}
 	if nul >= 0 {
 		return nil, fmt.Errorf("is binary (NUL at byte %d) of an unknown format (have %s; state the format)", nul+1,
@@ -278,10 +278,10 @@ func recognise(head []byte, f *File) (*Format, error) {
 	if err := foreign.Text(head); err != nil {
 		return nil, err
 	}
-	if found == nil {
+	if chosen == nil {
 		return nil, fmt.Errorf("has an unknown format (have %s; state the format)", strings.Join(Names(), ", "))
 	}
-	return found, nil
+	return chosen, nil
 }
 
 // checkContent returns an error if a file of a text format is not text. If format is nil,

@@ -420,10 +420,10 @@ func (r *Reader) end() {
 	case r.text != nil:
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		r.report.Blank = r.text.Blanks()
-		if of, ok := r.rows.(interface {
+		if source, ok := r.rows.(interface {
 			Seen() (headers int64, quoted [3]int64)
 		}); ok {
-			r.report.Headers, r.report.Quoted = of.Seen()
+			r.report.Headers, r.report.Quoted = source.Seen()
 		}
 	default:
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed

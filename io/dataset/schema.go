@@ -58,8 +58,8 @@ func (s *Schema) Traits() Traits {
 
 // Shape returns the shape of the images in the rows; its height is 0 if the rows are not known to be images.
 func (s *Schema) Shape() (m rows.Image) {
-	if of := s.Traits().Image; of != nil {
-		m = of(s)
+	if image := s.Traits().Image; image != nil {
+		m = image(s)
 	}
 	return m
 }

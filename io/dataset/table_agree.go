@@ -107,19 +107,20 @@ func AgreeColumns(o *Opening, files []Seen) error {
 		if files[i].Blank {
 			continue
 		}
-		of := layoutOf(files[i], base)
-		if slices.Equal(of.Table().Columns, schema.Columns) && of.Table().Path == schema.Path {
+		tabular := layoutOf(files[i], base)
+		if slices.Equal(tabular.Table().Columns, schema.Columns) && tabular.Table().Path == schema.Path {
 			continue
 		}
 		// columns with the names of the schema
-		layout, err := Match(&schema, &TableLayout{Columns: of.Table().Columns, Path: of.Table().Path, Label: -1})
+		layout, err := Match(&schema, &TableLayout{Columns: tabular.Table().Columns, Path: tabular.Table().Path,
+			Label: -1})
 		if err == nil {
 			err = checkRoles(o, i, &schema, &layout)
 		}
 		if err != nil {
 			return ErrDiffers(o, i, err)
 		}
-		layouts[i] = of.With(layout)
+		layouts[i] = tabular.With(layout)
 	}
 	d.Schema.Layout, d.Schema.Dim, d.Schema.Columns = base.With(schema), len(schema.Features), schema.Names()
 	for i, l := range layouts {
@@ -193,14 +194,14 @@ func keepCommon(o *Opening, schema *TableLayout, files []Seen) {
 			different = append(different, columns)
 		}
 	}
-	some := func(name string) bool { return have[name] != with }
-	if !slices.ContainsFunc(different, func(columns []string) bool { return !slices.ContainsFunc(columns, some) }) {
+	differs := func(name string) bool { return have[name] != with }
+	if !slices.ContainsFunc(different, func(columns []string) bool { return !slices.ContainsFunc(columns, differs) }) {
 		return // a file lacks a column of the first one, or names a column twice; Match reports that
 	}
 	// Of the orders in which files have the common columns, take the smallest.
 	var order []string
 	for _, columns := range different {
-		names := slices.DeleteFunc(slices.Clone(columns), some)
+		names := slices.DeleteFunc(slices.Clone(columns), differs)
 		if order == nil || slices.Compare(names, order) < 0 {
 			order = names
 		}
@@ -226,7 +227,7 @@ func keepCommon(o *Opening, schema *TableLayout, files []Seen) {
 func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 	k := TableLayout{Columns: order}
 	labels := make([]int, len(l.Labels()))
-	found := 0
+	labelsKept := 0
 	at := make(map[string]int, len(l.Columns))
 	for f, name := range l.Columns {
 		at[name] = f
@@ -239,7 +240,7 @@ func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 		switch old := at[name]; {
 		case l.isLabel(old):
 			labels[slices.Index(l.Labels(), old)] = f
-			found++
+			labelsKept++
 		case feature[old]:
 			k.Features = append(k.Features, f)
 		default:
@@ -254,18 +255,18 @@ func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 		}
 	}
 	k.setLabels(labels)
-	return k, len(k.Features) > 0 && found == len(labels) && len(k.Roles) == len(l.Roles)
+	return k, len(k.Features) > 0 && labelsKept == len(labels) && len(k.Roles) == len(l.Roles)
 }
 
 // forgetUnread removes labels that are not read from every file, and roles that the schema does
 // not have, from the layouts of all files.
 func forgetUnread(d *Dataset, schema *TableLayout) {
 	less := func(l Layout) Layout {
-		of, ok := l.(Tabular)
+		tabular, ok := l.(Tabular)
 		if !ok {
 			return l
 		}
-		t := *of.Table()
+		t := *tabular.Table()
 		if !d.Labeled {
 			t = t.Unlabeled()
 		}
@@ -274,7 +275,7 @@ func forgetUnread(d *Dataset, schema *TableLayout) {
 				t = t.without(role)
 			}
 		}
-		return of.With(t)
+		return tabular.With(t)
 	}
 	d.Schema.Layout = less(d.Schema.Layout)
 	for i := range d.Files {

@@ -141,11 +141,11 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 	const feature, dropped = "feature", "dropped"
 	for _, given := range c.Columns {
-		found, pattern, err := p.all("column", given)
+		fields, pattern, err := p.all("column", given)
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range fields {
 			switch {
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
@@ -156,11 +156,11 @@ func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 		}
 	}
 	for _, given := range c.Drop {
-		found, _, err := p.all("drop", given)
+		drops, _, err := p.all("drop", given)
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range drops {
 			if what[f] == "" || what[f] == feature {
 				what[f] = dropped
 			}
@@ -188,11 +188,11 @@ func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 func (c Choice) layLabels(l *TableLayout, p *places) error {
 	var fields []int
 	for _, given := range c.labels(l.Columns) {
-		found, pattern, err := p.all(labelRole, given)
+		labels, pattern, err := p.all(labelRole, given)
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range labels {
 			switch twice := slices.Contains(fields, f); {
 			case !twice:
 				fields = append(fields, f)
@@ -215,8 +215,8 @@ func (c Choice) layLabels(l *TableLayout, p *places) error {
 // samePlaces returns an error if a position in the choice means different columns in two files
 // with named columns, because the result would then depend on the order of the files.
 func (c Choice) samePlaces(first, other []string) error {
-	here, there := placesOf(other), placesOf(first)
-	here.named, there.named = true, true
+	otherPlaces, firstPlaces := placesOf(other), placesOf(first)
+	otherPlaces.named, firstPlaces.named = true, true
 	labels := c.labels(first)
 	for _, given := range c.given(first) {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
@@ -226,11 +226,11 @@ func (c Choice) samePlaces(first, other []string) error {
 		if slices.Contains(labels, given) {
 			what = labelRole
 		}
-		f, err := there.find(what, given)
+		f, err := firstPlaces.find(what, given)
 		if err != nil {
 			return err
 		}
-		g, err := here.find(what, given)
+		g, err := otherPlaces.find(what, given)
 		if err != nil {
 			return err
 		}

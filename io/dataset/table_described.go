@@ -27,11 +27,11 @@ type Described struct {
 
 // DescribedBy returns the columns of a dataset as a sink describes them; nil if the format has no columns.
 func DescribedBy(d *Dataset) (columns []Described) {
-	of, ok := d.Schema.Layout.(Tabular)
+	tabular, ok := d.Schema.Layout.(Tabular)
 	if !ok {
 		return nil
 	}
-	l := of.Table()
+	l := tabular.Table()
 	for i, f := range l.Described() {
 		c := Described{Name: l.Columns[f], Feature: -1}
 		switch {
@@ -49,8 +49,8 @@ func DescribedBy(d *Dataset) (columns []Described) {
 
 // RoleName returns the name of the column that has a role in a dataset; "" if there is none.
 func RoleName(d *Dataset, role string) string {
-	if of, ok := d.Schema.Layout.(Tabular); ok {
-		if l := of.Table(); l.Role(role) >= 0 {
+	if tabular, ok := d.Schema.Layout.(Tabular); ok {
+		if l := tabular.Table(); l.Role(role) >= 0 {
 			return l.Columns[l.Role(role)]
 		}
 	}
@@ -103,17 +103,17 @@ func changeLayouts(d *Dataset, to func(t *TableLayout)) {
 // FindColumns returns the indices, into the result of DescribedBy, of columns given by name, position or pattern. A
 // column that is not described, such as a dropped one, is skipped if a pattern matches it, and otherwise an error.
 func FindColumns(d *Dataset, what string, given []string) (columns []int, err error) {
-	of, ok := d.Schema.Layout.(Tabular)
+	tabular, ok := d.Schema.Layout.(Tabular)
 	if !ok {
 		return nil, fmt.Errorf("%s: %s data have no columns", what, d.Schema.Format)
 	}
-	l := of.Table()
+	l := tabular.Table()
 	at := make(map[int]int)
 	for i, f := range l.Described() {
 		at[f] = i
 	}
 	p := placesOf(l.Columns)
-	p.named = of.Named()
+	p.named = tabular.Named()
 	p.stored = len(l.Stored())
 	for _, text := range given {
 		fields, pattern, err := p.all(what, text)

@@ -118,11 +118,11 @@ func (l *TableLayout) hasRole(f int) bool {
 
 // NamedIn reports whether another file has columns with the names of all features.
 func (l *TableLayout) NamedIn(columns []string) bool {
-	there := make(map[string]bool, len(columns))
+	present := make(map[string]bool, len(columns))
 	for _, name := range columns {
-		there[name] = true
+		present[name] = true
 	}
-	return !slices.ContainsFunc(l.Features, func(f int) bool { return !there[l.Columns[f]] })
+	return !slices.ContainsFunc(l.Features, func(f int) bool { return !present[l.Columns[f]] })
 }
 
 // labelPlace describes the positions of the labels of a file without a header, for messages.

@@ -128,11 +128,11 @@ func (k *keys) same(o *keys) bool {
 // merge adds the keys of another file.
 func (k *keys) merge(o *keys) {
 	for i, name := range o.names {
-		at, of := k.add(name), o.values[i]
+		at, other := k.add(name), o.values[i]
 		v := &k.values[at]
-		v.others = v.others || of.others
-		v.lists += of.lists
-		v.elements += of.elements
+		v.others = v.others || other.others
+		v.lists += other.lists
+		v.elements += other.elements
 	}
 	for pair := range o.before {
 		k.before[[2]int{k.index[o.names[pair[0]]], k.index[o.names[pair[1]]]}] = true

@@ -136,25 +136,25 @@ func (r *reader) object(line []byte) (reason string) {
 }
 
 // elements stores the values of a list.
-func (r *reader) elements(of listOf) {
+func (r *reader) elements(target listOf) {
 	m := r.member
 	switch m.kind {
 	case null, list:
 	default:
-		r.Check(of.field, fmt.Sprintf("is not a list of %d %s", of.n, dataset.Plural(of.n, "number")))
+		r.Check(target.field, fmt.Sprintf("is not a list of %d %s", target.n, dataset.Plural(target.n, "number")))
 		return
 	}
 	items := scanner{line: m.text, at: 1}
-	for k := range of.n {
+	for k := range target.n {
 		if m.kind == list && (k == m.n || !items.element(k, &r.member)) {
 			break
 		}
-		if r.To[of.field+k].Sink != nil {
-			r.value(of.field + k)
+		if r.To[target.field+k].Sink != nil {
+			r.value(target.field + k)
 		}
 	}
-	if m.kind == list && m.n != of.n {
-		r.Check(of.field, dataset.OtherLength(m.n, of.n))
+	if m.kind == list && m.n != target.n {
+		r.Check(target.field, dataset.OtherLength(m.n, target.n))
 	}
 }
 

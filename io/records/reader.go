@@ -306,12 +306,12 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 // put takes the fields of a struct, and returns the reason why it cannot.
 func (b *binding) put(r *Reader, row reflect.Value) (reason string) {
 	if b.values != nil {
-		all := row.FieldByIndex(b.values)
-		if reason := r.fits(all.Len()); reason != "" {
+		values := row.FieldByIndex(b.values)
+		if reason := r.fits(values.Len()); reason != "" {
 			return reason
 		}
-		for j := range all.Len() {
-			r.put(j, all.Index(j))
+		for j := range values.Len() {
+			r.put(j, values.Index(j))
 		}
 	}
 	for _, f := range b.fields {

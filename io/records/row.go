@@ -222,9 +222,9 @@ func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
 			add(name, f)
 		}
 	}
-	for _, of := range [][2]string{{roleLabel, t.label}, {roleWeight, t.weight}} {
-		if index, ok := t.roles[of[0]]; ok {
-			add(of[1], row.FieldByIndex(index))
+	for _, role := range [][2]string{{roleLabel, t.label}, {roleWeight, t.weight}} {
+		if index, ok := t.roles[role[0]]; ok {
+			add(role[1], row.FieldByIndex(index))
 		}
 	}
 	if len(line) == 0 {

@@ -84,9 +84,9 @@ func (c *cells) Merge(d *cells, limit int) {
 
 // sorted returns the intervals in ascending order.
 func (c *cells) sorted() []cell {
-	all := slices.DeleteFunc(slices.Clone(c.table), func(e cell) bool { return e.n == 0 })
-	slices.SortFunc(all, func(a, b cell) int { return cmp.Compare(a.key, b.key) })
-	return all
+	sorted := slices.DeleteFunc(slices.Clone(c.table), func(e cell) bool { return e.n == 0 })
+	slices.SortFunc(sorted, func(a, b cell) int { return cmp.Compare(a.key, b.key) })
+	return sorted
 }
 
 // orderOf maps numbers to whole numbers in the same order.

@@ -58,10 +58,10 @@ func (t *Table) Describe() *Description {
 }
 
 // Slots returns the indices in a row of the first values of all columns of a type.
-func (t *Table) Slots(of Type) (slots []int) {
+func (t *Table) Slots(kind Type) (slots []int) {
 	at := 0
 	for i := range t.Columns {
-		if t.Columns[i].Type == of {
+		if t.Columns[i].Type == kind {
 			slots = append(slots, at)
 		}
 		at += t.Columns[i].Width()

@@ -27,7 +27,7 @@ const (
 	defaultLevels = 1000
 	mostly        = 0.99 // share of texts that decides the type of a column
 	coverage      = 0.9  // share of rows that listed levels must cover
-	fewValues     = 10   // largest number of whole numbers that may stand for categories
+	maxValues     = 10   // largest number of whole numbers that may stand for categories
 	manyTexts     = 20   // a mostly numeric column with more different texts has numbers, and the rest are mistakes,
 	manyOthers    = 0.1  // unless more than manyTexts different texts, and this share of all, are not numbers
 	minRows       = 20   // smallest number of rows for which a column may be an id
@@ -259,7 +259,7 @@ func (in *inference) numberNotes(i int, asked bool) {
 	case asked:
 	case s.LeadingZeros > 0:
 		in.note(i, doubtZeros, "%d of %d", s.LeadingZeros, s.Texts)
-	case all && s.Distinct > 2 && s.Distinct <= fewValues && s.Texts >= 5*s.Distinct:
+	case all && s.Distinct > 2 && s.Distinct <= maxValues && s.Texts >= 5*s.Distinct:
 		in.note(i, doubtFew, "%d", s.Distinct)
 	case all && s.Texts >= minRows && s.repeats() == 1 && s.Missing == 0 &&
 		(s.Max-s.Min == float64(s.Texts-1) || in.indexes(i)):

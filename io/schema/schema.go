@@ -186,20 +186,20 @@ func (t *Table) String() string {
 		levels, buckets = levels+len(c.Levels), buckets+c.Buckets
 	}
 	var parts []string
-	for _, of := range []struct {
+	for _, kind := range []struct {
 		is        Type
 		one, many string
 	}{{Number, "number", "numbers"}, {Boolean, "boolean", "booleans"}, {Time, "time", "times"},
 		{Category, "category", "categories"}} {
-		n, noun := count[of.is], of.many
+		n, noun := count[kind.is], kind.many
 		if n == 1 {
-			noun = of.one
+			noun = kind.one
 		}
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
 		}
 	}
-	var of []string
+	var details []string
 	for _, sizes := range []struct {
 		n    int
 		noun string
@@ -208,11 +208,11 @@ func (t *Table) String() string {
 			sizes.noun += "s"
 		}
 		if sizes.n > 0 {
-			of = append(of, fmt.Sprintf("%d %s", sizes.n, sizes.noun))
+			details = append(details, fmt.Sprintf("%d %s", sizes.n, sizes.noun))
 		}
 	}
-	if len(of) > 0 {
-		parts[len(parts)-1] += " of " + strings.Join(of, " and ")
+	if len(details) > 0 {
+		parts[len(parts)-1] += " of " + strings.Join(details, " and ")
 	}
 	last := len(parts) - 1
 	if last <= 0 {

@@ -99,7 +99,7 @@ func (l local) confined(ctx context.Context, o Object, root string) error {
 	if !strings.HasPrefix(name, strings.TrimSuffix(root, separator)+separator) {
 		return leadsOut(root)
 	}
-	if there, err := l.Stat(ctx, name); err != nil || there.Version != o.Version || there.Identity != o.Identity {
+	if current, err := l.Stat(ctx, name); err != nil || current.Version != o.Version || current.Identity != o.Identity {
 		return ErrChanged
 	}
 	return nil

@@ -190,8 +190,8 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 }
 
 func (l local) CheckAbsent(ctx context.Context, dir string) error {
-	there, err := l.Exists(ctx, dir)
-	if err == nil && there {
+	exists, err := l.Exists(ctx, dir)
+	if err == nil && exists {
 		err = ErrOccupied
 	}
 	return err

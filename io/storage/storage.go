@@ -202,8 +202,8 @@ func resolved(name string) (string, error) {
 		return strings.TrimRight(name, "/"), err
 	}
 	for above, rest := name, ""; ; above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest) {
-		if found, err := filepath.EvalSymlinks(above); err == nil {
-			return filepath.ToSlash(filepath.Join(found, rest)), nil
+		if target, err := filepath.EvalSymlinks(above); err == nil {
+			return filepath.ToSlash(filepath.Join(target, rest)), nil
 		}
 		if above == filepath.Dir(above) {
 			return filepath.ToSlash(name), nil
@@ -269,7 +269,7 @@ func Stat(ctx context.Context, name string) (o Object, err error) {
 }
 
 // Exists reports whether a file or directory of that name exists.
-func Exists(ctx context.Context, name string) (there bool, err error) {
+func Exists(ctx context.Context, name string) (exists bool, err error) {
 	return withStore("stat", name, func(s Store, abs string) (bool, error) { return s.Exists(ctx, abs) })
 }
 

@@ -150,17 +150,17 @@ func EqualFiles(ctx context.Context, dir string, files []File) (bool, error) {
 
 // equals compares the file with one that is stored.
 func (f File) equals(ctx context.Context, name string) (bool, error) {
-	there, err := Open(ctx, name, 0, -1)
+	stored, err := Open(ctx, name, 0, -1)
 	if err != nil {
 		return false, err
 	}
-	defer there.Close()
+	defer stored.Close()
 	mine, err := f.Open(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer mine.Close()
-	x, y := bufio.NewReaderSize(mine, 1<<16), bufio.NewReaderSize(there, 1<<16)
+	x, y := bufio.NewReaderSize(mine, 1<<16), bufio.NewReaderSize(stored, 1<<16)
 	for {
 		a, errA := x.Peek(1 << 16)
 		b, errB := y.Peek(1 << 16)
@@ -217,11 +217,11 @@ func (l local) Swap(ctx context.Context, p string, old, next []byte) error {
 	if err := c.Clear(ctx); err != nil {
 		return err
 	}
-	there, err := readSwapped(p)
+	stored, err := readSwapped(p)
 	if err != nil {
 		return err
 	}
-	if (there == nil) != (old == nil) || !bytes.Equal(there, old) {
+	if (stored == nil) != (old == nil) || !bytes.Equal(stored, old) {
 		return ErrSwapped
 	}
 	return l.Create(ctx, p, -1, true, func(w io.Writer) error { return File{Data: next}.CopyTo(ctx, w) })

@@ -180,8 +180,8 @@ func (p *parser) chain(word string, part func() (node, error), join func(a, b no
 // one reads a comparison, or a condition in parentheses or after not.
 func (p *parser) one() (node, error) {
 	if p.take("not") {
-		of, err := p.one()
-		return func(v map[string]string) bool { return !of(v) }, err
+		condition, err := p.one()
+		return func(v map[string]string) bool { return !condition(v) }, err
 	}
 	if p.take("(") {
 		inner, err := p.either()

@@ -221,8 +221,8 @@ func (c *Coder) Part(parts ...Part) {
 
 // Optional codes whether *v is nil, and if it is not, calls code with it.
 func Optional[T any](c *Coder, v **T, code func(*T)) {
-	there := *v != nil
-	if c.Bool(&there); !there {
+	present := *v != nil
+	if c.Bool(&present); !present {
 		return
 	}
 	if c.reading {

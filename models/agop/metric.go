@@ -214,14 +214,14 @@ func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, erro
 		values, vectors := pca.Symmetric(m, d)
 		for e, w := range values {
 			w = math.Sqrt(r.value(w))
-			of := vectors[e*d : (e+1)*d]
+			vector := vectors[e*d : (e+1)*d]
 			for i := range d {
 				row := m[i*d : (i+1)*d]
 				if e == 0 {
 					clear(row)
 				}
-				for j, x := range of {
-					row[j] += float64(float64(w*of[i]) * x)
+				for j, x := range vector {
+					row[j] += float64(float64(w*vector[i]) * x)
 				}
 			}
 		}

@@ -53,9 +53,9 @@ func (v *Waves) times(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ra
 	k := len(w) / dim
 	cosines, sines := make([]float64, m*k), make([]float64, m*k) // weights by frequency
 	for c := range k {
-		of := w[c*dim+v.First:][:2*m]
+		wave := w[c*dim+v.First:][:2*m]
 		for j := range m {
-			cosines[j*k+c], sines[j*k+c] = float64(of[j]), float64(of[m+j])
+			cosines[j*k+c], sines[j*k+c] = float64(wave[j]), float64(wave[m+j])
 		}
 	}
 	factor := 0.0

@@ -99,15 +99,15 @@ func WavesAfter(steps []features.Recipe) (*Waves, error) {
 func partOf(j preprocess.Join) (steps []features.Recipe, first int, err error) {
 	at := 0
 	for _, p := range j.Parts {
-		of := []features.Recipe{p}
+		recipes := []features.Recipe{p}
 		if c, ok := p.(features.Chain); ok {
-			of = c.Steps
+			recipes = c.Steps
 		}
-		if paired(of[len(of)-1]) {
+		if paired(recipes[len(recipes)-1]) {
 			if steps != nil {
 				return nil, 0, fmt.Errorf("agop: several parts of a join are Fourier features; want one")
 			}
-			steps, first = of, at
+			steps, first = recipes, at
 		}
 		_, out, err := features.Dims(p)
 		if err != nil {

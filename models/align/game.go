@@ -249,14 +249,14 @@ func Learn(rows Rows, o Options, threads int, progress func(Report)) (*Result, e
 				a[k*len(seen)+j] = float32(alpha[i]) * y[i]
 			}
 		}
-		found := o.Search.run(field, Weightings{a, t.dual.K}, chains{round: t.Rounds, count: o.Search.Chains}, threads)
-		if err := found.lost(); err != nil {
+		peaks := o.Search.run(field, Weightings{a, t.dual.K}, chains{round: t.Rounds, count: o.Search.Chains}, threads)
+		if err := peaks.lost(); err != nil {
 			return nil, fmt.Errorf("align: %w", err)
 		}
-		taken := found.pick(min(o.Take, o.Frequencies-len(result.W)/d), o.Apart/o.Search.Width)
+		taken := peaks.pick(min(o.Take, o.Frequencies-len(result.W)/d), o.Apart/o.Search.Width)
 		w := make([]float32, 0, len(taken)*d)
 		for _, j := range taken {
-			w = append(w, found.W[j*d:(j+1)*d]...)
+			w = append(w, peaks.W[j*d:(j+1)*d]...)
 		}
 		result.W = append(result.W, w...)
 		packed := blas.Pack(w, nil, len(taken), d)
@@ -266,7 +266,7 @@ func Learn(rows Rows, o Options, threads int, progress func(Report)) (*Result, e
 		if err != nil {
 			return nil, err
 		}
-		report.Zeta, report.Xi = found.Zeta, found.Xi
+		report.Zeta, report.Xi = peaks.Zeta, peaks.Xi
 		result.Reports = append(result.Reports, report)
 		if progress != nil {
 			progress(report)

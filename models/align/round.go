@@ -60,16 +60,16 @@ type worker struct {
 }
 
 // Worker implements iterative.Round.
-func (r *Round) Worker(partition int, own []byte) (iterative.Worker, error) {
+func (r *Round) Worker(partition int, carried []byte) (iterative.Worker, error) {
 	if partition < 0 || partition >= r.l.Partitions {
 		panic("align: Worker: no such partition")
 	}
 	r.once.Do(r.prepare)
-	d, class, err := decodeDual(r.l, own)
+	d, class, err := decodeDual(r.l, carried)
 	if err != nil {
 		return nil, fmt.Errorf("align: partition %d: dual weights: %w", partition, err)
 	}
-	if r.s.phase == begin && own != nil {
+	if r.s.phase == begin && carried != nil {
 		return nil, fmt.Errorf("align: partition %d: dual weights exist before the first round", partition)
 	}
 	w := &worker{Round: r, partition: partition, dual: d, class: class}
@@ -120,7 +120,7 @@ func (w *worker) Take(b iterative.Block) error {
 
 // End implements iterative.Worker. It returns a partial and the dual weights of the partition, both
 // encoded.
-func (w *worker) End() (foundBytes, own []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	if w.s.phase == begin {
 		w.dual = newDual(w.class, w.l.Classes, w.l.Options.Start)
 	} else if w.Reads() && w.at != w.dual.N {

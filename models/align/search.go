@@ -107,7 +107,7 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 		panic("align: run: chains out of range")
 	}
 	d := f.d
-	found := &searchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
+	result := &searchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
 	var (
 		at   = make([]float32, count*d)
 		v    = make([]float64, count)
@@ -117,7 +117,7 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 	)
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
-		found.Chain[j], found.V[j] = first+j, -1
+		result.Chain[j], result.V[j] = first+j, -1
 		s.start(at[j*d:(j+1)*d], round, first+j)
 	}
 	for step := range s.Steps {
@@ -126,9 +126,9 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 		parallel.Ranges(count, 1, threads, func(lo, hi int) {
 			for j := lo; j < hi; j++ {
 				w, g := at[j*d:(j+1)*d], grad[j*d:(j+1)*d]
-				if v[j] > found.V[j] {
-					found.V[j] = v[j]
-					copy(found.W[j*d:], w)
+				if v[j] > result.V[j] {
+					result.V[j] = v[j]
+					copy(result.W[j*d:], w)
 				}
 				size := norm(g)
 				if !(size > 0 && size < math.Inf(1)) {
@@ -149,8 +149,8 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 			}
 		})
 	}
-	found.temper(s, logs, made, d)
-	return found
+	result.temper(s, logs, made, d)
+	return result
 }
 
 // start stores in w the frequency from which a chain of a round starts.
@@ -168,7 +168,7 @@ func (s Search) start(w []float32, round, chain int) {
 
 // temper sets Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν in each coordinate. logs has
 // each chain's Σ log ζ, made its number of moves.
-func (found *searchResult) temper(s Search, logs []float64, made []int, d int) {
+func (r *searchResult) temper(s Search, logs []float64, made []int, d int) {
 	var zeta, noise float64
 	steps := 0
 	for j, l := range logs {
@@ -179,14 +179,14 @@ func (found *searchResult) temper(s Search, logs []float64, made []int, d int) {
 		return
 	}
 	zeta /= float64(steps)
-	found.Zeta = math.Exp(zeta)
+	r.Zeta = math.Exp(zeta)
 	if s.Noise == 0 {
 		return
 	}
 	for step := range s.Steps {
 		noise += math.Log(s.Noise * s.Step * float64(s.Steps-step) / float64(s.Steps) / (s.Width * math.Sqrt(float64(d))))
 	}
-	found.Xi = 2 * math.Exp(zeta-float64(2*noise/float64(s.Steps)))
+	r.Xi = 2 * math.Exp(zeta-float64(2*noise/float64(s.Steps)))
 }
 
 func norm(v []float64) float64 {
@@ -198,10 +198,10 @@ func norm(v []float64) float64 {
 }
 
 // lost returns an error if a chain met no potential other than NaN.
-func (found *searchResult) lost() error {
-	for j, v := range found.V {
+func (r *searchResult) lost() error {
+	for j, v := range r.V {
 		if v < 0 {
-			return fmt.Errorf("chain %d: %w", found.Chain[j], errBeyond)
+			return fmt.Errorf("chain %d: %w", r.Chain[j], errBeyond)
 		}
 	}
 	return nil
@@ -257,18 +257,18 @@ func join(shares ...*searchResult) *searchResult {
 // pick returns the indices of at most k chains in found, by descending potential. It skips a chain
 // whose frequency is closer than apart, in radians, to one taken before; ω and −ω count as the same
 // frequency. Chains of equal potential keep their order.
-func (found *searchResult) pick(k int, apart float64) []int {
-	order := make([]int, len(found.V))
+func (r *searchResult) pick(k int, apart float64) []int {
+	order := make([]int, len(r.V))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(found.V[j], found.V[i]) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(r.V[j], r.V[i]) })
 	var taken []int
 	for _, i := range order {
 		if len(taken) == k {
 			break
 		}
-		near := slices.ContainsFunc(taken, func(j int) bool { return found.distance(i, j) < apart })
+		near := slices.ContainsFunc(taken, func(j int) bool { return r.distance(i, j) < apart })
 		if !near {
 			taken = append(taken, i)
 		}
@@ -277,11 +277,11 @@ func (found *searchResult) pick(k int, apart float64) []int {
 }
 
 // distance returns min ‖ω_i ± ω_j‖ in radians.
-func (found *searchResult) distance(i, j int) float64 {
-	d := len(found.W) / len(found.V)
+func (r *searchResult) distance(i, j int) float64 {
+	d := len(r.W) / len(r.V)
 	var minus, plus float64
-	for l, u := range found.W[i*d : (i+1)*d] {
-		v := found.W[j*d+l]
+	for l, u := range r.W[i*d : (i+1)*d] {
+		v := r.W[j*d+l]
 		m, p := float64(u)-float64(v), float64(u)+float64(v)
 		minus += float64(m * m)
 		plus += float64(p * p)
@@ -342,6 +342,6 @@ func (s *Search) FindStarts(rows Rows, threads int) {
 // weights 1, is more than twice the largest of v (see Alignment).
 func AddNeedles(f *Field, w []float32, v []float64, rows Rows, threads int) ([]float32, []float64) {
 	most := func(Weightings) float64 { return slices.Max(v) }
-	more, of := f.needles(rows.X, newCodes(rows.Class, rows.Classes), threads, most)
-	return slices.Concat(w, more), slices.Concat(v, of)
+	more, potentials := f.needles(rows.X, newCodes(rows.Class, rows.Classes), threads, most)
+	return slices.Concat(w, more), slices.Concat(v, potentials)
 }

@@ -98,10 +98,10 @@ func (s *sample) kernel(lambda float64) kernel {
 	if ok {
 		return k
 	}
-	n, own := s.n, 0.0
+	n, outside := s.n, 0.0
 	last := max(1, n/4)
 	for range 2 {
-		k = kernel{lambda + own/float64(2*n*last), slices.Clone(s.gram)}
+		k = kernel{lambda + outside/float64(2*n*last), slices.Clone(s.gram)}
 		for i := range n {
 			k.factor[i*n+i] += float64(float64(n) * k.mu)
 		}
@@ -109,10 +109,10 @@ func (s *sample) kernel(lambda float64) kernel {
 			k.factor = nil
 			break
 		}
-		own = 0
+		outside = 0
 		for i := n - last; i < n; i++ {
 			l := k.factor[i*n+i]
-			own += max(0, float64(l*l)-float64(float64(n)*lambda))
+			outside += max(0, float64(l*l)-float64(float64(n)*lambda))
 		}
 	}
 	s.kernels[lambda] = k

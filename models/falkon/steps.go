@@ -93,8 +93,8 @@ func (r *round) descend(s *state, f *partial) error {
 
 // worst returns the largest residual of a column in units of its tolerance.
 func (o *Options) worst(s *state) (worst float64) {
-	for q, found := range s.found {
-		worst = max(worst, found/o.tolerance(q))
+	for q, residual := range s.found {
+		worst = max(worst, residual/o.tolerance(q))
 	}
 	return worst
 }
@@ -140,10 +140,10 @@ func (r *round) verified(s *state, f *partial) error {
 	}
 	rows := f.rows(r)[1:]
 	for i := range 2 * len(r.Path) {
-		of := s.counts[i*fields:]
-		of[0], of[1] = float64(rows[2*i]), float64(rows[2*i+1])
+		tally := s.counts[i*fields:]
+		tally[0], tally[1] = float64(rows[2*i]), float64(rows[2*i+1])
 		for j := range 3 {
-			of[2+j] = f.exact[1+3*i+j].Float64()
+			tally[2+j] = f.exact[1+3*i+j].Float64()
 		}
 	}
 	before, worst := s.last[0], r.worst(s)

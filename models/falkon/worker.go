@@ -122,15 +122,15 @@ func (w *worker) score(b iterative.Block) error {
 	for i, y := range b.Y {
 		weight := b.Weight(i)
 		for l := range w.Path {
-			of, at := scores[i*k+l*w.Outputs:][:w.Outputs], 2*l+side
+			outputs, at := scores[i*k+l*w.Outputs:][:w.Outputs], 2*l+side
 			sums := w.exact[1+3*at:]
 			rows[2*at]++
 			sums[1].Add64(weight)
-			if w.Wrong(of, y) {
+			if w.Wrong(outputs, y) {
 				rows[2*at+1]++
 				sums[2].Add64(weight)
 			}
-			for c, s := range of {
+			for c, s := range outputs {
 				e := s - float32(w.code(y, c))
 				if square := float32(e * e); !exact.Finite(square) {
 					return fmt.Errorf("falkon: the score of a row is %g", s)
@@ -143,6 +143,6 @@ func (w *worker) score(b iterative.Block) error {
 }
 
 // End implements iterative.Worker.
-func (w *worker) End() (found, own []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	return w.partial.encode(), nil, nil
 }

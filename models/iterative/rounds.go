@@ -28,13 +28,13 @@ type Learner interface {
 
 // Round is one round: a state that workers share. It is safe for concurrent use.
 type Round interface {
-	// Worker begins the work on one partition. own is what the partition's worker of the round before left
+	// Worker begins the work on one partition. carried is what the partition's worker of the round before left
 	// for it; nil if nothing.
-	Worker(partition int, own []byte) (Worker, error)
+	Worker(partition int, carried []byte) (Worker, error)
 	// Update makes the next state from the partial results of the workers. next returns these in the order
 	// of the partitions, and then io.EOF. The report is about the state that the round began with.
 	Update(next func() ([]byte, error)) (state []byte, report Report, err error)
-	// Reads reports whether workers of this round take rows. Otherwise Fold is not called: a worker uses
+	// Reads reports whether workers of this round take rows. Otherwise Take is not called: a worker uses
 	// only the state and what its partition has carried over.
 	Reads() bool
 	// Done reports whether the learner ends by its own options. A caller may stop earlier, by the reports.
@@ -55,7 +55,7 @@ type Worker interface {
 	Take(b Block) error
 	// End returns the partial result for Update, and the carried state for the partition's next worker (nil
 	// if none).
-	End() (found, own []byte, err error)
+	End() (partial, carried []byte, err error)
 }
 
 // Threaded is a Worker that can use several threads, if there are fewer partitions than threads. Its result
@@ -99,16 +99,16 @@ func (b Block) Check(pkg string, dim int) {
 }
 
 // EachPartial calls f with the partial results that next returns, in the order of the partitions.
-func EachPartial(next func() ([]byte, error), f func(partition int, found []byte) error) error {
+func EachPartial(next func() ([]byte, error), f func(partition int, partial []byte) error) error {
 	for partition := 0; ; partition++ {
-		found, err := next()
+		partial, err := next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := f(partition, found); err != nil {
+		if err := f(partition, partial); err != nil {
 			return err
 		}
 	}

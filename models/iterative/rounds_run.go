@@ -27,7 +27,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 	}
 	var (
 		history  []Report
-		own      []byte // carried state of the partition
+		carried  []byte // carried state of the partition
 		best     []byte // state with the least held-out error
 		bestAt   int    // number of its round
 		finished bool
@@ -41,7 +41,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 		if at := len(history); round.Done() && at > 0 {
 			stop.Rounds, finished = min(stop.Rounds, at), true
 		}
-		next, report, kept, err := pass(round, blocks, own, threads)
+		next, report, kept, err := pass(round, blocks, carried, threads)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 			why, enough = "time limit reached", true
 		}
 		if !enough {
-			state, own = next, kept
+			state, carried = next, kept
 			continue
 		}
 		if r := history[taken]; !exact.Finite(r.Objective) {
@@ -76,8 +76,8 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 }
 
 // pass runs one round over the blocks. It returns the next state, and the carried state of the partition.
-func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report Report, kept []byte, err error) {
-	w, err := r.Worker(0, own)
+func pass(r Round, blocks []Block, carried []byte, threads int) (next []byte, report Report, kept []byte, err error) {
+	w, err := r.Worker(0, carried)
 	if err != nil {
 		return nil, report, nil, err
 	}
@@ -91,7 +91,7 @@ func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report
 			}
 		}
 	}
-	found, kept, err := w.End()
+	partial, kept, err := w.End()
 	if err != nil {
 		return nil, report, nil, err
 	}
@@ -101,7 +101,7 @@ func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report
 			return nil, io.EOF
 		}
 		once = true
-		return found, nil
+		return partial, nil
 	})
 	return next, report, kept, err
 }

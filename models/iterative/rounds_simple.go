@@ -41,8 +41,8 @@ type Partial struct {
 }
 
 // Clear makes p empty.
-func (p *Partial) Clear(of loss.Problem) {
-	*p = Partial{Gradient: make([]float64, of.Outputs*of.Dim)}
+func (p *Partial) Clear(problem loss.Problem) {
+	*p = Partial{Gradient: make([]float64, problem.Outputs*problem.Dim)}
 }
 
 // Add counts a row of a block and, unless it is held out, adds its gradient. slopes are the derivatives of
@@ -71,9 +71,9 @@ func (p *Partial) End() (partial, carried []byte, err error) {
 }
 
 // MergePartials adds the partial results of Partial.End, in the order of the partitions.
-func MergePartials(next func() ([]byte, error), of loss.Problem) (*Partial, error) {
+func MergePartials(next func() ([]byte, error), problem loss.Problem) (*Partial, error) {
 	all := new(Partial)
-	all.Clear(of)
+	all.Clear(problem)
 	size := len(all.Gradient)
 	err := EachPartial(next, func(partition int, data []byte) error {
 		var p Partial

@@ -79,14 +79,14 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		if len(d.Weights) != n {
 			return 0, 0, fmt.Errorf("linear: %d weights for %d rows", len(d.Weights), n)
 		}
-		some := false
+		positive := false
 		for i, w := range d.Weights {
 			if reason := rows.CheckWeight(w); reason != "" {
 				return 0, 0, fmt.Errorf("linear: row %d: %s", i, reason)
 			}
-			some = some || w > 0
+			positive = positive || w > 0
 		}
-		if !some {
+		if !positive {
 			return 0, 0, fmt.Errorf("linear: all %d rows have weight 0", n)
 		}
 	}

@@ -15,12 +15,12 @@ func Exp(x float64) float64 { return blas.Exp(x) }
 // SumExp returns Σ exp(β(s − most)), added in order.
 func SumExp(scores []float32, most, beta float64) (sum float64) {
 	var e [32]float64
-	for some := range slices.Chunk(scores, len(e)) {
-		for i, s := range some {
+	for chunk := range slices.Chunk(scores, len(e)) {
+		for i, s := range chunk {
 			e[i] = float64(beta * (float64(s) - most))
 		}
-		blas.ExpEach(e[:len(some)])
-		for _, v := range e[:len(some)] {
+		blas.ExpEach(e[:len(chunk)])
+		for _, v := range e[:len(chunk)] {
 			sum += v
 		}
 	}

@@ -74,8 +74,8 @@ func newLoss(name string, classes bool, epsilon float64) (*Loss, error) {
 			continue
 		}
 		if classes && !e.classes || !classes && !e.targets {
-			of := map[bool]string{true: "classes", false: "targets"}
-			return nil, fmt.Errorf("loss: %s is for %s; for %s use one of %s", name, of[!classes], of[classes],
+			kinds := map[bool]string{true: "classes", false: "targets"}
+			return nil, fmt.Errorf("loss: %s is for %s; for %s use one of %s", name, kinds[!classes], kinds[classes],
 				strings.Join(names, ", "))
 		}
 		l := &Loss{Name: name, classes: classes}

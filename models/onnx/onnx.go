@@ -114,12 +114,12 @@ func New(m *models.Model, o Options) (*Graph, error) {
 
 // prefix returns a prefix for the names of inner values that no column name has.
 func prefix(m *models.Model) string {
-	all := slices.Clone(m.Manifest.Input.Columns)
+	owners := slices.Clone(m.Manifest.Input.Columns)
 	if t := m.Table(); t != nil {
-		all = t.Owners()
+		owners = t.Owners()
 	}
 	p := "/"
-	for slices.ContainsFunc(all, func(name string) bool { return len(name) >= len(p) && name[:len(p)] == p }) {
+	for slices.ContainsFunc(owners, func(name string) bool { return len(name) >= len(p) && name[:len(p)] == p }) {
 		p += "/"
 	}
 	return p

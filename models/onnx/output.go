@@ -18,19 +18,19 @@ func (g *Graph) scores(m *models.Model, phi, x string) string {
 	}
 	values := make([]float32, len(s.Of))
 	w, b := make([]float32, 0, len(s.Of)*l.K*l.D), make([]float32, 0, len(s.Of)*l.K)
-	for i, own := range s.Models() {
+	for i, model := range s.Models() {
 		values[i] = s.Of[i].Value
-		w, b = append(w, own.W...), append(b, own.B...)
+		w, b = append(w, model.W...), append(b, model.B...)
 	}
-	own := g.product(phi, constant(g, w, len(b), l.D), b)
-	own = g.add("Reshape", nil, own, constant(g, []int64{-1, int64(len(values)), int64(l.K)}, 3))
+	scores := g.product(phi, constant(g, w, len(b), l.D), b)
+	scores = g.add("Reshape", nil, scores, constant(g, []int64{-1, int64(len(values)), int64(l.K)}, 3))
 	ok := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
 	three := g.add("Unsqueeze", nil, ok, constant(g, []int64{2}, 1))
 	zero := constant(g, []float32{0})
-	own = g.add("Where", nil, three, own, zero)
-	own = g.add("ReduceSum", attrs{"keepdims": int64(0)}, own, constant(g, []int64{1}, 1))
-	some := g.add("Greater", nil, g.sum(g.cast(ok, Float)), zero)
-	return g.add("Where", nil, some, own, all)
+	scores = g.add("Where", nil, three, scores, zero)
+	scores = g.add("ReduceSum", attrs{"keepdims": int64(0)}, scores, constant(g, []int64{1}, 1))
+	anyScore := g.add("Greater", nil, g.sum(g.cast(ok, Float)), zero)
+	return g.add("Where", nil, anyScore, scores, all)
 }
 
 // targets adds the predictions of a regression, or the coordinates of an embedding.
@@ -157,14 +157,14 @@ func (g *Graph) decide(m *models.Model, scores, p string) string {
 	column := func(x string, c int64) string {
 		return g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, []int64{c}))
 	}
-	of := ""
+	value := ""
 	if p != "" {
-		of = column(p, positive)
+		value = column(p, positive)
 	} else {
 		halves := g.add("Mul", nil, g.cast(scores, Double), constant(g, []float64{0.5}))
-		of = g.cast(g.add("Sub", nil, column(halves, positive), column(halves, 1-positive)), Float)
+		value = g.cast(g.add("Sub", nil, column(halves, positive), column(halves, 1-positive)), Float)
 	}
-	enough := g.add("GreaterOrEqual", nil, of, constant(g, []float32{m.Manifest.Threshold.Value}))
+	enough := g.add("GreaterOrEqual", nil, value, constant(g, []float32{m.Manifest.Threshold.Value}))
 	return g.add("Where", nil, enough, constant(g, []int64{positive}), constant(g, []int64{1 - positive}))
 }
 

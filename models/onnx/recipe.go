@@ -176,10 +176,10 @@ func (g *Graph) landmarks(r landmarks.Recipe, x string) (string, error) {
 		return "", err
 	}
 	in, out := r.Dims()
-	of := fourier.RadialOf(r.Of)
+	radial := fourier.RadialOf(r.Of)
 	number := func(v float64) string { return constant(g, []float64{v}) }
 	var t string
-	if of.Distance == kernel.L1 {
+	if radial.Distance == kernel.L1 {
 		apart := g.add("Sub", nil, g.reshape(x, -1, 1, in), constant(g, z, 1, out, in))
 		t = g.add("ReduceSum", attrs{"keepdims": int64(0)}, g.add("Abs", nil, apart), constant(g, []int64{2}, 1))
 		t = g.cast(t, Double)
@@ -193,7 +193,7 @@ func (g *Graph) landmarks(r landmarks.Recipe, x string) (string, error) {
 		t = g.add("Add", nil, products, g.sum(g.add("Mul", nil, wide, wide)))
 		t = g.add("Sqrt", nil, g.add("Max", nil, t, number(0)))
 	}
-	t = g.add("Div", nil, t, number(of.Width))
+	t = g.add("Div", nil, t, number(radial.Width))
 	decay := func(t string) string { return g.add("Exp", nil, g.add("Neg", nil, t)) }
 	switch k := r.Of.(type) {
 	case fourier.Gaussian:

@@ -111,10 +111,10 @@ func (g *Graph) lines(v string, at, y []float64) string {
 	}
 	below := g.cast(g.add("Greater", nil, v, row(g, at)), Int64)
 	piece := g.sum(below) // the number of points below v
-	of := func(numbers []float64) string { return g.add("Gather", nil, constant(g, numbers, n+1), piece) }
-	way := g.add("Div", nil, g.add("Sub", nil, v, of(start)), of(length))
+	gather := func(numbers []float64) string { return g.add("Gather", nil, constant(g, numbers, n+1), piece) }
+	way := g.add("Div", nil, g.add("Sub", nil, v, gather(start)), gather(length))
 	way = g.add("Clip", nil, way, constant(g, []float64{0}), constant(g, []float64{1}))
-	return g.add("Add", nil, of(from), g.add("Mul", nil, way, of(rise)))
+	return g.add("Add", nil, gather(from), g.add("Mul", nil, way, gather(rise)))
 }
 
 func (g *Graph) normalScores(r preprocess.NormalScores, x string) string {
@@ -138,12 +138,12 @@ func wide(v []float32) []float64 {
 
 // bins adds the features of bins: intervals, or piecewise-linear columns.
 func (g *Graph) bins(r preprocess.Bins, x string) string {
-	var of []int64 // column of each feature
+	var columns []int64 // column of each feature
 	var low, high []float32
 	infinite := float32(math.Inf(1))
 	for _, c := range r.Columns {
 		if r.Hats {
-			of = append(of, slices.Repeat([]int64{int64(c.Index)}, len(c.Cuts))...)
+			columns = append(columns, slices.Repeat([]int64{int64(c.Index)}, len(c.Cuts))...)
 			continue
 		}
 		cuts := append(append([]float32{-infinite}, c.Cuts...), infinite)
@@ -151,10 +151,10 @@ func (g *Graph) bins(r preprocess.Bins, x string) string {
 			cuts = cuts[1:]
 		}
 		for i := range cuts[1:] {
-			of, low, high = append(of, int64(c.Index)), append(low, cuts[i]), append(high, cuts[i+1])
+			columns, low, high = append(columns, int64(c.Index)), append(low, cuts[i]), append(high, cuts[i+1])
 		}
 	}
-	v := g.columns(x, of)
+	v := g.columns(x, columns)
 	if r.Hats {
 		return g.hats(r, g.cast(v, Double))
 	}

@@ -111,7 +111,7 @@ func (l *losses) difference(ratio float64) score.Mean {
 	}
 	// Moments of two similar models are nearly equal and cancel, so the arithmetic has 512 bits.
 	number := func(v float64) *big.Float { return new(big.Float).SetPrec(512).SetFloat64(v) }
-	of := func(e [3]int) *big.Float {
+	moment := func(e [3]int) *big.Float {
 		for i, m := range monomials {
 			if m == e {
 				f := number(0).SetInt(l.sums[i].Big())
@@ -120,8 +120,8 @@ func (l *losses) difference(ratio float64) score.Mean {
 		}
 		panic("paired: not a moment")
 	}
-	mean := number(0).Mul(number(-ratio), of([3]int{0, 1, 0}))
-	mean.Quo(mean.Add(mean, of([3]int{0, 0, 1})), of([3]int{1, 0, 0}))
+	mean := number(0).Mul(number(-ratio), moment([3]int{0, 1, 0}))
+	mean.Quo(mean.Add(mean, moment([3]int{0, 0, 1})), moment([3]int{1, 0, 0}))
 	// The residuals of rows are −mean·w − ratio·wa + wb. Expand their square and cube, one term from each
 	// factor.
 	terms := [3]*big.Float{number(0).Neg(mean), number(-ratio), number(1)}
@@ -138,7 +138,7 @@ func (l *losses) difference(ratio float64) score.Mean {
 				e[rest%3]++
 				product.Mul(product, terms[rest%3])
 			}
-			sum.Add(sum, product.Mul(product, of(e)))
+			sum.Add(sum, product.Mul(product, moment(e)))
 		}
 		return sum
 	}
@@ -148,7 +148,7 @@ func (l *losses) difference(ratio float64) score.Mean {
 		return d
 	}
 	root := number(0).Sqrt(squares)
-	d.Error, _ = number(0).Quo(root, of([3]int{1, 0, 0})).Float64()
+	d.Error, _ = number(0).Quo(root, moment([3]int{1, 0, 0})).Float64()
 	d.Error *= math.Sqrt(d.Effective / max(1, d.Effective-1))
 	d.Skew, _ = number(0).Quo(power(3), root.Mul(root, squares)).Float64()
 	return d

@@ -41,8 +41,8 @@ func (p *Pairs) Merge(q Pairs) {
 
 // scaled returns the counts scaled to a number of rows.
 func (p Pairs) scaled(rows float64) Pairs {
-	some := func(n int64) int64 { return int64(math.Round(rows * share(n, p.Rows))) }
-	return Pairs{int64(rows), some(p.Both), some(p.Champion), some(p.Challenger)}
+	scale := func(n int64) int64 { return int64(math.Round(rows * share(n, p.Rows))) }
+	return Pairs{int64(rows), scale(p.Both), scale(p.Champion), scale(p.Challenger)}
 }
 
 // difference returns the error rate of the challenger minus the champion's; 0 without rows.
@@ -53,11 +53,11 @@ func (p Pairs) difference() float64 {
 // Discordance returns the share of the rows on which exactly one model is wrong.
 func (p Pairs) Discordance() float64 { return share(p.Champion+p.Challenger, p.Rows) }
 
-func share(n, of int64) float64 {
-	if of == 0 {
+func share(n, total int64) float64 {
+	if total == 0 {
 		return 0
 	}
-	return float64(n) / float64(of)
+	return float64(n) / float64(total)
 }
 
 // pBelow returns the p-value of the hypothesis that the error rate of the challenger is at least the

@@ -41,15 +41,15 @@ func NewSum(weighted bool, metrics ...Metric) *Sum {
 // by NotFinite and left out of all metrics but Error.
 func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	s.rows++
-	of, finite := s.cluster(group), true
+	cluster, finite := s.cluster(group), true
 	for i, m := range s.metrics {
 		if m == Error {
 			s.pairs.Add(champion[i] > 0, challenger[i] > 0, 1)
 			if s.weighted {
 				s.losses[i].Add(weight, champion[i], challenger[i])
 			}
-			if of != nil {
-				of.metrics[i].add(weight, champion[i], challenger[i])
+			if cluster != nil {
+				cluster.metrics[i].add(weight, champion[i], challenger[i])
 			}
 			continue
 		}
@@ -62,8 +62,8 @@ func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	for i, m := range s.metrics {
 		switch {
 		case m == Error:
-		case of != nil:
-			of.metrics[i].add(weight, champion[i], challenger[i])
+		case cluster != nil:
+			cluster.metrics[i].add(weight, champion[i], challenger[i])
 		default:
 			s.losses[i].Add(weight, champion[i], challenger[i])
 		}

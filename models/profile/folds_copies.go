@@ -70,8 +70,8 @@ func (c *Copies) MeanShare() float64 {
 // Alias records that the shard at one place has the same rows as the shard at another.
 func (c *Copies) Alias(at, also FoldPlace) {
 	i, found := slices.BinarySearchFunc(c.Shards, at, fromPlace)
-	k, there := slices.BinarySearchFunc(c.Shards, also, fromPlace)
-	if found && !there {
+	k, known := slices.BinarySearchFunc(c.Shards, also, fromPlace)
+	if found && !known {
 		c.Shards = slices.Insert(c.Shards, k, ShardFrom{also, c.Shards[i].Before})
 	}
 }

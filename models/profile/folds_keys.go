@@ -108,15 +108,15 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	// Few groups are placed one after the other, in the order of their hashes, in the fold with the fewest
 	// rows. With hashes alone some folds would be empty.
 	order := slices.SortedFunc(maps.Keys(k.counts), func(a, b uint64) int { return cmp.Compare(mix(a^seed), mix(b^seed)) })
-	sizes, of := make([]int64, folds), map[uint64]int{}
+	sizes, foldOf := make([]int64, folds), map[uint64]int{}
 	for _, key := range order {
 		least := slices.Index(sizes, slices.Min(sizes))
-		of[key] = least
+		foldOf[key] = least
 		sizes[least] += k.counts[key]
 	}
-	r.Keys = slices.Sorted(maps.Keys(of))
+	r.Keys = slices.Sorted(maps.Keys(foldOf))
 	for _, key := range r.Keys {
-		r.FoldOfKey = append(r.FoldOfKey, of[key])
+		r.FoldOfKey = append(r.FoldOfKey, foldOf[key])
 	}
 	return r, nil
 }

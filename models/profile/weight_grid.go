@@ -192,9 +192,9 @@ func (g *WeightGrid) For(w *Weights) *WeightGrid {
 	for c := range g.Classes {
 		most = max(most, g.Class(c))
 	}
-	own := *g
-	own.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
-	return &own
+	grid := *g
+	grid.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
+	return &grid
 }
 
 // Validate returns an error if a number is out of range, as in a damaged file.

@@ -104,7 +104,7 @@ func joinTables(judged []*Solution) (table []Row, foldErrors [][]float64, trials
 		}
 		out, n := Row{Lambda: row.Lambda, FoldMSE: row.FoldMSE, Folds: len(all)}, float64(len(all))
 		var variance float64
-		var own []float64
+		var foldMSE []float64
 		for _, r := range all {
 			out.Failed = cmp.Or(out.Failed, r.Failed)
 			if r.Failed != "" {
@@ -114,20 +114,20 @@ func joinTables(judged []*Solution) (table []Row, foldErrors [][]float64, trials
 			out.Train += r.Train / n
 			out.Rounding += r.Rounding / n
 			variance += r.MSE / (1 - r.R2) / n
-			own = append(own, r.MSE)
+			foldMSE = append(foldMSE, r.MSE)
 		}
 		var trial *Solution
 		if judged[0].Trials != nil {
 			trial = judged[0].Trials[at]
 		}
-		out.StdErr = standardError(own)
+		out.StdErr = standardError(foldMSE)
 		if row.R2 != 0 && variance > 0 && !math.IsInf(variance, 0) {
 			out.R2 = 1 - out.MSE/variance
 		}
 		if out.Failed != "" {
 			out, trial = Row{Lambda: row.Lambda, Failed: out.Failed}, nil
 		}
-		table, foldErrors, trials = append(table, out), append(foldErrors, own), append(trials, trial)
+		table, foldErrors, trials = append(table, out), append(foldErrors, foldMSE), append(trials, trial)
 	}
 	return table, foldErrors, trials
 }

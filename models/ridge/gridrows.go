@@ -66,12 +66,12 @@ func rowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int3
 		block := func() bool {
 			z.Resize(len(rows))
 			parallel.Each((len(rows)+rowsAtOnce-1)/rowsAtOnce, threads, func(_, i int) {
-				some := rows[i*rowsAtOnce : min((i+1)*rowsAtOnce, len(rows))]
-				values := make([]float32, len(some)*z.D())
-				for r, row := range some {
+				chunk := rows[i*rowsAtOnce : min((i+1)*rowsAtOnce, len(rows))]
+				values := make([]float32, len(chunk)*z.D())
+				for r, row := range chunk {
 					blas.Floats(values[r*z.D():][:z.D()], row)
 				}
-				z.QuantizeRows(i*rowsAtOnce, values, len(some), float32(z.Most())) // a step is 1
+				z.QuantizeRows(i*rowsAtOnce, values, len(chunk), float32(z.Most())) // a step is 1
 			})
 			return yield(labels, weights)
 		}

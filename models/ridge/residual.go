@@ -63,14 +63,14 @@ func (eq *system) residual(total *Sum, mu, unit float64, w *linear.Model) (large
 	h, sums, v := make([]float64, w.D), make([]float64, w.K), make([]float64, w.D*w.K)
 	for j := range h {
 		h[j] = math.Sqrt(total.at(j, j) + float64(mu*eq.Ridge[j]))
-		own := unit / math.Sqrt(eq.Ridge[j])
+		scale := unit / math.Sqrt(eq.Ridge[j])
 		for c := range sums {
-			v[j*w.K+c] = float64(w.W[c*w.D+j]) * own
+			v[j*w.K+c] = float64(w.W[c*w.D+j]) * scale
 			// Below 2⁻¹²⁶ float32 rounds to a multiple of 2⁻¹⁴⁹.
-			sums[c] += float64(h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*own))
+			sums[c] += float64(h[j] * max(math.Abs(v[j*w.K+c]), 0x1p-126*scale))
 		}
 	}
-	found := make([]float64, w.D)
+	residuals := make([]float64, w.D)
 	parallel.Each(w.D, eq.Threads, func(_, i int) {
 		left := slices.Clone(eq.v[i*w.K:][:w.K])
 		for j := range h {
@@ -83,9 +83,9 @@ func (eq *system) residual(total *Sum, mu, unit float64, w *linear.Model) (large
 			}
 		}
 		for c, l := range left {
-			of := float64(h[i]*sums[c]) + math.Abs(eq.v[i*w.K+c]) + math.Abs(eq.colSum[i]*eq.outSum[c])/eq.n
-			found[i] = max(found[i], math.Abs(l)/max(of, math.SmallestNonzeroFloat64))
+			magnitude := float64(h[i]*sums[c]) + math.Abs(eq.v[i*w.K+c]) + math.Abs(eq.colSum[i]*eq.outSum[c])/eq.n
+			residuals[i] = max(residuals[i], math.Abs(l)/max(magnitude, math.SmallestNonzeroFloat64))
 		}
 	})
-	return slices.Max(found)
+	return slices.Max(residuals)
 }

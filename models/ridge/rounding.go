@@ -23,17 +23,17 @@ func TooCoarse(table []Row, lambda, coarseBelow float64) bool {
 	if lambda > coarseBelow {
 		return false
 	}
-	var own, below *Row // row of lambda, and of the largest λ below it
+	var row, below *Row // row of lambda, and of the largest λ below it
 	for i := range table {
 		switch r := &table[i]; {
 		case r.Failed != "":
 		case r.Lambda == lambda:
-			own = r
+			row = r
 		case r.Lambda < lambda && (below == nil || r.Lambda > below.Lambda):
 			below = r
 		}
 	}
-	return own == nil || below == nil || own.Rounding > MostRounding*own.MSE || below.unrounded() < own.unrounded()
+	return row == nil || below == nil || row.Rounding > MostRounding*row.MSE || below.unrounded() < row.unrounded()
 }
 
 // unrounded estimates the error with features that are not rounded: on the first fold if it has rows,

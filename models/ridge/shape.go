@@ -213,10 +213,10 @@ func (l Layout) Cross(i int) (from, width int, ok bool) {
 }
 
 // tiles returns zeroed tiles for the parts that some selects, and nil for the others.
-func (l Layout) tiles(some func(part int) bool) [][]float64 {
+func (l Layout) tiles(include func(part int) bool) [][]float64 {
 	lengths := make([]int, blas.NumTiles(l.Dim))
 	for i := range lengths {
-		if part := i + 1; some(part) {
+		if part := i + 1; include(part) {
 			lengths[i] = l.Len(part)
 		}
 	}

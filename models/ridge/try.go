@@ -102,10 +102,10 @@ func (s *search) trials(rest []int, far bool) []trial {
 	s.y.centre(s.total, nil)
 	tiles := blas.MakeTiles[float32](s.Shape.Dim)
 	if far {
-		own := rest[(len(rest)-1)/2]
-		factor := s.y.Factor(s.muOf(own), tiles, nil)
+		middle := rest[(len(rest)-1)/2]
+		factor := s.y.Factor(s.muOf(middle), tiles, nil)
 		for _, i := range rest {
-			if i == own || factor != nil && factor.ServesFar(s.muOf(i)) {
+			if i == middle || factor != nil && factor.ServesFar(s.muOf(i)) {
 				trials = append(trials, trial{i, factor})
 			}
 		}

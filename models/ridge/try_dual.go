@@ -54,9 +54,9 @@ func (s *search) tryFew(values, folds []int) {
 	}
 	atOnce := solver.AtOnce(int64(s.few.Len()), s.Threads)
 	weights := make([][]float64, atOnce)
-	for some := range slices.Chunk(all, atOnce) {
-		parallel.Each(len(some), atOnce, func(_, i int) {
-			t := &some[i]
+	for chunk := range slices.Chunk(all, atOnce) {
+		parallel.Each(len(chunk), atOnce, func(_, i int) {
+			t := &chunk[i]
 			if !s.tallies[t.value].pending(t.fold) {
 				return
 			}
@@ -66,9 +66,9 @@ func (s *search) tryFew(values, folds []int) {
 				}
 				t.v = weights[i]
 			}
-			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.each, t.mu, t.fold, max(1, s.Threads/len(some)))
+			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.each, t.mu, t.fold, max(1, s.Threads/len(chunk)))
 		})
-		for _, t := range some {
+		for _, t := range chunk {
 			if !s.tallies[t.value].pending(t.fold) {
 				continue // or it failed on an earlier fold
 			}

@@ -48,16 +48,16 @@ func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 				members, others)
 		}
 	}
-	all := c.fit(method)
-	if err := all.Validate(); err != nil {
+	calibration := c.fit(method)
+	if err := calibration.Validate(); err != nil {
 		return nil, err
 	}
-	return all, nil
+	return calibration, nil
 }
 
 // fit fits the curves. The curve of an output is nearly constant if no rows, or all rows, are of its class.
 func (c *CalibrationCounts) fit(method string) *Calibration {
-	all := &Calibration{Method: method}
+	calibration := &Calibration{Method: method}
 	for o := range c.outputs {
 		p, others, members := c.points(o)
 		slope, offset := platt(p, others, members)
@@ -73,9 +73,9 @@ func (c *CalibrationCounts) fit(method string) *Calibration {
 				curve.Probability[i] = min(max(v, low), high)
 			}
 		}
-		all.Curves = append(all.Curves, curve)
+		calibration.Curves = append(calibration.Curves, curve)
 	}
-	return all
+	return calibration
 }
 
 // targets returns what probabilities are fitted to instead of 0 and 1, given the number of rows outside and

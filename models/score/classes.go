@@ -123,9 +123,10 @@ func (c *Classes) WeightedReport(names []string, weighted *Classes, effective fl
 		s, t := &r.Classes[i], by.Classes[i]
 		s.Precision, s.Recall, s.F1 = t.Precision, t.Recall, t.F1
 	}
-	of := weighted.scaled(effective / float64(max(by.Rows, 1))).Report(names)
-	r.ErrorLow, r.ErrorHigh = min(of.ErrorLow, r.Error), max(of.ErrorHigh, r.Error)
-	r.BalancedLow, r.BalancedHigh = min(of.BalancedLow, r.BalancedAccuracy), max(of.BalancedHigh, r.BalancedAccuracy)
+	scaled := weighted.scaled(effective / float64(max(by.Rows, 1))).Report(names)
+	r.ErrorLow, r.ErrorHigh = min(scaled.ErrorLow, r.Error), max(scaled.ErrorHigh, r.Error)
+	r.BalancedLow = min(scaled.BalancedLow, r.BalancedAccuracy)
+	r.BalancedHigh = max(scaled.BalancedHigh, r.BalancedAccuracy)
 	return r
 }
 

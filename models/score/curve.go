@@ -196,13 +196,13 @@ type Curve struct {
 // others. A curve has about points points. Classes that are not ranked, or have no rows, have no curve.
 func (r *Ranking) Curves(points int) (all []Curve) {
 	for c := range r.ranks {
-		class, of := c, &r.ranks[c]
+		class, ranks := c, &r.ranks[c]
 		if r.k == 2 {
-			class, of = r.positive, &r.ranks[len(r.ranks)-1]
+			class, ranks = r.positive, &r.ranks[len(r.ranks)-1]
 		}
-		if n := of.rows; n[0] > 0 && n[1] > 0 {
-			area, _ := of.auc()
-			all = append(all, Curve{class, area, of.curve(points)})
+		if n := ranks.rows; n[0] > 0 && n[1] > 0 {
+			area, _ := ranks.auc()
+			all = append(all, Curve{class, area, ranks.curve(points)})
 		}
 		if r.k == 2 {
 			break

@@ -136,11 +136,11 @@ func (k *Kept) scoresOf(r *keptRow, fit int) []float32 {
 }
 
 // counts counts the scores of a fit over the rows for which of is true.
-func (k *Kept) counts(fit int, of func(*keptRow) bool) *CalibrationCounts {
+func (k *Kept) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
 		r := &k.rows[i]
-		if row := k.scoresOf(r, fit); of(r) && exact.AllFinite(row) {
+		if row := k.scoresOf(r, fit); accept(r) && exact.AllFinite(row) {
 			_ = c.Add(row, []int32{r.class}, []int64{r.repeats}) // fails only for NaN
 		}
 	}
@@ -160,9 +160,9 @@ const Shared = "shared"
 
 // Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves for which
 // of is true, or to all rows if of is nil.
-func (k *Kept) Fit(fit int, method string, of func(half int) bool) *Calibration {
+func (k *Kept) Fit(fit int, method string, inHalf func(half int) bool) *Calibration {
 	k.Rows()
-	take := func(r *keptRow) bool { return of == nil || of(r.half()) }
+	take := func(r *keptRow) bool { return inHalf == nil || inHalf(r.half()) }
 	if method != Shared {
 		return k.counts(fit, take).fit(method)
 	}
@@ -180,10 +180,10 @@ const (
 )
 
 // shared fits the sigmoid that all classes share, by Fisher scoring. Its slope is above 0.
-func (k *Kept) shared(fit int, of func(*keptRow) bool) CalibrationCurve {
+func (k *Kept) shared(fit int, accept func(*keptRow) bool) CalibrationCurve {
 	var rows []*keptRow
 	for i := range k.rows {
-		if r := &k.rows[i]; of(r) && exact.AllFinite(k.scoresOf(r, fit)) && len(rows) < sharedRows {
+		if r := &k.rows[i]; accept(r) && exact.AllFinite(k.scoresOf(r, fit)) && len(rows) < sharedRows {
 			rows = append(rows, r)
 		}
 	}
@@ -213,10 +213,10 @@ func (k *Kept) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []flo
 	for _, r := range rows {
 		scores, w := k.scoresOf(r, fit), float64(r.repeats)
 		l, mean, square := rowLoss(scores, int(r.class), a, b, sigmoids)
-		own := 1 - sigmoids[r.class]
+		residual := 1 - sigmoids[r.class]
 		lost += float64(w * l)
-		g[0] += float64(w * (float64(own*float64(scores[r.class])) - mean[0]))
-		g[1] += float64(w * (own - mean[1]))
+		g[0] += float64(w * (float64(residual*float64(scores[r.class])) - mean[0]))
+		g[1] += float64(w * (residual - mean[1]))
 		h[0] += float64(w * (square[0] - float64(mean[0]*mean[0])))
 		h[1] += float64(w * (square[1] - float64(mean[0]*mean[1])))
 		h[2] += float64(w * (square[2] - float64(mean[1]*mean[1])))

@@ -48,8 +48,8 @@ func (k *Keyed[K, T, P]) Tally(key K) P {
 // Merge adds the rows of c, which must have tallies of the same kind.
 func (k *Keyed[K, T, P]) Merge(c *Keyed[K, T, P]) {
 	for key, p := range c.Parts {
-		if own := k.Tally(key); own != nil {
-			own.Merge(p)
+		if tally := k.Tally(key); tally != nil {
+			tally.Merge(p)
 		}
 	}
 	if c.Many {

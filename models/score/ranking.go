@@ -110,7 +110,7 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	}
 	before := 0
 	for c, v := range order {
-		if own := order[truth]; v > own || v == own &&
+		if truthScore := order[truth]; v > truthScore || v == truthScore &&
 			(scores[c] > scores[truth] || scores[c] == scores[truth] && c < truth) {
 			before++
 		}
@@ -206,15 +206,15 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		ranks = ranks[:1]
 	}
 	for c := range ranks {
-		of := &ranks[c]
-		n := of.rows
+		class := &ranks[c]
+		n := class.rows
 		if n[0] == 0 || n[1] == 0 {
 			continue
 		}
-		a, s := of.auc()
-		m, l, h := of.averagePrecision()
+		a, s := class.auc()
+		m, l, h := class.averagePrecision()
 		area, slack, mean, low, high = area+a, slack+s, mean+m, low+l, high+h
-		exact = exact && of.exact()
+		exact = exact && class.exact()
 		counted++
 		if r.k > 2 {
 			name := strconv.Itoa(c)
@@ -224,7 +224,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 			report.Classes = append(report.Classes, RankedClass{name, r.of[c], a, m})
 			continue
 		}
-		first, last := of.areaInterval(effective)
+		first, last := class.areaInterval(effective)
 		report.AUCLow, report.AUCHigh = &first, &last
 		threshold, best := r.ranks[len(r.ranks)-1].bestThreshold(ByBalanced)
 		report.Threshold, report.BestBalanced = &threshold, &best
@@ -269,8 +269,9 @@ func (r *Ranking) Code(c *wire.Coder) {
 	wire.Each(c, &r.of, MaxRanked, func(n *int64) { c.Counts(n) })
 	c.Check(len(r.of) == 0 && lists == 0 || len(r.of) == r.k)
 	for i := range r.ranks {
-		of := &r.ranks[i]
-		of.Code(c)
-		c.Check(of.ranked() <= r.weight && of.ranked() == r.ranks[0].ranked() && of.most() == r.ranks[0].most())
+		ranks := &r.ranks[i]
+		ranks.Code(c)
+		c.Check(ranks.ranked() <= r.weight && ranks.ranked() == r.ranks[0].ranked() &&
+			ranks.most() == r.ranks[0].most())
 	}
 }

@@ -134,11 +134,11 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 // class, which may be Unseen. The log loss is −log p of the class, with p at least LeastProbability; the
 // Brier score is Σ (p_c − 1 if c is the class)².
 func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
-	square, own := 0.0, 0.0
+	square, probability := 0.0, 0.0
 	if class == Unseen {
 		square = 1
 	} else {
-		own = float64(p[class])
+		probability = float64(p[class])
 	}
 	for c, v := range p {
 		d := float64(v)
@@ -147,7 +147,7 @@ func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
 		}
 		square += float64(d * d)
 	}
-	return float32(-loss.Log(max(own, LeastProbability))), float32(square)
+	return float32(-loss.Log(max(probability, LeastProbability))), float32(square)
 }
 
 // bin returns the bin i of a confidence, which is above i/n and at most (i+1)/n.

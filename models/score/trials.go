@@ -51,7 +51,7 @@ func (t *Trials) Effective(fit int) float64 {
 //
 // The row counts repeats times. group is the hash of its group, for Grouped trials.
 func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint64) {
-	of := t.count(repeats, group)
+	cluster := t.count(repeats, group)
 	k := len(scores) / len(t.fits)
 	for i := range t.fits {
 		row := scores[i*k : (i+1)*k]
@@ -68,13 +68,13 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint
 			square += float64(e * e)
 		}
 		finite := t.fits[i].add(square, repeats)
-		if finite && of != nil {
-			of.squares[i].Add64(square)
+		if finite && cluster != nil {
+			cluster.squares[i].Add64(square)
 		}
 		if !finite || best != class {
 			t.fits[i].errors++
-			if of != nil {
-				of.errors[i]++
+			if cluster != nil {
+				cluster.errors[i]++
 			}
 			t.fits[i].wrong += repeats
 		}
@@ -84,11 +84,11 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64, group uint
 // AddTargets counts a row with those targets and their scores, one fit after the other; see AddClass. Each
 // target of each fit counts as a fit.
 func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64, group uint64) {
-	of := t.count(repeats, group)
+	cluster := t.count(repeats, group)
 	for i, s := range scores[:len(t.fits)] {
 		e := float64(s) - targets[i%len(targets)]
-		if square := float64(e * e); t.fits[i].add(square, repeats) && of != nil {
-			of.squares[i].Add64(square)
+		if square := float64(e * e); t.fits[i].add(square, repeats) && cluster != nil {
+			cluster.squares[i].Add64(square)
 		}
 		t.fits[i].far.Add(float64(s))
 	}
@@ -100,9 +100,9 @@ func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
 	if t.groups == nil {
 		return nil
 	}
-	of := t.groups.Tally(int(group % mostClusters))
-	of.rows++
-	return of
+	cluster := t.groups.Tally(int(group % mostClusters))
+	cluster.rows++
+	return cluster
 }
 
 // Clusters returns the number of clusters of groups; 0 if rows are independent. Many groups may share a
@@ -232,10 +232,10 @@ func (c *clusterErrors) Code(w *wire.Coder) {
 
 // spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where of returns
 // the value of a cluster.
-func (g *grouped) spread(mean float64, of func(*clusterErrors) float64) (rows, squares float64) {
+func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows, squares float64) {
 	for _, at := range g.Keys() { // in a fixed order
 		c := g.Parts[at]
-		d := of(c) - float64(mean*float64(c.rows))
+		d := value(c) - float64(mean*float64(c.rows))
 		rows, squares = rows+float64(c.rows), squares+float64(d*d)
 	}
 	return rows, squares

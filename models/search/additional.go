@@ -150,7 +150,7 @@ func (r *runner) nearest(s *viewRows, train []int) float64 {
 	}
 	for a, i := range train {
 		x, y := xs[a], ys[a]
-		found, most := 0, math.Inf(1) // the distance of the last of k
+		count, most := 0, math.Inf(1) // the distance of the last of k
 		for b, u := range xs {
 			u -= x
 			v := ys[b] - y
@@ -158,22 +158,22 @@ func (r *runner) nearest(s *viewRows, train []int) float64 {
 			if d >= most || b == a {
 				continue
 			}
-			at := min(found, k-1)
-			found = min(found+1, k)
+			at := min(count, k-1)
+			count = min(count+1, k)
 			for ; at > 0 && near[at-1].distance > d; at-- {
 				near[at] = near[at-1]
 			}
 			near[at].distance, near[at].row = d, train[b]
-			if found == k {
+			if count == k {
 				most = near[k-1].distance
 			}
 		}
 		for c := range r.outputs {
 			var mean float64
-			for _, n := range near[:found] {
+			for _, n := range near[:count] {
 				mean += r.code(n.row, c)
 			}
-			e := mean/float64(max(found, 1)) - r.code(i, c)
+			e := mean/float64(max(count, 1)) - r.code(i, c)
 			total += float64(e * e)
 		}
 	}

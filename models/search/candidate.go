@@ -159,17 +159,17 @@ type kernelOf struct {
 }
 
 func newKernelOf(k kernel.Options) (kernelOf, error) {
-	of := kernelOf{options: k, family: kernel.FamilyOf(k).Name}
+	result := kernelOf{options: k, family: kernel.FamilyOf(k).Name}
 	r, err := recipeOf(k, 1, 2, 1, 0)
 	if err != nil {
-		return of, err
+		return result, err
 	}
 	d, ok := r.(interface{ Distance() kernel.Distance })
 	if !ok {
-		return of, fmt.Errorf("search: the kernel %s has no distance", of.family)
+		return result, fmt.Errorf("search: the kernel %s has no distance", result.family)
 	}
-	of.distance = d.Distance()
+	result.distance = d.Distance()
 	m, known := r.(interface{ SecondMoment() float64 })
-	of.smooth = of.distance == kernel.Euclidean && !(known && math.IsInf(m.SecondMoment(), 1))
-	return of, nil
+	result.smooth = result.distance == kernel.Euclidean && !(known && math.IsInf(m.SecondMoment(), 1))
+	return result, nil
 }

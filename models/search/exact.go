@@ -62,22 +62,22 @@ func newExactRidge(all *kernelMatrix, train, judge []int, l *labels, s *scratch,
 	}
 	means, mean := make([]float64, n), 0.0
 	for a, i := range at {
-		from, dst, own := all.K[triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
+		from, dst, weight := all.K[triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
 		sum := 0.0
 		for b, j := range at[:a] {
 			v := from[j]
 			dst[b] = v
 			sum += float64(share[b] * v)
-			means[b] += float64(own * v)
+			means[b] += float64(weight * v)
 		}
 		dst[a] = from[i]
-		means[a] = sum + float64(own*from[i])
+		means[a] = sum + float64(weight*from[i])
 	}
 	for a, v := range means {
 		mean += float64(share[a] * v)
 	}
 	for p, i := range judge {
-		dst, own := e.cross[p*n:(p+1)*n], 0.0
+		dst, rowMean := e.cross[p*n:(p+1)*n], 0.0
 		i = all.At[i]
 		from := all.K[triangle(i):][:i+1]
 		for b, j := range at {
@@ -86,16 +86,16 @@ func newExactRidge(all *kernelMatrix, train, judge []int, l *labels, s *scratch,
 			} else {
 				dst[b] = all.K[triangle(j)+i]
 			}
-			own += float64(share[b] * dst[b])
+			rowMean += float64(share[b] * dst[b])
 		}
 		for b := range dst {
-			dst[b] += mean - means[b] - own
+			dst[b] += mean - means[b] - rowMean
 		}
 	}
 	for a := range n {
-		dst, own := e.k[a*n:][:a+1], means[a]
+		dst, rowMean := e.k[a*n:][:a+1], means[a]
 		for b := range dst {
-			dst[b] += mean - means[b] - own
+			dst[b] += mean - means[b] - rowMean
 		}
 	}
 	return e

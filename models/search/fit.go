@@ -75,12 +75,12 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 }
 
 // features returns the features of the rows of x with the indices of, row-major.
-func (f *fit) features(x []float32, d int, of []int) []float32 {
-	phi := make([]float32, len(of)*f.out)
+func (f *fit) features(x []float32, d int, indices []int) []float32 {
+	phi := make([]float32, len(indices)*f.out)
 	block := make([]float32, rows.MaxRows*d)
-	for lo := 0; lo < len(of); lo += rows.MaxRows {
-		n := min(rows.MaxRows, len(of)-lo)
-		for at, i := range of[lo : lo+n] {
+	for lo := 0; lo < len(indices); lo += rows.MaxRows {
+		n := min(rows.MaxRows, len(indices)-lo)
+		for at, i := range indices[lo : lo+n] {
 			copy(block[at*d:(at+1)*d], x[i*d:(i+1)*d])
 		}
 		f.m.Apply(phi[lo*f.out:], block, n)

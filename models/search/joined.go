@@ -81,9 +81,9 @@ func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
 		return c, nil
 	}
 	c.Draw = func(out int, seed uint64) features.Recipe {
-		of := *o
-		of.Features = out
-		return of.join(draw(of.main(), seed), of.main(), seed)
+		options := *o
+		options.Features = out
+		return options.join(draw(options.main(), seed), options.main(), seed)
 	}
 	return c, nil
 }
@@ -149,9 +149,9 @@ func (r *runner) addJoined(e *entry, part int, s *scratch, threads int) error {
 		if err != nil {
 			return err
 		}
-		of := newKernelMatrix(fourier.GaussianAt, p.rows.distances(kernel.Euclidean, m.radialRows, threads),
+		matrix := newKernelMatrix(fourier.GaussianAt, p.rows.distances(kernel.Euclidean, m.radialRows, threads),
 			float64(e.Pair*median), grow(&s.pair, len(m.K)))
-		for i, v := range of.K {
+		for i, v := range matrix.K {
 			m.K[i] += v
 		}
 	}

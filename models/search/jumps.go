@@ -13,9 +13,9 @@ const (
 	// most maxLevels.
 	maxLevels  = 1024
 	someLevels = 256
-	// rowsPerLevel is the smallest mean number of rows per level, fewLevels the smallest number of levels.
+	// rowsPerLevel is the smallest mean number of rows per level, minLevels the smallest number of levels.
 	rowsPerLevel = 2
-	fewLevels    = 3
+	minLevels    = 3
 	// linearSteps and linearRidge are the steps and the ridge of the linear fit whose residuals may jump.
 	linearSteps = 20
 	linearRidge = 1e-3
@@ -33,14 +33,14 @@ func jumpLevels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 		values[i] = x[i*d+j]
 	}
 	// A column that measures mostly has too many values among some of the rows already.
-	some := slices.Clone(values[:min(n, rowsPerLevel*most)])
-	slices.Sort(some)
-	if rows := len(some); rowsPerLevel*len(slices.Compact(some)) > rows {
+	sample := slices.Clone(values[:min(n, rowsPerLevel*most)])
+	slices.Sort(sample)
+	if rows := len(sample); rowsPerLevel*len(slices.Compact(sample)) > rows {
 		return preprocess.BinColumn{}, false
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
-	if len(values) < fewLevels || len(values) > most || rowsPerLevel*len(values) > n {
+	if len(values) < minLevels || len(values) > most || rowsPerLevel*len(values) > n {
 		return preprocess.BinColumn{}, false
 	}
 	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
@@ -122,13 +122,13 @@ func linearResiduals(y []float64, x []float32, width int) []float64 {
 }
 
 // squares returns the sum of the squared differences from the mean.
-func squares(of []float64) (sum float64) {
+func squares(values []float64) (sum float64) {
 	var mean float64
-	for _, v := range of {
+	for _, v := range values {
 		mean += v
 	}
-	mean /= float64(len(of))
-	for _, v := range of {
+	mean /= float64(len(values))
+	for _, v := range values {
 		e := v - mean
 		sum += float64(e * e)
 	}
@@ -158,7 +158,7 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 			has = append(has, l)
 		}
 	}
-	if len(has) < fewLevels || n <= len(has)+1 {
+	if len(has) < minLevels || n <= len(has)+1 {
 		return 0, 0
 	}
 	var total, within float64
@@ -176,9 +176,9 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 		means[c] = sums
 		sum /= float64(n)
 		for i, v := range left {
-			e, of := v-sums[level[i]], v-sum
+			e, deviation := v-sums[level[i]], v-sum
 			within += float64(e * e)
-			total += float64(of * of)
+			total += float64(deviation * deviation)
 		}
 	}
 	total /= float64(n)

@@ -86,20 +86,20 @@ func (x *viewRows) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, 
 	if err != nil {
 		return at, nil, err
 	}
-	of := landmarks.Distinct((&radialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
-	sum, release, err := landmarks.Hold(of)
-	return landmarks.Recipe{Of: kernel, Out: of.Count, SHA256: sum}, release, err
+	points := landmarks.Distinct((&radialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
+	sum, release, err := landmarks.Hold(points)
+	return landmarks.Recipe{Of: kernel, Out: points.Count, SHA256: sum}, release, err
 }
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
 func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
-	of := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
+	points := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error
-	if to.Landmarks, err = landmarks.Encode(of); err != nil {
+	if to.Landmarks, err = landmarks.Encode(points); err != nil {
 		return err
 	}
 	sum, err := features.ProvideFile(landmarks.FileName, to.Landmarks)
-	to.Joined.Landmarks = &landmarks.Recipe{Out: of.Count, SHA256: sum}
+	to.Joined.Landmarks = &landmarks.Recipe{Out: points.Count, SHA256: sum}
 	return err
 }

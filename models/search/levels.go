@@ -72,12 +72,12 @@ func (r *runner) addLevels(views *[]View) error {
 	whole.Keep = true
 	pilot := differences.Pilot{X: r.pilot.X, D: r.pilot.D, Scaled: s.x, In: s.d, Code: r.code, Outputs: r.outputs,
 		Threads: r.options.Threads}
-	of := pilot.Find(whole.Columns)
-	if of.Pairs == nil {
+	recipe := pilot.Find(whole.Columns)
+	if recipe.Pairs == nil {
 		return add(bothView, whole)
 	}
-	_, whole.In = of.Dims()
-	return add(differencesView, of, whole)
+	_, whole.In = recipe.Dims()
+	return add(differencesView, recipe, whole)
 }
 
 // whole returns the levels of all columns of small whole numbers; no columns if these are too many levels.
@@ -155,9 +155,9 @@ func (r *runner) levels(s *viewRows) preprocess.BinLevels {
 			}
 			left, share = jumpResiduals(codes, s.x, s.d, r.options.Threads)
 		}
-		of, sure := jumpShare(left, s.x, s.d, c)
-		if of >= leastJumps && float64(of*share) >= leastShare && sure >= sureJumps {
-			all = append(all, found{c, of})
+		jumps, sure := jumpShare(left, s.x, s.d, c)
+		if jumps >= leastJumps && float64(jumps*share) >= leastShare && sure >= sureJumps {
+			all = append(all, found{c, jumps})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.jumps, a.jumps) })

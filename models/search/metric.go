@@ -48,9 +48,9 @@ func (m *learnedMetric) ready() error {
 	if m.later == nil {
 		return nil
 	}
-	of, err := m.later()
+	learned, err := m.later()
 	if err == nil {
-		m.recipe, m.file, m.later = of.recipe, of.file, nil
+		m.recipe, m.file, m.later = learned.recipe, learned.file, nil
 	}
 	return err
 }
@@ -130,13 +130,13 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 	rung *rung) ([]*entry, error) {
 	first, leader := r.plain(candidates, view), view == candidates[0].View && candidates[0].Metric == noMetric
 	if first == nil {
-		of := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
+		base := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
 		if at := slices.IndexFunc(candidates, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
-			of = candidates[at]
+			base = candidates[at]
 		} else if r.helper == "" {
 			return candidates, nil
 		}
-		first = of.with(func(c *Candidate) { c.View = view })
+		first = base.with(func(c *Candidate) { c.View = view })
 		if err := r.tryAll(ctx, []*entry{first}, rung); err != nil {
 			return candidates, err
 		}
@@ -253,13 +253,13 @@ func (r *runner) plain(candidates []*entry, view string) *entry {
 // the tried candidates; none if no metric can be learned.
 func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
 	rung *rung) ([]*entry, error) {
-	found := make([]*learnedMetric, len(rung.train)+1)
+	metrics := make([]*learnedMetric, len(rung.train)+1)
 	errs := make([]error, len(rung.train))
 	threads := max(1, r.options.Threads)
 	workers := min(threads, len(errs))
 	parallel.Ranges(len(errs), 1, workers, func(lo, hi int) {
 		for part := lo; part < hi && ctx.Err() == nil; part++ {
-			found[part], errs[part] = r.learn(parent, kind, part, rung, threads/workers)
+			metrics[part], errs[part] = r.learn(parent, kind, part, rung, threads/workers)
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -271,7 +271,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 		}
 	}
 	from := *parent // later trials of the parent find another λ
-	found[len(errs)] = &learnedMetric{later: func() (*learnedMetric, error) {
+	metrics[len(errs)] = &learnedMetric{later: func() (*learnedMetric, error) {
 		return r.learn(&from, kind, len(errs), rung, threads)
 	}}
 	var next []*entry
@@ -288,7 +288,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 				continue
 			}
 			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round, Products: parent.Products}
-			next = append(next, &entry{Candidate: c, start: parent.start, metric: found})
+			next = append(next, &entry{Candidate: c, start: parent.start, metric: metrics})
 		}
 	}
 	if err := r.tryAll(ctx, next, rung); err != nil || round > 1 {

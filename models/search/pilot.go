@@ -151,14 +151,14 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 			// Exact kernels: matrices of all rows of the trial with the additional features, twice of
 			// the training rows, and between these and the judged rows. Of few rows more than one part judges.
 			train := min(int64(size.train), int64(n))
-			all := train + int64(size.judge)
+			bytes := train + int64(size.judge)
 			if n < oneJudges {
-				all *= 2
+				bytes *= 2
 			}
-			all = min(all, int64(n))
-			fit = max(fit, drawnBytes(all))
-			small = 8 * (all*(all+1) + 2*train*train + train*int64(size.judge) + all*(mostHats+productRows))
-			near = 2 * all * (all + 1)
+			bytes = min(bytes, int64(n))
+			fit = max(fit, drawnBytes(bytes))
+			small = 8 * (bytes*(bytes+1) + 2*train*train + train*int64(size.judge) + bytes*(mostHats+productRows))
+			near = 2 * bytes * (bytes + 1)
 			// Rows in two metrics of each part, with distances in two norms.
 			parts := min(parts, parts*fewJudged/int64(max(n, 1))+2)
 			shared = 2 * parts * (rows + 2*near)

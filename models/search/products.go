@@ -24,8 +24,8 @@ func (r *runner) products(ctx context.Context, candidates []*entry, rung *rung) 
 	if best.judged == nil || smooth == nil || !(best.mean()/rung.scale > float64(unexplained*r.nullLoss(rung))) {
 		return candidates, nil
 	}
-	found := make([]*learnedMetric, len(rung.train)+1)
-	for part := range found {
+	metrics := make([]*learnedMetric, len(rung.train)+1)
+	for part := range metrics {
 		train := rung.whole
 		if part < len(rung.train) {
 			train = rung.train[part]
@@ -38,12 +38,12 @@ func (r *runner) products(ctx context.Context, candidates []*entry, rung *rung) 
 		if err != nil {
 			return candidates, nil
 		}
-		found[part] = &learnedMetric{recipe: d}
+		metrics[part] = &learnedMetric{recipe: d}
 	}
 	var first []*entry
 	for _, w := range firstWidths {
 		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: diagonalMetric, Products: true}
-		first = append(first, &entry{Candidate: c, start: coarse, metric: found})
+		first = append(first, &entry{Candidate: c, start: coarse, metric: metrics})
 	}
 	if err := r.tryAll(ctx, first, rung); err != nil {
 		return candidates, err
@@ -90,14 +90,14 @@ func (r *runner) weighs(candidates []*entry, view string, weights []float64) boo
 	if at < 0 || plain < 0 || !(candidates[at].mean() < roundRatio*candidates[plain].mean()) {
 		return false
 	}
-	of, ok := candidates[at].metric[0].recipe.(preprocess.DiagonalMetric)
+	diagonal, ok := candidates[at].metric[0].recipe.(preprocess.DiagonalMetric)
 	if !ok {
 		return false
 	}
 	var all, known float64
 	for j, w := range weights {
 		all += w
-		if of.A[j] >= 1 {
+		if diagonal.A[j] >= 1 {
 			known += w
 		}
 	}
@@ -142,7 +142,7 @@ func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
 // strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
 // nothing if there are more than mostCodes+1 classes.
 func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
-	best, found := candidates[0], make([]*pair, len(rung.train)+1)
+	best, residualPairs := candidates[0], make([]*pair, len(rung.train)+1)
 	v := r.views[best.View]
 	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
 		return candidates, nil
@@ -157,11 +157,11 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung 
 		if !ok {
 			return candidates, nil
 		}
-		found[part] = v.newPair(columns)
+		residualPairs[part] = v.newPair(columns)
 	}
-	found[len(rung.train)] = found[0]
+	residualPairs[len(rung.train)] = residualPairs[0]
 	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
-	next.pairs = found
+	next.pairs = residualPairs
 	if err := r.tryAll(ctx, []*entry{next}, rung); err != nil {
 		return candidates, err
 	}
@@ -179,9 +179,9 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung 
 // residuals returns the codes of rows minus predictions by the candidate e, with the metric of a part. Each half
 // of the rows, every other one, is predicted by a fit to the other half.
 func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]float32, error) {
-	of := &entry{Candidate: e.Candidate}
+	residual := &entry{Candidate: e.Candidate}
 	if e.metric != nil {
-		of.metric = e.metric[part:]
+		residual.metric = e.metric[part:]
 	}
 	var halves [2][]int
 	for at, i := range rows {
@@ -192,7 +192,7 @@ func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]floa
 	for h, judged := range halves {
 		half := *rung
 		half.train, half.judge, half.steps = halves[1-h:][:1], halves[h:][:1], 0
-		if _, err := r.fitPart(of, &half, 0, e.start, s, r.options.Threads); err != nil {
+		if _, err := r.fitPart(residual, &half, 0, e.start, s, r.options.Threads); err != nil {
 			return nil, err
 		}
 		for c, y := range codes {

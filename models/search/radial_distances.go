@@ -46,17 +46,17 @@ type distances struct {
 }
 
 // newDistances computes the distances between some rows of x, of dim numbers each.
-func newDistances(x []float32, dim int, rows *radialRows, of kernel.Distance, threads int) *distances {
+func newDistances(x []float32, dim int, rows *radialRows, distance kernel.Distance, threads int) *distances {
 	n := len(rows.rows)
 	d := &distances{radialRows: rows, N: n, values: make([]float32, triangle(n))}
-	some := rows.of(x, dim)
+	points := rows.of(x, dim)
 	// Rows of a triangle, the longest first.
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {
 		sums := make([]float64, n)
 		for i := n - hi; i < n-lo; i++ {
-			blas.Distances(sums[:i], some[i*dim:(i+1)*dim], some, of == kernel.L1)
+			blas.Distances(sums[:i], points[i*dim:(i+1)*dim], points, distance == kernel.L1)
 			for j, v := range sums[:i] {
-				if of == kernel.Euclidean {
+				if distance == kernel.Euclidean {
 					v = math.Sqrt(v)
 				}
 				d.values[triangle(i)+j] = float32(v)

@@ -340,8 +340,8 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	v := slices.IndexFunc(r.options.Views, func(v View) bool { return v.Name == chosen.View })
 	to.Steps = r.options.Views[v].Steps
 	for _, step := range to.Steps {
-		if of, ok := step.(preprocess.BinLevels); ok {
-			for _, c := range of.Columns {
+		if bins, ok := step.(preprocess.BinLevels); ok {
+			for _, c := range bins.Columns {
 				to.Levels = append(to.Levels, c.Index)
 			}
 		}
@@ -401,15 +401,15 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) er
 	threads := max(1, r.options.Threads)
 	workers := min(threads, maxWorkers)
 	last := len(candidates) - len(candidates)%workers
-	for _, some := range [][]*entry{candidates[:last], candidates[last:]} {
-		workers := min(workers, len(some))
-		parallel.Ranges(len(some), 1, workers, func(lo, hi int) {
+	for _, group := range [][]*entry{candidates[:last], candidates[last:]} {
+		workers := min(workers, len(group))
+		parallel.Ranges(len(group), 1, workers, func(lo, hi int) {
 			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
 				if enough() {
 					stopped.Store(true)
 					break
 				}
-				r.try(some[i], rung, threads/workers)
+				r.try(group[i], rung, threads/workers)
 			}
 		})
 	}

@@ -133,24 +133,24 @@ type medians struct {
 
 // median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
 // labels.
-func (s *viewRows) median(of kernel.Distance) (_ float64, err error) {
+func (s *viewRows) median(distance kernel.Distance) (_ float64, err error) {
 	s.medians.mu.Lock()
 	defer s.medians.mu.Unlock()
-	if s.medians.of[of] == 0 {
-		s.medians.of[of], err = kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, of)
+	if s.medians.of[distance] == 0 {
+		s.medians.of[distance], err = kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, distance)
 	}
-	return s.medians.of[of], err
+	return s.medians.of[distance], err
 }
 
 // distances returns the distances between rows. It keeps the distances for one set of rows until another is asked
 // for.
-func (s *viewRows) distances(of kernel.Distance, rows *radialRows, threads int) *distances {
+func (s *viewRows) distances(distance kernel.Distance, rows *radialRows, threads int) *distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d := s.near[of]; d == nil || d.radialRows != rows {
-		s.near[of] = newDistances(s.x, s.d, rows, of, threads)
+	if d := s.near[distance]; d == nil || d.radialRows != rows {
+		s.near[distance] = newDistances(s.x, s.d, rows, distance, threads)
 	}
-	return s.near[of]
+	return s.near[distance]
 }
 
 // borrow returns memory for a trial, which must be given back (giveBack).

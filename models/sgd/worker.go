@@ -29,9 +29,9 @@ type worker struct {
 }
 
 // Worker implements iterative.Round. A worker has no carried state, so own is nil.
-func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
-	if own != nil {
-		return nil, fmt.Errorf("sgd: partition %d: has %d bytes of carried state, want none", partition, len(own))
+func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) {
+	if carried != nil {
+		return nil, fmt.Errorf("sgd: partition %d: has %d bytes of carried state, want none", partition, len(carried))
 	}
 	w := &worker{
 		round: r, partition: partition, factor: 1, keeps: r.beta(), threads: 1,
@@ -220,7 +220,7 @@ func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
 }
 
 // End implements iterative.Worker.
-func (w *worker) End() (found, own []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	if w.batch > 0 {
 		w.step()
 	}

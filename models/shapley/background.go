@@ -57,16 +57,16 @@ func (v *Values) add(p float64, x ...float32) {
 
 // ReadBackground returns the background in a model's file profile.json.
 func ReadBackground(data []byte, columns []Column) ([]Values, error) {
-	var of struct {
+	var stored struct {
 		Rows *profile.Statistics `json:"rows"`
 	}
-	if err := json.Unmarshal(data, &of); err != nil {
+	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, err
 	}
-	if of.Rows == nil || of.Rows.Dim > columns[len(columns)-1].To {
+	if stored.Rows == nil || stored.Rows.Dim > columns[len(columns)-1].To {
 		return nil, errors.New("does not describe the rows of the model")
 	}
-	return background(of.Rows, columns)
+	return background(stored.Rows, columns)
 }
 
 // background returns the background of training rows with those statistics: for numbers, the values of
@@ -95,16 +95,16 @@ func background(s *profile.Statistics, columns []Column) ([]Values, error) {
 		if category {
 			v.levels(s.Levels[c.From], present)
 		} else {
-			of := points[c.From:c.To]
-			for i := range of[0] {
-				value := make([]float32, len(of))
-				for k, p := range of {
-					if len(p) != len(of[0]) {
+			slots := points[c.From:c.To]
+			for i := range slots[0] {
+				value := make([]float32, len(slots))
+				for k, p := range slots {
+					if len(p) != len(slots[0]) {
 						return nil, fmt.Errorf("shapley: damaged statistics of column %q", c.Name)
 					}
 					value[k] = p[i]
 				}
-				v.add(present/float64(len(of[0])), value...)
+				v.add(present/float64(len(slots[0])), value...)
 			}
 		}
 		if len(v.P) == 0 { // no training row has a value

@@ -52,10 +52,10 @@ func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background [
 	for k, b := range l.B {
 		e.base[k] = float64(b)
 	}
-	var of []int // column of each number of a row
+	var columnOf []int // column of each number of a row
 	for g, c := range columns {
 		for range c.To - c.From {
-			of = append(of, g)
+			columnOf = append(columnOf, g)
 		}
 	}
 	steps := []features.Recipe{r}
@@ -66,17 +66,17 @@ func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background [
 	if j, ok := steps[len(steps)-1].(preprocess.Join); ok {
 		parts = nil
 		for _, p := range j.Parts {
-			own := []features.Recipe{p}
+			recipes := []features.Recipe{p}
 			if c, ok := p.(features.Chain); ok {
-				own = c.Steps
+				recipes = c.Steps
 			}
-			parts = append(parts, append(steps[:len(steps)-1:len(steps)-1], own...))
+			parts = append(parts, append(steps[:len(steps)-1:len(steps)-1], recipes...))
 		}
 	}
 	first := 0
 	for _, steps := range parts {
 		p := part{model: l, first: first, columns: columns, background: background}
-		if err := e.add(p, steps, of); err != nil {
+		if err := e.add(p, steps, columnOf); err != nil {
 			return nil, err
 		}
 		_, out, err := features.Dims(steps[len(steps)-1])
@@ -96,11 +96,11 @@ type part struct {
 	background []Values
 }
 
-func (e *Exact) add(p part, steps []features.Recipe, of []int) error {
+func (e *Exact) add(p part, steps []features.Recipe, columnOf []int) error {
 	w, err := agop.WavesAfter(steps)
 	switch {
 	case err == nil:
-		return e.addProducts(p, newWaves(w), w.Before, of)
+		return e.addProducts(p, newWaves(w), w.Before, columnOf)
 	case !errors.Is(err, agop.ErrNoWaves):
 		return err
 	}
@@ -110,42 +110,42 @@ func (e *Exact) add(p part, steps []features.Recipe, of []int) error {
 		if err != nil {
 			return err
 		}
-		return e.addProducts(p, k, steps[:end], of)
+		return e.addProducts(p, k, steps[:end], columnOf)
 	}
-	if of, err = owners(steps, of); err != nil {
+	if columnOf, err = owners(steps, columnOf); err != nil {
 		return err
 	}
-	s, err := newAdditive(p, steps, of, e.base)
+	s, err := newAdditive(p, steps, columnOf, e.base)
 	e.sums = append(e.sums, s)
 	return err
 }
 
 // addProducts adds products of the rows after the steps.
-func (e *Exact) addProducts(p part, w product, steps []features.Recipe, of []int) error {
-	of, err := owners(steps, of)
+func (e *Exact) addProducts(p part, w product, steps []features.Recipe, columnOf []int) error {
+	columnOf, err := owners(steps, columnOf)
 	if err != nil {
 		return err
 	}
-	own, err := newProducts(p, w, steps, of, e.base)
-	e.products = append(e.products, own)
+	products, err := newProducts(p, w, steps, columnOf, e.base)
+	e.products = append(e.products, products)
 	return err
 }
 
 // owners returns the column of each number after the steps, given the columns before them. It returns
 // ErrMixed if a number depends on several columns.
-func owners(steps []features.Recipe, of []int) ([]int, error) {
+func owners(steps []features.Recipe, columnOf []int) ([]int, error) {
 	for _, s := range steps {
 		switch r := s.(type) {
 		case preprocess.Columns:
 			var to []int
 			for _, from := range r.Sources() {
-				to = append(to, of[from.Slot])
+				to = append(to, columnOf[from.Slot])
 			}
-			of = to
+			columnOf = to
 		case preprocess.BinLevels:
-			of = after(r, of)
+			columnOf = after(r, columnOf)
 		case preprocess.Bins:
-			of = after(r, of)
+			columnOf = after(r, columnOf)
 		case linear.Identity:
 		default:
 			m, err := s.New()
@@ -157,18 +157,18 @@ func owners(steps []features.Recipe, of []int) ([]int, error) {
 			}
 		}
 	}
-	return of, nil
+	return columnOf, nil
 }
 
 func after(r interface {
 	Origin(j int) (column, size int)
 	Dims() (in, out int)
-}, of []int) []int {
+}, columnOf []int) []int {
 	_, out := r.Dims()
 	to := make([]int, out)
 	for j := range to {
 		c, _ := r.Origin(j)
-		to[j] = of[c]
+		to[j] = columnOf[c]
 	}
 	return to
 }
@@ -290,13 +290,13 @@ type additive struct {
 	mean  []float64 // of each feature, over the background
 }
 
-func newAdditive(p part, steps []features.Recipe, of []int, base []float64) (*additive, error) {
+func newAdditive(p part, steps []features.Recipe, columnOf []int, base []float64) (*additive, error) {
 	m, err := (features.Chain{Steps: steps}).New()
 	if err != nil {
 		return nil, err
 	}
-	a := &additive{model: p.model, first: p.first, m: m, of: of, mean: make([]float64, len(of))}
-	numbers := numbersOf(of, len(p.columns))
+	a := &additive{model: p.model, first: p.first, m: m, of: columnOf, mean: make([]float64, len(columnOf))}
+	numbers := numbersOf(columnOf, len(p.columns))
 	eachValue(p, m, func(g int, chance float64, phi []float32) {
 		for _, j := range numbers[g] {
 			a.mean[j] += float64(chance * float64(phi[j]))
@@ -311,9 +311,9 @@ func newAdditive(p part, steps []features.Recipe, of []int, base []float64) (*ad
 }
 
 // numbersOf returns the indices of the numbers of each column, given the column of each number.
-func numbersOf(of []int, columns int) [][]int {
+func numbersOf(columnOf []int, columns int) [][]int {
 	numbers := make([][]int, columns)
-	for j, g := range of {
+	for j, g := range columnOf {
 		numbers[g] = append(numbers[g], j)
 	}
 	return numbers

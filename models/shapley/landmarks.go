@@ -22,13 +22,13 @@ type kernelValues struct {
 // over columns.
 func newKernelValues(r landmarks.Recipe) (*kernelValues, error) {
 	k := &kernelValues{}
-	switch of := r.Of.(type) {
+	switch recipe := r.Of.(type) {
 	case fourier.Gaussian:
-		k.gaussian, k.width = true, of.Width
+		k.gaussian, k.width = true, recipe.Width
 	case fourier.Laplace:
-		k.width = of.Width
+		k.width = recipe.Width
 	default:
-		return nil, fmt.Errorf("%w: %T at landmarks", ErrMixed, of)
+		return nil, fmt.Errorf("%w: %T at landmarks", ErrMixed, recipe)
 	}
 	x, err := r.Landmarks()
 	if err != nil {

@@ -37,10 +37,10 @@ const mostNumbers = 1 << 29
 // tolerance is the relative error at which a rule of few points is good enough.
 const tolerance = 1e-9
 
-func newProducts(p part, of product, steps []features.Recipe, owners []int, base []float64) (*products, error) {
-	w := &products{model: p.model, first: p.first, of: of, numbers: numbersOf(owners, len(p.columns))}
+func newProducts(p part, terms product, steps []features.Recipe, owners []int, base []float64) (*products, error) {
+	w := &products{model: p.model, first: p.first, of: terms, numbers: numbersOf(owners, len(p.columns))}
 	columns := len(p.columns)
-	in, count := of.size()
+	in, count := terms.size()
 	if count > mostNumbers/max(in, columns) {
 		return nil, fmt.Errorf("shapley: %d products of %d numbers are too many to explain; use fewer features", count,
 			max(in, columns))
@@ -56,7 +56,7 @@ func newProducts(p part, of product, steps []features.Recipe, owners []int, base
 	w.b = make([]phasor, count*columns)
 	a, at := make([]phasor, count), make([]float64, count)
 	eachValue(p, before, func(g int, chance float64, y []float32) {
-		of.factors(a, 1, y, w.numbers[g], at)
+		terms.factors(a, 1, y, w.numbers[g], at)
 		for j, f := range a {
 			b := &w.b[j*columns+g]
 			*b = b.plus(f.scaled(chance))

@@ -41,7 +41,7 @@ type Sampled struct {
 type Scorer func(x []float32, n int) []float32
 
 // NewSampled returns a Sampled for rows of dim numbers with k scores.
-func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, of Scorer) (*Sampled, error) {
+func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, scorer Scorer) (*Sampled, error) {
 	if len(columns) > mostSampled {
 		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
 			mostSampled, len(columns))
@@ -67,7 +67,7 @@ func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, 
 		}
 		s.orders = append(s.orders, order)
 	}
-	for i, v := range of(slices.Clone(s.rows), draws) {
+	for i, v := range scorer(slices.Clone(s.rows), draws) {
 		if !exact.Finite(v) {
 			return nil, fmt.Errorf("shapley: scores of training values are not finite")
 		}
@@ -91,10 +91,10 @@ func (s *Sampled) walk(path []float32, i int, order []int, x []float32) {
 }
 
 // Base returns the base of a score.
-func (s *Sampled) Base(of Score) float64 { return sum(of, s.base) }
+func (s *Sampled) Base(score Score) float64 { return sum(score, s.base) }
 
 // Effects implements Explainer.
-func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64) {
+func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, scorer Scorer) (stdErr float64) {
 	columns, k, draws := len(s.columns), len(s.base), float64(len(s.orders))
 	x = slices.Clone(x)
 	squares, pair := make([]float64, len(dst)), make([]float64, len(dst))
@@ -108,7 +108,7 @@ func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, o
 		copy(along, s.scores[i*k:(i+1)*k])
 		for range 2 {
 			s.walk(path, i, order, x)
-			for o, v := range of(path, columns-1) {
+			for o, v := range scorer(path, columns-1) {
 				along[k+o] = float64(v)
 			}
 			for n, score := range scores {

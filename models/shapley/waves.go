@@ -9,11 +9,11 @@ import (
 // waves are Fourier features: the factors of frequency ω are e^{iω_g·y_g}.
 type waves struct{ *agop.Waves }
 
-func newWaves(of *agop.Waves) waves {
-	for i := range of.W { // in units of 2π, so that angles need no division
-		of.W[i] /= 2 * math.Pi
+func newWaves(w *agop.Waves) waves {
+	for i := range w.W { // in units of 2π, so that angles need no division
+		w.W[i] /= 2 * math.Pi
 	}
-	return waves{of}
+	return waves{w}
 }
 
 func (w waves) size() (in, count int) { return w.In, w.Count }

@@ -62,8 +62,8 @@ func Of(m *models.Manifest) (*Distances, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, err := agop.MetricOf(r)
-	if of == nil || err != nil {
+	metric, err := agop.MetricOf(r)
+	if metric == nil || err != nil {
 		return nil, err
 	}
 	rows := &input{names: m.Input.Columns}
@@ -72,8 +72,8 @@ func Of(m *models.Manifest) (*Distances, error) {
 			return nil, fmt.Errorf("%s: input options: %w", models.ManifestFile, err)
 		}
 	}
-	numbers := rows.numbers(of)
-	diagonal := of.Diagonal()
+	numbers := rows.numbers(metric)
+	diagonal := metric.Diagonal()
 	var total float64
 	sums := map[string]float64{}
 	var order []string
@@ -92,15 +92,15 @@ func Of(m *models.Manifest) (*Distances, error) {
 		result.Columns = append(result.Columns, Share{name, sums[name] / total})
 	}
 	slices.SortStableFunc(result.Columns, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
-	if of.A != nil && of.Dim <= maxDirections {
-		result.Directions, err = directionsOf(of, diagonal, numbers)
+	if metric.A != nil && metric.Dim <= maxDirections {
+		result.Directions, err = directionsOf(metric, diagonal, numbers)
 	}
 	return result, err
 }
 
-func directionsOf(of *agop.Metric, diagonal []float64, numbers []number) ([]Direction, error) {
-	d := of.Dim
-	vectors, values, err := pca.Top(of.Outer(), d, min(directions, d), 1, 1)
+func directionsOf(metric *agop.Metric, diagonal []float64, numbers []number) ([]Direction, error) {
+	d := metric.Dim
+	vectors, values, err := pca.Top(metric.Outer(), d, min(directions, d), 1, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ type input struct {
 }
 
 // numbers describes the inputs of a metric.
-func (m *input) numbers(of *agop.Metric) []number {
-	return m.after(of.Before, of.Dim)
+func (m *input) numbers(metric *agop.Metric) []number {
+	return m.after(metric.Before, metric.Dim)
 }
 
 // after describes the dim outputs of the steps.

@@ -294,7 +294,7 @@ func (k *comparison) shares(name, kind string, was, ok valueCounts, value func(v
 	rows := 1/float64(n1) + 1/float64(n2)
 	var distance, bias, most float64
 	at := 0
-	share := func(n int64, of int64) float64 { return float64(n) / float64(of) }
+	share := func(n int64, total int64) float64 { return float64(n) / float64(total) }
 	for v := range a {
 		d := math.Abs(share(a[v], n1) - share(b[v], n2))
 		distance += d / 2

@@ -21,8 +21,8 @@ type SchemaChanges struct {
 // columnChanges compares the names of columns. It returns nil if they are the same, in the same order.
 func columnChanges(was, ok []string) *SchemaChanges {
 	s := new(SchemaChanges)
-	both := func(of, other []string, only *[]string) (shared []string) {
-		for _, name := range of {
+	both := func(names, other []string, only *[]string) (shared []string) {
+		for _, name := range names {
 			if slices.Contains(other, name) {
 				shared = append(shared, name)
 			} else {

@@ -94,13 +94,14 @@ func (m *Manifest) checkLevels() error {
 }
 
 // leaf returns the leaf for the rows of one level.
-func (m *Manifest) leaf(of Leaf, l *Level) Leaf {
+func (m *Manifest) leaf(parent Leaf, l *Level) Leaf {
 	name := l.Members[0].Name
 	if n := len(l.Members); n > 1 {
 		name = fmt.Sprintf("%d levels with few rows", n)
 	}
 	rows := models.Rows{Read: l.Rows(), Used: l.Rows()}
-	return Leaf{Name: of.Name + "/" + name, Digest: digestOf(of.Digest, l.name()), Rows: rows, Files: of.Files}
+	return Leaf{Name: parent.Name + "/" + name, Digest: digestOf(parent.Digest, l.name()), Rows: rows,
+		Files: parent.Files}
 }
 
 // LevelLeaves returns the leaves that models of the levels were fitted to; none without levels.
@@ -118,23 +119,23 @@ func (d *Dir) level(i int) *Dir {
 	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
 		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
 	m.Sums = m.digest()
-	of := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
+	dir := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
 		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, folds: make([]int64, len(m.Folds))}}
 	for k := range i {
 		before := &d.Levels[k]
 		for f, frames := range before.Folds {
 			for _, frame := range frames {
-				of.folds[f] += frame.Size
+				dir.folds[f] += frame.Size
 			}
 		}
 		if c := before.Copies; c != nil {
-			of.copies += c.Size
+			dir.copies += c.Size
 		}
 		if c := before.Contents; c != nil {
-			of.contents += c.Size
+			dir.contents += c.Size
 		}
 	}
-	return of
+	return dir
 }
 
 // levelOf locates the sums of one level in a directory. The zero value is for a directory without levels.

@@ -254,12 +254,12 @@ type RowHashes []uint64
 // RowHashesOf returns the RowHashes of rows, given their hashes of 8 bytes each.
 func RowHashesOf(hashes ...[]byte) RowHashes {
 	rows := 0
-	for _, some := range hashes {
-		rows += len(some) / 8
+	for _, list := range hashes {
+		rows += len(list) / 8
 	}
 	c := make(RowHashes, 0, rows)
-	for _, some := range hashes {
-		c = c.Append(some)
+	for _, list := range hashes {
+		c = c.Append(list)
 	}
 	slices.Sort(c)
 	return c

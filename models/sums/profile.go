@@ -187,7 +187,7 @@ func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile,
 // their number, or the total of their weights on the grid, followed for classes by the same for each class.
 // Weigh adds the copies to head.
 func (r *Rule) Weigh(head []float64, copies []profile.FrequentRow, regression bool) (mass float64,
-	own *profile.WeightGrid) {
+	grid *profile.WeightGrid) {
 	g := r.Weights
 	for i := range copies {
 		c := &copies[i]
@@ -216,8 +216,8 @@ func (r *Rule) Weigh(head []float64, copies []profile.FrequentRow, regression bo
 			mass += float64(head[1+c] / (g.Class(c) * g.One) * g.Unit)
 		}
 	}
-	own = new(profile.WeightGrid)
-	*own = *g
-	own.Total = int64(head[0])
-	return mass, own
+	grid = new(profile.WeightGrid)
+	*grid = *g
+	grid.Total = int64(head[0])
+	return mass, grid
 }

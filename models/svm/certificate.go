@@ -81,11 +81,11 @@ func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 
 // partition begins a partition, given its worker's carried state. The error is about damaged bytes, or
 // missing rows of the previous partition.
-func (v *verifier) partition(own []byte) error {
+func (v *verifier) partition(carried []byte) error {
 	if err := v.ended(); err != nil {
 		return err
 	}
-	k, err := decodeDual(v.round.problems(), own)
+	k, err := decodeDual(v.round.problems(), carried)
 	if err != nil {
 		return fmt.Errorf("svm: verify: %w", err)
 	}
@@ -231,12 +231,12 @@ func (v *verifier) certificate() (Certificate, error) {
 			squares += float64(w * w)
 		}
 	}
-	own := r.Model()
+	model := r.Model()
 	t := Certificate{
 		Rows:   v.rows,
 		Primal: v.loss/n + float64(r.Lambda/2*squares),
 		Dual:   float64(r.copies() * (v.dual/n - float64(r.Lambda/2*dual))),
-		Same:   equalBits(v.model.W, own.W) && equalBits(v.model.B, own.B),
+		Same:   equalBits(v.model.W, model.W) && equalBits(v.model.B, model.B),
 	}
 	t.Gap = t.Primal - t.Dual
 	if off > 0 {
@@ -305,9 +305,9 @@ func (r *verifyRound) Worker(_ int, carried []byte) (iterative.Worker, error) {
 
 type verifyWorker struct{ *verifier }
 
-func (w verifyWorker) End() (found, carried []byte, err error) {
-	found, err = w.MarshalBinary()
-	return found, nil, err
+func (w verifyWorker) End() (partial, carried []byte, err error) {
+	partial, err = w.MarshalBinary()
+	return partial, nil, err
 }
 
 func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report iterative.Report, err error) {
@@ -315,10 +315,10 @@ func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report 
 	if err != nil {
 		return nil, report, err
 	}
-	err = iterative.EachPartial(next, func(_ int, found []byte) error {
+	err = iterative.EachPartial(next, func(_ int, partial []byte) error {
 		part, err := r.begin()
 		if err == nil {
-			err = part.UnmarshalBinary(found)
+			err = part.UnmarshalBinary(partial)
 		}
 		if err == nil {
 			err = all.Merge(part)

@@ -56,12 +56,12 @@ type scratch struct {
 }
 
 // Worker implements iterative.Round.
-func (r *round) Worker(partition int, own []byte) (iterative.Worker, error) {
+func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) {
 	p, d := r.problems(), r.Dim
-	if own != nil && r.round == 0 {
+	if carried != nil && r.round == 0 {
 		return nil, fmt.Errorf("svm: partition %d: there are dual variables before the first round", partition)
 	}
-	before, err := decodeDual(p, own)
+	before, err := decodeDual(p, carried)
 	if err != nil {
 		return nil, fmt.Errorf("svm: partition %d: dual variables: %w", partition, err)
 	}
@@ -215,7 +215,7 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 }
 
 // End implements iterative.Worker.
-func (w *worker) End() (found, own []byte, err error) {
+func (w *worker) End() (partial, carried []byte, err error) {
 	if w.known && w.rows*w.problems() != len(w.before.a) {
 		return nil, nil, w.changed()
 	}

@@ -195,7 +195,7 @@ func (f *kernelFlags) searchKernels(named bool) []kernel.Options {
 	given := func(name string) bool {
 		return slices.ContainsFunc(f.options.Options, func(o *option.Option) bool { return o.Name == name && o.Given() })
 	}
-	of := func(name string) kernel.Options {
+	kernelNamed := func(name string) kernel.Options {
 		if given("features") {
 			return f.families[name]
 		}
@@ -206,7 +206,7 @@ func (f *kernelFlags) searchKernels(named bool) []kernel.Options {
 		if err != nil {
 			return nil
 		}
-		return []kernel.Options{of(family.Name)}
+		return []kernel.Options{kernelNamed(family.Name)}
 	}
 	var out []kernel.Options
 	for _, k := range tuning.Families() {
@@ -214,7 +214,7 @@ func (f *kernelFlags) searchKernels(named bool) []kernel.Options {
 		if f.options.Misplaced(name) != nil {
 			continue
 		}
-		one := of(name)
+		one := kernelNamed(name)
 		for _, o := range option.List(k) {
 			if o.Name == "exponent" && !given(o.Name) {
 				one, _ = kernel.With(one, o.Name, o.Default)
@@ -239,13 +239,13 @@ const searchOwner = "search"
 
 // newLearners returns the flags of all learners. found has the options of the rounds of feature
 // learning, which share flags with the learners.
-func newLearners(found *iterative.Running) *learnerFlags {
+func newLearners(running *iterative.Running) *learnerFlags {
 	f := &learnerFlags{learners: map[string]iterative.Options{}}
 	for _, l := range iterative.Learners() {
 		f.learners[l.Name] = l.New()
 		f.options.Add(l.Name, f.learners[l.Name])
 	}
-	f.options.Add(searchOwner, found)
+	f.options.Add(searchOwner, running)
 	return f
 }
 

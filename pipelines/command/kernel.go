@@ -20,9 +20,9 @@ func kernelCommand() *cobra.Command {
 		return pipelines.CompareKernel(cmd.Context(), o)
 	}, kernels.flags()...)
 	draw := cmd.Flags().Lookup("draw")
-	of := optionOf(draw)
-	of.Values, of.Common = append(slices.Clone(of.Values), "all"), true
-	draw.Value = allValue{of, &o.All}
+	opt := optionOf(draw)
+	opt.Values, opt.Common = append(slices.Clone(opt.Values), "all"), true
+	draw.Value = allValue{opt, &o.All}
 	return cmd
 }
 

@@ -114,16 +114,16 @@ type solution struct {
 
 // solution returns how the training o is solved by its learner.
 func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) solution {
-	s, own := solution{shards: p.Shards}, len(d.Shards(job.ShardBytes)) // the shards of rounds
+	s, readers := solution{shards: p.Shards}, len(d.Shards(job.ShardBytes)) // the shards of rounds
 	if o.Iterative() != nil {
 		all := o
-		all.Job.Engine.Readers = own
-		s.shards = all.WithPartitions(own).Iterative().Common().Partitions
+		all.Job.Engine.Readers = readers
+		s.shards = all.WithPartitions(readers).Iterative().Common().Partitions
 	}
 	s.needs = func(e engine.Engine) (results.Memory, work) {
 		o := o
 		o.Job.Engine = e
-		o = o.WithPartitions(own)
+		o = o.WithPartitions(readers)
 		m := o.Memory(f, e, e.Readers)
 		w := p.work(m, o.Iterative(), o.PlannedFolding(f).Judge)
 		w.pause = float64(max(m.Stripes, 1)) * cmp.Or(e.Checkpoint, transforms.CheckpointInterval).Seconds()

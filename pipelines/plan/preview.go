@@ -191,7 +191,7 @@ func (g *preview) encoded(o spec.Options, t *schema.Table) {
 // describe finds the types of columns from some of the rows. It returns the memory in bytes of a survey of all
 // rows.
 func describe(ctx context.Context, o spec.Options, d *dataset.Dataset) (surveyed int64, err error) {
-	found, _, err := prepare.DescribeBy(o.Types, d, func(rules schema.Rules) (*schema.Survey, error) {
+	description, _, err := prepare.DescribeBy(o.Types, d, func(rules schema.Rules) (*schema.Survey, error) {
 		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
 		var stored, all int64
 		var b rows.Block
@@ -210,7 +210,7 @@ func describe(ctx context.Context, o spec.Options, d *dataset.Dataset) (surveyed
 		return s, ctx.Err()
 	})
 	if err == nil {
-		prepare.SetTypes(d, found)
+		prepare.SetTypes(d, description)
 	}
 	return surveyed, err
 }

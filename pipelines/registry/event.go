@@ -84,10 +84,10 @@ func (r Registry) record(ctx context.Context, event []byte) error {
 	if !errors.Is(err, storage.ErrSwapped) {
 		return err
 	}
-	there, err := r.readEvent(ctx, e.Number)
-	if err == nil && there.ID != e.ID {
+	stored, err := r.readEvent(ctx, e.Number)
+	if err == nil && stored.ID != e.ID {
 		err = fmt.Errorf("registry: %s: has the event %s, want %s: the history of %s was changed by hand or copied", name,
-			there.ID, e.ID, r.Dir)
+			stored.ID, e.ID, r.Dir)
 	}
 	return err
 }

@@ -228,8 +228,8 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 // before they were on disk, and after a power failure the history must not have an event that the aliases do
 // not have. So it first writes the aliases again, unless the event is stored.
 func (r Registry) flushEvent(ctx context.Context, s *models.Aliases, file []byte) error {
-	there, err := storage.Exists(ctx, models.EventFile(r.Dir, s.Events))
-	if err == nil && !there {
+	exists, err := storage.Exists(ctx, models.EventFile(r.Dir, s.Events))
+	if err == nil && !exists {
 		err = storage.Swap(ctx, storage.Join(r.Dir, models.AliasFile), file, file)
 	}
 	if err != nil && !errors.Is(err, storage.ErrSwapped) { // the change of another process is on disk
@@ -256,8 +256,8 @@ func (r Registry) recorded(ctx context.Context, s *models.Aliases, e *Event) boo
 	if last, err := decodeEvent(s.Last); err == nil && last.Number == e.Number {
 		return last.ID == e.ID
 	}
-	there, err := r.readEvent(ctx, e.Number)
-	return err == nil && there.ID == e.ID
+	stored, err := r.readEvent(ctx, e.Number)
+	return err == nil && stored.ID == e.ID
 }
 
 // lostError returns the error for a champion that is not the expected one.

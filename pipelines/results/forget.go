@@ -23,11 +23,11 @@ type Forget struct {
 // WriteTo prints the result for people.
 func (r *Forget) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	of := ""
+	ids := ""
 	if r.IDs > 0 {
-		of = " of " + report.Counted64(int64(r.IDs), "id")
+		ids = " of " + report.Counted64(int64(r.IDs), "id")
 	}
-	fmt.Fprintf(&b, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
+	fmt.Fprintf(&b, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), ids)
 	r.Train.WriteTo(&b)
 	fmt.Fprintf(&b, "proof     %s\nremains   %s\n", cmp.Or(r.File, "none was written (--certificate)"), r.Certificate.Remains)
 	return b.WriteTo(w)

@@ -61,11 +61,11 @@ type Sum struct {
 // WriteTo prints the result for people.
 func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
-	found := ""
+	suffix := ""
 	if r.Found {
-		found = " (it existed already)"
+		suffix = " (it existed already)"
 	}
-	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, found, report.Bytes(r.Bytes))
+	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, suffix, report.Bytes(r.Bytes))
 	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Manifest.Recipe, r.Kernel)
 	counts := RowCounts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
 	fmt.Fprintf(&b, "rows      %s\n", counts)

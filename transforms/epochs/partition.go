@@ -271,7 +271,7 @@ func (c *featureCache) put(name string, partition int, blocks []cachedBlock, ok 
 	if c.name != name {
 		return // and its memory was already released
 	}
-	if _, there := c.parts[partition]; ok && !there {
+	if _, cached := c.parts[partition]; ok && !cached {
 		if blocks == nil {
 			blocks = []cachedBlock{} // it was read, and has no rows
 		}

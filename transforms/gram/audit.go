@@ -49,11 +49,11 @@ func (a *Audited) Code(c *wire.Coder) {
 	for j := range a.Left {
 		c.Uint64(&a.Left[j])
 	}
-	wire.Each(c, &a.Copies, sums.MostLevels+1, func(of *[]profile.FrequentRow) {
-		copies := profile.AppendFrequentRows(nil, *of)
+	wire.Each(c, &a.Copies, sums.MostLevels+1, func(frequent *[]profile.FrequentRow) {
+		copies := profile.AppendFrequentRows(nil, *frequent)
 		if c.Bytes(&copies, transforms.MaxState); c.Reading() {
 			var err error
-			*of, err = profile.DecodeFrequentRows(copies)
+			*frequent, err = profile.DecodeFrequentRows(copies)
 			c.Check(err == nil)
 		}
 	})
@@ -76,11 +76,11 @@ func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.R
 		if p.Spec.Frequent == nil {
 			return nil
 		}
-		some := new(Audited)
-		for _, of := range s.sets() {
-			some.Copies = append(some.Copies, of.copies.Rows())
+		audited := new(Audited)
+		for _, set := range s.sets() {
+			audited.Copies = append(audited.Copies, set.copies.Rows())
 		}
-		sum.Merge(some)
+		sum.Merge(audited)
 		s.startCopyCounts()
 		return nil
 	}}, nil

@@ -34,11 +34,11 @@ func AddCopies(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow
 	if len(encoded) == 0 {
 		return all, nil
 	}
-	some, err := profile.DecodeFrequentRows(encoded)
+	decoded, err := profile.DecodeFrequentRows(encoded)
 	if err != nil {
 		return nil, err
 	}
-	return profile.AddFrequentRows(all, some, 1)
+	return profile.AddFrequentRows(all, decoded, 1)
 }
 
 // copies holds frequent rows, and in which folds their copies are.

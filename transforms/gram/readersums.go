@@ -118,14 +118,14 @@ func (s *readerSums) Save(ctx context.Context, last bool) ([]byte, error) {
 		s.saves++
 		name = fmt.Sprintf("saved-%s-%d", s.attempt, s.saves) // rows of an earlier checkpoint are in this one too
 	}
-	parts, own, err := s.store(ctx, name)
+	parts, saved, err := s.store(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if last {
 		s.final = parts
 	} else {
-		s.previousSave, s.lastSave = s.lastSave, own
+		s.previousSave, s.lastSave = s.lastSave, saved
 	}
 	return json.Marshal(savedSums{parts, s.reports})
 }

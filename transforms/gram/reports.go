@@ -108,7 +108,7 @@ func newByLevel(p *Pass, counts bool) *byLevel {
 }
 
 // each calls add with the rows of each level in a block.
-func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows.Block) error) error {
+func (l *byLevel) each(b *rows.Block, add func(level int, counts *levelRows, b *rows.Block) error) error {
 	for i := range l.indices {
 		l.indices[i] = l.indices[i][:0]
 	}
@@ -125,12 +125,12 @@ func (l *byLevel) each(b *rows.Block, add func(level int, of *levelRows, b *rows
 		if len(indices) == 0 {
 			continue
 		}
-		of := &l.rows[level]
-		some := selectRows(&l.block, b, indices)
+		counts := &l.rows[level]
+		selected := selectRows(&l.block, b, indices)
 		if l.counts {
-			of.count(some, l.classes)
+			counts.count(selected, l.classes)
 		}
-		if err := add(level, of, some); err != nil {
+		if err := add(level, counts, selected); err != nil {
 			return err
 		}
 	}
@@ -156,12 +156,13 @@ func (l *byLevel) take() (reports []LevelReport) {
 		return nil
 	}
 	for i := range l.rows {
-		of := &l.rows[i]
-		if of.rows == 0 {
+		counts := &l.rows[i]
+		if counts.rows == 0 {
 			continue
 		}
-		reports = append(reports, LevelReport{Level: i, Rows: of.rows, Classes: of.classes, Contents: of.contents})
-		of.rows, of.classes, of.contents = 0, nil, nil
+		reports = append(reports, LevelReport{Level: i, Rows: counts.rows, Classes: counts.classes,
+			Contents: counts.contents})
+		counts.rows, counts.classes, counts.contents = 0, nil, nil
 	}
 	return reports
 }

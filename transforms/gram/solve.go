@@ -99,7 +99,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	found, report, err := s.fit(ctx)
+	fitted, report, err := s.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if report.Coarse {
 		return json.Marshal(report)
 	}
-	for _, file := range f.State.files(&report.Written, found) {
+	for _, file := range f.State.files(&report.Written, fitted) {
 		if file.model == nil {
 			continue
 		}
@@ -175,23 +175,23 @@ func (s *solver) addRuns(ctx context.Context, to *ridge.Sum, fold int) error {
 }
 
 // fit returns the models of a solve.
-func (s *solver) fit(ctx context.Context) (found fits, report FitReport, err error) {
+func (s *solver) fit(ctx context.Context) (fitted fits, report FitReport, err error) {
 	spec := s.pass.Spec
 	if spec.Components > 0 { // the rows have no labels
-		found, report, err = s.components()
-		return found, report, fault.New(fault.Data, err)
+		fitted, report, err = s.components()
+		return fitted, report, fault.New(fault.Data, err)
 	}
 	if classes := s.pass.Target.Classes; spec.FitWithoutFirst && classes != nil && !spec.NoPassFollows {
 		head, err := s.firstHead(ctx)
 		if err != nil {
-			return found, report, err
+			return fitted, report, err
 		}
 		if err := checkHeldOut(head, s.source.Shape, classes.Classes); err != nil {
-			return found, report, fault.New(fault.Data, err)
+			return fitted, report, fault.New(fault.Data, err)
 		}
 	}
-	found, report, err = s.ridge()
-	return found, report, fault.New(fault.Data, err)
+	fitted, report, err = s.ridge()
+	return fitted, report, fault.New(fault.Data, err)
 }
 
 // firstHead returns the head of the sum of the first fold.
@@ -270,28 +270,28 @@ func (s *solver) ridge() (fits, FitReport, error) {
 	weights := func(f *ridge.Solution) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
 	}
-	found := fits{weights: weights(fit), trials: joined(fit.Trials, shape)}
+	fitted := fits{weights: weights(fit), trials: joined(fit.Trials, shape)}
 	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
 		Variance: fit.Variance, FoldVariance: fit.FoldVariance, FirstRows: fit.FirstRows}
 	if h := fit.WithoutFirst; h != nil {
 		if p.Target.Classes != nil && h.Discriminants == nil {
-			return found, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores give the "+
-				"probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Spec.AllFolds())
+			return fitted, report, fmt.Errorf("gram: none of %d rows is in the first of %d folds, whose scores "+
+				"give the probabilities; add sums of more rows, or leave out --calibrate", fit.Rows, p.Spec.AllFolds())
 		}
-		found.heldOut, report.Discriminants = weights(h), h.Discriminants
+		fitted.heldOut, report.Discriminants = weights(h), h.Discriminants
 		report.FirstRows = max(fit.FirstRows, h.FirstRows)
 	}
 	if fit.Sketch == nil {
-		return found, report, nil
+		return fitted, report, nil
 	}
-	found.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch, false)
-	if trials := found.trials; trials != nil && shape.Regression && opts.FirstSketch {
+	fitted.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch, false)
+	if trials := fitted.trials; trials != nil && shape.Regression && opts.FirstSketch {
 		first := cmp.Or(fit.FirstSketch, fit.Sketch)
 		report.FirstSketch = sketchOf(first, first == fit.Sketch)
 		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
 		trials.K += first.Linear.K
 	}
-	return found, report, nil
+	return fitted, report, nil
 }
 
 // ridgeOptions returns the options of a solve.

@@ -75,14 +75,14 @@ type indexFn struct {
 }
 
 func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func(*[]byte) bool) ([]byte, error) {
-	of := transforms.Gather(reports)
+	joined := transforms.Gather(reports)
 	if f.Stripes > 1 {
 		var err error
-		if of, err = joinReports(of); err != nil {
+		if joined, err = joinReports(joined); err != nil {
 			return nil, fault.New(fault.Internal, err)
 		}
 	}
-	if err := transforms.StoreLines(ctx, f.State.Reports, of); err != nil {
+	if err := transforms.StoreLines(ctx, f.State.Reports, joined); err != nil {
 		return nil, fault.New(fault.Internal, err)
 	}
 	index := bytes.Join(transforms.Gather(lines), []byte("\n"))
@@ -239,14 +239,14 @@ func storeRuns(
 		end := int64(0)
 		bufs := make([][]byte, min(max(1, threads), len(runs)))
 		for first := 0; first < len(runs); first += len(bufs) {
-			some := runs[first:min(first+len(bufs), len(runs))]
-			parallel.Each(len(some), threads, func(_, i int) {
-				out[first+i] = stored{Key: some[i].First, File: file}
-				bufs[i], out[first+i].At, _ = appendRun(bufs[i][:0], some[i], func(key int) ([]float64, error) {
+			batch := runs[first:min(first+len(bufs), len(runs))]
+			parallel.Each(len(batch), threads, func(_, i int) {
+				out[first+i] = stored{Key: batch[i].First, File: file}
+				bufs[i], out[first+i].At, _ = appendRun(bufs[i][:0], batch[i], func(key int) ([]float64, error) {
 					return values(key), nil
 				})
 			})
-			for i := range some {
+			for i := range batch {
 				if _, err := w.Write(bufs[i]); err != nil {
 					return err
 				}

@@ -95,8 +95,8 @@ func (s *Summer) startCopyCounts() {
 	if f == nil {
 		return
 	}
-	for _, of := range s.sets() {
-		of.copies = profile.NewCopyCounter(f, s.pass.Seed, s.pass.Target.Labels())
+	for _, set := range s.sets() {
+		set.copies = profile.NewCopyCounter(f, s.pass.Seed, s.pass.Target.Labels())
 	}
 }
 
@@ -119,22 +119,22 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 	if s.levels == nil {
 		return s.addTo(0, &s.all, at, b)
 	}
-	return s.levels.each(b, func(level int, of *levelRows, b *rows.Block) error {
-		return s.addTo(level*s.pass.Spec.Folds, &of.perSet, at, b)
+	return s.levels.each(b, func(level int, counts *levelRows, b *rows.Block) error {
+		return s.addTo(level*s.pass.Spec.Folds, &counts.perSet, at, b)
 	})
 }
 
 // addTo adds rows of a shard to the set of folds that begins with fold first.
-func (s *Summer) addTo(first int, of *perSet, at profile.FoldPlace, b *rows.Block) (err error) {
+func (s *Summer) addTo(first int, set *perSet, at profile.FoldPlace, b *rows.Block) (err error) {
 	if s.listsContents {
-		of.contents = s.assigner.AppendRowHashes(of.contents, b)
+		set.contents = s.assigner.AppendRowHashes(set.contents, b)
 	}
-	if len(s.folds) == 1 && s.encoder == nil && of.copies == nil {
+	if len(s.folds) == 1 && s.encoder == nil && set.copies == nil {
 		s.folds[0].rows.Add(b, 0, b.N)
 		return nil
 	}
-	if of.copies != nil {
-		s.hashes, s.notFrequent = of.copies.Hashes(s.hashes[:0], s.notFrequent[:0], b)
+	if set.copies != nil {
+		s.hashes, s.notFrequent = set.copies.Hashes(s.hashes[:0], s.notFrequent[:0], b)
 		b = selectRows(&s.restBlock, b, s.notFrequent)
 	} else if s.hashes, err = s.assigner.Hashes(s.hashes[:0], at, b); err != nil {
 		return err

@@ -182,11 +182,11 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 		f.features(first, emit, reject)
 		return nil
 	}
-	said := b.applier.Apply(b.block.X, b.block.N)
+	output := b.applier.Apply(b.block.X, b.block.N)
 	k := b.model.Linear.K
 	outputs := b.model.Manifest.Vocabulary
 	for i, line := range b.block.Lines {
-		scores := said.Scores[i*k : (i+1)*k]
+		scores := output.Scores[i*k : (i+1)*k]
 		if !exact.AllFinite(scores) {
 			reject(int(line)-1, models.TooLarge)
 			continue
@@ -194,20 +194,20 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 		at := first + int(line) - 1
 		p := Prediction{Key: b.keys[at], Scores: append([]float32(nil), scores...), Model: b.model.Manifest.SHA256}
 		switch {
-		case said.Classes != nil:
-			p.Class = outputs.Classes[said.Classes[i]]
+		case output.Classes != nil:
+			p.Class = outputs.Classes[output.Classes[i]]
 		default:
-			p.Values = append(p.Values, said.Targets[i*k:(i+1)*k]...)
+			p.Values = append(p.Values, output.Targets[i*k:(i+1)*k]...)
 		}
-		if said.Probabilities != nil {
-			p.Probabilities = append(p.Probabilities, said.Probabilities[i*k:(i+1)*k]...)
+		if output.Probabilities != nil {
+			p.Probabilities = append(p.Probabilities, output.Probabilities[i*k:(i+1)*k]...)
 		}
 		r := result{Prediction: p, at: b.at[at]}
 		if f.Keep {
 			r.row = b.items[at].Interface()
 		}
 		if f.Score {
-			r.Losses = lossesOf(said, i, k, b.block.Labels(i))
+			r.Losses = lossesOf(output, i, k, b.block.Labels(i))
 		}
 		emit(r)
 		b.reader.Add(transforms.RowsUsed, 1)
@@ -216,22 +216,22 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 }
 
 // lossesOf returns the losses of row i, with k outputs and the labels y.
-func lossesOf(said models.Applied, i, k int, y []float64) (of []float64) {
-	if said.Classes == nil {
+func lossesOf(output models.Applied, i, k int, y []float64) (losses []float64) {
+	if output.Classes == nil {
 		for c, y := range y {
-			of = append(of, said.Targets[i*k+c]-y)
+			losses = append(losses, output.Targets[i*k+c]-y)
 		}
-		return of
+		return losses
 	}
-	of = []float64{1}
-	if int(said.Classes[i]) == int(y[0]) {
-		of[0] = 0
+	losses = []float64{1}
+	if int(output.Classes[i]) == int(y[0]) {
+		losses[0] = 0
 	}
-	if said.Probabilities != nil {
-		loss, _ := score.ProbabilityLosses(said.Probabilities[i*k:(i+1)*k], int(y[0]))
-		of = append(of, float64(loss))
+	if output.Probabilities != nil {
+		loss, _ := score.ProbabilityLosses(output.Probabilities[i*k:(i+1)*k], int(y[0]))
+		losses = append(losses, float64(loss))
 	}
-	return of
+	return losses
 }
 
 // features emits the features of the rows of the block.

@@ -193,11 +193,11 @@ type collector struct {
 func (c *collector) add(key, row any, at *place) error {
 	v := reflect.ValueOf(row)
 	if t := v.Type(); t != c.typ {
-		of, err := records.TypeOf(t)
+		record, err := records.TypeOf(t)
 		if err != nil {
 			return err
 		}
-		c.of, c.typ = of, t
+		c.of, c.typ = record, t
 	}
 	text := ""
 	if key != nil {

@@ -42,8 +42,8 @@ type Score struct {
 // pipeline fails. Evaluate panics as Predict does.
 func Evaluate(s beam.Scope, m Model, rows beam.PCollection) (scores, rejected beam.PCollection) {
 	s = s.Scope("rows.Evaluate")
-	of, rejected := beam.ParDo2(s, splitLosses, m.apply(s, applyFn{Score: true}, rows))
-	return beam.ParDo(s, scoreOf, beam.CombinePerKey(s, tallyFn{}, of)), rejected
+	losses, rejected := beam.ParDo2(s, splitLosses, m.apply(s, applyFn{Score: true}, rows))
+	return beam.ParDo(s, scoreOf, beam.CombinePerKey(s, tallyFn{}, losses)), rejected
 }
 
 // losses are the losses of one row. A classifier has an error of 0 or 1 and a log loss, a regression the

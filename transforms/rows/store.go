@@ -52,13 +52,13 @@ type Stored struct {
 // A directory is complete or absent. If it already exists with the same sums, Store leaves it alone,
 // so that steps can be retried; other sums are an error. Until the sums of a window are stored, the
 // sums of each bundle are in a file below out.parts. A failed bundle may leave its file there.
-func Store(s beam.Scope, r Recipe, out string, of Sums) beam.PCollection {
+func Store(s beam.Scope, r Recipe, out string, totals Sums) beam.PCollection {
 	s = s.Scope("rows.Store")
-	w := of.all.WindowingStrategy()
+	w := totals.all.WindowingStrategy()
 	if w.AccumulationMode == window.Accumulating {
 		panic("rows: panes that accumulate would count rows twice: set beam.PanesDiscard() with the trigger")
 	}
-	files := beam.ParDo(s, &storeFn{Out: out}, of.all)
+	files := beam.ParDo(s, &storeFn{Out: out}, totals.all)
 	return beam.ParDo(s, &publishFn{Fn: fn(r.Dir, r.Threads), Recipe: r, Out: out}, beam.GroupByKey(s, files))
 }
 
@@ -103,11 +103,11 @@ type publishFn struct {
 func (f *publishFn) ProcessElement(
 	ctx context.Context, pane beam.PaneInfo, w beam.Window, _ int, counts func(*count) bool, emit func(Stored),
 ) error {
-	var sum, some count
+	var sum, next count
 	var err error
-	for err == nil && counts(&some) {
-		sum, err = sum.add(some)
-		some = count{}
+	for err == nil && counts(&next) {
+		sum, err = sum.add(next)
+		next = count{}
 	}
 	if err != nil || len(sum.Files) == 0 { // some runners fire empty panes
 		return fault.New(fault.Internal, err)
@@ -115,8 +115,8 @@ func (f *publishFn) ProcessElement(
 	st, err := f.publish(ctx, w, int(pane.Index), sum)
 	for i := 0; err == nil && i < int(pane.Index); i++ {
 		_, place := placeOf(f.Out, w, i)
-		var there bool
-		if there, err = storage.Exists(ctx, storage.Join(place, sums.ManifestFile)); there {
+		var exists bool
+		if exists, err = storage.Exists(ctx, storage.Join(place, sums.ManifestFile)); exists {
 			st.Window = append(st.Window, place)
 		}
 	}
@@ -145,10 +145,10 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), count.Files)
 	if errors.Is(err, fs.ErrNotExist) {
 		// An earlier attempt may have stored the sums and then removed the parts.
-		there, readErr := sums.ReadManifest(ctx, place)
-		if readErr == nil && there.Recipe == p.Recipe && there.Rows == p.Rows &&
-			slices.Equal(there.ClassCounts, p.ClassCounts) {
-			return Stored{Place: place, Rows: p.Rows.Used, Sums: there.Sums}, nil
+		stored, readErr := sums.ReadManifest(ctx, place)
+		if readErr == nil && stored.Recipe == p.Recipe && stored.Rows == p.Rows &&
+			slices.Equal(stored.ClassCounts, p.ClassCounts) {
+			return Stored{Place: place, Rows: p.Rows.Used, Sums: stored.Sums}, nil
 		}
 	}
 	if err != nil {
@@ -177,8 +177,8 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 		if !errors.Is(err, fs.ErrExist) {
 			return Stored{}, fault.New(fault.Place, err)
 		}
-		there, readErr := sums.ReadManifest(ctx, place)
-		if readErr != nil || there.Sums != p.Sums || there.Rows != p.Rows {
+		stored, readErr := sums.ReadManifest(ctx, place)
+		if readErr != nil || stored.Sums != p.Sums || stored.Rows != p.Rows {
 			return Stored{}, fault.New(fault.Place,
 				fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
 		}

@@ -297,11 +297,11 @@ func (b *windowSums) sum(w *windowed, emit func(summed)) error {
 	r, k := &w.rows, len(w.rows.Y)/max(w.rows.N, 1)
 	for i, step := 0, block.PerBlock(r.D); i < r.N; i += step {
 		end := min(i+step, r.N)
-		some := &block.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
+		piece := &block.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
 		if len(r.Weights) > 0 {
-			some.Weights = r.Weights[i:end]
+			piece.Weights = r.Weights[i:end]
 		}
-		if err := w.sums.Add(some); err != nil {
+		if err := w.sums.Add(piece); err != nil {
 			return fault.New(fault.Internal, err)
 		}
 	}

@@ -39,10 +39,10 @@ func (c Certainty) open(a *applier) (level models.Level, err error) {
 }
 
 // appendEnds appends the low and high end of the interval of each target, row by row.
-func appendEnds(dst []float64, level models.Level, said models.Applied) []float64 {
+func appendEnds(dst []float64, level models.Level, output models.Applied) []float64 {
 	from := len(dst)
-	dst = slices.Grow(dst, 2*len(said.Targets))[:from+2*len(said.Targets)]
-	level.Ends(dst[from:], said)
+	dst = slices.Grow(dst, 2*len(output.Targets))[:from+2*len(output.Targets)]
+	level.Ends(dst[from:], output)
 	return dst
 }
 
@@ -62,11 +62,11 @@ func newCovering(a *applier, columns int) (*covering, []score.Coverage) {
 }
 
 // targets adds the rows with finite predictions.
-func (c *covering) targets(sums []score.Coverage, said models.Applied, y []float64, repeats []int64) {
+func (c *covering) targets(sums []score.Coverage, output models.Applied, y []float64, repeats []int64) {
 	if c == nil {
 		return
 	}
-	c.both = appendEnds(c.both[:0], c.level, said)
+	c.both = appendEnds(c.both[:0], c.level, output)
 	k := len(sums)
 	for i, y := range y {
 		if low, high := c.both[2*i], c.both[2*i+1]; high-low == high-low {
@@ -76,18 +76,18 @@ func (c *covering) targets(sums []score.Coverage, said models.Applied, y []float
 }
 
 // classes adds the rows with finite scores. Labels below 0 are unknown classes, which are in no set.
-func (c *covering) classes(sums []score.Coverage, said models.Applied, y []float64, repeats []int64) {
+func (c *covering) classes(sums []score.Coverage, output models.Applied, y []float64, repeats []int64) {
 	if c == nil {
 		return
 	}
-	k := len(said.Scores) / max(1, len(y))
+	k := len(output.Scores) / max(1, len(y))
 	for i, y := range y {
-		if !exact.AllFinite(said.Scores[i*k : (i+1)*k]) {
+		if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
 			continue
 		}
 		n, inside := 0, false
 		for j := range k {
-			if c.level.Has(said, i*k+j) {
+			if c.level.Has(output, i*k+j) {
 				n, inside = n+1, inside || j == int(y)
 			}
 		}

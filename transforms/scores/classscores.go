@@ -33,7 +33,7 @@ type ClassScores struct {
 
 // add adds rows with their labels and the model's output for them. Labels below 0 are not
 // classes of the model, and text returns their text. Each row counts as often as repeats says.
-func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) string, repeats []int64) error {
+func (c *ClassScores) add(y []float64, output models.Applied, text func(float64) string, repeats []int64) error {
 	truth := make([]int32, len(y))
 	for i, y := range y {
 		truth[i] = int32(y)
@@ -41,27 +41,27 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 			truth[i] = score.Unseen
 			c.Unseen.Add([]byte(text(y)))
 		}
-		c.Hits.Add(int(truth[i]), int(said.Classes[i]), 1)
+		c.Hits.Add(int(truth[i]), int(output.Classes[i]), 1)
 		if c.Weighted != nil {
-			c.Weighted.Add(int(truth[i]), int(said.Classes[i]), repeats[i])
+			c.Weighted.Add(int(truth[i]), int(output.Classes[i]), repeats[i])
 		}
 	}
-	order := said.Probabilities
+	order := output.Probabilities
 	if order == nil {
-		order = said.Scores
+		order = output.Scores
 	}
-	k := len(said.Scores) / max(len(y), 1)
+	k := len(output.Scores) / max(len(y), 1)
 	for i, t := range truth {
-		c.Ranking.Add(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
+		c.Ranking.Add(int(t), output.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
 	}
 	if c.Probabilities == nil {
 		return nil
 	}
 	for i := range y {
-		if !exact.AllFinite(said.Scores[i*k : (i+1)*k]) {
+		if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1],
+		if err := c.Probabilities.Add(output.Probabilities[i*k:(i+1)*k], truth[i:i+1], output.Likeliest[i:i+1],
 			repeats[i:i+1]); err != nil {
 			return err
 		}
@@ -71,34 +71,34 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 
 // addWorst adds the rows of a block to the worst ones. They are ranked by log loss or, without probabilities, by
 // the margin by which the score of another class is larger. Rows of unseen classes are left out.
-func (c *ClassScores) addWorst(b *rows.Block, said models.Applied) {
-	k := len(said.Scores) / max(b.N, 1)
+func (c *ClassScores) addWorst(b *rows.Block, output models.Applied) {
+	k := len(output.Scores) / max(b.N, 1)
 	for i, y := range b.Y {
 		if y < 0 {
 			continue
 		}
-		own, loss := int(y), 0.0
-		if said.Probabilities != nil {
-			loss = -math.Log(max(float64(said.Probabilities[i*k+own]), score.LeastProbability))
+		class, loss := int(y), 0.0
+		if output.Probabilities != nil {
+			loss = -math.Log(max(float64(output.Probabilities[i*k+class]), score.LeastProbability))
 		} else {
-			loss = float64(said.Scores[i*k+int(said.Classes[i])]) - float64(said.Scores[i*k+own])
+			loss = float64(output.Scores[i*k+int(output.Classes[i])]) - float64(output.Scores[i*k+class])
 		}
-		c.Worst.Add(loss, y, float64(said.Classes[i]), b.Row(i))
+		c.Worst.Add(loss, y, float64(output.Classes[i]), b.Row(i))
 	}
 }
 
 // slice adds the rows of a block to the slices of a column.
-func (c *ClassScores) slice(column int, b *rows.Block, said models.Applied, by *sliced, repeats []int64) {
-	k := len(said.Scores) / max(b.N, 1)
+func (c *ClassScores) slice(column int, b *rows.Block, output models.Applied, by *sliced, repeats []int64) {
+	k := len(output.Scores) / max(b.N, 1)
 	for i, y := range b.Y {
 		truth, probabilities := int(y), []float32(nil)
 		if y < 0 {
 			truth = score.Unseen
 		}
-		if said.Probabilities != nil {
-			probabilities = said.Probabilities[i*k : (i+1)*k]
+		if output.Probabilities != nil {
+			probabilities = output.Probabilities[i*k : (i+1)*k]
 		}
-		c.Slices[column].AddClass(by.text(column, b, i), truth, int(said.Classes[i]), said.Scores[i*k:(i+1)*k],
+		c.Slices[column].AddClass(by.text(column, b, i), truth, int(output.Classes[i]), output.Scores[i*k:(i+1)*k],
 			probabilities, repeats[i])
 	}
 }

@@ -165,11 +165,11 @@ func constant(name, value string) column {
 }
 
 // every returns a function that returns every n-th of some numbers, beginning with the i-th.
-func every(n, i int, of func(*output) []float64) func(*output) any {
+func every(n, i int, field func(*output) []float64) func(*output) any {
 	var values []float64
 	return func(o *output) any {
 		values = values[:0]
-		for all := of(o); len(all) > i; all = all[n:] {
+		for all := field(o); len(all) > i; all = all[n:] {
 			values = append(values, all[i])
 		}
 		return values
@@ -202,11 +202,11 @@ func (p *Predict) Distinct(columns []export.Column) error {
 	if p.ID != "" {
 		copied++
 	}
-	for i, own := range columns[:copied] {
+	for i, column := range columns[:copied] {
 		for _, c := range columns[i+1:] {
-			if c.Name == own.Name || slices.Contains(c.Header, own.Name) {
+			if c.Name == column.Name || slices.Contains(c.Header, column.Name) {
 				return fmt.Errorf("scores: the copied column %q has the name of another column of the predictions; "+
-					"rename it in the data, or name another with --id_column", own.Name)
+					"rename it in the data, or name another with --id_column", column.Name)
 			}
 		}
 	}

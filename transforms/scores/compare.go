@@ -184,9 +184,9 @@ func (c *comparing) add(at profile.FoldPlace, b *rows.Block) error {
 }
 
 // lossesOf returns the losses of row i, whose label is y. It counts the label if it is not a class.
-func (s *side) lossesOf(said models.Applied, y float64, i int, unseen *schema.LabelCounts) []float64 {
+func (s *side) lossesOf(output models.Applied, y float64, i int, unseen *schema.LabelCounts) []float64 {
 	if !s.classes {
-		e := (said.Targets[i] - y) / s.unit
+		e := (output.Targets[i] - y) / s.unit
 		s.losses[0], s.losses[1] = float64(e*e), math.Abs(e)
 		return s.losses
 	}
@@ -197,13 +197,13 @@ func (s *side) lossesOf(said models.Applied, y float64, i int, unseen *schema.La
 		unseen.Add([]byte(s.labels.text(y)))
 	}
 	s.losses[0] = 0
-	if int(said.Classes[i]) != truth {
+	if int(output.Classes[i]) != truth {
 		s.losses[0] = 1
 	}
 	if len(s.losses) > 1 {
-		logLoss, brier := score.ProbabilityLosses(said.Probabilities[i*k:(i+1)*k], truth)
+		logLoss, brier := score.ProbabilityLosses(output.Probabilities[i*k:(i+1)*k], truth)
 		s.losses[1], s.losses[2] = float64(logLoss), float64(brier)
-		if !exact.AllFinite(said.Scores[i*k : (i+1)*k]) {
+		if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
 			s.losses[1] = math.NaN()
 		}
 	}
@@ -261,7 +261,7 @@ func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error)
 		s.classes = map[float64]float64{}
 	}
 	for i, y := range b.Y {
-		own, ok := s.classes[y]
+		index, ok := s.classes[y]
 		if !ok {
 			text := ""
 			if y >= 0 {
@@ -269,10 +269,10 @@ func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error)
 			} else {
 				text = s.from.labels.text(y)
 			}
-			own, _ = s.to.labels.index([]byte(text))
-			s.classes[y] = own
+			index, _ = s.to.labels.index([]byte(text))
+			s.classes[y] = index
 		}
-		s.block.Y[i] = own
+		s.block.Y[i] = index
 	}
 	return &s.block, nil
 }

@@ -28,12 +28,13 @@ func explainColumns(m *models.Model) (columns []export.Column) {
 	for _, c := range m.Columns() {
 		effects = append(effects, c.Name)
 	}
-	for o, of := range names {
+	for o, suffix := range names {
 		unit := m.Resolution(o) / 16 // effects of many columns are added up
 		columns = append(columns,
-			export.Column{Name: "base" + of, Header: []string{"base" + of}, Unit: unit},
-			export.Column{Name: "effects" + of, Header: prefixed("effect"+of+"_", effects), Keys: effects, Unit: unit},
-			export.Column{Name: "effect_error" + of, Header: []string{"effect_error" + of}, Unit: unit})
+			export.Column{Name: "base" + suffix, Header: []string{"base" + suffix}, Unit: unit},
+			export.Column{Name: "effects" + suffix, Header: prefixed("effect"+suffix+"_", effects), Keys: effects,
+				Unit: unit},
+			export.Column{Name: "effect_error" + suffix, Header: []string{"effect_error" + suffix}, Unit: unit})
 	}
 	return columns
 }

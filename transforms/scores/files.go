@@ -57,14 +57,14 @@ type Opening struct {
 // NewOpening returns options of a dataset, except which files it has.
 func NewOpening(o dataset.Options) Opening {
 	defaults := map[string]string{}
-	for _, of := range dataset.NewOptions() {
-		for _, opt := range option.List(of) {
+	for _, format := range dataset.NewOptions() {
+		for _, opt := range option.List(format) {
 			defaults[opt.Name] = opt.String()
 		}
 	}
 	p := Opening{Formats: map[string]string{}}
-	for _, of := range o.Formats {
-		for _, opt := range option.List(of) {
+	for _, format := range o.Formats {
+		for _, opt := range option.List(format) {
 			if text := opt.String(); text != defaults[opt.Name] {
 				p.Formats[opt.Name] = text
 			}
@@ -80,8 +80,8 @@ func (p Opening) optionsFor(uri string, like *dataset.Schema) (dataset.Options, 
 	o := p.Options
 	o.Data, o.Like = []string{uri}, like
 	o.Formats = dataset.NewOptions()
-	for _, of := range o.Formats {
-		for _, opt := range option.List(of) {
+	for _, format := range o.Formats {
+		for _, opt := range option.List(format) {
 			if text, ok := p.Formats[opt.Name]; ok {
 				if err := opt.Set(text); err != nil {
 					return o, err

@@ -120,18 +120,18 @@ func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration)
 
 // finiteRows moves the rows of scores that are finite to the front, and returns
 // them with their classes and how often they count.
-func finiteRows(scores []float32, y []float64, repeats []int64) (some []float32, class []int32, often []int64) {
+func finiteRows(scores []float32, y []float64, repeats []int64) (finite []float32, class []int32, often []int64) {
 	if len(y) == 0 {
 		return nil, nil, nil
 	}
 	k := len(scores) / len(y)
-	some = scores[:0]
+	finite = scores[:0]
 	for i, y := range y {
 		if row := scores[i*k : (i+1)*k]; exact.AllFinite(row) {
-			some, class, often = append(some, row...), append(class, int32(y)), append(often, repeats[i])
+			finite, class, often = append(finite, row...), append(class, int32(y)), append(often, repeats[i])
 		}
 	}
-	return some, class, often
+	return finite, class, often
 }
 
 func init() { transforms.RegisterSum[score.Halves]("threshold", beginThreshold) }

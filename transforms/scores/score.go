@@ -73,24 +73,24 @@ func (a *applier) scoreClasses(p *Score) transforms.ReaderSum {
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
 	return transforms.ReaderSum{Sum: sum, Label: labels.index, Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
-		said := a.apply(b)
-		sets.classes(sum.Coverage, said, b.Y, repeats)
+		output := a.apply(b)
+		sets.classes(sum.Coverage, output, b.Y, repeats)
 		for g := range sum.Groups {
 			for i, y := range b.Y {
 				wrong := 0.0
-				if y < 0 || said.Classes[i] != int32(y) {
+				if y < 0 || output.Classes[i] != int32(y) {
 					wrong = 1
 				}
 				sum.Groups[g].Add(groupOf(b, i), repeats[i], []float64{0}, []float64{wrong})
 			}
 		}
 		for c := range by.columns {
-			sum.slice(c, b, said, by, repeats)
+			sum.slice(c, b, output, by, repeats)
 		}
 		if p.Worst > 0 {
-			sum.addWorst(b, said)
+			sum.addWorst(b, output)
 		}
-		return sum.add(b.Y, said, labels.text, repeats)
+		return sum.add(b.Y, output, labels.text, repeats)
 	}}
 }
 
@@ -126,9 +126,9 @@ func (a *applier) scoreTargets(p *Score) transforms.ReaderSum {
 	var repeats []int64
 	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
-		said := a.apply(b)
-		targets := said.Targets
-		intervals.targets(sum.Coverage, said, b.Y, repeats)
+		output := a.apply(b)
+		targets := output.Targets
+		intervals.targets(sum.Coverage, output, b.Y, repeats)
 		for i := range b.N {
 			for c, y := range b.Labels(i) {
 				sum.Targets[c].Add(y, targets[i*k+c], repeats[i])
@@ -137,7 +137,7 @@ func (a *applier) scoreTargets(p *Score) transforms.ReaderSum {
 				}
 				sum.Precision[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
 				if repeats[i] > 0 {
-					sum.Far[c].Add(float64(said.Scores[i*k+c]))
+					sum.Far[c].Add(float64(output.Scores[i*k+c]))
 				}
 				if sum.Groups != nil {
 					e := (targets[i*k+c] - y) / grids[c].Half()

@@ -51,8 +51,8 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 func (f *Files) Arrive(s beam.Scope, w Arriving, threads int) beam.PCollection {
 	s = s.Scope("scores.Arrive")
 	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
-	found := beam.ParDo(s, &listFn{Spec: encoded(f), Arriving: w}, ticks)
-	return beam.ParDo(s, f.fn(threads), beam.Reshuffle(s, found))
+	files := beam.ParDo(s, &listFn{Spec: encoded(f), Arriving: w}, ticks)
+	return beam.ParDo(s, f.fn(threads), beam.Reshuffle(s, files))
 }
 
 // Arriving says how files are found in a pipeline that does not end; see storage.Watch.
@@ -194,16 +194,16 @@ func (f *listFn) Setup() error {
 func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)) error {
 	f.bundle.Lock()
 	defer f.bundle.Unlock()
-	found, err := f.bundle.Next(ctx, f.Most)
+	arrived, err := f.bundle.Next(ctx, f.Most)
 	if err != nil {
 		return fault.New(fault.Internal, err)
 	}
-	for _, note := range found.Notes {
+	for _, note := range arrived.Notes {
 		log.Warn(ctx, note)
 	}
-	filesChanged.Inc(ctx, int64(found.Changed))
-	filesWaiting.Set(ctx, int64(found.Waiting))
-	for _, file := range found.Files {
+	filesChanged.Inc(ctx, int64(arrived.Changed))
+	filesWaiting.Set(ctx, int64(arrived.Waiting))
+	for _, file := range arrived.Files {
 		emit(encoded(ArrivalOf(file)))
 	}
 	return nil

@@ -140,19 +140,19 @@ func (c *conformal) add(sums []score.Conformal, scores, probes []float32, y []fl
 	if c == nil {
 		return
 	}
-	own := scores[c.Fit*c.outputs:][:c.outputs]
+	outputs := scores[c.Fit*c.outputs:][:c.outputs]
 	if c.Probabilities == nil {
 		s := c.scale(probes)
-		for i := range own {
-			sums[i].Add(math.Abs(float64(own[i])-y[i])/s, repeats)
+		for i := range outputs {
+			sums[i].Add(math.Abs(float64(outputs[i])-y[i])/s, repeats)
 		}
 		return
 	}
-	if !exact.AllFinite(own) {
+	if !exact.AllFinite(outputs) {
 		return
 	}
-	c.probabilities = append(c.probabilities[:0], own...)
-	c.Probabilities.Apply(c.probabilities, own, 1, len(own))
+	c.probabilities = append(c.probabilities[:0], outputs...)
+	c.Probabilities.Apply(c.probabilities, outputs, 1, len(outputs))
 	sums[0].Add(-float64(c.probabilities[int(y[0])]), repeats)
 }
 

@@ -21,7 +21,7 @@ func join(out io.Writer, parts []export.Part) error {
 		if err != nil {
 			return err
 		}
-		of, groups, err := about.groups()
+		elements, groups, err := about.groups()
 		if err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func join(out io.Writer, parts []export.Part) error {
 			continue
 		}
 		if columns == nil {
-			columns = of
+			columns = elements
 		}
 		shift := f.at - int64(len(magic))
 		for _, g := range groups {

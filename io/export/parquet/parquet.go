@@ -188,10 +188,10 @@ func (w *writer) Write(b *export.Block) error {
 func (w *writer) withTexts(b *export.Block) *export.Block {
 	for c, values := range b.Values {
 		if sets, ok := values.(*export.Sets); ok {
-			own := *b
-			own.Values = slices.Clone(b.Values)
-			own.Values[c] = sets.Texts(nil, w.table[c].Levels, b.N)
-			b = &own
+			texts := *b
+			texts.Values = slices.Clone(b.Values)
+			texts.Values[c] = sets.Texts(nil, w.table[c].Levels, b.N)
+			b = &texts
 		}
 	}
 	return b

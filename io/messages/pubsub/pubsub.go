@@ -153,8 +153,8 @@ func timeOf(text string) (time.Time, bool) {
 func MessageOf(id string, data []byte, attributes map[string]string, published time.Time,
 	s messages.Settings) messages.Message {
 	m := messages.Message{ID: id, Data: data, Attributes: attributes, Published: published}
-	if own := attributes[s.IDAttribute]; s.IDAttribute != "" && own != "" {
-		m.ID = own
+	if id := attributes[s.IDAttribute]; s.IDAttribute != "" && id != "" {
+		m.ID = id
 	}
 	if at, ok := timeOf(attributes[s.TimeAttribute]); s.TimeAttribute != "" && ok {
 		m.Published = at

@@ -91,11 +91,12 @@ var serviceAccount atomic.Pointer[string]
 // authorized returns a client with the Application Default Credentials. It is an
 // error if there are none: no request is anonymous.
 func authorized() (*http.Client, error) {
-	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{gcstorage.ScopeReadWrite}})
+	detected, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{gcstorage.ScopeReadWrite}})
 	if err != nil {
 		return nil, objects.Answerf(nil, "%s (%v)", noCredentials, err)
 	}
-	client, err := httptransport.NewClient(&httptransport.Options{Credentials: found, BaseRoundTripper: newTransport(),
+	client, err := httptransport.NewClient(&httptransport.Options{Credentials: detected,
+		BaseRoundTripper: newTransport(),
 		DisableTelemetry: true})
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func authorized() (*http.Client, error) {
 	var key struct {
 		Email string `json:"client_email"`
 	}
-	if json.Unmarshal(found.JSON(), &key) == nil && key.Email != "" {
+	if json.Unmarshal(detected.JSON(), &key) == nil && key.Email != "" {
 		serviceAccount.Store(&key.Email)
 	}
 	return client, nil

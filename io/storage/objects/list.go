@@ -29,7 +29,7 @@ func (s *Store) List(ctx context.Context, pattern string) ([]storage.Object, err
 	}
 	first := strings.IndexAny(o.Name, `*?[\`)
 	if first < 0 {
-		if some, err := s.first(ctx, o); err == nil && some != "" {
+		if first, err := s.first(ctx, o); err == nil && first != "" {
 			return nil, storage.DirectoryError(pattern)
 		}
 		return nil, err

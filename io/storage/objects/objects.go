@@ -188,8 +188,8 @@ func (s *Store) Exists(ctx context.Context, name string) (bool, error) {
 			return err == nil, err
 		}
 	}
-	some, err := s.first(ctx, o)
-	return some != "", err
+	first, err := s.first(ctx, o)
+	return first != "", err
 }
 
 // Checksum implements storage.Store.
@@ -242,13 +242,13 @@ func (s *Store) Swap(ctx context.Context, name string, old, next []byte) error {
 		if err != nil {
 			return err
 		}
-		there, err := s.readWhole(ctx, found(o, a))
+		stored, err := s.readWhole(ctx, found(o, a))
 		switch {
 		case errors.Is(err, storage.ErrChanged):
 			return storage.ErrSwapped
 		case err != nil:
 			return err
-		case !bytes.Equal(there, old):
+		case !bytes.Equal(stored, old):
 			return storage.ErrSwapped
 		}
 		cond = Condition{Version: a.Version}

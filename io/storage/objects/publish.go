@@ -171,14 +171,14 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 
 // delete deletes files that were seen in the directory, if the claim is still ours.
 func (p *publication) delete(ctx context.Context, left ...*Attrs) error {
-	for some := range slices.Chunk(left, 4*ParallelRequests) {
+	for chunk := range slices.Chunk(left, 4*ParallelRequests) {
 		holding, cancel, err := p.claim.holding(ctx)
 		if err != nil {
 			return err
 		}
 		tasks, tctx := errgroup.WithContext(holding)
 		tasks.SetLimit(ParallelRequests)
-		for _, a := range some {
+		for _, a := range chunk {
 			tasks.Go(func() error { return p.store.Service.Delete(tctx, p.dir.in(a.Name), a.Version) })
 		}
 		err = tasks.Wait()

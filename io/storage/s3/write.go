@@ -303,17 +303,17 @@ func (s *s3) Fence(ctx context.Context, dir objects.Name) error {
 func (s *s3) abortAll(ctx context.Context, in, prefix string, which func(key string) bool) error {
 	bucket := objects.Name{Bucket: in}
 	for range maxTries {
-		var found struct {
+		var uploads struct {
 			Upload []struct{ Key, UploadId string }
 		}
-		query, some := "prefix="+escape(prefix, true)+"&uploads=", false
-		_, err := s.ask(ctx, request{method: http.MethodGet, object: bucket, query: query}, &found)
-		for _, u := range found.Upload {
+		query, aborted := "prefix="+escape(prefix, true)+"&uploads=", false
+		_, err := s.ask(ctx, request{method: http.MethodGet, object: bucket, query: query}, &uploads)
+		for _, u := range uploads.Upload {
 			if o := (objects.Name{Bucket: in, Name: u.Key}); err == nil && which(u.Key) {
-				some, err = true, s.abort(ctx, o, u.UploadId)
+				aborted, err = true, s.abort(ctx, o, u.UploadId)
 			}
 		}
-		if err != nil || !some {
+		if err != nil || !aborted {
 			return s.answer(ctx, writing, bucket, err)
 		}
 	}

@@ -165,10 +165,10 @@ func (r *Pilot) interactions(n int, columns []wholeColumn) [][]float64 {
 }
 
 // groups returns of(x) for each of the first n rows x: whole numbers up to 2·longest.
-func (r *Pilot) groups(n int, of func(x []float32) float32) []uint8 {
+func (r *Pilot) groups(n int, value func(x []float32) float32) []uint8 {
 	group := make([]uint8, n)
 	for i := range group {
-		group[i] = uint8(of(r.X[i*r.D:]))
+		group[i] = uint8(value(r.X[i*r.D:]))
 	}
 	return group
 }
@@ -188,8 +188,8 @@ func meansOf(y []float64, group []uint8) (means, rows [2*longest + 1]float64) {
 // groupsDiffer groups the rows by of and returns by how many standard errors above chance the mean residuals of
 // the groups differ. It is χ² transformed to a normal number (Wilson and Hilferty 1931); 0 if residuals or groups
 // do not vary.
-func (r *Pilot) groupsDiffer(left [][]float64, of func(x []float32) float32) float64 {
-	group := r.groups(len(left[0]), of)
+func (r *Pilot) groupsDiffer(left [][]float64, value func(x []float32) float32) float64 {
+	group := r.groups(len(left[0]), value)
 	var chi, freedom float64
 	for _, y := range left {
 		var variance float64 // around 0, which is the mean of residuals

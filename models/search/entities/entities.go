@@ -25,14 +25,14 @@ const (
 // label their labels; for classes, label is the number of the class. NaN is a missing value. number reports
 // whether a column has numbers, not categories. A column with a value that is not whole names nothing. Nor does a
 // column of numbers if rows with neighbouring values are similar, too, as with counts.
-func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (found []int) {
+func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (columns []int) {
 	t := &table{x, n, d, label}
 	for j := range d {
 		if g := t.groupsOf(j); g.n >= fewestValues && t.names(j, g, number(j)) {
-			found = append(found, j)
+			columns = append(columns, j)
 		}
 	}
-	return found
+	return columns
 }
 
 // table has n labelled rows of d numbers.

@@ -28,11 +28,11 @@ const (
 	// MaxRows is the largest number of rows that callers should pass; Memory assumes it.
 	MaxRows = 4000
 	// Bounds on the waves of all columns, on the multiplications for pairs, and on the triples of waves times rows.
-	mostWaves   = 2048
-	mostWork    = 4e9
-	mostTriples = 7e8
-	// leastRows is the smallest number of rows to use if there are many columns.
-	leastRows = 500
+	maxWaves   = 2048
+	maxWork    = 4e9
+	maxTriples = 7e8
+	// minRows is the smallest number of rows to use if there are many columns.
+	minRows = 500
 	// clip bounds the magnitude of standardised columns, waves and labels, so that single rows do not dominate.
 	clip = 3
 )
@@ -56,7 +56,7 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 	m := float64(2 * r.D)
 	triples := m * m * m / 6 * float64(len(labels))
 	n := len(r.Of)
-	if rows := min(n, int(mostTriples/triples)); f != nil && !f.some && rows >= min(n, leastRows) {
+	if rows := min(n, int(maxTriples/triples)); f != nil && !f.some && rows >= min(n, minRows) {
 		f.bound, r.Of = bound(triples), r.Of[:rows]
 		f.triples(r, labels)
 	}
@@ -79,21 +79,21 @@ func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) 
 // there are too many columns or no labels that vary, and otherwise a finder with the rows and the standardised
 // labels that were used.
 func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, Rows, [][]float32) {
-	of, n := frequenciesFor(len(r.Of), r.D, len(labels))
+	chosen, n := frequenciesFor(len(r.Of), r.D, len(labels))
 	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return standardise(y[:n]) == 0 })
 	if n == 0 || len(labels) == 0 {
 		return nil, r, labels
 	}
 	r.Of = r.Of[:n]
 	f := &finder{weights: make([]float64, r.D), threads: threads}
-	m := float64(2 * len(of) * r.D)
+	m := float64(2 * len(chosen) * r.D)
 	f.bound = bound(m * m / 2 * float64(len(labels)))
-	waves, deviations := r.waves(of)
+	waves, deviations := r.waves(chosen)
 	if frequencies {
-		f.of, f.deviations, f.sums = of, deviations, make([]float64, len(of)*r.D*len(of)*r.D)
+		f.of, f.deviations, f.sums = chosen, deviations, make([]float64, len(chosen)*r.D*len(chosen)*r.D)
 	}
 	for _, y := range labels {
-		f.find(y[:n], waves, 2*len(of))
+		f.find(y[:n], waves, 2*len(chosen))
 	}
 	return f, r, labels
 }
@@ -177,15 +177,15 @@ func (f *finder) triples(r Rows, labels [][]float32) {
 
 // frequenciesFor returns the first set of frequencies for which there is time with n rows of d columns; or else
 // the smallest set and fewer rows; or nil and 0 if there is no time for this either.
-func frequenciesFor(n, d, labels int) (of []float32, rows int) {
-	for _, of := range frequencies {
-		m := 2 * len(of) * d
-		rows = int(mostWork / (float64(m) * float64(m) * float64(labels)))
-		if m <= mostWaves && rows >= n {
-			return of, n
+func frequenciesFor(n, d, labels int) (chosen []float32, rows int) {
+	for _, list := range frequencies {
+		m := 2 * len(list) * d
+		rows = int(maxWork / (float64(m) * float64(m) * float64(labels)))
+		if m <= maxWaves && rows >= n {
+			return list, n
 		}
 	}
-	if 2*d > mostWaves || rows < leastRows {
+	if 2*d > maxWaves || rows < minRows {
 		return nil, 0
 	}
 	return frequencies[len(frequencies)-1], rows
@@ -194,15 +194,15 @@ func frequenciesFor(n, d, labels int) (of []float32, rows int) {
 // Memory bounds the bytes that Weights and Best need for n rows of d numbers. Frequencies needs half as many in
 // addition.
 func Memory(n, d int) int64 {
-	of, n := frequenciesFor(min(n, MaxRows), d, 1)
-	m := int64(2 * len(of) * d)
+	chosen, n := frequenciesFor(min(n, MaxRows), d, 1)
+	m := int64(2 * len(chosen) * d)
 	return 4 * (2*int64(n)*m + m*m)
 }
 
 // waves returns the standardised cosines and sines of the columns (row-major, 2·len(of) for each column) and the
 // standard deviations of the columns.
-func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
-	n, per := len(r.Of), 2*len(of)
+func (r Rows) waves(chosen []float32) (out []float32, deviations []float64) {
+	n, per := len(r.Of), 2*len(chosen)
 	m := r.D * per
 	out, deviations = make([]float32, n*m), make([]float64, r.D)
 	column, cos, sin := make([]float32, n), make([]float32, n), make([]float32, n)
@@ -214,7 +214,7 @@ func (r Rows) waves(of []float32) (out []float32, deviations []float64) {
 		if deviations[j] == 0 {
 			continue
 		}
-		for k, frequency := range of {
+		for k, frequency := range chosen {
 			for i, v := range column {
 				sin[i] = v * (frequency / (2 * math.Pi)) // in turns
 			}
@@ -277,8 +277,8 @@ func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) 
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(f.sums[b], f.sums[a]), cmp.Compare(a, b)) })
 	var turns []float32 // by columns
 	for _, deviation := range f.deviations {
-		for _, of := range f.of {
-			turns = append(turns, of/float32(2*math.Pi*deviation))
+		for _, frequency := range f.of {
+			turns = append(turns, frequency/float32(2*math.Pi*deviation))
 		}
 	}
 	for _, at := range order {

@@ -156,8 +156,8 @@ func (a *Model) headline() *page.Headline {
 		if i < 0 {
 			return nil
 		}
-		row, of := l.Table[i], a.lambdas()
-		f, write := of.Figure(row)
+		row, lambdas := l.Table[i], a.lambdas()
+		f, write := lambdas.Figure(row)
 		about := fmt.Sprintf("On held-out rows, %s, by the model trained without them%s.", report.OneIn(max(2, l.Folds)),
 			report.LeastOf(tried))
 		switch {
@@ -167,24 +167,25 @@ func (a *Model) headline() *page.Headline {
 			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds,
 				report.LeastOf(tried))
 		}
-		return headlineOf(of.Name(), f, write, about)
+		return headlineOf(lambdas.Name(), f, write, about)
 	}
 	if l.Log == nil {
 		return nil
 	}
-	of := l.Log.HeldOut
+	heldOut := l.Log.HeldOut
 	for _, trial := range l.Log.Path { // held-out errors are those of the trial, before the final fit
-		if of.HeldOutRows == 0 && trial.Lambda == l.Lambda {
-			of = trial.HeldOut
+		if heldOut.HeldOutRows == 0 && trial.Lambda == l.Lambda {
+			heldOut = trial.HeldOut
 		}
 	}
-	switch about := on(of.HeldOutRows, len(l.Log.Path)); {
-	case of.HeldOutRows == 0:
+	switch about := on(heldOut.HeldOutRows, len(l.Log.Path)); {
+	case heldOut.HeldOutRows == 0:
 		return nil
 	case a.Task != models.Classification:
-		return headlineOf("held-out loss", report.WithHalfWidth(of.HeldOutLoss, 0), report.Plain, about)
+		return headlineOf("held-out loss", report.WithHalfWidth(heldOut.HeldOutLoss, 0), report.Plain, about)
 	default:
-		return headlineOf("held-out error, %", report.RoundsRate(l.Split, of.HeldOutErrors, of.HeldOutRows, of.HeldOutError),
+		return headlineOf("held-out error, %", report.RoundsRate(l.Split, heldOut.HeldOutErrors,
+			heldOut.HeldOutRows, heldOut.HeldOutError),
 			report.TwoDigits, about)
 	}
 }

@@ -56,8 +56,8 @@ func (a *Model) columns() (all []columnFacts) {
 }
 
 // column describes a column by the statistics of the value at slot of a row.
-func (a *Model) column(of schema.Column, slot int) columnFacts {
-	c, rows, centre := columnFacts{Field: schema.Field{Column: of, Role: schema.Feature}}, a.profile.Rows, 0.0
+func (a *Model) column(described schema.Column, slot int) columnFacts {
+	c, rows, centre := columnFacts{Field: schema.Field{Column: described, Role: schema.Feature}}, a.profile.Rows, 0.0
 	if rows == nil || slot >= len(rows.Columns) {
 		return c
 	}
@@ -67,7 +67,7 @@ func (a *Model) column(of schema.Column, slot int) columnFacts {
 	stats := &rows.Columns[slot]
 	c.missing = stats.Missing
 	switch {
-	case of.Type == schema.Number:
+	case described.Type == schema.Number:
 		c.Summary = &schema.Summary{TextCounts: schema.TextCounts{Texts: 1, Numbers: 1}}
 		c.Summary.Min, c.Summary.Max = float64(stats.Min)+centre, float64(stats.Max)+centre
 		c.Summary.Median = math.NaN()
@@ -77,9 +77,9 @@ func (a *Model) column(of schema.Column, slot int) columnFacts {
 			}
 			c.Summary.Median = c.edges[5]
 		}
-	case len(of.Levels) > 0 && slot < len(rows.Levels) && len(rows.Levels[slot]) >= len(of.Levels):
+	case len(described.Levels) > 0 && slot < len(rows.Levels) && len(rows.Levels[slot]) >= len(described.Levels):
 		c.Summary = &schema.Summary{TextCounts: schema.TextCounts{Texts: 1}}
-		c.Summary.Levels, c.others = levelsOf(of.Levels, rows.Levels[slot])
+		c.Summary.Levels, c.others = levelsOf(described.Levels, rows.Levels[slot])
 	}
 	return c
 }

@@ -20,18 +20,18 @@ import (
 func (a *Model) addSearch(p *page.Page) error {
 	s := p.Section("Search for features")
 	if data := a.files[tuning.SearchFile]; data != nil {
-		var found tuning.Result
-		if err := json.Unmarshal(data, &found); err != nil {
+		var result tuning.Result
+		if err := json.Unmarshal(data, &result); err != nil {
 			return fmt.Errorf("%s: %w", tuning.SearchFile, err)
 		}
 		loss := "squared error, share of the variance"
-		if found.Classes {
+		if result.Classes {
 			loss = "log loss"
 		}
 		t := report.Table{Head: []string{"features", "rows", "features tried", "lambda", loss, "error, %", "cost, 10⁹ steps"}}
-		for _, trial := range found.Trials {
+		for _, trial := range result.Trials {
 			rate := ""
-			if found.Classes {
+			if result.Classes {
 				rate = fmt.Sprintf("%.2f", 100*trial.Error)
 			}
 			if trial.Failed != "" {
@@ -42,12 +42,12 @@ func (a *Model) addSearch(p *page.Page) error {
 			cost := (n*d*min(n, d) + float64(trial.Solves)*math.Pow(min(n, d), 3)/3) / 1e9
 			t.Add(trial.String(), report.Groups(int64(trial.Rows)), report.Groups(int64(trial.Features)),
 				fmt.Sprintf("%.2g", trial.Lambda), fmt.Sprintf("%.5f", trial.Loss), rate, fmt.Sprintf("%.3g", cost))
-			t.Mark(trial.String() == found.Chosen.String() && trial.Rows == found.Chosen.Rows)
+			t.Mark(trial.String() == result.Chosen.String() && trial.Rows == result.Chosen.Rows)
 		}
 		s.Sayf("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the smallest "+
 			"of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
 			"solves, because times differ from run to run.",
-			report.Counted(found.Tried, "candidate"), report.Counted64(int64(found.Pilot), "row"))
+			report.Counted(result.Tried, "candidate"), report.Counted64(int64(result.Pilot), "row"))
 		s.List(t.Filled())
 	}
 	a.addSizes(s)
@@ -64,20 +64,21 @@ func (a *Model) addSizes(s *page.Section) {
 	}
 	root := a.Task == models.Regression && len(a.Input.Labels) < 2
 	t := report.SizeTable(a.Lineage.Sizes, root)
-	of := picture.Lines{Title: "Held-out error by number of features", X: "number of features", Y: a.lambdas().Name(),
+	lines := picture.Lines{Title: "Held-out error by number of features", X: "number of features",
+		Y:      a.lambdas().Name(),
 		LogX:   true,
 		Series: []picture.Series{{}}}
 	for _, size := range a.Lineage.Sizes {
 		if v := size.Loss; root && v > 0 {
-			of.Series[0].Add(float64(size.Features), math.Sqrt(v))
+			lines.Series[0].Add(float64(size.Features), math.Sqrt(v))
 		} else if v > 0 {
-			of.Series[0].Add(float64(size.Features), v)
+			lines.Series[0].Add(float64(size.Features), v)
 		}
 	}
 	s.Sayf("These numbers of features were tried on all training rows. The rows that chose among them are also those of " +
 		"the errors by lambda, so these errors may be slightly too small.")
-	if s.List(t); len(of.Series[0].X) > 1 {
-		s.Draw(of, t)
+	if s.List(t); len(lines.Series[0].X) > 1 {
+		s.Draw(lines, t)
 	}
 }
 
@@ -97,35 +98,35 @@ func (a *Model) addPath(p *page.Page) {
 		t.More = report.Numbers(a.Learner.RuledOut) + ", which were ruled out early"
 	}
 	s.List(t)
-	of, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
-	held := of
+	heldOut, training := picture.Series{Name: "held out"}, picture.Series{Name: "training"}
+	squared := heldOut
 	for _, row := range a.Learner.Table {
 		if row.Failed != "" || row.MSE == 0 {
 			continue
 		}
 		f, _ := a.lambdas().Figure(row)
-		of.AddInterval(row.Lambda, f.Value, f.Low, f.High)
+		heldOut.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		f = report.WithHalfWidth(row.MSE, report.HalfWidth(row))
-		held.AddInterval(row.Lambda, f.Value, f.Low, f.High)
+		squared.AddInterval(row.Lambda, f.Value, f.Low, f.High)
 		if a.Task == models.Classification {
 			training.Add(row.Lambda, row.Train)
 		} else {
 			training.Add(row.Lambda, math.Sqrt(row.Train))
 		}
 	}
-	if len(of.X) < 2 {
+	if len(heldOut.X) < 2 {
 		return
 	}
 	const x = "lambda, the penalty on squared weights"
 	name := a.lambdas().Name()
-	l := picture.Lines{Title: "Held-out error by lambda", X: x, Y: name, LogX: true, Series: []picture.Series{of}}
+	l := picture.Lines{Title: "Held-out error by lambda", X: x, Y: name, LogX: true, Series: []picture.Series{heldOut}}
 	if a.Task != models.Classification {
 		l.Title, l.Y, l.Series = "Errors by lambda", strings.TrimPrefix(name, "held-out "), append(l.Series, training)
 	}
 	s.Draw(l, t)
 	if name == "held-out error, %" {
 		s.Draw(picture.Lines{Title: "Squared errors by lambda", X: x, Y: "mean squared error of ±1 codes", LogX: true,
-			Series: []picture.Series{held, training}}, t)
+			Series: []picture.Series{squared, training}}, t)
 	}
 }
 

@@ -53,11 +53,11 @@ const countedBytes = 2 << 20
 
 // skip returns a mask for content hashes: rows with a bit in it are not counted.
 func (k *driftCheck) skip(d *dataset.Dataset) uint64 {
-	some := uint64(1)
+	stride := uint64(1)
 	for size := d.Size(); size > countedBytes; size /= 2 {
-		some *= 2
+		stride *= 2
 	}
-	return some - 1
+	return stride - 1
 }
 
 // counted returns the report on the rows of all shards, nil if they were not counted.

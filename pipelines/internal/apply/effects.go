@@ -103,14 +103,14 @@ type swappedColumn struct {
 }
 
 // effect returns the mean and standard deviation over the rows of half the squared change of the scores.
-func (c *swappedColumn) effect(of shapley.Column, draws int) (mean, deviation float64) {
+func (c *swappedColumn) effect(column shapley.Column, draws int) (mean, deviation float64) {
 	change := make([]float64, c.n)
 	for draw := range draws {
 		shift := 1 + draw*(c.n-1)/draws
 		c.block = append(c.block[:0], c.x[:c.n*c.d]...)
 		for i := range c.n {
 			other := (i + shift) % c.n
-			copy(c.block[i*c.d+of.From:i*c.d+of.To], c.x[other*c.d+of.From:])
+			copy(c.block[i*c.d+column.From:i*c.d+column.To], c.x[other*c.d+column.From:])
 		}
 		now := c.Scores(c.block, c.n)
 		for i := range change {
@@ -158,27 +158,27 @@ func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
 	return all, nil
 }
 
-func dependenceOn(m *models.Model, x []float32, n, d int, of shapley.Column) results.Dependence {
+func dependenceOn(m *models.Model, x []float32, n, d int, column shapley.Column) results.Dependence {
 	outputs, names := outputsOf(m)
-	dep := results.Dependence{Column: of.Name, Outputs: names, Mean: make([][]float64, len(names)),
+	dep := results.Dependence{Column: column.Name, Outputs: names, Mean: make([][]float64, len(names)),
 		StdErr: make([][]float64, len(names))}
-	donors, numeric := donorsOf(m, x, n, d, of)
+	donors, numeric := donorsOf(m, x, n, d, column)
 	dep.Numeric = numeric
 	a := models.Applier{Model: m}
 	for _, row := range donors {
 		block := slices.Clone(x)
 		for i := range n {
-			copy(block[i*d+of.From:i*d+of.To], x[row*d+of.From:row*d+of.To])
+			copy(block[i*d+column.From:i*d+column.To], x[row*d+column.From:row*d+column.To])
 		}
-		said, k := a.Apply(block, n), m.Linear.K
+		output, k := a.Apply(block, n), m.Linear.K
 		at := func(i, c int) float64 {
 			switch {
-			case said.Targets != nil:
-				return said.Targets[i*k+c]
-			case said.Probabilities != nil:
-				return float64(said.Probabilities[i*k+c])
+			case output.Targets != nil:
+				return output.Targets[i*k+c]
+			case output.Probabilities != nil:
+				return float64(output.Probabilities[i*k+c])
 			}
-			return float64(said.Scores[i*k+c])
+			return float64(output.Scores[i*k+c])
 		}
 		for o, c := range outputs {
 			var mean, squares float64
@@ -191,7 +191,7 @@ func dependenceOn(m *models.Model, x []float32, n, d int, of shapley.Column) res
 			dep.Mean[o] = append(dep.Mean[o], mean)
 			dep.StdErr[o] = append(dep.StdErr[o], math.Sqrt(squares/float64(max(1, n-1))/float64(n)))
 		}
-		value, text := valueOf(m, x[row*d:(row+1)*d], of)
+		value, text := valueOf(m, x[row*d:(row+1)*d], column)
 		dep.X, dep.Values = append(dep.X, value), append(dep.Values, text)
 	}
 	return dep
@@ -217,16 +217,16 @@ func outputsOf(m *models.Model) (outputs []int, names []string) {
 
 // donorsOf returns rows with distinct values of a column: the most frequent values of a category,
 // and quantiles of numbers.
-func donorsOf(m *models.Model, x []float32, n, d int, of shapley.Column) (rows []int, numeric bool) {
-	c := fieldOf(m, of)
-	numeric = of.To == of.From+1 && (c == nil || c.Type == schema.Number)
+func donorsOf(m *models.Model, x []float32, n, d int, column shapley.Column) (rows []int, numeric bool) {
+	c := fieldOf(m, column)
+	numeric = column.To == column.From+1 && (c == nil || c.Type == schema.Number)
 	var order []int
 	for i := range n {
-		if v := x[i*d+of.From]; v == v {
+		if v := x[i*d+column.From]; v == v {
 			order = append(order, i)
 		}
 	}
-	at := func(i int) float32 { return x[i*d+of.From] }
+	at := func(i int) float32 { return x[i*d+column.From] }
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(at(i), at(j)) })
 	if len(order) == 0 {
 		return nil, numeric
@@ -252,11 +252,11 @@ func donorsOf(m *models.Model, x []float32, n, d int, of shapley.Column) (rows [
 }
 
 // fieldOf returns the typed column of the table, nil for plain numbers.
-func fieldOf(m *models.Model, of shapley.Column) *schema.Column {
+func fieldOf(m *models.Model, column shapley.Column) *schema.Column {
 	if t := m.Table(); t != nil {
 		slot := 0
 		for i := range t.Columns {
-			if slot == of.From {
+			if slot == column.From {
 				return &t.Columns[i]
 			}
 			slot += t.Columns[i].Width()
@@ -266,20 +266,20 @@ func fieldOf(m *models.Model, of shapley.Column) *schema.Column {
 }
 
 // valueOf returns the value of a column of a row as a number, and as text.
-func valueOf(m *models.Model, row []float32, of shapley.Column) (float64, string) {
-	v, c := float64(row[of.From]), fieldOf(m, of)
+func valueOf(m *models.Model, row []float32, column shapley.Column) (float64, string) {
+	v, c := float64(row[column.From]), fieldOf(m, column)
 	switch {
 	case v != v:
 		return v, "(missing)"
 	case c == nil || c.Type == schema.Number:
-		if centre := m.Centre(); of.From < len(centre) {
-			v += centre[of.From]
+		if centre := m.Centre(); column.From < len(centre) {
+			v += centre[column.From]
 		}
 		return v, fmt.Sprintf("%.6g", v)
 	case c.Type == schema.Boolean:
 		return v, fmt.Sprint(v != 0)
 	case c.Type == schema.Time:
-		return v, strings.TrimSpace(schema.Month(row[of.From:]))
+		return v, strings.TrimSpace(schema.Month(row[column.From:]))
 	case int(v) < len(c.Levels):
 		return v, report.Word(c.Levels[int(v)], 40)
 	}

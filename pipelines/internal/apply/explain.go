@@ -45,12 +45,12 @@ func Explain(ctx context.Context, o options.Explain) (*results.Explain, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.Row(x)
+	explanation, err := e.Row(x)
 	if err != nil {
 		return nil, &exit.DataError{Err: fmt.Errorf("row %d: %s", o.Row, models.TooLarge)}
 	}
-	result := &results.Explain{Row: o.Row, Explanation: found}
-	for _, c := range found.Outputs {
+	result := &results.Explain{Row: o.Row, Explanation: explanation}
+	for _, c := range explanation.Outputs {
 		result.Titles = append(result.Titles, title(result, c, m))
 	}
 	return result, nil
@@ -68,7 +68,7 @@ func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, err
 			left -= int64(b.N)
 			clear(reasons)
 		}
-		found := reader.Report()
+		counts := reader.Report()
 		reader.Close()
 		if i := int(left - 1); i < b.N {
 			if slices.Contains(b.Bad, i) {
@@ -76,7 +76,7 @@ func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, err
 			}
 			return slices.Clone(b.Row(i)), nil
 		}
-		if err := fault.OfReports([]dataset.Report{found}); err != nil {
+		if err := fault.OfReports([]dataset.Report{counts}); err != nil {
 			return nil, err
 		}
 	}

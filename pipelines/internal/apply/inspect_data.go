@@ -79,23 +79,23 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.Inspec
 // describeColumns finds the types of the columns, writes the schema file, and has rows of the data use these types.
 func describeColumns(ctx context.Context, r *results.InspectData, j *job.Job, d *dataset.Dataset,
 	o options.Inspect) (doubts []schema.Note, err error) {
-	found, doubts, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
+	description, doubts, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
-	r.Description, r.Notes = found, schema.Sentences(doubts)
-	for i := range found.Fields {
-		f := &found.Fields[i]
+	r.Description, r.Notes = description, schema.Sentences(doubts)
+	for i := range description.Fields {
+		f := &description.Fields[i]
 		r.Columns = append(r.Columns, results.ColumnReport{Name: f.Name, Role: f.Role, Type: f.Type, Layout: f.Layout,
 			Levels: schema.SortedLevels(f), Buckets: f.Buckets, Fields: f.Summary})
 	}
 	if o.WriteSchema != "" {
 		r.Schema = o.WriteSchema
-		if err := prepare.WriteSchema(ctx, o.WriteSchema, d, found); err != nil {
+		if err := prepare.WriteSchema(ctx, o.WriteSchema, d, description); err != nil {
 			return nil, err
 		}
 	}
-	prepare.SetTypes(d, found)
+	prepare.SetTypes(d, description)
 	r.Table = d.Schema.Table
 	return doubts, nil
 }

@@ -45,8 +45,8 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Insp
 	if err != nil {
 		return nil, err
 	}
-	if of, ok := s.Layout.(dataset.Tabular); ok {
-		r.Roles = of.Table().RoleNames()
+	if tabular, ok := s.Layout.(dataset.Tabular); ok {
+		r.Roles = tabular.Table().RoleNames()
 	}
 	return r, nil
 }
@@ -90,7 +90,7 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 	defer func() { err = j.Close(ctx, err) }()
 	defer j.Progress.Done()
 	j.Progress.Phase("reading", 0)
-	x, n, of, sum, err := sample(ctx, j, d, m, o.MaxBadFraction)
+	x, n, total, sum, err := sample(ctx, j, d, m, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 	}
 	// Rows of the sample are not independent if they share a group.
 	if size := m.Manifest.Learner.Split.GroupSize(); size > 1 {
-		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, of)))
+		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, total)))
 		for i := range result.Effects.Columns {
 			result.Effects.Columns[i].StdErr *= together
 		}
@@ -142,16 +142,16 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 // sample returns n rows of the data as a model takes them. They are the rows with the least hashes: their order
 // is random, and does not depend on the order of the rows in the data.
 func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,
-	maxBad float64) (x []float32, n int, of int64, sum *profile.Sum, err error) {
+	maxBad float64) (x []float32, n int, total int64, sum *profile.Sum, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Labeling{Open: true})
 	if err != nil {
 		return nil, 0, 0, nil, err
 	}
-	found, n, width := p.Sum.Sample()
+	sampled, n, width := p.Sum.Sample()
 	dim, _ := m.Map.Dims()
 	x = make([]float32, n*dim)
 	for i := range n { // sparse rows may be shorter than the rows of the model
-		copy(x[i*dim:(i+1)*dim], found[i*width:(i+1)*width])
+		copy(x[i*dim:(i+1)*dim], sampled[i*width:(i+1)*width])
 	}
 	return x, n, p.Counts.Used, &p.Sum, nil
 }

@@ -259,11 +259,11 @@ func (f *messageFeed) done(ctx context.Context, results []scores.FileResult) ([]
 // publish publishes the results for a topic. It returns an error if the user must act, or if all results must
 // be tried again.
 func (f *messageFeed) publish(ctx context.Context, topic string, results []scores.FileResult,
-	of func(scores.FileResult) *messages.Message) error {
+	toMessage func(scores.FileResult) *messages.Message) error {
 	var all []messages.Message
 	var at []int // positions in results of the published ones
 	for i, r := range results {
-		if m := of(r); m != nil && r.Retry == "" {
+		if m := toMessage(r); m != nil && r.Retry == "" {
 			all, at = append(all, *m), append(at, i)
 		}
 	}

@@ -280,7 +280,7 @@ type boundedStream struct {
 func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 	for {
 		begun := time.Now()
-		found, err := s.next(ctx)
+		arrived, err := s.next(ctx)
 		switch code := exit.Code(err); {
 		case err == nil:
 			s.failed = 0
@@ -297,17 +297,17 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 				s.notef("the model %.8s stays in use: %s", s.last.Model, why)
 			}
 		}
-		if err := s.tell(found, err == nil); err != nil {
+		if err := s.tell(arrived, err == nil); err != nil {
 			return nil, err
 		}
-		idle := err == nil && len(found.tasks) == 0 && found.unsettled == 0
+		idle := err == nil && len(arrived.tasks) == 0 && arrived.unsettled == 0
 		if ctx.Err() != nil || s.o.UntilIdle && idle {
 			s.last.Ended = true
 			s.finish(&s.last, &s.counts, s.began)
 			return &s.last, nil
 		}
 		if err == nil && s.last.Retried == 0 &&
-			(found.waited || found.backlog > 0 || s.o.UntilIdle && found.unsettled == 0) {
+			(arrived.waited || arrived.backlog > 0 || s.o.UntilIdle && arrived.unsettled == 0) {
 			continue
 		}
 		select {
@@ -319,31 +319,31 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 
 // next runs one round over the tasks that the feed has.
 func (s *boundedStream) next(ctx context.Context) (feedTasks, error) {
-	found, err := s.feed.next(ctx, s.o.PerRound)
+	arrived, err := s.feed.next(ctx, s.o.PerRound)
 	if err != nil {
-		return found, err
+		return arrived, err
 	}
-	if !s.tidied && len(found.tasks) > 0 { // the unfinished tasks of a killed stream are among the first
-		if err := s.tidy(ctx, found.tasks); err != nil {
-			return found, err
+	if !s.tidied && len(arrived.tasks) > 0 { // the unfinished tasks of a killed stream are among the first
+		if err := s.tidy(ctx, arrived.tasks); err != nil {
+			return arrived, err
 		}
 		s.tidied = true
 	}
-	f := found.files
+	f := arrived.files
 	for _, note := range f.Notes {
 		s.notef("%s", note)
 	}
-	s.last = results.StreamRound{Backlog: found.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old,
+	s.last = results.StreamRound{Backlog: arrived.backlog + f.Unsettled + f.Waiting, Waiting: f.Waiting, Old: f.Old,
 		Unit: s.unit()}
 	s.counts = tally{}
 	s.counts.Changed = int64(f.Changed)
 	s.total.Changed += s.counts.Changed
-	return found, s.round(ctx, found.tasks)
+	return arrived, s.round(ctx, arrived.tasks)
 }
 
 // tell calls Each if the last round has news. A round that failed has only the news of its tasks.
-func (s *boundedStream) tell(found feedTasks, ended bool) error {
-	news := len(found.tasks) > s.counts.known
+func (s *boundedStream) tell(arrived feedTasks, ended bool) error {
+	news := len(arrived.tasks) > s.counts.known
 	if ended {
 		news = news || s.last.Changed > 0 || s.last.Waiting != s.told.Waiting || s.last.Backlog == 0 && s.told.Backlog > 0
 	}
@@ -374,10 +374,10 @@ func (s *boundedStream) round(ctx context.Context, tasks []scores.Arrival) error
 			s.last.Backlog += len(tasks) - at
 			return nil
 		}
-		some := tasks[at:min(at+each, len(tasks))]
-		found, err := s.predict(context.WithoutCancel(ctx), some)
+		batch := tasks[at:min(at+each, len(tasks))]
+		predicted, err := s.predict(context.WithoutCancel(ctx), batch)
 		if err == nil {
-			found, err = s.feed.done(context.WithoutCancel(ctx), found)
+			predicted, err = s.feed.done(context.WithoutCancel(ctx), predicted)
 		}
 		if err != nil {
 			for _, f := range tasks[at:] {
@@ -387,7 +387,7 @@ func (s *boundedStream) round(ctx context.Context, tasks []scores.Arrival) error
 			s.total.Retried += int64(len(tasks) - at)
 			return err
 		}
-		for _, f := range found {
+		for _, f := range predicted {
 			if f.Changed && s.counts.Changed < 5 { // further ones are only counted
 				s.notef("%s", storage.ChangedNote(f.Path))
 			}
@@ -415,13 +415,13 @@ func (s *streaming) predict(ctx context.Context, tasks []scores.Arrival) ([]scor
 	if err != nil {
 		return nil, err
 	}
-	found, err := job.ReadReports[scores.FileResult](ctx, list)
+	predicted, err := job.ReadReports[scores.FileResult](ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	if len(found) != len(tasks) {
+	if len(predicted) != len(tasks) {
 		return nil, &exit.RunnerError{Runner: s.engine.Runner,
-			Err: fmt.Errorf("%d results for %d files", len(found), len(tasks))}
+			Err: fmt.Errorf("%d results for %d files", len(predicted), len(tasks))}
 	}
-	return found, storage.Remove(ctx, list)
+	return predicted, storage.Remove(ctx, list)
 }

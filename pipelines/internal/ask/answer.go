@@ -122,20 +122,21 @@ func headline(a *results.Ask) *page.Headline {
 		}
 		return h
 	}
-	of, about := a.Tables[0].Rows[len(a.Tables[0].Rows)-1], "Of all dates or groups that were judged."
+	row, about := a.Tables[0].Rows[len(a.Tables[0].Rows)-1], "Of all dates or groups that were judged."
 	switch a.Question {
 	case "curve":
 		about = "With all dates to train on."
 	case "worth":
 		about = "With all groups to train on."
 	case "window":
-		of, about = a.Tables[0].Rows[1], "If the window is chosen on the dates before each: "+of.Trained+" for the next date."
+		row = a.Tables[0].Rows[1]
+		about = "If the window is chosen on the dates before each: " + row.Trained + " for the next date."
 	case "matrix":
 		return nil
 	}
-	h := &page.Headline{Figure: fmt.Sprintf("R² %.4f", of.R2), About: about}
-	if of.Low != nil {
-		h.Range = "95% interval " + of.Interval.String()
+	h := &page.Headline{Figure: fmt.Sprintf("R² %.4f", row.R2), About: about}
+	if row.Low != nil {
+		h.Range = "95% interval " + row.Interval.String()
 	}
 	return h
 }

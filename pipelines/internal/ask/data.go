@@ -168,13 +168,13 @@ func (d *data) part(ctx context.Context, i int) (*ridge.Sum, error) {
 
 // sum returns the sum of units in a slot, which is valid until the slot is used again. Because sums
 // are exact, it adds and subtracts only the parts in which the units differ from the slot.
-func (d *data) sum(ctx context.Context, slot int, of []unit) (*ridge.Sum, error) {
+func (d *data) sum(ctx context.Context, slot int, units []unit) (*ridge.Sum, error) {
 	s, in, n := d.slots[slot], make([]bool, len(d.parts)), 0
 	if s == nil {
 		s = &running{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
 		d.slots[slot] = s
 	}
-	for _, u := range of {
+	for _, u := range units {
 		for _, i := range u.parts {
 			in[i] = true
 			n++

@@ -42,7 +42,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		return nil, 0, err
 	}
 	var values []float64 // of λ on the dates judged before
-	found := map[string][]float64{}
+	squares := map[string][]float64{}
 	for t := max(1, d.options.Gap+1); t < len(steps); t++ {
 		j, before := judged{unit: d.judges(steps[t])}, steps[:t-d.options.Gap]
 		sums, err := d.sumSpans(ctx, spans, before, &j, values)
@@ -62,7 +62,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		}
 		for c := range spans {
 			if !math.IsInf(slices.Max(j.squares[c]), 1) { // JSON has no infinity
-				found[j.keys[c]] = j.squares[c]
+				squares[j.keys[c]] = j.squares[c]
 			}
 		}
 		history = append(history, j)
@@ -70,7 +70,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 	}
 	if d.options.Known != nil {
 		clear(d.options.Known)
-		maps.Copy(d.options.Known, found)
+		maps.Copy(d.options.Known, squares)
 	}
 	if len(history) == 0 {
 		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
@@ -293,13 +293,13 @@ func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.F
 		return nil, nil, nil, err
 	}
 	among := func(in func(results.Span) bool) []int { // all dates, and the spans for which in is true
-		some := []int{0}
+		positions := []int{0}
 		for c := 1; c < len(spans); c++ {
 			if in(spans[c]) {
-				some = append(some, c)
+				positions = append(positions, c)
 			}
 		}
-		return some
+		return positions
 	}
 	if all, err = d.chooseSpan(history, first, spans, []int{0}); err != nil {
 		return nil, nil, nil, err
@@ -313,21 +313,23 @@ func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.F
 }
 
 // chooseSpan chooses among some spans, given their positions.
-func (d *data) chooseSpan(history []judged, first float64, spans []results.Span, some []int) (*results.Forgetting, error) {
-	c, err := d.prequential(history, some, first)
+func (d *data) chooseSpan(history []judged, first float64, spans []results.Span,
+	positions []int) (*results.Forgetting, error) {
+	c, err := d.prequential(history, positions, first)
 	if err != nil {
 		return nil, err
 	}
 	values := history[0].values
 	f := &results.Forgetting{Span: spans[c.next.span], Lambda: values[c.next.value], Score: c.score}
-	for _, k := range some {
+	for _, k := range positions {
 		p, ok := bestPair(c.totals, []int{k})
-		var own []tally
+		var tallies []tally
 		for _, j := range history {
-			own = append(own, tally{j.squares[k][p.value], j.head})
+			tallies = append(tallies, tally{j.squares[k][p.value], j.head})
 		}
 		if ok {
-			f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[k].String(), Lambda: values[p.value], Score: d.score(own)})
+			f.Hindsight = append(f.Hindsight, results.AnswerRow{Name: spans[k].String(), Lambda: values[p.value],
+				Score: d.score(tallies)})
 		}
 	}
 	return f, nil

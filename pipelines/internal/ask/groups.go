@@ -62,21 +62,23 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 		}
 	}
 	t := results.AnswerTable{Head: "judged"}
-	for _, of := range all {
-		m, err := d.fitAndJudge(ctx, []unit{of}, judged, autoLambda)
+	for _, trained := range all {
+		m, err := d.fitAndJudge(ctx, []unit{trained}, judged, autoLambda)
 		if err != nil {
 			return nil, err
 		}
 		for k, u := range judged {
 			tallies := m.tallies[k : k+1]
-			if u.name == of.name {
-				if tallies, err = d.judgeItself(ctx, of); err != nil {
+			if u.name == trained.name {
+				if tallies, err = d.judgeItself(ctx, trained); err != nil {
 					return nil, err
 				}
 			}
 			if len(tallies) > 0 {
-				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: of.name, TrainedRows: m.TrainedRows, Lambda: m.Lambda,
-					Score: d.score(tallies), Seen: d.seen(u)})
+				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: trained.name,
+					TrainedRows: m.TrainedRows,
+					Lambda:      m.Lambda,
+					Score:       d.score(tallies), Seen: d.seen(u)})
 			}
 		}
 	}
@@ -86,21 +88,21 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 
 // judgeItself judges each fifth of the directories of a group by a model of the others.
 func (d *data) judgeItself(ctx context.Context, group unit) (tallies []tally, err error) {
-	own := d.directories(group)
+	dirs := d.directories(group)
 	for b := range blocks {
-		from, to := b*len(own)/blocks, (b+1)*len(own)/blocks
-		var some []unit
-		for _, u := range own[from:to] {
+		from, to := b*len(dirs)/blocks, (b+1)*len(dirs)/blocks
+		var judges []unit
+		for _, u := range dirs[from:to] {
 			u = d.judges(u)
 			if len(u.parts) > 0 {
-				some = append(some, u)
+				judges = append(judges, u)
 			}
 		}
-		rest := cutOut(own, from, to)
-		if len(rest) == 0 || len(some) == 0 {
+		rest := cutOut(dirs, from, to)
+		if len(rest) == 0 || len(judges) == 0 {
 			continue
 		}
-		row, err := d.fitAndJudge(ctx, rest, some, autoLambda)
+		row, err := d.fitAndJudge(ctx, rest, judges, autoLambda)
 		if err != nil {
 			return nil, err
 		}
@@ -216,15 +218,15 @@ type groupSets struct {
 
 // value returns the value of the groups for which in is true.
 func (s *groupSets) value(ctx context.Context, in []bool) (float64, error) {
-	var some []unit
+	var members []unit
 	for g, ok := range in {
 		if ok {
-			some = append(some, s.groups[g])
+			members = append(members, s.groups[g])
 		}
 	}
 	key := fmt.Sprint(in)
-	if _, ok := s.known[key]; !ok && len(some) > 0 {
-		row, err := s.data.fitAndJudge(ctx, some, s.judged, s.lambda)
+	if _, ok := s.known[key]; !ok && len(members) > 0 {
+		row, err := s.data.fitAndJudge(ctx, members, s.judged, s.lambda)
 		if err != nil {
 			return 0, err
 		}

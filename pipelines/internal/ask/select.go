@@ -78,11 +78,11 @@ func (p *part) label(names []string) (value, lacks string) {
 			}
 			values = append(values, v)
 		}
-		own := strings.Join(values, ", ")
-		if member > 0 && own != value {
+		label := strings.Join(values, ", ")
+		if member > 0 && label != value {
 			return pooledGroup, ""
 		}
-		value = own
+		value = label
 	}
 	return value, ""
 }
@@ -97,10 +97,10 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	if d.options.DateLabel != "" && !ok {
 		return time.Time{}, exit.Usagef("--date_label %s: %s has no such label with a date such as 2026-11-20",
 			d.options.DateLabel, t.Place)
-	} else if own, err := parts.DateOf(t.Place); err == nil && d.options.DateLabel == "" {
-		return own, nil
-	} else if own := nightSums.FindStringSubmatch(t.Place); own != nil && d.options.DateLabel == "" {
-		date, ok = parts.Date(own[1])
+	} else if placeDate, err := parts.DateOf(t.Place); err == nil && d.options.DateLabel == "" {
+		return placeDate, nil
+	} else if match := nightSums.FindStringSubmatch(t.Place); match != nil && d.options.DateLabel == "" {
+		date, ok = parts.Date(match[1])
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if !ok {
@@ -150,9 +150,9 @@ func (d *data) dated() error {
 
 // grouped returns the parts some as units, by the values of the labels by, sorted by value. Without
 // labels a unit is a date, or a single part if some parts have no date.
-func (d *data) grouped(by []string, some []int) (all []unit, _ error) {
+func (d *data) grouped(by []string, indices []int) (all []unit, _ error) {
 	dated := d.dated() == nil
-	for _, i := range some {
+	for _, i := range indices {
 		p := &d.parts[i]
 		name, lacks := p.label(by)
 		switch {

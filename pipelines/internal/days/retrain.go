@@ -179,10 +179,10 @@ func (n *night) run(ctx context.Context) error {
 	n.champion = s.Champion
 	n.report.Champion, n.report.Before = s.Champion, s.Champion
 	if n.champion != "" {
-		switch there, err := storage.Exists(ctx, storage.Join(n.registry.Place(n.champion), models.ManifestFile)); {
+		switch exists, err := storage.Exists(ctx, storage.Join(n.registry.Place(n.champion), models.ManifestFile)); {
 		case err != nil:
 			return err
-		case !there:
+		case !exists:
 			n.notef("the champion %s is lost: its directory has no model", n.champion)
 			n.champion = ""
 		}
@@ -295,11 +295,11 @@ func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 // makeOnce creates a model unless an earlier run has created it, and stores its lineage.
 func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
 	dir := n.registry.Place(model)
-	there, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
+	exists, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
 	if err != nil {
 		return err
 	}
-	if there {
+	if exists {
 		n.notef("found the model %s of an earlier run", model)
 		if err := errors.Join(removeWork(ctx, dir), storage.ClearUnfinished(ctx, dir)); err != nil {
 			return err

@@ -235,12 +235,12 @@ func (n *night) reportChanges() {
 		first = n.all[0].Date
 	}
 	for _, p := range n.all {
-		digest, there := before[p.Date]
+		digest, known := before[p.Date]
 		refused := slices.ContainsFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == p.Date })
 		switch {
-		case there && digest != p.Digest:
+		case known && digest != p.Digest:
 			n.report.Replaced = append(n.report.Replaced, p.Date)
-		case !there && !refused && !n.beforeWindow(p.Date):
+		case !known && !refused && !n.beforeWindow(p.Date):
 			n.report.New = append(n.report.New, p.Date)
 			if p.Date < newest {
 				n.report.Late = append(n.report.Late, p.Date)
@@ -330,11 +330,12 @@ func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRow
 // sums cannot be subtracted, it adds up the sums of all days.
 func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	if f.SaveSums != "" {
-		there, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile)) // the file that is written last
+		// The manifest is written last.
+		exists, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile))
 		if err != nil {
 			return err
 		}
-		if there {
+		if exists {
 			f.Sums, f.Without, f.SaveSums = []string{f.SaveSums}, nil, ""
 		}
 	}

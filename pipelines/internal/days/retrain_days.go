@@ -104,10 +104,10 @@ func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err 
 	for i, p := range slices.Backward(pool) {
 		from := pool[i : i+1]
 		rank := 1
-		switch there, err := storage.Exists(ctx, storage.Join(n.referenceDir(from), models.ManifestFile)); {
+		switch exists, err := storage.Exists(ctx, storage.Join(n.referenceDir(from), models.ManifestFile)); {
 		case err != nil:
 			return nil, false, err
-		case there:
+		case exists:
 			rank = 0
 		case p.Date == n.options.Day:
 			rank = 2

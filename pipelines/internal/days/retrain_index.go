@@ -71,11 +71,11 @@ func readIndex(ctx context.Context, dir string) (*index, error) {
 		return nil, fmt.Errorf("retrain: %s: %w; remove it, and it is made again", storage.Join(dir, indexFile), err)
 	}
 	if len(x.TotalOf) > 0 {
-		there, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), models.ManifestFile))
+		exists, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), models.ManifestFile))
 		if err != nil {
 			return nil, err
 		}
-		if !there {
+		if !exists {
 			x.TotalOf = nil
 		}
 	}
@@ -105,20 +105,20 @@ func (x *index) total(names []string) string { return x.place("total-" + key(nil
 // plan returns options that compute the total of days: from the stored total, or from the
 // sums of all days if that is less work.
 func (x *index) plan(parts []Day) (f options.Fit) {
-	of := sumNames(parts)
-	f.SaveSums = x.total(of)
+	names := sumNames(parts)
+	f.SaveSums = x.total(names)
 	var add, without []string
-	for _, name := range of {
+	for _, name := range names {
 		if !slices.Contains(x.TotalOf, name) {
 			add = append(add, x.place(name))
 		}
 	}
 	for _, name := range x.TotalOf {
-		if !slices.Contains(of, name) {
+		if !slices.Contains(names, name) {
 			without = append(without, x.place(name))
 		}
 	}
-	if len(x.TotalOf) > 0 && 1+len(add)+len(without) < len(of) {
+	if len(x.TotalOf) > 0 && 1+len(add)+len(without) < len(names) {
 		f.Sums, f.Without = append([]string{x.total(x.TotalOf)}, add...), without
 		if len(add)+len(without) == 0 {
 			f.SaveSums = ""
@@ -130,9 +130,9 @@ func (x *index) plan(parts []Day) (f options.Fit) {
 
 // planFromParts is plan without the stored total.
 func (x *index) planFromParts(parts []Day) (f options.Fit) {
-	of := sumNames(parts)
-	f.SaveSums = x.total(of)
-	for _, name := range of {
+	names := sumNames(parts)
+	f.SaveSums = x.total(names)
+	for _, name := range names {
 		f.Sums = append(f.Sums, x.place(name))
 	}
 	return f
@@ -149,15 +149,15 @@ func (x *index) begin(ctx context.Context, total string) error {
 
 // setTotal makes the total of days, if it exists, the stored total, and removes those in Drop.
 func (x *index) setTotal(ctx context.Context, parts []Day) error {
-	of := sumNames(parts)
-	total := x.total(of)
-	if there, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
+	names := sumNames(parts)
+	total := x.total(names)
+	if exists, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
 		return err
-	} else if there && !slices.Equal(of, x.TotalOf) {
+	} else if exists && !slices.Equal(names, x.TotalOf) {
 		if len(x.TotalOf) > 0 {
 			x.Drop = append(x.Drop, x.total(x.TotalOf))
 		}
-		x.TotalOf = of
+		x.TotalOf = names
 		x.Drop = slices.DeleteFunc(x.Drop, func(dir string) bool { return dir == total })
 		if err := x.write(ctx); err != nil {
 			return err

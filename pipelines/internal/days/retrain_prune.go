@@ -125,9 +125,9 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 			continue
 		}
 		place := n.registry.Place(model)
-		if there, err := storage.Exists(ctx, storage.Join(place, models.ManifestFile)); err != nil {
+		if exists, err := storage.Exists(ctx, storage.Join(place, models.ManifestFile)); err != nil {
 			return nil, err
-		} else if !there { // it was removed
+		} else if !exists { // it was removed
 			continue
 		}
 		l, err := registry.ReadLineage(ctx, place)

@@ -65,10 +65,10 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	if err != nil {
 		return nil, nil, err
 	}
-	if found, err := existingSum(ctx, o, byRecipe.Recipe, leaf); err != nil {
+	if existing, err := existingSum(ctx, o, byRecipe.Recipe, leaf); err != nil {
 		return nil, nil, err
-	} else if found != nil {
-		return found, nil, checkDrift(o.MaxDrift, found.Drift)
+	} else if existing != nil {
+		return existing, nil, checkDrift(o.MaxDrift, existing.Drift)
 	}
 	t, err := byRecipe.Begin(ctx, o.Out)
 	if err != nil {

@@ -64,9 +64,9 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 			if n, ok := left[h]; ok {
 				left[h] = n + int(d.Sign)
 			}
-			of := sha256.Sum256(entry)
+			digest := sha256.Sum256(entry)
 			for i := range sum {
-				sum[i] += uint64(d.Sign) * binary.LittleEndian.Uint64(of[8*i:])
+				sum[i] += uint64(d.Sign) * binary.LittleEndian.Uint64(digest[8*i:])
 			}
 		}
 	}

@@ -25,18 +25,19 @@ func checkDrift(bound float64, p *sums.DriftReport) error {
 }
 
 // FeatureDrift returns the distance in features between the rows of the sums in the directories
-// from and the rows of the sums of.
-func FeatureDrift(ctx context.Context, from []string, of options.SumDirs, threads int) (sums.FeatureDrift, error) {
+// from and the rows of the sums compared.
+func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
+	threads int) (sums.FeatureDrift, error) {
 	var all [2]*featureSum
-	for i, some := range []options.SumDirs{{Sums: from}, of} {
+	for i, dirs := range []options.SumDirs{{Sums: from}, compared} {
 		var terms []parts.Term
-		for k, place := range slices.Concat(some.Sums, some.Without) {
+		for k, place := range slices.Concat(dirs.Sums, dirs.Without) {
 			d, err := sums.Open(ctx, place)
 			if err != nil {
 				return sums.FeatureDrift{}, err
 			}
 			sign := int64(1)
-			if k >= len(some.Sums) {
+			if k >= len(dirs.Sums) {
 				sign = -1
 			}
 			terms = append(terms, parts.Term{Dir: d, Sign: sign})

@@ -256,8 +256,8 @@ func (f *fitting) save(ctx context.Context) error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if there, readErr := sums.ReadManifest(ctx, dir); readErr == nil && there.Sums == f.manifest.Sums &&
-		len(there.Leaves) == len(f.manifest.Leaves) {
+	if stored, readErr := sums.ReadManifest(ctx, dir); readErr == nil && stored.Sums == f.manifest.Sums &&
+		len(stored.Leaves) == len(f.manifest.Leaves) {
 		j.Progress.Notef("%s already has these sums", dir)
 		return nil
 	}

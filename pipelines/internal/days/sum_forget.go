@@ -301,12 +301,12 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 	if len(tried) == 0 {
 		tried = []float64{m.Learner.Lambda}
 	}
-	all := func(of []float64) bool {
-		return !slices.ContainsFunc(of, func(l float64) bool { return !slices.Contains(tried, l) })
+	allTried := func(lambdas []float64) bool {
+		return !slices.ContainsFunc(lambdas, func(l float64) bool { return !slices.Contains(tried, l) })
 	}
 	switch auto := ridge.AutoLambda(); {
 	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 &&
-		all(auto), len(tried) == len(r.Rule.Lambda) && all(r.Rule.Lambda):
+		allTried(auto), len(tried) == len(r.Rule.Lambda) && allTried(r.Rule.Lambda):
 		return options.Lambda{} // the recipe's
 	}
 	slices.Sort(tried)

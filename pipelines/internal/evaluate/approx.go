@@ -124,7 +124,7 @@ func SummariseErrors(dim int, runs []ApproximationErrors) (results.ErrorSummary,
 	if len(runs) == 0 {
 		return results.ErrorSummary{}, errors.New("approx: no seeds to summarise")
 	}
-	of := func(f func(ApproximationErrors) float64) results.ErrorInterval {
+	interval := func(f func(ApproximationErrors) float64) results.ErrorInterval {
 		v := make([]float64, len(runs))
 		for i, r := range runs {
 			v[i] = f(r)
@@ -138,10 +138,10 @@ func SummariseErrors(dim int, runs []ApproximationErrors) (results.ErrorSummary,
 	}
 	return results.ErrorSummary{
 		Features: dim, Seeds: len(runs),
-		MAE:         of(func(e ApproximationErrors) float64 { return e.MAE }),
-		RMSE:        of(func(e ApproximationErrors) float64 { return e.RMSE }),
-		Max:         of(func(e ApproximationErrors) float64 { return e.Max }),
-		Correlation: of(func(e ApproximationErrors) float64 { return e.Correlation }),
+		MAE:         interval(func(e ApproximationErrors) float64 { return e.MAE }),
+		RMSE:        interval(func(e ApproximationErrors) float64 { return e.RMSE }),
+		Max:         interval(func(e ApproximationErrors) float64 { return e.Max }),
+		Correlation: interval(func(e ApproximationErrors) float64 { return e.Correlation }),
 	}, nil
 }
 

@@ -194,11 +194,11 @@ func openPair(ctx context.Context, o options.CompareModels) (p *pair, err error)
 
 // groupsOf returns the columns that name the groups of rows: the given ones, or the columns that group a
 // model's folds, if the data has them.
-func groupsOf(given []string, log io.Writer, d *dataset.Dataset, of ...*models.Manifest) []string {
+func groupsOf(given []string, log io.Writer, d *dataset.Dataset, manifests ...*models.Manifest) []string {
 	if len(given) > 0 {
 		return given
 	}
-	for _, m := range of {
+	for _, m := range manifests {
 		split := m.Learner.Split
 		if split == nil || split.By != profile.ByGroup {
 			continue

@@ -204,26 +204,26 @@ func keepForReport(r *results.Evaluate, classes *scores.ClassScores, targets *sc
 
 // addClasses adds the scores of a classifier. effective is the number of independent rows with the same
 // precision.
-func addClasses(r *results.Evaluate, found *scores.ClassScores, m *models.Manifest, effective float64) error {
-	names, counted := m.Vocabulary.Classes, found.Weighted
+func addClasses(r *results.Evaluate, scored *scores.ClassScores, m *models.Manifest, effective float64) error {
+	names, counted := m.Vocabulary.Classes, scored.Weighted
 	if counted == nil {
-		counted, effective = &found.Hits, float64(r.Rows.Used)
+		counted, effective = &scored.Hits, float64(r.Rows.Used)
 	}
-	if found.Groups != nil {
+	if scored.Groups != nil {
 		wrong := counted.Report(nil).Error
-		effective = min(effective, found.Groups[0].Independent(paired.Error, wrong*(1-wrong)))
+		effective = min(effective, scored.Groups[0].Independent(paired.Error, wrong*(1-wrong)))
 		r.Independent = effective
 	}
-	hits := found.Hits.WeightedReport(names, counted, effective)
-	hits.Ranking = found.Ranking.WeightedReport(names, effective)
+	hits := scored.Hits.WeightedReport(names, counted, effective)
+	hits.Ranking = scored.Ranking.WeightedReport(names, effective)
 	r.Classes = &hits
-	r.UnseenLabels, r.UnseenHint = unseenLabels(&found.Unseen), labelHint(&found.Unseen, hits.Classes)
+	r.UnseenLabels, r.UnseenHint = unseenLabels(&scored.Unseen), labelHint(&scored.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
 		return exit.Dataf("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
 			report.Groups(hits.Rows), r.Model, results.UnseenText(r.UnseenLabels), report.SomeOf(names), report.Prefixed("; ", r.UnseenHint))
 	}
-	if found.Probabilities != nil {
-		tests := found.Probabilities.Tests(effective / float64(max(1, counted.Rows())))
+	if scored.Probabilities != nil {
+		tests := scored.Probabilities.Tests(effective / float64(max(1, counted.Rows())))
 		r.Probabilities = &results.ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
 	}
 	return nil

@@ -131,18 +131,18 @@ func classifies(m *models.Manifest) bool { return m.Task == models.Classificatio
 
 func regresses(m *models.Manifest) bool { return m.Task == models.Regression }
 
-func ofClasses(of func(*score.ClassReport) float64) gateScore {
+func ofClasses(figure func(*score.ClassReport) float64) gateScore {
 	return gateScore{has: classifies, value: func(r *results.Evaluate) (low, high float64, excluded int64) {
-		v := of(r.Classes)
+		v := figure(r.Classes)
 		return v, v, r.Classes.Ranking.NotFinite
 	}}
 }
 
 // ofPositive returns a rate of the positive class of two. of returns the rate, and the number of rows of which
 // it is a share.
-func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
+func ofPositive(figure func(score.ClassScore) (float64, int64)) gateScore {
 	g := ofClasses(func(c *score.ClassReport) float64 {
-		rate, rows := of(c.Classes[slices.IndexFunc(c.Classes,
+		rate, rows := figure(c.Classes[slices.IndexFunc(c.Classes,
 			func(s score.ClassScore) bool { return s.Class == c.Ranking.Positive })])
 		if rows == 0 {
 			return math.NaN()
@@ -153,11 +153,11 @@ func ofPositive(of func(score.ClassScore) (float64, int64)) gateScore {
 	return g
 }
 
-func ofRanking(of func(*score.RankingReport) (low, high float64)) gateScore {
+func ofRanking(interval func(*score.RankingReport) (low, high float64)) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return classifies(m) && m.Outputs <= score.MaxRanked },
 		value: func(r *results.Evaluate) (low, high float64, excluded int64) {
-			low, high = of(r.Classes.Ranking)
+			low, high = interval(r.Classes.Ranking)
 			return low, high, r.Classes.Ranking.NotFinite
 		},
 	}
@@ -176,28 +176,28 @@ func ofTop(few int) gateScore {
 	return g
 }
 
-func ofProbabilities(of func(*score.Tests) float64) gateScore {
+func ofProbabilities(figure func(*score.Tests) float64) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return m.Probabilities != nil },
 		value: func(r *results.Evaluate) (low, high float64, excluded int64) {
-			v := of(&r.Probabilities.Tests)
+			v := figure(&r.Probabilities.Tests)
 			return v, v, r.Probabilities.NotFinite
 		},
 	}
 }
 
-func ofTargets(of func(*score.TargetReport) float64) gateScore {
+func ofTargets(figure func(*score.TargetReport) float64) gateScore {
 	return gateScore{has: regresses, value: func(r *results.Evaluate) (low, high float64, excluded int64) {
-		v := of(r.Targets)
+		v := figure(r.Targets)
 		return v, v, r.Targets.NotFinite
 	}}
 }
 
 // ofQuantile returns a score that is measured only up to a slack: the quantile is at most v, and at least v
 // minus the slack.
-func ofQuantile(of func(*score.TargetReport) float64) gateScore {
+func ofQuantile(figure func(*score.TargetReport) float64) gateScore {
 	return gateScore{has: regresses, value: func(r *results.Evaluate) (low, high float64, excluded int64) {
-		v := of(r.Targets)
+		v := figure(r.Targets)
 		return v - r.Targets.QuantileSlack, v, r.Targets.NotFinite
 	}}
 }

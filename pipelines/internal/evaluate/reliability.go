@@ -53,15 +53,15 @@ func short(n int64) string {
 
 // addIntervals adds the coverage of intervals or sets. effective is the number of independent rows with the
 // same precision.
-func addIntervals(r *results.Evaluate, found []score.Coverage, m *models.Manifest, effective float64) {
+func addIntervals(r *results.Evaluate, coverages []score.Coverage, m *models.Manifest, effective float64) {
 	if r.Groups != nil {
 		effective = min(effective, r.Independent)
 	}
-	for c := range found {
-		one := results.IntervalReport{CoverageReport: found[c].Report(models.UsualLevel, effective),
+	for c := range coverages {
+		one := results.IntervalReport{CoverageReport: coverages[c].Report(models.UsualLevel, effective),
 			HeldOut: m.Intervals.Units(), Grouped: m.Intervals.Groups > 0}
 		one.Deviation = math.Sqrt(one.Level * (1 - one.Level) / float64(one.HeldOut+2))
-		if len(found) > 1 {
+		if len(coverages) > 1 {
 			one.Target = m.Input.Labels[c]
 		}
 		r.Intervals = append(r.Intervals, one)

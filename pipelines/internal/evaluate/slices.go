@@ -82,8 +82,8 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 
 // timeLayout returns the layout of the named column if it has the times of rows, and otherwise "".
 func timeLayout(d *dataset.Dataset, name string) string {
-	if of, ok := d.Schema.Layout.(dataset.Tabular); ok {
-		if t := of.Table(); t.Role(dataset.TimeRole) >= 0 && t.Columns[t.Role(dataset.TimeRole)] == name {
+	if tabular, ok := d.Schema.Layout.(dataset.Tabular); ok {
+		if t := tabular.Table(); t.Role(dataset.TimeRole) >= 0 && t.Columns[t.Role(dataset.TimeRole)] == name {
 			return t.TimeLayout
 		}
 	}

@@ -9,23 +9,25 @@ import (
 
 // addTargets adds the scores of a regression. weighted is true if rows were counted by their weights; effective
 // is then their effective number.
-func addTargets(r *results.Evaluate, found *scores.TargetScores, m *models.Manifest, weighted bool, effective float64) {
+func addTargets(r *results.Evaluate, scored *scores.TargetScores, m *models.Manifest, weighted bool,
+	effective float64) {
 	names := (&models.Model{Manifest: m}).Outputs()
-	for c := range found.Targets {
-		one, grid := found.Targets[c].Report(), m.TargetGrid[c]
+	for c := range scored.Targets {
+		one, grid := scored.Targets[c].Report(), m.TargetGrid[c]
 		rows := float64(one.Rows)
 		if weighted {
 			rows = effective
 		}
-		if found.Groups != nil {
-			rows = min(rows, found.Groups[c].Independent(paired.MSE, found.Precision[c].SquareVariance(&one, grid.Half())))
+		if scored.Groups != nil {
+			variance := scored.Precision[c].SquareVariance(&one, grid.Half())
+			rows = min(rows, scored.Groups[c].Independent(paired.MSE, variance))
 			if c == 0 {
 				r.Independent = rows
 			}
 		}
-		found.Precision[c].Bound(&one, grid.Mid(), grid.Half(), rows)
-		one.Far = found.Far[c].On(grid.Low, grid.High)
-		if len(found.Targets) == 1 {
+		scored.Precision[c].Bound(&one, grid.Mid(), grid.Half(), rows)
+		one.Far = scored.Far[c].On(grid.Low, grid.High)
+		if len(scored.Targets) == 1 {
 			r.Targets = &one
 			return
 		}

@@ -39,7 +39,7 @@ func (m *openedModel) sameFingerprint(ctx context.Context, j *job.Job) (bool, er
 	as.Schema.Table = schema.Table
 	j.Progress.Phase("looking for rows of the training", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.manifest.Seed,
+	profiled, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.manifest.Seed,
 		&transforms.Labeling{Open: m.manifest.Task == models.Classification})
 	if exit.Code(err) == exit.CodeData { // training could not have used these rows
 		return false, nil
@@ -47,7 +47,7 @@ func (m *openedModel) sameFingerprint(ctx context.Context, j *job.Job) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return found.Digest() == m.manifest.Fingerprint, nil
+	return profiled.Digest() == m.manifest.Fingerprint, nil
 }
 
 // rowsOfTrainingFiles counts the rows of files that the lineage of the model names.

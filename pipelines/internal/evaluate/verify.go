@@ -87,29 +87,29 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 	o options.Verify) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed,
+	profiled, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed,
 		&transforms.Labeling{Open: m.Task != models.Regression})
 	if err != nil {
 		return nil, err
 	}
-	if found.Digest() != m.Fingerprint {
+	if profiled.Digest() != m.Fingerprint {
 		return nil, exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
 			o.Model)
 	}
-	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used ||
-		have.SetAside != said.SetAside {
+	if have, want := profiled.Counts, m.Rows; have.Read != want.Read || have.Used != want.Used ||
+		have.SetAside != want.SetAside {
 		return nil, exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
-			have.Used, o.Model, said.Read, said.Used)
+			have.Used, o.Model, want.Read, want.Used)
 	}
 	if m.Task == models.Classification {
-		if have := found.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
+		if have := profiled.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
 			return nil, exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model,
 				m.Profile.ClassCounts)
 		}
 	}
 	return &prepare.Prepared{
-		Data: d, Shards: found.Shards, Counts: found.Counts,
-		Profiles: prepare.Profiles{Profile: found.Sum.Result(), Distinct: &found.Distinct}, Rule: m.Learner.Split,
+		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
+		Profiles: prepare.Profiles{Profile: profiled.Sum.Result(), Distinct: &profiled.Distinct}, Rule: m.Learner.Split,
 		Target: &transforms.Labeling{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }
@@ -172,11 +172,11 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 		return err
 	}
 	for p := range c.Partitions {
-		own, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(training.DualFile, p))
+		carried, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(training.DualFile, p))
 		if err != nil {
 			return err
 		}
-		if err := storage.WriteState(ctx, epochs.CarriedFile(sc.Pass, 0, p), own); err != nil {
+		if err := storage.WriteState(ctx, epochs.CarriedFile(sc.Pass, 0, p), carried); err != nil {
 			return err
 		}
 	}
@@ -216,11 +216,11 @@ func judge(r *results.Verify) {
 	}
 	rounding := scoreRounding * math.Abs(c.Primal)
 	for _, v := range []struct {
-		name           string
-		computed, said float64
+		name               string
+		computed, recorded float64
 	}{{"objective", c.Primal, was.Objective}, {"dual", c.Dual, was.Dual}, {"gap", c.Gap, was.Gap}} {
-		if !(math.Abs(v.computed-v.said) <= rounding) {
-			not("the %s is %.8g, but %.8g was recorded", v.name, v.computed, v.said)
+		if !(math.Abs(v.computed-v.recorded) <= rounding) {
+			not("the %s is %.8g, but %.8g was recorded", v.name, v.computed, v.recorded)
 		}
 	}
 	r.Holds = len(r.Why) == 0

@@ -80,9 +80,9 @@ func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 		return nil
 	}
 	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
-	found, _, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
+	description, _, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err == nil {
-		prepare.SetTypes(d, found)
+		prepare.SetTypes(d, description)
 	}
 	if data := (*exit.DataError)(nil); errors.As(err, &data) && o.Split.By() == "" {
 		return nil // then all columns count, and training reports the error

@@ -137,11 +137,11 @@ func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
 	if err := ForgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
 		return err
 	}
-	found, err := j.Intact(ctx, files.sum, files.reports)
+	intact, err := j.Intact(ctx, files.sum, files.reports)
 	if err != nil {
 		return err
 	}
-	if found {
+	if intact {
 		j.Progress.Notef("found the result of this pass in the work directory")
 		return nil
 	}
@@ -213,8 +213,8 @@ func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 // ForgetFaults removes the reports of an earlier run if they contain read errors, so that the data is read
 // again.
 func ForgetFaults[R any](ctx context.Context, j *Job, uri string, reportOf func(R) dataset.Report) error {
-	found, err := j.Intact(ctx, uri)
-	if err != nil || !found {
+	intact, err := j.Intact(ctx, uri)
+	if err != nil || !intact {
 		return err
 	}
 	left, err := ReadReports[R](ctx, uri)
@@ -317,12 +317,12 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 	case c.SetAside > 0:
 		var parts []string
 		say := func(n int64, format string, args ...any) {
-			of := fmt.Sprintf("%d of %d", n, c.SetAside)
+			counted := fmt.Sprintf("%d of %d", n, c.SetAside)
 			if n == c.SetAside {
-				of = fmt.Sprintf("all %d", n)
+				counted = fmt.Sprintf("all %d", n)
 			}
 			if n > 0 {
-				parts = append(parts, of+" "+fmt.Sprintf(format, args...))
+				parts = append(parts, counted+" "+fmt.Sprintf(format, args...))
 			}
 		}
 		if bad > 0 {

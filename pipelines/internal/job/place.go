@@ -19,17 +19,17 @@ import (
 // checkDisjoint refuses an output or work directory that is inside another directory of the job, and an output
 // that is the work directory.
 func checkDisjoint(o options.Job, makes string, dirs []Place) error {
-	var own, read []Place
+	var outputs, read []Place
 	for _, d := range dirs {
-		if d.Name == makes && len(own) == 0 {
-			own = append(own, d)
+		if d.Name == makes && len(outputs) == 0 {
+			outputs = append(outputs, d)
 		} else {
 			read = append(read, d)
 		}
 	}
-	own = append(own, Place{"work", o.Work})
-	for _, a := range own {
-		for _, b := range append(own, read...) {
+	outputs = append(outputs, Place{"work", o.Work})
+	for _, a := range outputs {
+		for _, b := range append(outputs, read...) {
 			if a == b || a.Name == "" || b.Name == "" {
 				continue
 			}
@@ -43,7 +43,7 @@ func checkDisjoint(o options.Job, makes string, dirs []Place) error {
 				return err
 			case inside && !around:
 				return exit.Usagef("--%s %s is inside --%s %s: give a directory next to it", a.Flag, a.Name, b.Flag, b.Name)
-			case inside && slices.Contains(own, b):
+			case inside && slices.Contains(outputs, b):
 				return exit.Usagef("--%s and --%s are the same directory, %s: give another", a.Flag, b.Flag, a.Name)
 			}
 		}
@@ -107,8 +107,8 @@ func Validate(o options.Job, data dataset.Options, makes string, dirs ...Place) 
 func FindModel(ctx context.Context, name string, log io.Writer) (string, error) {
 	dir, err := models.Resolve(ctx, name)
 	if err == nil && dir != name && log != nil {
-		of, _, _ := models.SplitAlias(name)
-		if s, _, err := models.ReadAliases(ctx, of); err == nil && s != nil && s.Rebuilt != "" {
+		model, _, _ := models.SplitAlias(name)
+		if s, _, err := models.ReadAliases(ctx, model); err == nil && s != nil && s.Rebuilt != "" {
 			fmt.Fprintf(log, "note: %s\n", s.Rebuilt)
 		}
 		fmt.Fprintf(log, "note: %s is %s\n", name, dir)

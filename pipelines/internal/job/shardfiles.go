@@ -35,7 +35,7 @@ type filePass interface {
 // it keeps shards that an earlier run finished. It returns what was written, in the order of the rows, and the
 // directory.
 func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
-	found bool) (written []transforms.Written, dir string, err error) {
+	intact bool) (written []transforms.Written, dir string, err error) {
 	// The names of files have only the start of their shards, so each size of shards has its own directory.
 	common := pass.Common()
 	common.Shards = nil
@@ -47,7 +47,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
 	var done map[dataset.Shard]transforms.Written
-	if found { // otherwise the work directory was empty
+	if intact { // otherwise the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
 		}
@@ -119,20 +119,20 @@ const parallelReads = 32
 // repeated. It lists the directory once, because a query for each shard would take a round trip.
 func (j *Job) finished(ctx context.Context, dir string,
 	shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
-	there := map[string]bool{}
+	present := map[string]bool{}
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		there[name] = true
+		present[name] = true
 	}
 	var mu sync.Mutex
 	done := map[dataset.Shard]transforms.Written{}
 	var reads errgroup.Group
 	reads.SetLimit(parallelReads)
 	for _, s := range shards {
-		if !there[transforms.DoneName(s)] {
+		if !present[transforms.DoneName(s)] {
 			continue
 		}
 		reads.Go(func() error {

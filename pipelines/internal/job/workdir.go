@@ -143,8 +143,8 @@ func ownWork(ctx context.Context, name, dir string, empty bool) error {
 
 func markWork(ctx context.Context, dir string) error {
 	mark := storage.Join(dir, workMarker)
-	there, err := storage.Exists(ctx, mark)
-	if err != nil || there {
+	exists, err := storage.Exists(ctx, mark)
+	if err != nil || exists {
 		return err
 	}
 	_, err = storage.CreateState(ctx, mark, func(w io.Writer) error {

@@ -101,28 +101,28 @@ func verdictOf(c paired.Comparison) string {
 const mostDifferences = 20
 
 // addComparedSlices lists and draws the comparisons of the values of a column.
-func addComparedSlices(p *page.Page, all paired.Comparison, of *paired.SliceReport) {
-	column := report.Word(of.Column, 60)
+func addComparedSlices(p *page.Page, all paired.Comparison, sliced *paired.SliceReport) {
+	column := report.Word(sliced.Column, 60)
 	s := p.Section("By " + column)
-	if of.Many {
+	if sliced.Many {
 		s.Sayf("The column has more than %d values, too many to compare each.", score.MaxSlices)
 		return
 	}
-	name, unit := report.MetricNames[of.Metric], 1.0
-	if of.Metric == paired.Error {
+	name, unit := report.MetricNames[sliced.Metric], 1.0
+	if sliced.Metric == paired.Error {
 		unit = 100
 	}
-	t := report.ComparedSlices(of)
+	t := report.ComparedSlices(sliced)
 	t.Caption = name + "; p-values are adjusted for their number (Holm)"
 	s.List(t)
 	b := picture.Bars{Title: "Difference in " + name, X: "challenger minus champion, " + name, Y: column}
 	add := func(name string, c paired.Comparison) {
-		if c.Low != nil && c.Metric == of.Metric {
+		if c.Low != nil && c.Metric == sliced.Metric {
 			b.AddInterval(report.Word(name, 20), unit*c.Difference, unit**c.Low, unit**c.High)
 		}
 	}
 	add("all rows", all)
-	for _, x := range of.Slices[:min(len(of.Slices), mostDifferences)] {
+	for _, x := range sliced.Slices[:min(len(sliced.Slices), mostDifferences)] {
 		add(score.Name(x.Value), x.Comparison)
 	}
 	if len(b.Names) > 1 {

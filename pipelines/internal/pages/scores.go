@@ -56,7 +56,7 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 		return err
 	}
 	o.Job.Log = nil
-	found, err := apply.InspectEffects(ctx, r.Model, options.Inspect{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
+	inspected, err := apply.InspectEffects(ctx, r.Model, options.Inspect{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, Whole: true})
 	if err != nil {
 		return err
@@ -65,9 +65,9 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 	r.addScores(test)
 	r.addCurves(test)
 	r.addSlices(test)
-	addEffects(test, found)
-	r.addWorst(test, m, found)
-	addDrift(test, found)
+	addEffects(test, inspected)
+	r.addWorst(test, m, inspected)
+	addDrift(test, inspected)
 	p.Sections = append(test.Sections, p.Sections...)
 	p.Headline = r.headline()
 	_, err = write(ctx, p, o.Report)
@@ -239,50 +239,50 @@ func (r scored) addCurves(p *page.Page) {
 func (r scored) addSlices(p *page.Page) {
 	s := p.Section("Slices")
 	for i := range r.Slices {
-		of := &r.Slices[i]
-		if of.Many {
-			s.Sayf("Column %s has more than %d values, too many to score each.", of.Column, score.MaxSlices)
+		sliced := &r.Slices[i]
+		if sliced.Many {
+			s.Sayf("Column %s has more than %d values, too many to score each.", sliced.Column, score.MaxSlices)
 			continue
 		}
-		t := report.SliceTable(of)
-		t.Caption = strings.TrimSpace(of.Target + " by " + of.Column)
+		t := report.SliceTable(sliced)
+		t.Caption = strings.TrimSpace(sliced.Target + " by " + sliced.Column)
 		s.List(t)
 	}
 }
 
 // addEffects draws the effects of columns on predictions.
-func addEffects(p *page.Page, found *results.InspectModel) {
+func addEffects(p *page.Page, inspected *results.InspectModel) {
 	s := p.Section("Effects of columns")
-	if found.NoEffects != "" {
-		s.Sayf("%s", found.NoEffects)
+	if inspected.NoEffects != "" {
+		s.Sayf("%s", inspected.NoEffects)
 		return
 	}
-	e := *found.Effects
+	e := *inspected.Effects
 	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
 		"other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
 	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
 	s.Draw(apply.EffectsPicture(&e))
-	for _, d := range found.Dependences {
-		s.Draw(dependence(found, d))
+	for _, d := range inspected.Dependences {
+		s.Draw(dependence(inspected, d))
 	}
 }
 
 // dependence draws the partial dependence on a column.
-func dependence(found *results.InspectModel, d results.Dependence) picture.Figure {
+func dependence(inspected *results.InspectModel, d results.Dependence) picture.Figure {
 	y := "mean prediction"
 	switch {
-	case found.Probabilities != nil:
+	case inspected.Probabilities != nil:
 		y = "mean probability"
-	case found.Vocabulary != nil:
+	case inspected.Vocabulary != nil:
 		y = "mean score"
 	}
 	column := report.Word(d.Column, 40)
-	title, of := "Dependence on "+column, ""
-	if found.Vocabulary != nil {
-		of = " of " + d.Outputs[0]
+	title, suffix := "Dependence on "+column, ""
+	if inspected.Vocabulary != nil {
+		suffix = " of " + d.Outputs[0]
 	}
 	if !d.Numeric {
-		b := picture.Bars{Title: title, X: y + of, Y: column}
+		b := picture.Bars{Title: title, X: y + suffix, Y: column}
 		for i, text := range d.Values {
 			mean, half := d.Mean[0][i], 1.96*d.StdErr[0][i]
 			b.AddInterval(report.Word(text, 20), mean, mean-half, mean+half)
@@ -291,7 +291,7 @@ func dependence(found *results.InspectModel, d results.Dependence) picture.Figur
 	}
 	l := picture.Lines{Title: title, X: "value of " + column, Y: y, Bands: true}
 	if len(d.Outputs) == 1 {
-		l.Y += of
+		l.Y += suffix
 	}
 	for o, name := range d.Outputs {
 		s := picture.Series{Name: name}
@@ -306,7 +306,7 @@ func dependence(found *results.InspectModel, d results.Dependence) picture.Figur
 
 // addWorst lists the rows with the largest losses, with the values of the columns that have the largest
 // effects.
-func (r scored) addWorst(p *page.Page, m *models.Model, found *results.InspectModel) {
+func (r scored) addWorst(p *page.Page, m *models.Model, inspected *results.InspectModel) {
 	if len(r.WorstRows) == 0 {
 		return
 	}
@@ -322,7 +322,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *results.InspectMo
 	}
 	t := report.Table{Head: []string{loss, "label", "prediction"}}
 	var names []string
-	for _, e := range found.Effects.Columns {
+	for _, e := range inspected.Effects.Columns {
 		if len(names) < worstColumns && apply.ValueOf(m, r.WorstRows[0].Values, e.Column) != "" {
 			names, t.Head = append(names, e.Column), append(t.Head, report.Word(e.Column, 30))
 		}
@@ -340,8 +340,8 @@ func (r scored) addWorst(p *page.Page, m *models.Model, found *results.InspectMo
 }
 
 // addDrift lists the columns that have drifted since training.
-func addDrift(p *page.Page, found *results.InspectModel) {
-	d := found.Drift
+func addDrift(p *page.Page, inspected *results.InspectModel) {
+	d := inspected.Drift
 	if d == nil {
 		return
 	}

@@ -279,9 +279,9 @@ func (a *adder) load(ctx context.Context, d Term, fold, i, n int) error {
 // addClasses adds the head or the cross products of a term whose classes may differ from those of
 // the total. A class that the term lacks has no rows there, so it adds nothing to its column.
 func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) error {
-	own, sign := ridge.LayoutOf(d.Shape()), float64(d.Sign)
+	layout, sign := ridge.LayoutOf(d.Shape()), float64(d.Sign)
 	if i == 0 {
-		if err := a.load(ctx, d, fold, 0, own.Len(0)); err != nil {
+		if err := a.load(ctx, d, fold, 0, layout.Len(0)); err != nil {
 			return err
 		}
 		a.sum[0] += sign * a.read[0]
@@ -292,7 +292,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 				a.removedClasses[d.Classes[c]] += sign * v
 			}
 		}
-		if own.Weighted {
+		if layout.Weighted {
 			a.sum[len(a.sum)-1] += sign * a.read[len(a.read)-1]
 		}
 		return nil
@@ -300,12 +300,12 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 	from, width, _ := a.layout.Cross(i)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.
-	for k := range own.Parts() {
-		first, w, ok := own.Cross(k)
-		if !ok || first >= from+rows || first+own.Len(k)/w <= from {
+	for k := range layout.Parts() {
+		first, w, ok := layout.Cross(k)
+		if !ok || first >= from+rows || first+layout.Len(k)/w <= from {
 			continue
 		}
-		if err := a.load(ctx, d, fold, k, own.Len(k)); err != nil {
+		if err := a.load(ctx, d, fold, k, layout.Len(k)); err != nil {
 			return err
 		}
 		for at, v := range a.read {

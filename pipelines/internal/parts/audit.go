@@ -71,11 +71,11 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	if a.Holds {
 		return a.Audit, nil
 	}
-	some := strings.Join(a.Why[:min(n, most)], "; ")
+	reasons := strings.Join(a.Why[:min(n, most)], "; ")
 	if n > most {
-		some += fmt.Sprintf("; and %d more, which --json lists", n-most)
+		reasons += fmt.Sprintf("; and %d more, which --json lists", n-most)
 	}
-	return a.Audit, &exit.GateError{Message: "the audit does not confirm this: " + some}
+	return a.Audit, &exit.GateError{Message: "the audit does not confirm this: " + reasons}
 }
 
 // auditState is the state of an audit.

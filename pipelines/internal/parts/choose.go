@@ -322,7 +322,7 @@ func check(terms []Term) error {
 			continue
 		}
 		for _, l := range t.Leaves {
-			if _, there := leaves[l.Digest]; !there {
+			if _, ok := leaves[l.Digest]; !ok {
 				return exit.Dataf("pipelines: --without %s: its part %s is not among the sums, so it cannot be subtracted",
 					t.Place, l.Name)
 			}

@@ -180,8 +180,8 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target,
 		EqualWeights: l.EqualWeights()}
 	cuts := [][]dataset.Shard{job.Shards(j.Opts, l.Data)}
-	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
-		cuts = append(cuts, own)
+	if shards := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(shards, cuts[0]) {
+		cuts = append(cuts, shards)
 	}
 	var tallies []*profile.FoldTally
 	var reports []dataset.Report

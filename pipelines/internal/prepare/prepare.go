@@ -176,20 +176,21 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 	if err != nil {
 		return nil, err
 	}
-	found := p.Sum.Result()
+	result := p.Sum.Result()
 	if d.Schema.Centre == nil {
-		d.Schema.Centre = centres(d.Schema, &found)
+		d.Schema.Centre = centres(d.Schema, &result)
 		if d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
-			d.Schema.Dim = found.Dim
+			d.Schema.Dim = result.Dim
 			if p, _, err = profileBy(ctx, o, j, d); err != nil {
 				return nil, err
 			}
-			found = p.Sum.Result()
+			result = p.Sum.Result()
 		}
 	}
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: found, Sum: &p.Sum, Distinct: &p.Distinct,
+		Data: d, Shards: p.Shards, Counts: p.Counts,
+		Profiles: Profiles{Profile: result, Sum: &p.Sum, Distinct: &p.Distinct,
 			Digest: p.Digest()},
 		Doubts: schema.Sentences(notes),
 	}
@@ -305,13 +306,13 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	if d.Labeled {
 		pass.Target = target
 	}
-	var found survey.ProfileSum
-	reports, err := j.ScanSum(ctx, pass, "profile", &found)
+	var sum survey.ProfileSum
+	reports, err := j.ScanSum(ctx, pass, "profile", &sum)
 	if err != nil {
 		return nil, true, err
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
-	p = &Profiling{Sum: found.Profile, Distinct: found.Distinct, Keys: found.Keys, Levels: found.Levels}
+	p = &Profiling{Sum: sum.Profile, Distinct: sum.Distinct, Keys: sum.Keys, Levels: sum.Levels}
 	p.Encoded = wire.Marshal(&p.Sum)
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // an error about the rows is more important

@@ -195,9 +195,9 @@ func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
 }
 
 // affine updates the statistics for x ↦ (x − shift)/divide in each column.
-func (sc *Scaling) affine(of func(j int) (shift, divide float64)) {
+func (sc *Scaling) affine(coefficients func(j int) (shift, divide float64)) {
 	for j := range sc.mean {
-		shift, divide := of(j)
+		shift, divide := coefficients(j)
 		if divide == 0 {
 			divide = 1
 		}

@@ -99,7 +99,7 @@ func completeTypes(o *options.Types, d *dataset.Dataset, s *schema.Survey) (*sch
 	for i, f := range o.Described.Fields {
 		at[key(f.Name, f.Role)] = append(at[key(f.Name, f.Role)], i)
 	}
-	found := &schema.Description{Rules: o.Described.Rules}
+	description := &schema.Description{Rules: o.Described.Rules}
 	var columns []int
 	for i, c := range dataset.DescribedBy(d) {
 		role := schema.Feature
@@ -114,26 +114,26 @@ func completeTypes(o *options.Types, d *dataset.Dataset, s *schema.Survey) (*sch
 			return nil, nil, refuseSchema(o.Schema, fmt.Errorf("column %q of %s is not a feature in it", c.Name,
 				d.Files[0].Name))
 		}
-		found.Fields = append(found.Fields, f)
+		description.Fields = append(description.Fields, f)
 		columns = append(columns, i)
 	}
-	notes, err := found.Complete(s, columns, 0)
+	notes, err := description.Complete(s, columns, 0)
 	if err != nil {
 		return nil, nil, refuseSchema(o.Schema, err)
 	}
-	return found, notes, nil
+	return description, notes, nil
 }
 
 // WriteSchema creates a schema file of all columns of the files, in their order. found describes the columns
 // that dataset.DescribedBy returns; others are not used.
-func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, found *schema.Description) error {
+func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, description *schema.Description) error {
 	l := d.Schema.Layout.(dataset.Tabular).Table()
-	all := &schema.Description{Rules: found.Rules, Fields: make([]schema.Field, len(l.Columns))}
+	all := &schema.Description{Rules: description.Rules, Fields: make([]schema.Field, len(l.Columns))}
 	for i, name := range l.Columns {
 		all.Fields[i] = schema.Field{Column: schema.Column{Name: name}, Role: schema.Ignore}
 	}
 	for i, f := range l.Described() {
-		all.Fields[f] = found.Fields[i]
+		all.Fields[f] = description.Fields[i]
 	}
 	return storage.WriteFile(ctx, name, schema.AppendDescription(nil, all))
 }

@@ -73,20 +73,20 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 			h.Roles[i] = schema.Role(c.Role)
 		}
 	}
-	for _, of := range []struct {
+	for _, hint := range []struct {
 		flag  string
 		given []string
 		is    schema.Type
 	}{{"numeric", o.Numeric, schema.Number}, {"categorical", o.Categorical, schema.Category}} {
-		found, err := dataset.FindColumns(d, of.flag, of.given)
+		columns, err := dataset.FindColumns(d, hint.flag, hint.given)
 		if err != nil {
 			return h, &exit.UsageError{Err: err}
 		}
-		for _, i := range found {
-			if ok, twice := h.Types[i]; twice && ok != of.is {
+		for _, i := range columns {
+			if ok, twice := h.Types[i]; twice && ok != hint.is {
 				return h, exit.Usagef("column %q is in both --numeric and --categorical", h.Names[i])
 			}
-			h.Types[i] = of.is
+			h.Types[i] = hint.is
 		}
 	}
 	return h, nil
@@ -97,8 +97,8 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Dataset,
 	maxBad float64) (*schema.Description, []schema.Note, error) {
 	return DescribeBy(o, d, func(rules schema.Rules) (*schema.Survey, error) {
-		found, _, err := SurveyColumns(ctx, j, d, maxBad, rules)
-		return found, err
+		surveyed, _, err := SurveyColumns(ctx, j, d, maxBad, rules)
+		return surveyed, err
 	})
 }
 
@@ -106,11 +106,11 @@ func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Datas
 func DescribeBy(o options.Types, d *dataset.Dataset,
 	surveyBy func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
 	if o.Described != nil {
-		found, err := surveyBy(o.Described.Rules)
+		surveyed, err := surveyBy(o.Described.Rules)
 		if err != nil {
 			return nil, nil, err
 		}
-		return completeTypes(&o, d, found)
+		return completeTypes(&o, d, surveyed)
 	}
 	rules, err := rulesOf(o)
 	if err != nil {
@@ -120,11 +120,11 @@ func DescribeBy(o options.Types, d *dataset.Dataset,
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := surveyBy(rules)
+	surveyed, err := surveyBy(rules)
 	if err != nil {
 		return nil, nil, err
 	}
-	description, notes, err := schema.Infer(found, h)
+	description, notes, err := schema.Infer(surveyed, h)
 	if err != nil {
 		cause := errors.New(strings.TrimPrefix(err.Error(), "schema: "))
 		return nil, notes, &exit.DataError{Err: &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: cause}}
@@ -134,7 +134,7 @@ func DescribeBy(o options.Types, d *dataset.Dataset,
 
 // SetTypes has rows of the dataset hold the features of a description with their types, and sets how times of
 // rows, labels and weights are written. If all columns are plain numbers it changes nothing else.
-func SetTypes(d *dataset.Dataset, found *schema.Description) {
+func SetTypes(d *dataset.Dataset, description *schema.Description) {
 	n := 0
 	for _, c := range dataset.DescribedBy(d) {
 		if c.Feature >= 0 {
@@ -142,20 +142,20 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 		}
 	}
 	var keep []int
-	for _, i := range found.With(schema.Feature) {
+	for _, i := range description.With(schema.Feature) {
 		if i < n {
 			keep = append(keep, i)
 		}
 	}
 	dataset.KeepFeatures(d, keep)
-	for _, i := range found.With(schema.When) {
-		dataset.SetTimeLayout(d, found.Fields[i].Layout)
+	for _, i := range description.With(schema.When) {
+		dataset.SetTimeLayout(d, description.Fields[i].Layout)
 	}
-	if found.Decimal == ',' || found.Thousands != 0 {
-		d.Schema.Numbers = &schema.Rules{Decimal: found.Decimal, Thousands: found.Thousands}
+	if description.Decimal == ',' || description.Thousands != 0 {
+		d.Schema.Numbers = &schema.Rules{Decimal: description.Decimal, Thousands: description.Thousands}
 	}
-	if !found.Plain() {
-		d.Schema.SetTable(found.Table())
+	if !description.Plain() {
+		d.Schema.SetTable(description.Table())
 	}
 }
 
@@ -163,11 +163,11 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 // returns notes on decisions that may be wrong.
 func findTypes(ctx context.Context, o options.Prepare, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
 	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
-	found, notes, err := Describe(ctx, o.Types, j, d, o.MaxBadFraction)
+	description, notes, err := Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
-	SetTypes(d, found)
+	SetTypes(d, description)
 	return notes, nil
 }
 
@@ -188,8 +188,8 @@ func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad f
 		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad)},
 		Columns: len(dataset.DescribedBy(d)), Rules: rules,
 	}
-	var found schema.Survey
-	reports, err := j.ScanSum(ctx, pass, "columns", &found)
+	var surveyed schema.Survey
+	reports, err := j.ScanSum(ctx, pass, "columns", &surveyed)
 	if err != nil {
 		return nil, results.RowCounts{}, err
 	}
@@ -197,7 +197,7 @@ func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad f
 		maxBad = 1 // the profile pass checks the share of unusable rows
 	}
 	counts, err := job.Count(d, reports, maxBad)
-	return &found, counts, err
+	return &surveyed, counts, err
 }
 
 const (

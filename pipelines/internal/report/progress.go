@@ -54,11 +54,11 @@ func (p *Progress) Phase(name string, total int64) {
 			p.Notef("%s: for %s", name, time.Since(begun).Round(time.Second))
 			return
 		}
-		of := ""
+		suffix := ""
 		if total > 0 {
-			of = fmt.Sprintf(" of %s", Groups(total))
+			suffix = fmt.Sprintf(" of %s", Groups(total))
 		}
-		p.Notef("%s: %s%s rows after %s", name, Groups(n), of, time.Since(begun).Round(time.Second))
+		p.Notef("%s: %s%s rows after %s", name, Groups(n), suffix, time.Since(begun).Round(time.Second))
 	}
 	finish := func() {}
 	if p.tty && p.Count {

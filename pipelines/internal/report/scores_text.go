@@ -131,11 +131,11 @@ func sliceRows(r *score.SliceReport) []score.SliceScore {
 }
 
 // IntervalText formats an interval, "-" if there is none.
-func IntervalText(of *[2]float64) string {
-	if of == nil {
+func IntervalText(interval *[2]float64) string {
+	if interval == nil {
 		return "-"
 	}
-	return picture.Range(of[0], of[1], 4)
+	return picture.Range(interval[0], interval[1], 4)
 }
 
 // R2Text formats an R². It is nil if it is not defined for the rows.

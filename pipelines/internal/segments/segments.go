@@ -79,7 +79,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 		return nil, err
 	}
 	s := &models.Segments{Column: column, Slot: groups[0].slot}
-	var own []*models.Linear
+	var fits []*models.Linear
 	for _, g := range groups {
 		if math.IsInf(g.strength, 1) {
 			continue
@@ -93,10 +93,10 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
 		}
-		own = append(own, m)
+		fits = append(fits, m)
 		s.Of = append(s.Of, models.Segment{Name: g.name, Value: g.value, Rows: sum.Rows(), Shrinkage: g.strength})
 	}
-	if s.SetWeights(own); len(own) == 0 {
+	if s.SetWeights(fits); len(fits) == 0 {
 		s = nil
 	}
 	return &Fitted{s, append(notes, note)}, nil
@@ -169,14 +169,14 @@ func (f *fitter) choose(ctx context.Context, all []*ridge.Sum, groups []group, f
 	errors, rows := make([][values]float64, len(groups)), 0.0
 	var total [values]float64
 	for g := range groups {
-		own, err := f.load(ctx, groups[g].terms)
+		terms, err := f.load(ctx, groups[g].terms)
 		if err != nil {
 			return "", err
 		}
 		for i, k := range folds {
-			judged := own[k.judge]
+			judged := terms[k.judge]
 			rows += judged.Weight()
-			fits := f.evaluator.FitShrunk(f.sum(own, k.trains), priors[i], strengths[:])
+			fits := f.evaluator.FitShrunk(f.sum(terms, k.trains), priors[i], strengths[:])
 			for j, fit := range append(fits, priors[i]) {
 				e := fit.Squares(judged)[0]
 				errors[g][j] += e

@@ -48,12 +48,12 @@ func (s *Server) handler() http.Handler {
 		if !known {
 			counted = "other"
 		}
-		began, said := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
+		began, answer := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
 		s.counted.inFlight.Inc()
 		defer func() {
 			s.counted.inFlight.Dec()
 			s.counted.seconds.WithLabelValues(counted).Observe(time.Since(began).Seconds())
-			s.counted.requests.WithLabelValues(counted, strconv.Itoa(said.code)).Inc()
+			s.counted.requests.WithLabelValues(counted, strconv.Itoa(answer.code)).Inc()
 		}()
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -61,10 +61,10 @@ func (s *Server) handler() http.Handler {
 		var err error = problemf(http.StatusNotFound,
 			"there is nothing at %.100q; / has a form, /openapi.json describes all paths", path)
 		if known {
-			err = s.route(said, r, to)
+			err = s.route(answer, r, to)
 		}
 		if err != nil {
-			problemOf(err).write(said)
+			problemOf(err).write(answer)
 		}
 	})
 }

@@ -50,25 +50,25 @@ func unwrapPredictions(lines []byte) []byte {
 
 // frame returns the rows in a body of /invocations.
 func (s *Server) frame(q *question, body []byte) (source, error) {
-	found, others, err := members(body, slices.Concat(forms, []string{"params", "signature_name"})...)
+	values, others, err := members(body, slices.Concat(forms, []string{"params", "signature_name"})...)
 	if err != nil {
 		return nil, err
 	}
-	if params := found["params"]; params != nil {
-		of, _, err := members(params, additions...)
+	if params := values["params"]; params != nil {
+		added, _, err := members(params, additions...)
 		if err == nil {
-			err = q.asked(of)
+			err = q.asked(added)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	maps.DeleteFunc(found, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
-	if len(found) != 1 || others {
+	maps.DeleteFunc(values, func(name string, _ json.RawMessage) bool { return !slices.Contains(forms, name) })
+	if len(values) != 1 || others {
 		return nil, problemf(http.StatusBadRequest, "the body must have one of the members %s; only params may be added",
 			strings.Join(forms, ", "))
 	}
-	for form, value := range found {
+	for form, value := range values {
 		switch {
 		case form == "dataframe_split":
 			return s.split(value)
@@ -86,13 +86,13 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 
 // split returns the rows of a data frame in which the columns are named once.
 func (s *Server) split(value json.RawMessage) (source, error) {
-	found, _, err := members(value, "columns", "data")
+	values, _, err := members(value, "columns", "data")
 	if err != nil {
 		return nil, err
 	}
 	var columns []string
-	if err := json.Unmarshal(found["columns"], &columns); err != nil || len(columns) == 0 {
+	if err := json.Unmarshal(values["columns"], &columns); err != nil || len(columns) == 0 {
 		return nil, problemf(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
 	}
-	return newElements(found["data"], columns, s.o.Limits.Rows)
+	return newElements(values["data"], columns, s.o.Limits.Rows)
 }

@@ -70,7 +70,7 @@ func schemaOf(option string) node {
 // paths describes the paths.
 func (s *served) paths() node {
 	rows := func(name string) node { return node{"type": "array", "minItems": 1, "items": ref(name)} }
-	content := func(of node) node { return node{typeJSON: node{"schema": of}} }
+	content := func(form node) node { return node{typeJSON: node{"schema": form}} }
 	predictions := func(items node, required ...string) node {
 		return node{"type": "object", "required": required, "properties": node{
 			"model":       node{"type": "string", "description": "Digest of the model."},

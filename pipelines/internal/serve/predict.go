@@ -108,27 +108,27 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		}
 		return newElements(body, q.names, s.o.Limits.Rows)
 	}
-	found, others, err := members(body, append(additions[:len(additions):len(additions)], "rows")...)
+	values, others, err := members(body, append(additions[:len(additions):len(additions)], "rows")...)
 	if err != nil {
 		return nil, err
 	}
-	array := found["rows"]
+	array := values["rows"]
 	if len(array) == 0 || array[0] != '[' { // "rows" may also be the name of a column
 		return &single{text: body}, nil
 	}
 	if others {
 		return nil, problemf(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(additions, `", "`))
 	}
-	if err := q.asked(found); err != nil {
+	if err := q.asked(values); err != nil {
 		return nil, err
 	}
 	return newElements(array, q.names, s.o.Limits.Rows)
 }
 
 // asked sets options from the members of a JSON object.
-func (q *question) asked(found map[string]json.RawMessage) error {
+func (q *question) asked(values map[string]json.RawMessage) error {
 	for _, name := range additions {
-		if text, given := found[name]; given {
+		if text, given := values[name]; given {
 			if want := q.set(name, string(text)); want != nil {
 				return problemf(http.StatusBadRequest, "%q must be %s", name, want)
 			}

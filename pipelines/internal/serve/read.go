@@ -175,11 +175,11 @@ func (l *limitedLines) Next() ([]byte, error) {
 }
 
 // members returns the members of a JSON object with the given names, and whether it has others.
-func members(text []byte, names ...string) (found map[string]json.RawMessage, others bool, err error) {
+func members(text []byte, names ...string) (values map[string]json.RawMessage, others bool, err error) {
 	if err := syntax(text); err != nil {
 		return nil, false, err
 	}
-	found = map[string]json.RawMessage{}
+	values = map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if first, _ := d.Token(); first != json.Delim('{') {
 		return nil, false, problemf(400, "the body is JSON, but not an object")
@@ -201,10 +201,10 @@ func members(text []byte, names ...string) (found map[string]json.RawMessage, ot
 			return nil, false, err
 		}
 		if value != &other {
-			found[name] = *value
+			values[name] = *value
 		}
 	}
-	return found, others, nil
+	return values, others, nil
 }
 
 // syntax returns an error if a text is not valid JSON.

@@ -94,8 +94,8 @@ func (s *served) readProfile(ctx context.Context, name string) error {
 
 // columnNames returns the names of the columns of a model: the names in the training data, or c1, c2 and so on.
 func columnNames(s *dataset.Schema) (names []string) {
-	if of, ok := s.Layout.(dataset.Tabular); ok {
-		return of.Table().Names()
+	if tabular, ok := s.Layout.(dataset.Tabular); ok {
+		return tabular.Table().Names()
 	}
 	for i := range s.Dim {
 		names = append(names, fmt.Sprintf("c%d", i+1))

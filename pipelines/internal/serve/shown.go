@@ -66,29 +66,29 @@ func (q *question) shown(line []byte, fields []field) (*shown, error) {
 		return nil, err
 	}
 	a := &shown{What: "Prediction", Value: plainText(all["prediction"]), Facts: q.facts(all)}
-	of := all.values("probabilities")
+	scores := all.values("probabilities")
 	switch {
 	case q.model.Classifies():
 		a.What = "Class"
-		if of == nil {
-			of = all.values("scores")
+		if scores == nil {
+			scores = all.values("scores")
 		}
 	case a.Value == "": // of several targets, or an embedding
-		of = all.values("scores")
+		scores = all.values("scores")
 		var components []float64
 		_ = json.Unmarshal(all["components"], &components) // nil without the member
 		for i, v := range components {
 			a.Bars = append(a.Bars, bar{Name: fmt.Sprintf("component %d", i+1), Value: short(v)})
 		}
 	default:
-		of = nil
+		scores = nil
 	}
 	names := q.model.Outputs()
 	if q.model.Classifies() {
-		slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(of[y], of[x]) })
+		slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(scores[y], scores[x]) })
 	}
 	for _, name := range names {
-		v, has := of[name]
+		v, has := scores[name]
 		if !has || len(a.Bars) == mostBars {
 			continue
 		}
@@ -167,7 +167,7 @@ func (q *question) whys(all predictionJSON, class string, fields []field) (whys 
 	if !q.model.Classifies() && len(names) > 1 {
 		suffixes = names[:min(len(names), mostWhys)]
 	}
-	for _, of := range suffixes {
+	for _, suffix := range suffixes {
 		w := why{Title: "What moved the prediction", Total: "prediction"}
 		switch {
 		case q.model.Classifies() && len(names) == 2:
@@ -176,14 +176,14 @@ func (q *question) whys(all predictionJSON, class string, fields []field) (whys 
 			w.Total = "score"
 		case q.model.Classifies():
 			w.Title, w.Total = "What moved the score of "+class, "score"
-		case of != "":
-			w.Title, of = "What moved "+of, "_"+of
+		case suffix != "":
+			w.Title, suffix = "What moved "+suffix, "_"+suffix
 		}
-		effects := all.values("effects" + of)
+		effects := all.values("effects" + suffix)
 		if effects == nil {
 			continue
 		}
-		base, _ := all.number("base" + of)
+		base, _ := all.number("base" + suffix)
 		score := base
 		for i, c := range q.model.Columns() {
 			e := effects[c.Name]
@@ -195,7 +195,7 @@ func (q *question) whys(all predictionJSON, class string, fields []field) (whys 
 			w.Effects = append(w.Effects, b)
 		}
 		w.Base, w.Score, w.Effects = signed(base, ""), signed(score, ""), largest(w.Effects)
-		if v, _ := all.number("effect_error" + of); v > 0 {
+		if v, _ := all.number("effect_error" + suffix); v > 0 {
 			w.StdErr = strconv.FormatFloat(v, 'g', 2, 64)
 		}
 		whys = append(whys, w)

@@ -157,14 +157,14 @@ func (w *worker) reject(e rowErr) {
 
 // objects reads rows that are JSON objects.
 func (w *worker) objects(from source) error {
-	of := &errorKeeper{source: from}
-	objects, err := jsonlio.NewReader(of, w.input)
+	keeper := &errorKeeper{source: from}
+	objects, err := jsonlio.NewReader(keeper, w.input)
 	if err != nil {
 		return err
 	}
 	err = w.read(w.input.Rows(objects), math.MaxInt)
-	if of.err != nil {
-		return of.err
+	if keeper.err != nil {
+		return keeper.err
 	}
 	return err
 }

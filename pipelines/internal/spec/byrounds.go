@@ -151,11 +151,11 @@ func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine,
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
 	}
 	lambda, _ := b.Values(o, 1)
-	own := b.Memory(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions,
+	learner := b.Memory(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions,
 		Lambdas: len(lambda)})
 	others := m.Worker
-	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
-	m.Row, m.Solve = own.Row, own.Update
+	m.Worker += min(r.Keep, most) + slots + each*(batches+learner.Partition) + learner.Worker
+	m.Row, m.Solve = learner.Row, learner.Update
 	if b.Joint() { // the sample is large, and cached features stay
 		m.Solve += min(r.Keep, most)
 	}

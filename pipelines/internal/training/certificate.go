@@ -30,20 +30,21 @@ func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 	kept := []storage.File{{Name: StateFile, Data: c.State}}
 	size := len(c.State)
 	for p := range f.Learner.Log.Partitions {
-		var own []byte // nil before the first round: dual variables are 0
+		var carried []byte // nil before the first round: dual variables are 0
 		if c.Taken > 0 {
 			var err error
-			if own, err = storage.ReadState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p), transforms.MaxState); err != nil {
+			name := epochs.CarriedFile(c.Pass, c.Taken-1, p)
+			if carried, err = storage.ReadState(ctx, name, transforms.MaxState); err != nil {
 				return err
 			}
 		}
-		size += len(own)
+		size += len(carried)
 		if size > maxStored {
 			r.training.AddNotef("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
 				"this model", report.Bytes(maxStored))
 			return nil
 		}
-		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})
+		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: carried})
 	}
 	f.files = append(f.files, kept...)
 	return nil

@@ -82,15 +82,15 @@ func (j *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
-	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
+	by, usual, scale := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
 	if j.fit.probabilities != nil {
-		usual, of = j.fit.probabilities.Usual(positive), models.OfProbability
+		usual, scale = j.fit.probabilities.Usual(positive), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	j.fit.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: counts.Rows, Folds: j.folds,
+	j.fit.threshold = &models.Threshold{Value: value, Of: scale, By: by, Rows: counts.Rows, Folds: j.folds,
 		Expected: expected, Plain: plain}
 	return nil
 }

@@ -34,13 +34,13 @@ func (t *Training) Embed(ctx context.Context, o *pca.LearnerOptions) (*Fit, erro
 
 // DrawEmbedding plots a sample of the rows along the first two components, coloured by class.
 func (t *Training) DrawEmbedding(ctx context.Context, f *Fit, name string) error {
-	found, err := t.sample(ctx)
+	sample, err := t.sample(ctx)
 	if err != nil {
 		return err
 	}
 	k := f.linear.K
-	scores := make([]float32, found.N*k)
-	f.linear.Scores(scores, found.Phi, found.N)
+	scores := make([]float32, sample.N*k)
+	f.linear.Scores(scores, sample.Phi, sample.N)
 	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Prepared.Recipe.Name, t.Prepared.Recipe.Dim), Scatter: true}
 	axis := func(i int) string {
 		return fmt.Sprintf("component %d (%.1f%% of the variance)", i+1, 100*f.Learner.Components[i].Share)
@@ -49,7 +49,7 @@ func (t *Training) DrawEmbedding(ctx context.Context, f *Fit, name string) error
 	for _, class := range t.classes() {
 		s.Series = append(s.Series, picture.Series{Name: class})
 	}
-	for i, y := range found.Y {
+	for i, y := range sample.Y {
 		s.Series[int(y)].Add(float64(scores[i*k]), float64(scores[i*k+1]))
 	}
 	return report.WritePicture(ctx, name, s, 15, 13)

@@ -171,10 +171,11 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 	if err != nil {
 		return nil, err
 	}
-	found := r.surveyed
+	surveyed := r.surveyed
 	sealed, recorded, err := r.learner.Sealed(problem, iterative.Setting{
-		Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample, Path: group,
-		Trial: folds > 0, SampleFile: found.file,
+		Seed: t.opts.Seed, Heaviest: surveyed.weights.Max / surveyed.weights.Mean(),
+		Sample: surveyed.sample, Path: group,
+		Trial: folds > 0, SampleFile: surveyed.file,
 	})
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 	pass := t.LearnPass(sealed, folds, end.Partitions)
 	pass.Augment = r.augment
 	if t.Prepared.Profile.Weights != nil && !t.Prepared.EqualWeights() {
-		pass.MeanWeight = found.weights.Mean()
+		pass.MeanWeight = surveyed.weights.Mean()
 	}
 	opened, err := sealed.Open(ctx)
 	if err != nil {

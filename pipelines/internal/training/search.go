@@ -44,13 +44,13 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 }
 
 // LearnFeatures learns features from the data, and replaces the drawn ones. It also returns the reports of the game.
-func (t *Training) LearnFeatures(ctx context.Context) (found *results.Learned, game []align.Report, err error) {
+func (t *Training) LearnFeatures(ctx context.Context) (learned *results.Learned, game []align.Report, err error) {
 	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
 	err = t.Job.Timed(ctx, "align", func(ctx context.Context) (err error) {
-		found, err = s.Learn(ctx, t.opts.Learned)
+		learned, err = s.Learn(ctx, t.opts.Learned)
 		return err
 	})
-	return found, s.Game, err
+	return learned, s.Game, err
 }
 
 // search is a search for features, and what prepare changed for it.

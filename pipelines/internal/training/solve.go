@@ -235,8 +235,8 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 
 // fitted reports whether the files that the solve writes exist and are undamaged.
 func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
-	found, err := t.Job.Intact(ctx, st.Reports, st.Fit)
-	if err != nil || !found {
+	intact, err := t.Job.Intact(ctx, st.Reports, st.Fit)
+	if err != nil || !intact {
 		return false, err
 	}
 	fit, err := readFit(ctx, st)
@@ -278,10 +278,10 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int, f *F
 	if fit.Sketch == nil {
 		return fit, nil
 	}
-	own, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Prepared.Recipe.Dim)
+	weights, err := transforms.LoadWeights(ctx, st.Sketch, fit.SketchSHA256, fit.Sketch.Probes, t.Prepared.Recipe.Dim)
 	if err != nil {
 		return fit, err
 	}
-	f.sketch = models.NewSketch(own, fit.Sketch.Leverage)
+	f.sketch = models.NewSketch(weights, fit.Sketch.Leverage)
 	return fit, nil
 }

@@ -51,25 +51,25 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	if err != nil {
 		return nil, err
 	}
-	found := &results.Learned{
+	result := &results.Learned{
 		LearnedMap: results.LearnedMap{Seed: s.Options.Seed, Width: p.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
 			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
 		Lambda: a.Lambda,
 	}
-	if found.Lambda == 0 {
-		found.Lambda = 1 / (a.C * float64(n))
+	if result.Lambda == 0 {
+		result.Lambda = 1 / (a.C * float64(n))
 	}
 	var last features.Recipe
 	switch k := g.Kernel.(type) {
 	case *learned.HarmonicOptions:
-		last, err = g.chooseHarmonics(found, a, k.Count(), x, class)
+		last, err = g.chooseHarmonics(result, a, k.Count(), x, class)
 	case *learned.Options:
 		find := g.playGame
 		if a.By == "lkrf" {
 			find = g.weighFrequencies
 		}
-		last, err = find(ctx, found, a, k, x, class)
+		last, err = find(ctx, result, a, k, x, class)
 	default:
 		err = exit.Usagef("features of --kernel %s cannot be learned", kernel.FamilyOf(k).Name)
 	}
@@ -77,17 +77,17 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		return nil, err
 	}
 	chain := p.Recipe.Scaled(last)
-	if found.Recipe, err = features.Seal(chain); err != nil {
+	if result.Recipe, err = features.Seal(chain); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if _, found.Features, err = features.Dims(chain); err != nil {
+	if _, result.Features, err = features.Dims(chain); err != nil {
 		return nil, err
 	}
-	if err := g.adopt(found); err != nil {
+	if err := g.adopt(result); err != nil {
 		return nil, err
 	}
 	s.Job.Progress.Notef("%d features of the %s", p.Recipe.Dim, p.Recipe.Name)
-	return found, nil
+	return result, nil
 }
 
 // alignRows returns a sample of scaled rows x with their classes, and the number of rows that
@@ -130,19 +130,19 @@ func (g *Game) alignRows(ctx context.Context, a options.Game) (x []float32, clas
 
 // playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
 // the search. It returns their recipe.
-func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options, x []float32,
+func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options, x []float32,
 	class []int32) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
-	o := GameOf(a, found.Lambda, p.Recipe.Width, frequencies, s.Options.Seed)
+	o := GameOf(a, result.Lambda, p.Recipe.Width, frequencies, s.Options.Seed)
 	dim := p.Recipe.Scaling.Dim
 	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}, s.Job.Engine.Threads)
 	learner := &align.Learner{Options: o, Dim: dim, Classes: p.Outputs(), Partitions: a.Partitions, X: x, Class: class}
 	if err := learner.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	found.Bound = sampleBound(dim, x, o)
+	result.Bound = sampleBound(dim, x, o)
 	pass, err := g.alignPass(ctx, learner, a.HeldOut)
 	if err != nil {
 		return nil, err
@@ -153,8 +153,9 @@ func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	}
 	s.Job.Progress.Notef("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per "+
 		"round; lambda %.4g, width %.4g",
-		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(found.Rows), report.Counted(o.Search.Chains, "chain"),
-		o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, p.Recipe.Width)
+		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(result.Rows),
+		report.Counted(o.Search.Chains, "chain"),
+		o.Search.Steps, report.Groups(int64(len(class))), o.Take, result.Lambda, p.Recipe.Width)
 	s.Job.Progress.Phase("learning features", 0)
 	defer s.Job.Progress.Done()
 	c, err := s.Job.Rounds(ctx, pass, first, job.RoundOptions{
@@ -179,8 +180,8 @@ func (g *Game) playGame(ctx context.Context, found *results.Learned, a options.G
 	}
 	round := opened.(*align.Round)
 	last, _ := round.Last()
-	found.Game = &last
-	if found.Options, err = json.Marshal(learner); err != nil {
+	result.Game = &last
+	if result.Options, err = json.Marshal(learner); err != nil {
 		return nil, err
 	}
 	return g.provide(ctx, round.Frequencies(), k.Form)
@@ -225,7 +226,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 
 // weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
 // or draws by weight (method lkrf), and returns their recipe.
-func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a options.Game, k *learned.Options,
+func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options,
 	x []float32, class []int32) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
@@ -257,17 +258,17 @@ func (g *Game) weighFrequencies(ctx context.Context, found *results.Learned, a o
 		s.AddNotef("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
 			f.Count, frequencies)
 	}
-	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
+	result.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
 	if err != nil {
 		return nil, err
 	}
-	found.Lambda = 0 // lkrf has no λ
+	result.Lambda = 0 // lkrf has no λ
 	return g.provide(ctx, f, k.Form)
 }
 
 // chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
 // spherical harmonics. It returns their recipe.
-func (g *Game) chooseHarmonics(found *results.Learned, a options.Game, count int, x []float32,
+func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count int, x []float32,
 	class []int32) (features.Recipe, error) {
 	p := g.Session.Prepared
 	dim := p.Recipe.Scaling.Dim
@@ -278,7 +279,7 @@ func (g *Game) chooseHarmonics(found *results.Learned, a options.Game, count int
 		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
 			report.Groups(int64(len(class))), most, a.Harmonics)
 	}
-	o := align.Harmonic(found.Lambda, count)
+	o := align.Harmonic(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
@@ -287,8 +288,8 @@ func (g *Game) chooseHarmonics(found *results.Learned, a options.Game, count int
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	found.Game = &chosen.Reports[len(chosen.Reports)-1]
-	if found.Options, err = json.Marshal(o); err != nil {
+	result.Game = &chosen.Reports[len(chosen.Reports)-1]
+	if result.Options, err = json.Marshal(o); err != nil {
 		return nil, err
 	}
 	return recipe, nil

@@ -227,11 +227,11 @@ func (s *Search) Run(ctx context.Context) (r *Result, why string, err error) {
 	if err != nil || why != "" {
 		return nil, why, err
 	}
-	found, why, err := s.try(ctx, pilot)
+	result, why, err := s.try(ctx, pilot)
 	if err != nil || why != "" {
 		return nil, why, err
 	}
-	r, err = s.adopt(ctx, pilot, found)
+	r, err = s.adopt(ctx, pilot, result)
 	return r, "", err
 }
 
@@ -262,13 +262,13 @@ func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error
 }
 
 // try tries candidates on the pilot. why says why none was found.
-func (s *Search) try(ctx context.Context, pilot *search.Pilot) (found *search.Result, why string, err error) {
+func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.Result, why string, err error) {
 	levels, err := mayBeLevels(s.Session)
 	if err != nil {
 		return nil, "", err
 	}
 	spec, p := &s.Session.Options, s.Session.Prepared
-	found, err = search.Run(ctx, pilot, search.Options{
+	result, err = search.Run(ctx, pilot, search.Options{
 		Views: p.Recipe.Views(spec.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
 		Seed: spec.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
 		Threads: s.Session.Job.Engine.Threads, Enough: s.Enough,
@@ -278,30 +278,30 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (found *search.Re
 		return nil, "", ctx.Err()
 	case err != nil: // training on all rows may still work
 		return nil, fault.Text(err), nil
-	case found.Kernel == nil:
+	case result.Kernel == nil:
 		return nil, "no candidate could be fitted", nil
 	}
-	return found, "", nil
+	return result, "", nil
 }
 
 // adopt replaces the recipe by the features that were found. The recipe also stores the result.
-func (s *Search) adopt(ctx context.Context, pilot *search.Pilot, found *search.Result) (*Result, error) {
-	p, name := s.Session.Prepared, nameOf(s.Session, found)
-	r := &Result{Result: *found, Pilot: pilot.N, Classes: pilot.Classes > 0, Kernel: name,
-		Categories: columnNames(s.Session, found.Levels)}
+func (s *Search) adopt(ctx context.Context, pilot *search.Pilot, result *search.Result) (*Result, error) {
+	p, name := s.Session.Prepared, nameOf(s.Session, result)
+	r := &Result{Result: *result, Pilot: pilot.N, Classes: pilot.Classes > 0, Kernel: name,
+		Categories: columnNames(s.Session, result.Levels)}
 	size := p.Recipe.Dim
-	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
+	chosen, err := kernel.With(result.Kernel, "features", strconv.Itoa(size))
 	if err != nil {
 		return nil, err
 	}
-	if found.Joined != nil {
-		found.Joined.Features, chosen = size, found.Joined
+	if result.Joined != nil {
+		result.Joined.Features, chosen = size, result.Joined
 	}
-	files, err := shareFiles(ctx, s.Session, found)
+	files, err := shareFiles(ctx, s.Session, result)
 	if err != nil {
 		return nil, err
 	}
-	if p.Recipe, err = p.Recipe.Searched(found.Steps, chosen, s.Session.Options.Seed, name, files); err != nil {
+	if p.Recipe, err = p.Recipe.Searched(result.Steps, chosen, s.Session.Options.Seed, name, files); err != nil {
 		return nil, err
 	}
 	data, err := json.MarshalIndent(r, "", " ")
@@ -314,9 +314,9 @@ func (s *Search) adopt(ctx context.Context, pilot *search.Pilot, found *search.R
 
 // nameOf returns the name of the features that a search found. If they are landmarks, it adds a
 // note to the session.
-func nameOf(s *prepare.Session, found *search.Result) string {
-	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(found.Kernel), found.Width)
-	if found.Landmarks != nil {
+func nameOf(s *prepare.Session, result *search.Result) string {
+	name := fmt.Sprintf("%s kernel, width %.4g", search.KernelName(result.Kernel), result.Width)
+	if result.Landmarks != nil {
 		name += ", at training rows"
 		s.AddNotef("the model stores training rows, at which its features are kernel values (landmarks); --search none " +
 			"stores none")
@@ -325,9 +325,9 @@ func nameOf(s *prepare.Session, found *search.Result) string {
 }
 
 // shareFiles makes the files that the recipe needs available to all workers, and returns them.
-func shareFiles(ctx context.Context, s *prepare.Session, found *search.Result) (files []storage.File, err error) {
-	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: found.Metric},
-		{Name: landmarks.FileName, Data: found.Landmarks}} {
+func shareFiles(ctx context.Context, s *prepare.Session, result *search.Result) (files []storage.File, err error) {
+	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: result.Metric},
+		{Name: landmarks.FileName, Data: result.Landmarks}} {
 		if f.Data == nil {
 			continue
 		}

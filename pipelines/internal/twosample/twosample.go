@@ -48,9 +48,9 @@ func Test(ctx context.Context, o options.TwoSample) (result *results.TwoSample, 
 		return nil, err
 	}
 	// The statistics in the recipe are the reference for drift, so use the statistics of A.
-	of := *recipe
-	of.Profile = &sums.Profile{Rows: a.Statistics}
-	b, ofB, err := sumTable(ctx, &o, storage.Join(dir, "b"), &of, o.B)
+	recipeB := *recipe
+	recipeB.Profile = &sums.Profile{Rows: a.Statistics}
+	b, ofB, err := sumTable(ctx, &o, storage.Join(dir, "b"), &recipeB, o.B)
 	if err != nil {
 		return nil, err
 	}

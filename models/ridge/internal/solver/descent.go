@@ -215,18 +215,19 @@ const (
 // differences between folds is estimated from the similar problem of Before and from the folds that were
 // tried. The mean of n of J draws without replacement has the variance σ²(1/n − 1/J).
 func (s *LambdaDescent) margin(e, least []float64, value, best int) float64 {
-	n, all, level := float64(len(e)), float64(len(s.Judges)), mean(least)
-	var other, own []float64
+	n, folds, level := float64(len(e)), float64(len(s.Judges)), mean(least)
+	var valueErrors, bestErrors []float64
 	if s.Before != nil {
-		other, own = s.Before(value), s.Before(best)
+		valueErrors, bestErrors = s.Before(value), s.Before(best)
 	}
-	if len(other) < 3 || len(own) < 3 || !(mean(own) > 0 && mean(own)+mean(other) < math.MaxFloat64) {
+	if len(valueErrors) < 3 || len(bestErrors) < 3 ||
+		!(mean(bestErrors) > 0 && mean(bestErrors)+mean(valueErrors) < math.MaxFloat64) {
 		return level * cautiousDeviation / math.Sqrt(float64(s.Rows)*n)
 	}
-	squares := deviations(other, own, level/mean(own)) + deviations(e, least, 1)
-	variance := squares / (float64(len(own)) + n - 2)
+	squares := deviations(valueErrors, bestErrors, level/mean(bestErrors)) + deviations(e, least, 1)
+	variance := squares / (float64(len(bestErrors)) + n - 2)
 	floor := level * usualDeviation / math.Sqrt(float64(s.Rows))
-	return maxDeviations * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/all)
+	return maxDeviations * max(math.Sqrt(variance), floor) * math.Sqrt(1/n-1/folds)
 }
 
 // deviations returns the sum of squared deviations of the differences (a−b)/unit from their mean.

@@ -35,39 +35,40 @@ func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []
 			plain[j] += fold.Cross[j*w+c] / weight
 		}
 	}
-	own, others, spread := make([]float64, k), make([]float64, k), make([]float64, k)
+	inMeans, outMeans, spread := make([]float64, k), make([]float64, k), make([]float64, k)
 	var mean float64
 	for c, weight := range fold.Weights {
 		in := fold.Targets[c]
 		out, weighted := n-in, 0.0 // the mean of the others, with the weights of classes
 		for j, v := range vt[c*d:][:d] {
 			zero, z := fit.Columns[j]/fit.N, fold.Cross[j*w+c]
-			own[c] += float64(v * (ratio(z, in) - zero))
-			others[c] += float64(v * (ratio(plain[j]-z/weight, rows-class[c]) - zero))
+			inMeans[c] += float64(v * (ratio(z, in) - zero))
+			outMeans[c] += float64(v * (ratio(plain[j]-z/weight, rows-class[c]) - zero))
 			weighted += float64(v * (ratio(fold.Columns[j]-z, out) - zero))
 		}
-		spread[c] = max(squares[c]-float64(in*float64(own[c]*own[c]))-float64(out*float64(weighted*weighted)), 0) / n
+		square := squares[c] - float64(in*float64(inMeans[c]*inMeans[c])) - float64(out*float64(weighted*weighted))
+		spread[c] = max(square, 0) / n
 		if in > 0 && out > 0 {
-			mean += float64(class[c] / rows * (own[c] - others[c]))
+			mean += float64(class[c] / rows * (inMeans[c] - outMeans[c]))
 		}
 	}
-	var all []discriminant.Discriminant
+	var discriminants []discriminant.Discriminant
 	unit := fold.Rows / rows // rows per unit of their weights
 	for c := range k {
 		members, rest := float64(class[c]*unit), float64((rows-class[c])*unit)
 		distance := mean
 		if few := min(members, rest); few > 0 {
-			distance = (float64(few*(own[c]-others[c])) + mean) / (few + 1)
+			distance = (float64(few*(inMeans[c]-outMeans[c])) + mean) / (few + 1)
 		}
-		centre := others[c] + float64(distance/2)
+		centre := outMeans[c] + float64(distance/2)
 		if members > rest { // the mean of the larger side is more precise
-			centre = own[c] - float64(distance/2)
+			centre = inMeans[c] - float64(distance/2)
 		}
 		// A score is 2(Vᵀ(z-z̄₀) + q̄₀) - 1, for codes of ±1.
 		at := float64(2*(centre+fit.Targets[c]/fit.N)) - 1
-		all = append(all, discriminant.New(2*distance, 4*spread[c], at, members, rest))
+		discriminants = append(discriminants, discriminant.New(2*distance, 4*spread[c], at, members, rest))
 	}
-	return all
+	return discriminants
 }
 
 // ratio returns x/n, and 0 for no rows.

@@ -100,12 +100,12 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 			b[c] += float64(u * right[i*(k+1)+c])
 		}
 	}
-	all, rows := make([]float64, f.n*k), make([]float64, k*n) // α, and its transpose without the fold
+	alphas, rows := make([]float64, f.n*k), make([]float64, k*n) // α, and its transpose without the fold
 	for c := range k {
 		b[c] /= b[k]
 		for i := range n {
 			a := right[i*(k+1)+c] - float64(b[c]*right[i*(k+1)+k])
-			all[place(i)*k+c], rows[c*n+i] = a, a
+			alphas[place(i)*k+c], rows[c*n+i] = a, a
 			// The residuals of the rows are μα, and VᵀRV = αᵀKα.
 			off := float64(mu * a)
 			fit.Train += float64(each[c] * float64(off*off))
@@ -130,7 +130,7 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 	if v == nil {
 		return fit, 0, true
 	}
-	f.weights(v, all, k, threads)
+	f.weights(v, alphas, k, threads)
 	if !f.plain {
 		fit.Squares = 0
 		for i, w := range v {

@@ -55,7 +55,7 @@ func (k *kernel) subtract(block []float64, first, column, columns, threads int) 
 func (k *kernel) centre(u []float64, threads int) {
 	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, and each product with z̄ is a sum over the kernel.
 	with := make([]float64, k.n) // z·z̄
-	var weight, own float64      // Σu², z̄·z̄
+	var weight, square float64   // Σu², z̄·z̄
 	for _, v := range u {
 		weight += float64(v * v)
 	}
@@ -64,13 +64,13 @@ func (k *kernel) centre(u []float64, threads int) {
 		// Sum over the columns in order. Entries above the diagonal are read from their mirror.
 		for i := first; i < k.n; i++ {
 			if i < end {
-				var own float64
+				var product float64
 				for c, piece := range k.row(i, 0, i+1) {
 					for j, v := range piece {
-						own += float64(float64(u[c+j]*u[c+j]) * v)
+						product += float64(float64(u[c+j]*u[c+j]) * v)
 					}
 				}
-				with[i] = own
+				with[i] = product
 			}
 			for c, piece := range k.row(i, first, min(end, i)) {
 				for j, v := range piece {
@@ -81,12 +81,12 @@ func (k *kernel) centre(u []float64, threads int) {
 	})
 	for i := range with {
 		with[i] /= weight
-		own += float64(float64(u[i]*u[i])*with[i]) / weight
+		square += float64(float64(u[i]*u[i])*with[i]) / weight
 	}
 	parallel.Each(k.n, threads, func(_, i int) {
 		for c, piece := range k.row(i, 0, i+1) {
 			for j, v := range piece {
-				piece[j] = float64(u[i]*u[c+j]) * (v - (with[i] + with[c+j]) + own)
+				piece[j] = float64(u[i]*u[c+j]) * (v - (with[i] + with[c+j]) + square)
 			}
 		}
 	})

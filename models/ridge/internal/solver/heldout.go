@@ -107,16 +107,16 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 // outputs. scratch holds some rows of the tile, the rows of V as columns, and the product of the two.
 func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n float64) {
 	d, k := h.dim, h.outputs
-	all := k * len(dst)
+	outputs := k * len(dst)
 	top, left := i*blas.TileDim, j*blas.TileDim
 	rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
-	strip, columns, products := scratch[:someRows*cols], scratch[someRows*cols:][:someRows*all],
-		scratch[someRows*(cols+all):][:all*cols]
+	strip, columns, products := scratch[:someRows*cols], scratch[someRows*cols:][:someRows*outputs],
+		scratch[someRows*(cols+outputs):][:outputs*cols]
 	mean := h.colMean[left:][:cols]
 	clear(products)
 	for first := 0; first < rows; first += someRows {
-		some := min(someRows, rows-first)
-		for r := range some {
+		count := min(someRows, rows-first)
+		for r := range count {
 			a := first + r
 			row, from := strip[r*cols:][:cols], tile[a*cols:][:cols]
 			sum := n * h.colMean[top+a]
@@ -127,11 +127,11 @@ func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n
 				row[a] /= 2
 				clear(row[a+1:])
 			}
-			for c := range all {
-				columns[r*all+c] = vt[c*d+top+a]
+			for c := range outputs {
+				columns[r*outputs+c] = vt[c*d+top+a]
 			}
 		}
-		blas.Gradient(products, columns, strip, some, cols, all, 1)
+		blas.Gradient(products, columns, strip, count, cols, outputs, 1)
 	}
 	for f := range dst {
 		var e float64

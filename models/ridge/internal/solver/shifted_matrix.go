@@ -84,18 +84,18 @@ func (m *Matrix) row(tiles [][]float64, row, from int) []float64 {
 	return tiles[i*(i+1)/2+j][(row-i*blas.TileDim)*cols:][:cols]
 }
 
-// centre stores g - less - s·of/n in dst.
-func centre(dst, g, less, s []float64, of, n float64) {
+// centre stores g - less - s·factor/n in dst.
+func centre(dst, g, less, s []float64, factor, n float64) {
 	g, s = g[:len(dst)], s[:len(dst)]
 	if less == nil {
 		for b := range dst {
-			dst[b] = g[b] - s[b]*of/n
+			dst[b] = g[b] - s[b]*factor/n
 		}
 		return
 	}
 	less = less[:len(dst)]
 	for b := range dst {
-		dst[b] = g[b] - less[b] - s[b]*of/n
+		dst[b] = g[b] - less[b] - s[b]*factor/n
 	}
 }
 
