@@ -165,16 +165,16 @@ const short = 24
 // classes returns the CSS class of the cells of each column: for numbers, short words, or text.
 func classes(t report.Table) (all []string) {
 	for j := range t.Head {
-		ok, some, class := true, false, "k"
+		numeric, some, class := true, false, "k"
 		for _, row := range t.Rows {
 			if j < len(row) && row[j] != "" && row[j] != "-" {
-				ok, some = ok && number.MatchString(row[j]), true
+				numeric, some = numeric && number.MatchString(row[j]), true
 				if utf8.RuneCountInString(row[j]) > short {
 					class = "t"
 				}
 			}
 		}
-		if ok && some {
+		if numeric && some {
 			class = "n"
 		}
 		all = append(all, class)
