@@ -280,14 +280,14 @@ func (m *Manifest) File(name string) (FileEntry, bool) {
 	return FileEntry{}, false
 }
 
-// The last two lines of a sealed file are tailStart, the checksum, and tailEnd.
+// The last two lines of a file with its checksum are tailStart, the checksum, and tailEnd.
 const (
 	tailStart = `  "sha256": "`
 	tailEnd   = "\"\n}\n"
 )
 
-// EncodeWithChecksum encodes v as a JSON file. The last field of v must be the string sum, with the JSON name sha256.
-// EncodeWithChecksum sets it to the checksum of the file without its last two lines.
+// EncodeWithChecksum encodes v as a JSON file with its checksum. The last field of v must be sum, with the JSON name
+// sha256; it is set to the checksum of the file without its last two lines.
 func EncodeWithChecksum(v any, sum *string) ([]byte, error) {
 	*sum = ""
 	data, err := json.MarshalIndent(v, "", "  ")

@@ -17,6 +17,6 @@ func withClaim(ctx context.Context, out string, write func(*storage.Claim) error
 	if err := storage.CheckAbsent(ctx, out); err != nil { // no other run can create it now
 		return err
 	}
-	_ = claim.Clear(ctx) // leftover files do no harm
+	_ = claim.Clear(ctx) // leftovers that cannot be removed do no harm
 	return write(claim)
 }

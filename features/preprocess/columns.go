@@ -103,8 +103,8 @@ func (r Columns) Validate() error {
 
 func (s *Slot) validate() error {
 	set := 0
-	for _, ok := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
-		if ok {
+	for _, given := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
+		if given {
 			set++
 		}
 	}

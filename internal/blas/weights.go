@@ -249,10 +249,10 @@ func (p *Weights) strip(l *level, c []float32, cs int, x []float32, rows, first,
 	for v := first; v < last; v += group {
 		vecs := min(group, last-v)
 		cv, w := c[(v-first)*lanes:], p.w[v*lanes*p.in:]
-		init, ok := p.bias[v*lanes:], 0
+		init, is := p.bias[v*lanes:], 0
 		for k := 0; k < p.in || k == 0; k += run {
-			l.mul(cv, cs, init, ok, x[min(k, len(x)):], p.row, w[k*lanes:], lanes*p.in, min(run, p.in-k), rows, vecs)
-			init, ok = cv, cs
+			l.mul(cv, cs, init, is, x[min(k, len(x)):], p.row, w[k*lanes:], lanes*p.in, min(run, p.in-k), rows, vecs)
+			init, is = cv, cs
 		}
 	}
 }

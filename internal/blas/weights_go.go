@@ -7,11 +7,11 @@ import (
 )
 
 // mulGo is the twin of the kernels for mul.
-func mulGo(c []float32, cs int, init []float32, ok int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+func mulGo(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
 	for v := range vecs {
 		c, init := c[v*lanes:], init[v*lanes:]
 		for i := range rows {
-			copy(c[i*cs:][:lanes], init[i*ok:])
+			copy(c[i*cs:][:lanes], init[i*is:])
 		}
 		if fused {
 			mulFused(c, cs, x, xs, w[v*ws:], k, rows)

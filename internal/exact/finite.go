@@ -1,7 +1,10 @@
 package exact
 
 // Finite reports whether v is neither NaN nor infinite.
-func Finite[T ~float32 | ~float64](v T) bool { return v-v == 0 }
+func Finite[T ~float32 | ~float64](v T) bool {
+	v = T(v) // rounds: where v is a product, a fused multiply-add would otherwise subtract the exact one
+	return v-v == 0
+}
 
 // AllFinite reports whether all numbers are finite.
 func AllFinite[T ~float32 | ~float64](v []T) bool {

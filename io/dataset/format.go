@@ -117,8 +117,8 @@ const (
 )
 
 // If returns l if the condition is true, otherwise Unlike.
-func (l Likeness) If(ok bool) Likeness {
-	if ok {
+func (l Likeness) If(condition bool) Likeness {
+	if condition {
 		return l
 	}
 	return Unlike

@@ -249,7 +249,7 @@ type places struct {
 	at      map[string]int // the first field with a name
 }
 
-// placesOf returns the places of columns that have only generated names.
+// placesOf returns the places of columns. The caller sets named if their names are not generated.
 func placesOf(columns []string) *places {
 	p := &places{columns: columns, stored: len(columns), at: make(map[string]int, len(columns))}
 	for f := len(columns) - 1; f >= 0; f-- {

@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // Row is a row of a table with its key. Its values are either all numbers, in the order of the
@@ -198,7 +200,7 @@ func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
 	add := func(name string, v reflect.Value) {
 		var value any
 		v = reflect.Indirect(v)
-		if v.IsValid() && !(v.CanFloat() && v.Float()-v.Float() != 0) {
+		if v.IsValid() && !(v.CanFloat() && !exact.Finite(v.Float())) {
 			value = v.Interface()
 		}
 		data, failed := json.Marshal(map[string]any{name: value})

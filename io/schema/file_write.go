@@ -78,20 +78,20 @@ func appendField(b []byte, f *Field) []byte {
 
 // SortedLevels returns the levels of a category, the most frequent ones first if counts are known.
 func SortedLevels(f *Field) (levels []Level) {
-	ok := make(map[string]bool, len(f.Levels))
+	left := make(map[string]bool, len(f.Levels))
 	for _, l := range f.Levels {
-		ok[l] = true
+		left[l] = true
 	}
 	if f.Summary != nil {
 		for _, l := range f.Summary.Levels {
-			if ok[l.Text] {
+			if left[l.Text] {
 				levels = append(levels, l)
-				delete(ok, l.Text)
+				delete(left, l.Text)
 			}
 		}
 	}
 	for _, l := range f.Levels {
-		if ok[l] {
+		if left[l] {
 			levels = append(levels, Level{Text: l})
 		}
 	}

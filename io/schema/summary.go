@@ -95,21 +95,21 @@ func (s *Survey) column(column int) *Summary {
 	for i := range c.levels.entries {
 		e := &c.levels.entries[i]
 		stored := c.levels.stored(e)
-		var ok traits
+		var has traits
 		var value float64
 		if e.size <= maxLevelText {
-			ok, value = s.traitsOf(stored)
+			has, value = s.traitsOf(stored)
 			sum.Levels = append(sum.Levels, Level{string(stored), e.n})
 		} else {
 			sum.longTexts++
 		}
-		all.add(ok, value, stored, e.size, e.n)
-		if ok&isNumber != 0 {
+		all.add(has, value, stored, e.size, e.n)
+		if has&isNumber != 0 {
 			numbers = append(numbers, piece{From: value, To: value, N: e.n})
 			continue
 		}
 		sum.others++
-		if ok&isAbsent != 0 {
+		if has&isAbsent != 0 {
 			sum.absent = append(sum.absent, string(stored))
 		} else if sum.codes++; bytes.ContainsAny(stored, "0123456789") {
 			sum.coded++
@@ -235,8 +235,8 @@ func (s *Summary) Span(layout string) (first, last string, ok bool) {
 	}
 	var from, to time.Time
 	for _, level := range s.Levels { // of equal times the most frequent text
-		t, is := l.Parse([]byte(level.Text))
-		if !is {
+		t, parsed := l.Parse([]byte(level.Text))
+		if !parsed {
 			continue
 		}
 		if !ok || t.Before(from) {

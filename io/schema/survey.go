@@ -108,7 +108,7 @@ func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 	text = lines.CutFraction(text, s.rules.Decimal)
 	code := s.missing.find(text)
 	if code < 0 && len(s.missing.values) > 0 {
-		if ok, v := s.traitsOf(text); ok&isNumber != 0 {
+		if has, v := s.traitsOf(text); has&isNumber != 0 {
 			code = s.missing.value(v)
 		}
 	}
@@ -132,13 +132,13 @@ func (c *survey) keeps(hash uint64) bool { return hash>>(64-c.zeros) == 0 }
 
 // spill adds a text to the tally of a column.
 func (s *Survey) spill(c *survey, stored []byte, size uint32, n int64) {
-	var ok traits
+	var has traits
 	var value float64
 	if int(size) == len(stored) {
-		ok, value = s.traitsOf(stored)
+		has, value = s.traitsOf(stored)
 	}
-	c.rest.add(ok, value, stored, size, n)
-	if ok&isNumber != 0 {
+	c.rest.add(has, value, stored, size, n)
+	if has&isNumber != 0 {
 		c.cells.add(value, n, s.maxCells())
 	}
 }

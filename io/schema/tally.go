@@ -51,8 +51,8 @@ type tally struct {
 }
 
 // add adds a text n times. stored is its first bytes.
-func (t *tally) add(ok traits, value float64, stored []byte, size uint32, n int64) {
-	if ok&isNumber == 0 {
+func (t *tally) add(has traits, value float64, stored []byte, size uint32, n int64) {
+	if has&isNumber == 0 {
 		clipped := stored[:min(len(stored), maxExample)]
 		if t.counts[0] == t.n || string(clipped) < t.odd {
 			t.odd = string(clipped)
@@ -68,8 +68,8 @@ func (t *tally) add(ok traits, value float64, stored []byte, size uint32, n int6
 	}
 	t.short, t.long = min(t.short, size), max(t.long, size)
 	t.n += n
-	for ; ok != 0; ok &= ok - 1 {
-		t.counts[bits.TrailingZeros64(uint64(ok))] += n
+	for ; has != 0; has &= has - 1 {
+		t.counts[bits.TrailingZeros64(uint64(has))] += n
 	}
 }
 
@@ -99,36 +99,36 @@ func (t *tally) merge(u *tally) {
 }
 
 // count returns the number of texts that have a trait.
-func (t *tally) count(ok traits) int64 { return t.counts[bits.TrailingZeros64(uint64(ok))] }
+func (t *tally) count(has traits) int64 { return t.counts[bits.TrailingZeros64(uint64(has))] }
 
 // traitsOf returns the traits of a text that is not missing, and its value if it is a number.
-func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
+func (s *Survey) traitsOf(text []byte) (has traits, value float64) {
 	amount, unit := lines.CutUnit(&s.unit, text)
 	if unit >= 0 || mayBeNumber(text[0]) || text[0] == s.rules.Decimal {
-		is, value = s.numberOf(amount)
-		if is&isNumber != 0 && unit >= 0 {
-			is |= 1 << (firstUnit + unit)
+		has, value = s.numberOf(amount)
+		if has&isNumber != 0 && unit >= 0 {
+			has |= 1 << (firstUnit + unit)
 		}
 	}
 	if c := text[0]; c-'0' < 10 || (c|0x20)-'a' < 26 {
 		for i := range TimeLayouts {
-			if l := &TimeLayouts[i]; is&isNumber != 0 && l.Name != DigitsLayout {
+			if l := &TimeLayouts[i]; has&isNumber != 0 && l.Name != DigitsLayout {
 				continue
 			} else if _, ok := l.Parse(text); ok {
-				is |= 1 << (firstLayout + i)
+				has |= 1 << (firstLayout + i)
 				if l.zoned(text) {
-					is |= isZoned
+					has |= isZoned
 				}
 			}
 		}
 	}
 	if _, ok := parseBool(text); ok {
-		is |= isBoolean
+		has |= isBoolean
 	}
-	if is == 0 && meansMissing(text) {
-		is = isAbsent
+	if has == 0 && meansMissing(text) {
+		has = isAbsent
 	}
-	return is, value
+	return has, value
 }
 
 // mayBeNumber reports whether a number can begin with a byte.
@@ -136,33 +136,33 @@ func mayBeNumber(c byte) bool { return c-'0' < 10 || c == '-' || c == '+' || c =
 
 // numberOf returns the traits and the value of a text without a unit. If it is not a number under
 // the rules, the traits are the forms in which it is one.
-func (s *Survey) numberOf(text []byte) (is traits, value float64) {
+func (s *Survey) numberOf(text []byte) (has traits, value float64) {
 	if plain, ok := lines.PlainNumber(&s.scratch, text, s.rules.Decimal, s.rules.Thousands); ok {
-		is, value = numberOf(plain)
+		has, value = numberOf(plain)
 	}
-	if is != 0 || len(text) > 40 {
-		return is, value
+	if has != 0 || len(text) > 40 {
+		return has, value
 	}
 	for i, f := range forms {
 		if plain, ok := lines.PlainNumber(&s.scratch, text, f.decimal, f.thousands); ok {
 			if number, _ := numberOf(plain); number != 0 {
-				is |= 1 << (firstForm + i)
+				has |= 1 << (firstForm + i)
 			}
 		}
 	}
-	return is, 0
+	return has, 0
 }
 
 // numberOf returns the traits of a number in plain form, and its value, at most the largest float64; 0 if the
-// text is not a number.
-func numberOf(text []byte) (is traits, value float64) {
+// text has not a number.
+func numberOf(text []byte) (has traits, value float64) {
 	digits := text
 	if digits[0] == '-' || digits[0] == '+' {
 		digits = digits[1:]
 	}
-	is = isNumber
+	has = isNumber
 	if len(digits) > 1 && digits[0] == '0' && digits[1]-'0' < 10 {
-		is |= hasZeros
+		has |= hasZeros
 	}
 	value, ok := lines.ShortNumber(digits)
 	switch {
@@ -175,13 +175,13 @@ func numberOf(text []byte) (is traits, value float64) {
 		}
 		value = min(max(lines.ParseFloat64(text), -math.MaxFloat64), math.MaxFloat64) + 0
 		if !exact.Finite(v) {
-			is |= isLarge
+			has |= isLarge
 		}
 	}
 	if value == math.Trunc(value) {
-		is |= isWhole
+		has |= isWhole
 	}
-	return is, value
+	return has, value
 }
 
 // levels counts texts: a hash table whose keys share one slice of bytes, so a known text costs no allocation.

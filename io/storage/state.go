@@ -141,7 +141,7 @@ func (h *Hash) Write(p []byte) (int, error) {
 	return h.crc.Write(p)
 }
 
-// Checksum returns that of all bytes written so far.
+// Checksum returns the checksum of all bytes written so far.
 func (h *Hash) Checksum() Checksum { return Checksum{h.n, h.crc.Sum32()} }
 
 func (c Checksum) String() string { return fmt.Sprintf("%d bytes, CRC-32C %08x", c.Bytes, c.CRC32C) }

@@ -94,10 +94,9 @@ func (s Search) validate() error {
 type chains struct{ round, first, count int }
 
 // run runs some chains and returns the peaks that they found in the potential of the rows in f under the
-// weightings a. The potential of a chain is −1 if it
-// met only NaN, because angles overflow. The result of a chain does not depend on which other
-// chains run, nor on threads. It panics if the options or the numbers of chains are invalid, or a
-// is too short.
+// weightings a. The potential of a chain is −1 if it met only NaN, because angles overflow. The result of a chain
+// depends neither on which other chains run, nor on threads. It panics if the options or the numbers of chains are
+// invalid, or a is too short.
 func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult {
 	if err := s.validate(); err != nil {
 		panic(err.Error())

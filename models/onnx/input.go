@@ -109,11 +109,11 @@ func (g *Graph) number(name string, centre []float64, slot int, codes []string) 
 			continue
 		}
 		if kind == Double {
-			ok := g.add("Equal", nil, x, constant(g, []float64{v}))
-			x = g.add("Where", nil, ok, constant(g, []float64{math.NaN()}), x)
+			equal := g.add("Equal", nil, x, constant(g, []float64{v}))
+			x = g.add("Where", nil, equal, constant(g, []float64{math.NaN()}), x)
 		} else {
-			ok := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
-			x = g.add("Where", nil, ok, constant(g, []float32{nan}), x)
+			equal := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
+			x = g.add("Where", nil, equal, constant(g, []float32{nan}), x)
 		}
 	}
 	if kind == Double {

@@ -24,12 +24,12 @@ func (g *Graph) scores(m *models.Model, phi, x string) string {
 	}
 	scores := g.product(phi, constant(g, w, len(b), l.D), b)
 	scores = g.add("Reshape", nil, scores, constant(g, []int64{-1, int64(len(values)), int64(l.K)}, 3))
-	ok := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
-	three := g.add("Unsqueeze", nil, ok, constant(g, []int64{2}, 1))
+	equal := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
+	three := g.add("Unsqueeze", nil, equal, constant(g, []int64{2}, 1))
 	zero := constant(g, []float32{0})
 	scores = g.add("Where", nil, three, scores, zero)
 	scores = g.add("ReduceSum", attrs{"keepdims": int64(0)}, scores, constant(g, []int64{1}, 1))
-	anyScore := g.add("Greater", nil, g.sum(g.cast(ok, Float)), zero)
+	anyScore := g.add("Greater", nil, g.sum(g.cast(equal, Float)), zero)
 	return g.add("Where", nil, anyScore, scores, all)
 }
 

@@ -33,8 +33,8 @@ const maxRows = 1 << 40
 func (s *Sum) Code(c *wire.Coder) {
 	c.Check(c.Byte(version, 255) == version)
 	bits := s.opts.Sample
-	for i, ok := range []bool{s.opts.Long, s.typed(), s.weights.any(), len(s.targets) > 0, s.sample.repeats()} {
-		if ok {
+	for i, set := range []bool{s.opts.Long, s.typed(), s.weights.any(), len(s.targets) > 0, s.sample.repeats()} {
+		if set {
 			bits |= long >> i
 		}
 	}

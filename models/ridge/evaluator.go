@@ -91,7 +91,7 @@ func (e *Evaluator) each(n int, solve func(eq *system, i int)) {
 	})
 }
 
-// keep copies the solution of y to weights i, or notes that there is none if ok is false.
+// keep copies the solution of eq to weights i, or notes that there is none if ok is false.
 func (f *Fits) keep(i int, eq *system, ok bool) {
 	d, k := eq.shape.Dim, eq.shape.Outputs
 	f.failed[i] = !ok

@@ -103,7 +103,7 @@ func (p *problem) squareUnit() float64 {
 	return 1
 }
 
-// weights turns the solution of y, fitted to indicators or to targets on their grid, into weights for ±1
+// weights turns the solution of eq, fitted to indicators or to targets on their grid, into weights for ±1
 // codes or normalised targets.
 func (p *problem) weights(fit *Solution, eq *system) error {
 	d, k, r := eq.shape.Dim, eq.shape.Outputs, eq.ranges

@@ -203,7 +203,7 @@ func (s *search) row(value int) Row {
 	if v := s.varianceOf(t); v > 0 {
 		row.R2 = 1 - row.MSE/(unit*v)
 	}
-	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; !exact.Finite(sum) { // true if one of them is not finite
+	if !exact.AllFinite([]float64{row.MSE, row.Train, row.StdErr, row.Rounding, row.R2}) {
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row

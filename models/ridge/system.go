@@ -184,7 +184,7 @@ func newHeldOut(shape Shape, threads int) heldOut {
 	return heldOut{solver.NewHeldOutErrors(shape.Dim, shape.Outputs, threads)}
 }
 
-// squares returns the squared errors on the rows of fold of several V that were fitted to the rows of y;
+// squares returns the squared errors on the rows of fold of several V that were fitted to the rows of eq;
 // see solver.HeldOutErrors.Squares.
 func (h heldOut) squares(eq *system, fold *Sum, vt []float64) []float64 {
 	sums := fold.heldOut()

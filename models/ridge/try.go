@@ -145,7 +145,7 @@ type solved struct {
 }
 
 // descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
-// solution. The matrix of y is centred, and stays usable for other solutions.
+// solution. The matrix of eq is centred, and stays usable for other solutions.
 func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 	eq, out := s.y, make([]solved, len(trials))
 	run := func(at []int, systems ...*solver.System) {
@@ -222,7 +222,7 @@ func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
 }
 
 // record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum
-// on the other rows, and squares the squared norm of the weights. y holds the solution where it is needed
+// on the other rows, and squares the squared norm of the weights. eq holds the solution where it is needed
 // later.
 func (s *search) record(fold *Sum, number, value int, e, train, squares float64) {
 	tally, rows := &s.tallies[value], fold.head.Weight()

@@ -174,9 +174,9 @@ func (k *comparison) missing(j int) {
 	if k.sum != nil {
 		n, missing = k.sum.Rows, k.sum.Columns[j].Missing
 	}
-	was, ok := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(n)
-	k.found(k.names.column(j), driftMissing, math.Abs(ok-was), k.slack(float64(k.ref.Rows), float64(n)),
-		"%s missing, was %s", percent(ok), percent(was))
+	was, now := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(n)
+	k.found(k.names.column(j), driftMissing, math.Abs(now-was), k.slack(float64(k.ref.Rows), float64(n)),
+		"%s missing, was %s", percent(now), percent(was))
 }
 
 // values compares the distribution of numbers at the minimum, the maximum and the deciles.
@@ -227,13 +227,13 @@ func (k *comparison) values(j int) {
 		"%s below %.6g and %s above %.6g, the range before",
 		percent(less), low, percent(more), high)
 	if k.sum != nil { // each earlier decile outside the present range means a tenth of the earlier rows is outside
-		ok, gone := k.sum.Columns[j], 0.0
+		now, gone := k.sum.Columns[j], 0.0
 		for _, edge := range deciles {
-			if edge < ok.Min || edge > ok.Max {
+			if edge < now.Min || edge > now.Max {
 				gone += 0.1
 			}
 		}
-		k.found(name, driftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", ok.Min, ok.Max,
+		k.found(name, driftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", now.Min, now.Max,
 			percent(gone))
 	}
 	k.found(name, driftValues, worst.Distance, slack, "%s", worst.Detail)
@@ -286,8 +286,8 @@ type valueCounts struct {
 
 // shares compares two lists of counts by the total variation of their shares. Sampling makes the distance
 // between two samples larger than between their distributions, on average by at most ½Σ√(p(1/n₁ + 1/n₂)).
-func (k *comparison) shares(name, kind string, was, ok valueCounts, value func(v int) string) {
-	a, b, n1, n2 := was.counts, ok.counts, was.rows, ok.rows
+func (k *comparison) shares(name, kind string, was, now valueCounts, value func(v int) string) {
+	a, b, n1, n2 := was.counts, now.counts, was.rows, now.rows
 	if n1 < LeastRows || n2 < LeastRows {
 		return
 	}
@@ -321,16 +321,16 @@ func (k *comparison) labels() {
 			names = append(names, class)
 		}
 	}
-	was, ok := make([]int64, len(names)), make([]int64, len(names))
+	was, now := make([]int64, len(names)), make([]int64, len(names))
 	for i, class := range names {
 		if c := slices.Index(a.Vocabulary.Classes, class); c >= 0 {
 			was[i] = a.Counts[c]
 		}
 		if c := slices.Index(b.Vocabulary.Classes, class); c >= 0 {
-			ok[i] = b.Counts[c]
+			now[i] = b.Counts[c]
 		}
 	}
-	k.shares("labels", driftLabels, valueCounts{a.Rows, was}, valueCounts{b.Rows, ok},
+	k.shares("labels", driftLabels, valueCounts{a.Rows, was}, valueCounts{b.Rows, now},
 		func(v int) string { return fmt.Sprintf("%q", names[v]) })
 }
 
@@ -341,14 +341,14 @@ func (k *comparison) repeated() {
 	if a.Distinct == 0 || b.Rows > a.Rows {
 		return
 	}
-	was, ok := copied(a), copied(b)
+	was, now := copied(a), copied(b)
 	slack := 0.0
 	for _, s := range []*profile.Statistics{a, b} {
 		if float64(s.Sampled) < s.Distinct { // Distinct is an estimate with that standard error
 			slack += math.Sqrt(2*k.log) * s.Distinct / float64(s.Rows) / math.Sqrt(float64(s.Sampled))
 		}
 	}
-	k.found("rows", driftRepeated, ok-was, slack, "%s are copies of others, was %s", percent(ok), percent(was))
+	k.found("rows", driftRepeated, now-was, slack, "%s are copies of others, was %s", percent(now), percent(was))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

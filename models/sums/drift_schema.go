@@ -19,7 +19,7 @@ type SchemaChanges struct {
 }
 
 // columnChanges compares the names of columns. It returns nil if they are the same, in the same order.
-func columnChanges(was, ok []string) *SchemaChanges {
+func columnChanges(was, now []string) *SchemaChanges {
 	s := new(SchemaChanges)
 	both := func(names, other []string, only *[]string) (shared []string) {
 		for _, name := range names {
@@ -31,7 +31,7 @@ func columnChanges(was, ok []string) *SchemaChanges {
 		}
 		return shared
 	}
-	s.Reordered = !slices.Equal(both(ok, was, &s.New), both(was, ok, &s.Gone))
+	s.Reordered = !slices.Equal(both(now, was, &s.New), both(was, now, &s.Gone))
 	if s.New == nil && s.Gone == nil && !s.Reordered {
 		return nil
 	}

@@ -138,7 +138,7 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 	}
 	o.Kernels = f.searchKernels(cmd.Flags().Changed("kernel"))
 	if o.Size.Chooses() && !cmd.Flags().Changed("features") {
-		o.Kernel = tuning.Unsized(o.Kernel) // the largest number is then the default of --worth and --time
+		o.Kernel = tuning.Unsized(o.Kernel) // without a number, sizes go up to tuning.MostFeatures
 	}
 	o.Learner, err = f.learners.chosen(spec.Options{Train: o}.LearnsFeatures())
 	return o, err

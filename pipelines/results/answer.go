@@ -80,8 +80,8 @@ func (t *AnswerTable) Table(measure string) table.Table {
 	measure = strings.NewReplacer("mse", "RMSE", "brier", "Brier score").Replace(measure)
 	all := table.Table{Caption: t.Title, Head: []string{t.Head, "trained on", "rows", "lambda", "R²", "95% interval",
 		measure, "adds to R²", "95% interval", "Shapley"}}
-	cell := func(ok bool, format string, args ...any) string {
-		if !ok {
+	cell := func(show bool, format string, args ...any) string {
+		if !show {
 			return ""
 		}
 		return fmt.Sprintf(format, args...)

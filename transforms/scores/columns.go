@@ -102,8 +102,8 @@ func (p *Predict) columns(m *models.Model) (columns []column) {
 	return columns
 }
 
-// predicted returns the columns of the prediction: a class and a set of classes, or each target and then the
-// ends of its interval, or the components of an embedding.
+// predicted returns the columns of the prediction: a class and a set of classes, or all targets and then the
+// ends of their intervals, or the components of an embedding.
 func (p *Predict) predicted(m *models.Model) []column {
 	names := m.Outputs()
 	switch {

@@ -188,11 +188,11 @@ func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err erro
 		return r, err
 	}
 	for _, name := range []string{storage.Join(f.Out, file.Path+suffix), storage.Join(f.Dead, file.Path+badFile)} {
-		ok, err := storage.Exists(ctx, name)
+		exists, err := storage.Exists(ctx, name)
 		if err != nil {
 			return r, err
 		}
-		if ok {
+		if exists {
 			o, err := storage.Stat(ctx, name)
 			changed := err == nil && file.Modified > o.Modified && file.Modified <= time.Now().UnixNano()
 			return FileResult{Path: file.Path, Known: true, Changed: changed}, nil

@@ -266,7 +266,7 @@ func (s *S3) inParts(w http.ResponseWriter, r *http.Request, q request, body []b
 	}
 }
 
-// etag returns the version of an object, which nobody asks for where a Server is not an S3.
+// etag returns the version of an object. It is computed on first use, because only clients of S3 ask for it.
 func (o *object) etag() string {
 	if o.tag == "" {
 		o.tag = etagOf(o.content)

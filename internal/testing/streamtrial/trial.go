@@ -236,7 +236,7 @@ func (t *Trial) write(ctx context.Context) error {
 }
 
 // until writes files until a line of the stream is as wanted.
-func (t *Trial) until(ctx context.Context, what string, ok func(line) bool) error {
+func (t *Trial) until(ctx context.Context, what string, wanted func(line) bool) error {
 	for seen := 0; ; {
 		if err := t.write(ctx); err != nil {
 			return err
@@ -246,7 +246,7 @@ func (t *Trial) until(ctx context.Context, what string, ok func(line) bool) erro
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		t.sample()
-		if ok(last) {
+		if wanted(last) {
 			return nil
 		}
 		seen = n

@@ -23,7 +23,7 @@ const (
 	maxParts = 10_000
 )
 
-// metaPrefix begins the names of headers with metadata, and sumKey is the metadata with the CRC-32C of an object.
+// metaPrefix begins the names of headers with metadata, and checksumKey is the metadata with the CRC-32C of an object.
 const (
 	metaPrefix  = "x-amz-meta-"
 	checksumKey = "bochner-crc32c"

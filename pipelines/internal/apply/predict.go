@@ -151,7 +151,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 	return job.CheckOutput(ctx, o.Job, o.Out)
 }
 
-// count returns a result with the counts of the rows and their drift.
+// count returns a result with the counts of the rows and their drift, or an error if the drift exceeds MaxDrift.
 func (p *prediction) count(written []transforms.Written) (result *results.Predict, err error) {
 	result = &results.Predict{Out: p.options.Out, Threshold: p.threshold}
 	if result.Rows, err = job.Count(p.data, job.ReportsOf(written), p.options.MaxBadFraction); err != nil {

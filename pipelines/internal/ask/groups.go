@@ -219,8 +219,8 @@ type groupSets struct {
 // value returns the value of the groups for which in is true.
 func (s *groupSets) value(ctx context.Context, in []bool) (float64, error) {
 	var members []unit
-	for g, ok := range in {
-		if ok {
+	for g, included := range in {
+		if included {
 			members = append(members, s.groups[g])
 		}
 	}
@@ -339,7 +339,8 @@ func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 	return a, nil
 }
 
-// bisection looks for numbers of first dates whose models score at least the least R² (good), and below it (bad).
+// bisection looks for numbers of first dates whose models reach the R² in least (good), and of those that do not
+// (bad).
 type bisection struct {
 	data          *data
 	steps, judged []unit

@@ -46,7 +46,8 @@ type Jobs interface {
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
 	Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error)
 	// ChooseWindow chooses how many of the last days to train on, given the sums of each. known
-	// has errors that an earlier night computed; ChooseWindow replaces its content.
+	// has errors that an earlier night computed; ChooseWindow replaces its content, unless reading or
+	// solving fails.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*results.ChosenWindow, error)
 }
 
@@ -216,7 +217,7 @@ func (n *night) run(ctx context.Context) error {
 	return n.retrainByRecipe(ctx)
 }
 
-// decided reports whether the champion was made for this day from the same days: a stopped or
+// decided reports whether the champion was made for this day from the same data: a stopped or
 // earlier run has already promoted it.
 func (n *night) decided(ctx context.Context) (bool, error) {
 	l := n.lineage

@@ -95,7 +95,7 @@ func (n *night) sweep(ctx context.Context) {
 	}
 }
 
-// since returns the first day of the period of the given number of days that ends with n.Day.
+// since returns the first day of the period of the given number of days that ends with the day of the run.
 func (n *night) since(days int) string {
 	day, _ := ParseDay(n.options.Day)
 	return day.AddDate(0, 0, 1-days).Format(dayForm)
@@ -111,7 +111,7 @@ func dayOf(name string) (day string, ok bool) {
 }
 
 // needs returns what the models with an alias need: recipes as RECIPE, and sums of days as
-// RECIPE/PARTITION. It returns nil if there is no champion, if the champion is of a later day, or if
+// RECIPE/NAME, where NAME is that of Day.name. It returns nil if there is no champion, if the champion is of a later day, or if
 // a lineage is unknown.
 func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 	s, err := n.registry.State(ctx)

@@ -47,8 +47,8 @@ func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
 			return sums.FeatureDrift{}, err
 		}
 	}
-	was, ok := all[0], all[1]
-	return sums.FeatureDriftOf(was.FeatureSum, ok.FeatureSum, min(was.effective, ok.effective), threads), nil
+	before, now := all[0], all[1]
+	return sums.FeatureDriftOf(before.FeatureSum, now.FeatureSum, min(before.effective, now.effective), threads), nil
 }
 
 // driftedParts returns texts about the added terms whose drift from the recipe's rows, in a column,

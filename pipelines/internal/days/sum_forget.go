@@ -371,20 +371,20 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if err != nil {
 		return nil, err
 	}
-	ok := func(what, want, got string) {
+	expect := func(what, want, got string) {
 		if want != got {
 			result.Why = append(result.Why, fmt.Sprintf("%s: the certificate says %.16s, found %.16s", what, want, got))
 		}
 	}
-	ok("recipe", c.Recipe, r.recipe.Digest)
-	ok("sums before", c.SumsBefore, before.Sums)
-	ok("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
-	ok("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
-	ok("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
-	ok("sums after", c.SumsAfter, p.Sums)
-	ok("weights without the rows", c.WeightsAfter, weightsOf(fitted))
-	ok("weights of "+model, c.WeightsAfter, weightsOf(after))
-	ok("manifest of "+model, c.ModelAfter, after.SHA256)
+	expect("recipe", c.Recipe, r.recipe.Digest)
+	expect("sums before", c.SumsBefore, before.Sums)
+	expect("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
+	expect("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
+	expect("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
+	expect("sums after", c.SumsAfter, p.Sums)
+	expect("weights without the rows", c.WeightsAfter, weightsOf(fitted))
+	expect("weights of "+model, c.WeightsAfter, weightsOf(after))
+	expect("manifest of "+model, c.ModelAfter, after.SHA256)
 	result.Holds = len(result.Why) == 0
 	if !result.Holds {
 		err = forgottenError(result)

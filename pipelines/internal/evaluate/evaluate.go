@@ -85,7 +85,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 	return e, err
 }
 
-// run reads the rows.
+// run reads the rows and scores the predictions for them.
 func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, error) {
 	o, d := e.options, e.data
 	pass := &scores.Score{

@@ -23,15 +23,15 @@ import (
 // partSalt makes the hashes that choose test rows independent of the hashes for folds and samples.
 const partSalt = 0x74657374
 
-// trainingSpec describes the data of the training run.
-type trainingSpec struct{ options.Prepare }
+// trainingData describes the data of the training run.
+type trainingData struct{ options.Prepare }
 
 // Rows returns the part of the data that remains for training if a share of the rows is held out,
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
 // training run does not use these results.
 func Rows(ctx context.Context, training options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
-	o := trainingSpec{training}
+	o := trainingData{training}
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
 			"for --test", share)
@@ -75,7 +75,7 @@ func Rows(ctx context.Context, training options.Prepare, share float64) (part *d
 }
 
 // columns finds the columns and their types. If training will refuse them, it leaves that to training.
-func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
+func (o trainingData) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
 	if d.Schema.Table != nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (o trainingSpec) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 }
 
 // byKey holds out whole groups, or the latest times.
-func (o trainingSpec) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.TestSplit) (_ *dataset.TestSplit,
+func (o trainingData) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.TestSplit) (_ *dataset.TestSplit,
 	text string, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != string(models.Regression)})

@@ -22,7 +22,7 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	r = (&results.Report{Model: o.Model, File: o.Out})
+	r = &results.Report{Model: o.Model, File: o.Out}
 	if r.File == "" {
 		r.File = storage.Join(o.Model, about.ReportFile)
 	}

@@ -186,8 +186,8 @@ func (sc *Scaling) minmax() error {
 // toScale returns a copy of a statistic of the columns, with the value neutral for unscaled columns.
 func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
 	out := slices.Clone(statistic)
-	for j, ok := range sc.unscaled {
-		if ok {
+	for j, unscaled := range sc.unscaled {
+		if unscaled {
 			out[j] = neutral
 		}
 	}

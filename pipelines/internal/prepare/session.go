@@ -103,7 +103,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	}
 }
 
-// Pass returns the common part of all passes that assign rows to so many folds. If folds is above 1, or the recipe
+// Pass returns the common part of all passes that assign rows to folds. If folds is above 1, or the recipe
 // encodes training rows in another way, it panics unless CountCopies has been called.
 func (s *Session) Pass(folds int) transforms.Pass {
 	p := s.Prepared

@@ -83,7 +83,7 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 			return h, &exit.UsageError{Err: err}
 		}
 		for _, i := range columns {
-			if ok, twice := h.Types[i]; twice && ok != hint.is {
+			if was, ok := h.Types[i]; ok && was != hint.is {
 				return h, exit.Usagef("column %q is in both --numeric and --categorical", h.Names[i])
 			}
 			h.Types[i] = hint.is
@@ -241,12 +241,12 @@ func isNumber(s dataset.Schema) func(j int) bool {
 	if s.Table == nil {
 		return func(int) bool { return true }
 	}
-	var ok []bool
+	var numeric []bool
 	for i := range s.Table.Columns {
 		c := &s.Table.Columns[i]
 		for range c.Width() {
-			ok = append(ok, c.Type == schema.Number)
+			numeric = append(numeric, c.Type == schema.Number)
 		}
 	}
-	return func(j int) bool { return ok[j] }
+	return func(j int) bool { return numeric[j] }
 }

@@ -118,12 +118,12 @@ func example(s *schema.Summary) string {
 
 // levels lists the first levels of a category, with their counts if these are known.
 func levels(f *schema.Field) string {
-	ok := make(map[string]bool, len(f.Levels))
+	known := make(map[string]bool, len(f.Levels))
 	for _, l := range f.Levels {
-		ok[l] = true
+		known[l] = true
 	}
 	if f.Summary != nil {
-		return countedLevels(f.Summary.Levels, ok)
+		return countedLevels(f.Summary.Levels, known)
 	}
 	var all []schema.Level
 	for _, l := range f.Levels[:min(len(f.Levels), mostLevels+1)] {
@@ -135,13 +135,14 @@ func levels(f *schema.Field) string {
 // mostLevels is the largest number of levels of a column that are listed.
 const mostLevels = 3
 
-// countedLevels lists the first levels of all that are in is, and counts the rows of all other levels.
-func countedLevels(all []schema.Level, ok map[string]bool) string {
+// countedLevels lists the first levels of all that are in known (nil for all), and counts the rows of all other
+// levels.
+func countedLevels(all []schema.Level, known map[string]bool) string {
 	var parts []string
 	var other int64
 	for _, l := range all {
 		switch {
-		case ok != nil && !ok[l.Text]:
+		case known != nil && !known[l.Text]:
 			other += l.Rows
 		case len(parts) > mostLevels:
 		case len(parts) == mostLevels:

@@ -63,11 +63,11 @@ func (p *Progress) Phase(name string, total int64) {
 	finish := func() {}
 	if p.tty && p.Count {
 		every = 100 * time.Millisecond
-		max := total
-		if max == 0 {
-			max = -1
+		length := total
+		if length == 0 {
+			length = -1
 		}
-		bar := progressbar.NewOptions64(max, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
+		bar := progressbar.NewOptions64(length, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
 			progressbar.OptionShowCount(), progressbar.OptionSetItsString("rows"), progressbar.OptionShowIts(),
 			progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))
 		report = func(n int64) { bar.Set64(n) }

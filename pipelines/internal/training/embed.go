@@ -16,7 +16,7 @@ import (
 
 // Embed sums the rows once, and fits the components of an embedding to the sums. Labels are not used.
 func (t *Training) Embed(ctx context.Context, o *pca.LearnerOptions) (*Fit, error) {
-	s, err := t.newSums(o.Grid, nil, pca.FewProducts, Found{})
+	s, err := t.newSumsTraining(o.Grid, nil, pca.FewProducts, Found{})
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,8 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	return fit, nil
 }
 
-// fit compares the values of λ, if there is something to compare, and fits and judges the weights.
+// fit compares the values of λ, if there is something to compare, fits the weights, and decides by the
+// first fold how scores become probabilities and classes.
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
 	if len(r.lambda) == 1 && !r.training.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {

@@ -47,7 +47,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 		}
 	}
 	l := t.opts.Ridge()
-	sums, err := t.newSums(l.Grid, l.Weights, smallProducts, m.Found)
+	sums, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, m.Found)
 	if err != nil {
 		return err
 	}

@@ -32,9 +32,9 @@ type sumsTraining struct {
 	allChoose bool                // all folds choose λ, although onlyFirst is true
 }
 
-// newSums prepares a fit by sums. classWeights is the option class_weight.
-func (t *Training) newSums(bits features.Bits, classWeights []string, fineUpTo float64, f Found) (*sumsTraining,
-	error) {
+// newSumsTraining prepares a fit by sums. classWeights is the option class_weight.
+func (t *Training) newSumsTraining(bits features.Bits, classWeights []string, fineUpTo float64,
+	f Found) (*sumsTraining, error) {
 	p := t.Prepared
 	classes, err := iterative.ClassWeights(classWeights, t.classes(), p.ByClass())
 	if err != nil {
@@ -46,7 +46,8 @@ func (t *Training) newSums(bits features.Bits, classWeights []string, fineUpTo f
 	return s, nil
 }
 
-// fit sums the rows, chooses λ, solves for the weights, and judges them. It may sum twice, first on an 8-bit and
+// fit sums the rows, chooses λ, solves for the weights, and decides by the first fold how scores become
+// probabilities and classes. It may sum twice, first on an 8-bit and
 // then on a 16-bit grid.
 func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	steps, mayRefine, err := s.firstSteps()
@@ -175,8 +176,7 @@ func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
 	return w
 }
 
-// tooMany returns an error if there are so many rows that sums of features on a grid of so many steps are not
-// exact. grid is the grid of weights.
+// tooMany returns an error if sums of features on a grid with this number of steps are not exact for all rows. grid is the grid of weights.
 func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
 	_, total := ridge.WeightedRows(t.Prepared.Weights(), grid)
 	most := shape.MaxRows(steps)

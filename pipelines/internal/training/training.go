@@ -160,7 +160,7 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 		return t.fitByRounds(ctx, b)
 	}
 	l := t.opts.Ridge()
-	s, err := t.newSums(l.Grid, l.Weights, smallProducts, f)
+	s, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, f)
 	if err != nil {
 		return nil, err
 	}

@@ -165,16 +165,16 @@ const short = 24
 // classes returns the CSS class of the cells of each column: for numbers, short words, or text.
 func classes(t report.Table) (all []string) {
 	for j := range t.Head {
-		ok, filled, class := true, false, "k"
+		numeric, filled, class := true, false, "k"
 		for _, row := range t.Rows {
 			if j < len(row) && row[j] != "" && row[j] != "-" {
-				ok, filled = ok && number.MatchString(row[j]), true
+				numeric, filled = numeric && number.MatchString(row[j]), true
 				if utf8.RuneCountInString(row[j]) > short {
 					class = "t"
 				}
 			}
 		}
-		if ok && filled {
+		if numeric && filled {
 			class = "n"
 		}
 		all = append(all, class)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Weights toward others minimise the loss that the comment of Toward states, whose normal equations are solved here
+// Weights toward others minimise the loss that the comment of FitShrunk states, whose normal equations are solved here
 // row by row. The errors match the rows, and the model has the same weights.
 func TestWeightsTowardOthersMinimiseTheirLoss(t *testing.T) {
 	for _, shape := range shapes() {
@@ -49,7 +49,7 @@ func TestWeightsTowardOthersMinimiseTheirLoss(t *testing.T) {
 	}
 }
 
-// toward solves the normal equations of Toward for some rows.
+// toward solves the normal equations of FitShrunk for some rows.
 func (s *sample) toward(rows []int, kappa float64, prior twin) twin {
 	d, k := s.shape.Dim, s.shape.Outputs
 	a := make([][]float64, d+1) // with the intercept last, then the right sides
