@@ -315,6 +315,25 @@ func TestServedRowsWithoutNames(t *testing.T) {
 	}
 }
 
+// A request that fails after its first block of rows leaves nothing for the next one.
+func TestServeAnswersWithTheRowsOfTheRequest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "data.csv")
+	must(t, dir, append([]string{"train", "--label", "y", "--data", "data.csv", "--model", "model"}, smallModel...)...)
+	s := serve(t, dir, "--model", "model", "--workers", "1")
+	row := func(v string) string { return "[" + strings.TrimSuffix(strings.Repeat(v+",", 10), ",") + "]" }
+	const path, kind = "/v1/predict", "application/json"
+	_, want := s.do(t, "POST", path, kind, "["+row("0.25")+"]")
+	failed, why := s.do(t, "POST", path, kind, "["+strings.Repeat(row("0.5")+",", 1024)+row("3e38")+"]")
+	if failed.StatusCode != 422 || !strings.Contains(why, `"row":1025`) {
+		t.Fatalf("%d %.300s", failed.StatusCode, why)
+	}
+	if _, got := s.do(t, "POST", path, kind, "["+row("0.25")+"]"); got != want || len(answered(t, got)) != 1 {
+		t.Errorf("a row after a failed request: %.300s, want %s", got, want)
+	}
+}
+
 func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

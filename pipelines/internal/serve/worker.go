@@ -242,6 +242,11 @@ func (w *worker) explainable(most, bytes int) error {
 // predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header, and
 // their number. The text is valid until the next call.
 func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, n int, err error) {
+	defer func() {
+		if err != nil { // the writer may have buffered rows of this request
+			delete(w.tables, a)
+		}
+	}()
 	t, err := w.table(a, most)
 	if err != nil {
 		return nil, 0, err
@@ -260,13 +265,11 @@ func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, 
 			return nil, 0, badRows(w.bad, w.nBad)
 		}
 		if err := t.to.Write(table); err != nil {
-			delete(w.tables, a) // it has written a part of the answer
 			return nil, 0, err
 		}
 		n += b.N
 	}
 	if err := t.to.Close(); err != nil {
-		delete(w.tables, a)
 		return nil, 0, err
 	}
 	return t.out.Bytes(), n, nil
