@@ -293,6 +293,14 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 			refuse(t, dir, 3, []string{"data:17:" + c.want, mend}, trainOn("data")...)
 		})
 	}
+	t.Run("no number at all", func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, "data", strings.Repeat("1\n-1\n", 20))
+		for _, plan := range [][]string{nil, {"--plan"}} {
+			refuse(t, dir, 3, []string{"data: has rows without any number, so there is nothing to learn from"},
+				trainOn("data", append(plan, "--format", "libsvm")...)...)
+		}
+	})
 	t.Run("longer than --dim", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")

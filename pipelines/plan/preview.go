@@ -103,6 +103,9 @@ func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, compon
 			g.whole = false // training will report the error in the file
 		}
 	}
+	if g.Dim == 0 && g.read > 0 {
+		return nil, prepare.NoNumbers(d)
+	}
 	if err := g.target(o, d, labels.Summary()); err != nil {
 		return nil, err
 	}

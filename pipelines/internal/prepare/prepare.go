@@ -164,6 +164,12 @@ type foldState struct {
 // wideRow is the length of rows above which a profile takes tens of megabytes.
 const wideRow = 1 << 17
 
+// NoNumbers returns the error for rows that have labels, but nothing to predict them from.
+func NoNumbers(d *dataset.Dataset) error {
+	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
+		Err: errors.New("has rows without any number, so there is nothing to learn from; name files that have features")}
+}
+
 // Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
 // latter case, Session.EncodeLabels makes the recipe.
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare) (*Prepared, error) {
@@ -177,6 +183,9 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 		return nil, err
 	}
 	result := p.Sum.Result()
+	if result.Dim == 0 {
+		return nil, NoNumbers(d)
+	}
 	if d.Schema.Centre == nil {
 		d.Schema.Centre = centres(d.Schema, &result)
 		if d.Schema.Centre != nil {
