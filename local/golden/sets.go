@@ -157,7 +157,7 @@ func typed() table {
 		if r.IntN(20) == 0 {
 			paid = ""
 		}
-		fmt.Fprintf(&text, "s%d,2026-%02d-%02d,%s,%d,%s,%s,%d,%t,\"output \"\"%d\"\", left\",%d,%s\n", r.IntN(60),
+		fmt.Fprintf(&text, "s%d,2026-%02d-%02d,%s,%d,%s,%s,%d,%t,\"said \"\"%d\"\", left\",%d,%s\n", r.IntN(60),
 			1+i*10/(trainRows+testRows), 1+r.IntN(28),
 			countries[country], 36+r.IntN(10), colours[colour], paid, r.IntN(1000), r.IntN(3) == 0, r.IntN(30),
 			1+r.IntN(4), sold)
