@@ -173,7 +173,7 @@ func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
 		}
 	}
 	if o.SaveSums != "" {
-		if err := j.Timed(ctx, "add", f.save); err != nil {
+		if err := j.Timed(ctx, "save", f.save); err != nil {
 			return f.manifest, f.fit, err
 		}
 	}

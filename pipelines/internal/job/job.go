@@ -88,11 +88,11 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	return err
 }
 
-// Timed runs a part of the job and records its time.
+// Timed runs a part of the job and adds its time to the seconds of that name.
 func (j *Job) Timed(ctx context.Context, name string, part func(context.Context) error) error {
 	begun := time.Now()
 	err := part(ctx)
-	j.Seconds[name] = time.Since(begun).Seconds()
+	j.Seconds[name] += time.Since(begun).Seconds()
 	return err
 }
 
