@@ -58,10 +58,14 @@ type RowsOptions struct {
 //
 // Rows are structs with a label, or rows.Row with values by name and a Label. Rows whose class is
 // neither in the sample nor in Classes, or whose target is beyond Room, are rejected. TrainRows
-// panics if the element type cannot be such a row, or if elements are pairs of a key and a row.
+// panics if the element type cannot be such a row, if elements are pairs of a key and a row, or if
+// Sample is negative.
 func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.TrainRows")
-	if o.Sample == 0 {
+	switch {
+	case o.Sample < 0:
+		panic(fmt.Sprintf("pipelines: TrainRows: Sample must be at least 0 (have %d)", o.Sample))
+	case o.Sample == 0:
 		o.Sample = 20_000
 	}
 	if o.Room == 0 {
