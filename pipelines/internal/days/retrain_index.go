@@ -91,9 +91,11 @@ func (x *index) write(ctx context.Context) error {
 	if bytes.Equal(data, x.file) {
 		return nil
 	}
-	err = storage.Swap(ctx, storage.Join(x.dir, indexFile), x.file, data)
+	if err := storage.Swap(ctx, storage.Join(x.dir, indexFile), x.file, data); err != nil {
+		return err
+	}
 	x.file = data
-	return err
+	return nil
 }
 
 // place returns the directory of the sums with that name.
