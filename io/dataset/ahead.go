@@ -64,7 +64,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 	}
 }
 
-// aheadWeight returns the bytes of aheadBytes that an open shard uses up. Two large shards are never open at once.
+// aheadWeight returns the bytes of aheadBytes that an open shard uses up. At most two large shards are open at once.
 func (d *Dataset) aheadWeight(s Shard) int64 {
 	f := &d.Files[s.File]
 	size := min(d.Bytes(s), f.Size)

@@ -76,7 +76,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 			return nil, err
 		}
 		if t.Added.Copies, err = profile.AddFrequentRows(t.Added.Copies, copies, d.Sign); err != nil {
-			return nil, notInSumsf("%v", err)
+			return nil, notInSumsf("%w", err)
 		}
 	}
 	return t, nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -129,10 +130,13 @@ func PText(p float64) string {
 	return fmt.Sprintf("p = %.2g", p)
 }
 
-// Clip cuts a text off after most bytes, and marks the cut with an ellipsis.
+// Clip cuts a text off after at most most bytes, and marks the cut with an ellipsis.
 func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
 	return s[:most] + " …"
 }
