@@ -139,10 +139,15 @@ type Process struct {
 var Me = sync.OnceValue(func() Process {
 	host, _ := os.Hostname() // for messages
 	pid := os.Getpid()
-	return Process{Host: host, ID: pid, Boot: bootID(), Begun: processBegun(pid)}
+	begun, _ := processBegun(pid)
+	return Process{Host: host, ID: pid, Boot: bootID(), Begun: begun}
 })
 
 // Gone reports whether the process is known to have ended, which is known only on the same system.
 func (p Process) Gone() bool {
-	return p.Boot != "" && p.Boot == Me().Boot && processBegun(p.ID) != p.Begun
+	if p.Boot == "" || p.Boot != Me().Boot || p.Begun == "" {
+		return false
+	}
+	begun, err := processBegun(p.ID)
+	return err == nil && begun != p.Begun
 }

@@ -1,9 +1,11 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // bootID identifies this run of the system and the namespace of process ids: in another
@@ -21,16 +23,20 @@ func bootID() string {
 }
 
 // processBegun returns the time at which a process began, in ticks since the system
-// started, or "" if there is no such process.
-func processBegun(pid int) string {
+// started, or "" if there is no such process. The error says that this cannot be known:
+// /proc may hide the processes of other users.
+func processBegun(pid int) (string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return ""
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return "", nil
+		}
+		return "", err
 	}
 	// The second field is the name in parentheses, which may hold anything.
 	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return ""
+		return "", nil
 	}
-	return fields[19]
+	return fields[19], nil
 }
