@@ -467,7 +467,7 @@ func TestServeLimitsRequestsAndDrains(t *testing.T) {
 	const row = `{"age": 39, "city": "osaka", "member": true, "since": "2024-03-01"}`
 	end := s.held(t, row)
 	s.waitsFor(t, "bochner_requests_in_flight 2") // with that for the metrics
-	for {                                         // until a third request comes while the second holds its place: either may come first
+	for {                                         // until the third request comes while the second holds its place: either may come first
 		second := s.held(t, row)
 		answer, said := s.do(t, "POST", "/v1/predict", "application/json", row)
 		if ended := second(); answer.StatusCode == http.StatusServiceUnavailable && strings.Contains(ended, "200 OK") {

@@ -2,5 +2,5 @@
 // jobs share, such as RowCounts and ScoredRows. Package pipelines has the names that programs use:
 // pipelines.TrainResult is Train.
 //
-// The tags of fields are those of the JSON that the command prints, and WriteTo prints a result for people.
+// The command prints a result as JSON by the tags of its fields, or for people by WriteTo.
 package results

@@ -111,8 +111,8 @@ func dayOf(name string) (day string, ok bool) {
 }
 
 // needs returns what the models with an alias need: recipes as RECIPE, and sums of days as
-// RECIPE/NAME, where NAME is that of Day.name. It returns nil if there is no champion, if the champion is of a later day, or if
-// a lineage is unknown.
+// RECIPE/NAME, where Day.name makes NAME. It returns nil if there is no champion, if the champion is of a later
+// day, or if a lineage is unknown.
 func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 	s, err := n.registry.State(ctx)
 	if err != nil || s.Champion == "" {

@@ -130,7 +130,7 @@ func PText(p float64) string {
 	return fmt.Sprintf("p = %.2g", p)
 }
 
-// Clip cuts a text off after at most most bytes, and marks the cut with an ellipsis.
+// Clip cuts a text off after the last whole character within most bytes, and marks the cut with an ellipsis.
 func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s

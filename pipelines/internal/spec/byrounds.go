@@ -25,8 +25,8 @@ func (b ByRounds) options() iterative.Options { return b.LearnerOptions }
 func (b ByRounds) Name() string { return iterative.DefinitionOf(b.LearnerOptions).Name }
 
 // WithPartitions returns the options of an iterative learner with defaults for how rounds run on data with the given
-// number of shards, and others unchanged. On a cluster, each reader that has a shard has a partition. On one machine there is a
-// single partition, which needs the fewest rounds.
+// number of shards, and others unchanged. On a cluster, each reader that has a shard has a partition. On one machine
+// there is a single partition, which needs the fewest rounds.
 func (o Options) WithPartitions(shards int) Options {
 	b, ok := o.Rounds()
 	if !ok {

@@ -47,8 +47,7 @@ func (t *Training) newSumsTraining(bits features.Bits, classWeights []string, fi
 }
 
 // fit sums the rows, chooses λ, solves for the weights, and decides by the first fold how scores become
-// probabilities and classes. It may sum twice, first on an 8-bit and
-// then on a 16-bit grid.
+// probabilities and classes. It may sum twice, first on an 8-bit and then on a 16-bit grid.
 func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 	steps, mayRefine, err := s.firstSteps()
 	if err != nil {
@@ -176,7 +175,8 @@ func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
 	return w
 }
 
-// tooMany returns an error if sums of features on a grid with this number of steps are not exact for all rows. grid is the grid of weights.
+// tooMany returns an error if sums of features on a grid with this number of steps are not exact for all rows.
+// grid is the grid of weights.
 func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
 	_, total := ridge.WeightedRows(t.Prepared.Weights(), grid)
 	most := shape.MaxRows(steps)
