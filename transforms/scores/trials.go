@@ -32,7 +32,7 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
 }
 
-func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.ReaderSum, error) {
+func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Accumulator, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
 	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
 	if p.Grouped {
@@ -47,7 +47,7 @@ func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transfor
 	if p.Keep {
 		sum.Kept = score.NewKept(p.Outputs, p.Fits)
 	}
-	return p.HeldOut.readerSum(ctx, r, &p.Pass, sum, func(r *heldRows) error {
+	return p.HeldOut.accumulator(ctx, r, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats
 		if g := p.Target.Grid; g != nil {
 			for i := range y {

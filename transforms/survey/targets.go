@@ -42,15 +42,15 @@ func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
 }
 
-func sumTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.ReaderSum, error) {
+func sumTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {
 	sum, err := p.Empty()
 	if err != nil {
-		return transforms.ReaderSum{}, err
+		return transforms.Accumulator{}, err
 	}
 	assigner := p.Assigner()
 	var hashes []uint64
 	var weights []int64
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(),
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
 		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
