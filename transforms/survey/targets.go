@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[preprocess.Targets]("targets", sumTargets) }
+func init() { transforms.RegisterSum[preprocess.Targets]("targets", beginTargets) }
 
 // Targets is a pass that sums the labels of training rows, or counts the rows, for each level of each
 // category. The encodings "target" and "count" use the result. The pass must have a Target.
@@ -42,7 +42,7 @@ func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
 }
 
-func sumTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {
+func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {
 	sum, err := p.Empty()
 	if err != nil {
 		return transforms.Accumulator{}, err
