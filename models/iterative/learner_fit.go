@@ -269,7 +269,7 @@ func SampleGrid(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
 }
 
 // SampleFeatures returns the features of at most most rows of a sample, whose last column is the label.
-// Unless to is nil, labels are targets, which are converted from the grid from to the grid to.
+// Unless to is nil, labels are targets on the grid from; they are converted to the grid to.
 func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid, most int) Block {
 	x, n, width := sum.Sample()
 	_, dim := m.Dims()

@@ -135,7 +135,7 @@ func (k *Kept) scoresOf(r *keptRow, fit int) []float32 {
 	return r.scores[fit*k.outputs : (fit+1)*k.outputs]
 }
 
-// counts counts the scores of a fit over the rows for which of is true.
+// counts counts the scores of a fit over the rows that accept selects.
 func (k *Kept) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
@@ -158,8 +158,8 @@ func (k *Kept) Counts(fit int) *CalibrationCounts {
 // few rows were fitted.
 const Shared = "shared"
 
-// Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves for which
-// of is true, or to all rows if of is nil.
+// Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves that inHalf
+// selects, or to all rows if inHalf is nil.
 func (k *Kept) Fit(fit int, method string, inHalf func(half int) bool) *Calibration {
 	k.Rows()
 	take := func(r *keptRow) bool { return inHalf == nil || inHalf(r.half()) }

@@ -74,7 +74,7 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.labels.outputs, D: f.out}, nil
 }
 
-// features returns the features of the rows of x with the indices of, row-major.
+// features returns the features of the rows of x with these indices, row-major.
 func (f *fit) features(x []float32, d int, indices []int) []float32 {
 	phi := make([]float32, len(indices)*f.out)
 	block := make([]float32, rows.MaxRows*d)
