@@ -36,7 +36,8 @@ type batch struct {
 	index   int
 }
 
-func side(held bool) int {
+// sideOf returns the index of training rows or held-out rows in filling and counted.
+func sideOf(held bool) int {
 	if held {
 		return 1
 	}
@@ -45,7 +46,7 @@ func side(held bool) int {
 
 // add appends row i of a block to the next batch of the partition.
 func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, hash uint64, limit int) error {
-	f := &p.filling[side(held)]
+	f := &p.filling[sideOf(held)]
 	if *f == nil {
 		*f = p.batch(b.D)
 	}
@@ -63,7 +64,7 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 	}
 	t.rows.N++
 	if t.rows.N >= limit {
-		return p.send(ctx, side(held))
+		return p.send(ctx, sideOf(held))
 	}
 	return nil
 }
