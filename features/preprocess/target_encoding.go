@@ -290,15 +290,15 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 		}
 	}
 	unit := cmp.Or(t.Unit, 1)
-	rows := float64(float64(n)*unit) + more
+	total := float64(float64(n)*unit) + more
 	for j := range dst {
 		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // a single statistic is of the second class or of the targets
 		if more > 0 {
 			sum += float64(more * prior[j])
 		}
 		dst[j] = 0
-		if rows > 0 {
-			dst[j] = sum / rows
+		if total > 0 {
+			dst[j] = sum / total
 		}
 	}
 }

@@ -219,8 +219,8 @@ func (b *codebook) columnsOf(code int32) []int32 {
 // memory. z·z̄ = 1 on the circle, signs cancel in pairs, and frequencies of a category are added modulo n.
 // The real parts of a feature and its conjugate differ at most by a sign, so it takes the one whose first
 // difference is positive, unless the feature also has waves, which are drawn for one of both. If the
-// product is its own conjugate, it is real, and complex is false.
-func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex bool) {
+// product is its own conjugate, it is real, and isComplex is false.
+func (b *codebook) canonical(codes []int32, waves bool) (form []int32, isComplex bool) {
 	slices.Sort(codes)
 	form = codes[:0]
 	flip := false
@@ -232,9 +232,9 @@ func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex b
 		}
 		first := len(form)
 		form = l.reduce(form, codes[i:j]) // never longer than the codes that it reads
-		if !complex {
+		if !isComplex {
 			if s := l.orientation(form[first:]); s != 0 {
-				complex, flip = true, s < 0
+				isComplex, flip = true, s < 0
 			}
 		}
 		i = j
@@ -242,7 +242,7 @@ func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex b
 	if flip && !waves {
 		b.conjugate(form)
 	}
-	return form, complex
+	return form, isComplex
 }
 
 // reduce appends the canonical product of the sorted codes of one leaf to form. Both may share memory if

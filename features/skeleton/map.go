@@ -81,7 +81,7 @@ func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 	}
 	for j := range n {
 		amplitude := float64(d.counts[j])
-		if d.complex[j] {
+		if d.isComplex[j] {
 			amplitude *= 2 // √2·R·cos(θ + b), b ∈ {0, π/2} (comment 1 of the paper)
 		}
 		m.weights[j] = float32(math.Sqrt(amplitude / float64(d.draws)))

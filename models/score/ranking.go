@@ -200,7 +200,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		report.Rows += n
 	}
 	var area, slack, mean, low, high float64
-	exact, counted := true, 0
+	isExact, counted := true, 0
 	ranks := r.ranks
 	if r.k == 2 {
 		ranks = ranks[:1]
@@ -214,7 +214,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		a, s := class.auc()
 		m, l, h := class.averagePrecision()
 		area, slack, mean, low, high = area+a, slack+s, mean+m, low+l, high+h
-		exact = exact && class.exact()
+		isExact = isExact && class.exact()
 		counted++
 		if r.k > 2 {
 			name := strconv.Itoa(c)
@@ -233,7 +233,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		k := float64(counted)
 		area, slack, mean, low, high = area/k, slack/k, mean/k, low/k, high/k
 		report.AUC, report.AveragePrecision, report.Slack = &area, &mean, slack
-		if !exact {
+		if !isExact {
 			report.PrecisionLow, report.PrecisionHigh = &low, &high
 		}
 	}

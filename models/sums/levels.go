@@ -74,11 +74,11 @@ func (m *Manifest) checkLevels() error {
 	left := m.Rows.Used
 	for i := range m.Levels {
 		l := &m.Levels[i]
-		for _, m := range l.Members {
-			if m.Rows < 1 || m.Rows > left {
-				return fmt.Errorf("level %.80q of %d rows", m.Name, m.Rows)
+		for _, member := range l.Members {
+			if member.Rows < 1 || member.Rows > left {
+				return fmt.Errorf("level %.80q of %d rows", member.Name, member.Rows)
 			}
-			left -= m.Rows
+			left -= member.Rows
 		}
 		if err := l.check(); err != nil {
 			return err

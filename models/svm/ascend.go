@@ -230,14 +230,14 @@ func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 		// Gather only the rows that changed.
 		coef, phi := w.coef[:0], w.moved[:0]
 		for i := from; i < min(from+run, k.n); i++ {
-			weight, any := k.c[i], false
+			weight, changed := k.c[i], false
 			for c := range p {
 				x := float64(weight * change(i*p+c))
-				any = any || x != 0
+				changed = changed || x != 0
 				coef = append(coef, x)
 				bias[c] += float64(x * w.Bias)
 			}
-			if !any {
+			if !changed {
 				coef = coef[:len(coef)-p]
 				continue
 			}

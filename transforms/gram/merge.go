@@ -107,14 +107,14 @@ const floats = 8
 
 // widthOf returns how many bytes each of the numbers takes.
 func widthOf(values []float64) int {
-	var any uint64 // bits that differ from the sign bit in any number
+	var set uint64 // bits that differ from the sign bit in set number
 	for len(values) >= 4 {
 		v := (*[4]float64)(values)
 		i0, i1, i2, i3 := int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3])
 		if float64(i0) != v[0] || float64(i1) != v[1] || float64(i2) != v[2] || float64(i3) != v[3] {
 			return floats
 		}
-		any |= uint64(i0^i0>>63) | uint64(i1^i1>>63) | uint64(i2^i2>>63) | uint64(i3^i3>>63)
+		set |= uint64(i0^i0>>63) | uint64(i1^i1>>63) | uint64(i2^i2>>63) | uint64(i3^i3>>63)
 		values = values[4:]
 	}
 	for _, v := range values {
@@ -122,9 +122,9 @@ func widthOf(values []float64) int {
 		if float64(i) != v {
 			return floats
 		}
-		any |= uint64(i ^ i>>63)
+		set |= uint64(i ^ i>>63)
 	}
-	return min(bits.Len64(any)/8+1, floats) // with a bit for the sign
+	return min(bits.Len64(set)/8+1, floats) // with a bit for the sign
 }
 
 // EncodePart returns the encoding of the whole numbers of a part.

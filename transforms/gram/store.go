@@ -217,12 +217,13 @@ func loadPart(ctx context.Context, dir string, runs []stored, key int) (values [
 // runsOf cuts the parts of a stripe into runs. A run has parts of one fold that take at most
 // ridge.MaxPartBytes in memory, or one larger part.
 func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
-	n, layout, bytes := ridge.NumParts(shape), ridge.LayoutOf(shape), 0
+	n, layout := ridge.NumParts(shape), ridge.LayoutOf(shape)
+	size := 0 // of the run in memory
 	for key := s.First; key < s.End; key++ {
 		part := 8 * layout.Len(key%n)
-		bytes += part
-		if key == s.First || key%n == 0 || bytes > ridge.MaxPartBytes {
-			runs, bytes = append(runs, ridge.Stripe{First: key}), part
+		size += part
+		if key == s.First || key%n == 0 || size > ridge.MaxPartBytes {
+			runs, size = append(runs, ridge.Stripe{First: key}), part
 		}
 		runs[len(runs)-1].End = key + 1
 	}
