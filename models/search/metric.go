@@ -316,7 +316,7 @@ func (r *runner) learn(parent *entry, kind string, part int, rung *rung, threads
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := rung.whole, parent.lambda[0]
+	train, lambda := rung.allRows, parent.lambda[0]
 	if part < len(rung.train) {
 		train, lambda = rung.train[part], parent.lambda[part]
 	}
