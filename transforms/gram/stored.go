@@ -20,7 +20,7 @@ import (
 // Stored gives access to the merged parts that a State names.
 type Stored struct {
 	dir  string
-	runs []stored
+	runs []storedRun
 }
 
 // OpenSums reads the index of the merged parts of the given number of folds.
@@ -113,21 +113,21 @@ func storeRun(ctx context.Context, dir string, run ridge.Stripe,
 		return nil, err
 	}
 	*buf = data
-	st, err := storeFile(ctx, dir, partName, run.First, data)
+	saved, err := storeFile(ctx, dir, partName, run.First, data)
 	if err != nil {
 		return nil, err
 	}
-	st.At = at
-	return json.Marshal(st)
+	saved.At = at
+	return json.Marshal(saved)
 }
 
 // storeFile writes a file whose name begins with name and ends with a hash of its content.
-func storeFile(ctx context.Context, dir, name string, key int, data []byte) (stored, error) {
-	st := stored{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)),
+func storeFile(ctx context.Context, dir, name string, key int, data []byte) (storedRun, error) {
+	run := storedRun{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)),
 		At: []int64{0, int64(len(data))}}
-	_, err := storage.CreateState(ctx, storage.Join(dir, st.File), func(w io.Writer) error {
+	_, err := storage.CreateState(ctx, storage.Join(dir, run.File), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
-	return st, err
+	return run, err
 }
