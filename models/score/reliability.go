@@ -195,7 +195,7 @@ func (r *Reliability) Tests(effective float64) Tests {
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
-			b.AccuracyLow, b.AccuracyHigh = interval(scaled(r.right[i]), scaled(m))
+			b.AccuracyLow, b.AccuracyHigh = Interval(scaled(r.right[i]), scaled(m))
 			t.ECE += float64(float64(m) / float64(all) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)
