@@ -160,7 +160,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: total.Copies})
 	}
 	if int64(len(total.Contents)) == 8*p.Rows.Used {
-		files = append(files, p.List(sums.RowHashesOf(total.Contents)))
+		files = append(files, p.SetRowHashes(sums.RowHashesOf(total.Contents)))
 	}
 	if _, err = p.Encode(); err != nil { // sets the digest of the sums
 		return Stored{}, err
