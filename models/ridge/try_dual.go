@@ -66,7 +66,7 @@ func (s *search) tryFew(values, folds []int) {
 				}
 				t.v = weights[i]
 			}
-			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.each, t.mu, t.fold, max(1, s.Threads/len(chunk)))
+			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.factors, t.mu, t.fold, max(1, s.Threads/len(chunk)))
 		})
 		for _, t := range chunk {
 			if !s.tallies[t.value].pending(t.fold) {
