@@ -117,7 +117,7 @@ func Categories(t *schema.Table, o ColumnOptions, by Encoding) (all []Category) 
 	slot := 0
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if n := c.Values(); n > 0 && o.of(c) == by {
+		if n := c.Values(); n > 0 && o.encodingOf(c) == by {
 			all = append(all, Category{slot, n})
 		}
 		slot += c.Width()
@@ -316,8 +316,8 @@ func (t *Targets) rows(i int) []int64 {
 	return counts
 }
 
-// of returns the index of the category in that slot; −1 if there is none.
-func (t *Targets) of(slot int) int {
+// categoryIn returns the index of the category in a slot; −1 if there is none.
+func (t *Targets) categoryIn(slot int) int {
 	return slices.IndexFunc(t.categories, func(c Category) bool { return c.Slot == slot })
 }
 

@@ -69,7 +69,7 @@ func newCodebook(g *graph, sampler Sampler) (*codebook, error) {
 	}
 	lowest := func(v int32) bool {
 		return sampler == Hybrid && !g.isInput(v) &&
-			!slices.ContainsFunc(g.of(v), func(u int32) bool { return !g.isInput(u) })
+			!slices.ContainsFunc(g.edgesOf(v), func(u int32) bool { return !g.isInput(u) })
 	}
 	found := false
 	var vectors int64
@@ -77,7 +77,7 @@ func newCodebook(g *graph, sampler Sampler) (*codebook, error) {
 		var l leaf
 		switch {
 		case g.isInput(v):
-			l = newLeaf(g.spaces[g.nodes[v].space], g.of(v))
+			l = newLeaf(g.spaces[g.nodes[v].space], g.edgesOf(v))
 		case lowest(v):
 			var err error
 			if l, err = newHybrid(g, v); err != nil {
@@ -169,9 +169,9 @@ func newHybrid(g *graph, v int32) (leaf, error) {
 		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is no Gaussian kernel, for its activation is not exponential",
 			g.name(v))
 	}
-	l := leaf{kind: hybrid, rate: 1 / float64(2*math.Pi*math.Sqrt(float64(s*float64(len(g.of(v))))))}
-	for _, u := range g.of(v) {
-		in := newLeaf(g.spaces[g.nodes[u].space], g.of(u))
+	l := leaf{kind: hybrid, rate: 1 / float64(2*math.Pi*math.Sqrt(float64(s*float64(len(g.edgesOf(v))))))}
+	for _, u := range g.edgesOf(v) {
+		in := newLeaf(g.spaces[g.nodes[u].space], g.edgesOf(u))
 		if !in.space.linear() {
 			return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: takes %q, which is no circle, binary or sphere node",
 				g.name(v), g.name(u))

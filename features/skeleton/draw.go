@@ -108,7 +108,7 @@ func (d *drawer) node(v int32) bool {
 	if l := d.book.leafOf[v]; l >= 0 {
 		return d.leaf(l)
 	}
-	in := d.g.of(v)
+	in := d.g.edgesOf(v)
 	for range d.g.duals[d.g.nodes[v].dual].degree(d.s.Uniform()) {
 		if !d.node(in[d.s.Below(uint64(len(in)))]) {
 			return false
