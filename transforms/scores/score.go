@@ -111,8 +111,9 @@ func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 // scoreTargets sums the errors of predicted numbers.
 func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	k := a.Model.Linear.K
-	sum, by := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k),
-		Far: make([]score.Far, k)}, newSliced(p.Slices)
+	by := newSliced(p.Slices)
+	sum := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k),
+		Far: make([]score.Far, k)}
 	grids := a.Model.Manifest.TargetGrid
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
