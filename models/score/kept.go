@@ -31,6 +31,7 @@ type Kept struct {
 	outputs, fits int
 	all           int64 // number of rows that were added
 	rows          []keptRow
+	trimmed       bool // rows are as trim leaves them
 }
 
 type keptRow struct {
@@ -53,7 +54,7 @@ func (k *Kept) Add(hash uint64, class int, scores []float32, repeats int64) {
 	for _, s := range scores {
 		order = mix(order ^ uint64(math.Float32bits(s)))
 	}
-	k.rows = append(k.rows, keptRow{order, hash, int32(class), repeats, slices.Clone(scores)})
+	k.rows, k.trimmed = append(k.rows, keptRow{order, hash, int32(class), repeats, slices.Clone(scores)}), false
 	if len(k.rows) >= 2*MostKept(k.fits*k.outputs) {
 		k.trim()
 	}
@@ -69,6 +70,10 @@ func mix(z uint64) uint64 {
 
 // trim sorts the rows and drops those beyond MostKept.
 func (k *Kept) trim() {
+	if k.trimmed {
+		return
+	}
+	k.trimmed = true
 	slices.SortFunc(k.rows, func(a, b keptRow) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.group, b.group), cmp.Compare(a.class, b.class),
 			cmp.Compare(a.repeats, b.repeats))
@@ -82,13 +87,15 @@ func (k *Kept) trim() {
 // Merge adds the rows of l, which must have the same fits.
 func (k *Kept) Merge(l *Kept) {
 	k.all += l.all
-	k.rows = append(k.rows, l.rows...)
+	k.rows, k.trimmed = append(k.rows, l.rows...), false
 	k.trim()
 }
 
 // Code codes the outputs, the fits, and the rows in their order.
 func (k *Kept) Code(c *wire.Coder) {
-	if !c.Reading() {
+	if c.Reading() {
+		k.trimmed = false
+	} else {
 		k.trim()
 	}
 	k.outputs, k.fits = c.Int(k.outputs, maxOutputs), c.Int(k.fits, math.MaxInt32)
@@ -113,9 +120,7 @@ func (k *Kept) Code(c *wire.Coder) {
 
 // Rows returns the number of rows that are kept and the number that were added.
 func (k *Kept) Rows() (kept, all int64) {
-	if most := MostKept(k.fits * k.outputs); len(k.rows) > most {
-		k.trim()
-	}
+	k.trim()
 	return int64(len(k.rows)), k.all
 }
 
