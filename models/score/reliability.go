@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Tests measure the quality of probabilities.
-type Tests struct {
+// ReliabilityReport measures the quality of probabilities.
+type ReliabilityReport struct {
 	Rows    int64   `json:"rows"`
 	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, with p at least LeastProbability
 	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these; nil for
@@ -175,15 +175,15 @@ func (r *Reliability) Merge(s *Reliability) {
 	MergeAll(r.powers[:], s.powers[:])
 }
 
-// Tests returns the measures. Means are by weight. Intervals are for effective times as many rows as were
+// Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were
 // counted.
-func (r *Reliability) Tests(effective float64) Tests {
+func (r *Reliability) Report(effective float64) ReliabilityReport {
 	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
 	n, all := len(r.rows), int64(0)
 	for _, m := range r.weight {
 		all += m
 	}
-	t := Tests{Floor: LeastProbability, Floored: r.floored}
+	t := ReliabilityReport{Floor: LeastProbability, Floored: r.floored}
 	if all > 0 {
 		t.LogLoss, t.Brier = exact.Mean(all, &r.logLoss), exact.Mean(all, &r.brier)
 		square, cube := exact.Mean(all, &r.powers[0]), exact.Mean(all, &r.powers[1])

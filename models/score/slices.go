@@ -142,7 +142,7 @@ type SliceScore struct {
 	TargetSlice
 }
 
-// ClassSlice has the scores of a classifier; see ClassReport, RankingReport and Tests.
+// ClassSlice has the scores of a classifier; see ClassReport, RankingReport and ReliabilityReport.
 type ClassSlice struct {
 	Error            *float64 `json:"error,omitempty"`
 	ErrorLow         *float64 `json:"error_low,omitempty"`
