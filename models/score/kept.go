@@ -93,9 +93,7 @@ func (k *Kept) Merge(l *Kept) {
 
 // Code codes the outputs, the fits, and the rows in their order.
 func (k *Kept) Code(c *wire.Coder) {
-	if c.Reading() {
-		k.trimmed = false
-	} else {
+	if !c.Reading() {
 		k.trim()
 	}
 	k.outputs, k.fits = c.Int(k.outputs, maxOutputs), c.Int(k.fits, math.MaxInt32)

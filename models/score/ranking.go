@@ -75,11 +75,9 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 		panic("score: class out of range, or scores of other classes")
 	}
 	r.weight += often
-	for _, s := range scores {
-		if !exact.Finite(s) {
-			r.notFinite++
-			return
-		}
+	if !exact.AllFinite(scores) {
+		r.notFinite++
+		return
 	}
 	if truth == Unseen {
 		return

@@ -100,11 +100,7 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 		if predicted != nil {
 			best = int(predicted[i])
 		} else {
-			for c, v := range row {
-				if v > row[best] {
-					best = c
-				}
-			}
+			best = slices.Index(row, slices.Max(row))
 		}
 		often := int64(1)
 		if repeats != nil {
