@@ -144,4 +144,13 @@ func TestDaysOfARetrainingAreRecognised(t *testing.T) {
 			t.Errorf("%s: %s", file, out)
 		}
 	}
+	first, err := filepath.Glob(filepath.Join(dir, "models", "2026-01-03-*"))
+	last, bad := filepath.Glob(filepath.Join(dir, "models-sums", "*", "2026-01-04-*"))
+	if err != nil || bad != nil || len(first) != 1 || len(last) != 1 {
+		t.Fatal(first, last, err, bad)
+	}
+	out := must(t, dir, "ask", "groups", "--sums", filepath.Dir(last[0])+"/20*", "--recipe", first[0], "--quiet")
+	if !strings.Contains(out, "2026-01-02 *") || strings.Contains(out, "2026-01-03 *") {
+		t.Errorf("the days of the recipe are not marked:\n%s", out)
+	}
 }
