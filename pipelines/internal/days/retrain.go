@@ -347,9 +347,10 @@ func (n *night) checkHeldOut(ctx context.Context) error {
 		return nil
 	}
 	held, _ := storage.List(ctx, n.options.HeldOut) // the comparison returns the error
-	for _, h := range held {
-		for _, p := range n.all {
-			if slices.Contains(uris([]Day{p}), h.URI) {
+	for _, p := range n.all {
+		trained := uris([]Day{p})
+		for _, h := range held {
+			if slices.Contains(trained, h.URI) {
 				return exit.Dataf("retrain: --held_out: models are trained on %s, a file of the partition %s; name files "+
 					"outside all partitions", h.Name, p.Date)
 			}
