@@ -184,6 +184,7 @@ func TestGateRefusals(t *testing.T) {
 		"accuracy=1": "not of the form",
 		">=1":        "unknown score", "accuracy>=": "is not a number", "accuracy>=x": "is not a number",
 		"accuracy>=1>=2": "is not a number", "accuracy>=NaN": "is not a number",
+		"rmse<=inf":    "is not a number",
 		"accuracy>=1,": "not of the form", "accuracy>=1,roc_auc>=1": `unknown score "roc_auc"`,
 	} {
 		_, err := ParseGates(text)
