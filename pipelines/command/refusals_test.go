@@ -44,11 +44,14 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--solver", "gram", "--learner", "cg"}, "--solver cannot be used with --learner cg", 2},
 		{[]string{"--solver", "cg", "--rounds", "3"}, "--rounds must be 4 or more for cg", 2},
 		{[]string{"--solver", "cg", "--worth", "0.01"}, "exact sums", 2},
+		{[]string{"--learner", "cg", "--class_weight", "1=1e300"}, "the weights overflow", 3},
+		{[]string{"--learner", "sgd", "--rate", "1e300"}, "weights overflow in round 0; lower the rate", 3},
+		{[]string{"--width", "1e-300"}, "makes frequency 0 too large for float32", 3},
 		{[]string{"--tolerance", "0.1"}, "--tolerance is for iterative learners (cg); ridge is fitted in one pass", 2},
 	} {
 		code, _, stderr := execute(append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "64", "--model", "m"},
 			test.args...)...)
-		if code != test.code || !strings.Contains(stderr, test.want) {
+		if code != test.code || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "--resume continues") {
 			t.Errorf("%v: exit code %d, want %d and %q:\n%s", test.args, code, test.code, test.want, stderr)
 		}
 		if _, err := os.Stat("m"); err == nil {
