@@ -194,6 +194,23 @@ func Text(v reflect.Value) string {
 // none. A Row has its label as "label", and no weight.
 func (t *Type) Columns() (label, weight string) { return t.label, t.weight }
 
+// plain returns a value without the methods of its type, which may write it as another value than readers take.
+func plain(v reflect.Value) any {
+	switch {
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.Kind() == reflect.Bool:
+		return v.Bool()
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint():
+		return v.Uint()
+	case v.Kind() == reflect.Float32:
+		return float32(v.Float())
+	}
+	return v.Float()
+}
+
 // JSON returns a row as a line of JSON with its columns, its label and its weight. What is missing and
 // numbers that JSON cannot have are null.
 func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
@@ -201,7 +218,7 @@ func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
 		var value any
 		v = reflect.Indirect(v)
 		if v.IsValid() && !(v.CanFloat() && !exact.Finite(v.Float())) {
-			value = v.Interface()
+			value = plain(v)
 		}
 		data, failed := json.Marshal(map[string]any{name: value})
 		err = errors.Join(err, failed)
