@@ -82,8 +82,15 @@ func TypeOf(t reflect.Type) (*Type, error) {
 		d.label = roleLabel
 		return d, nil
 	}
+	var ignored []int // index of an embedded struct
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag.Get(Tag)
+		switch {
+		case f.Anonymous && tag == "-":
+			ignored = f.Index
+		case ignored != nil && len(f.Index) > len(ignored) && slices.Equal(f.Index[:len(ignored)], ignored):
+			continue
+		}
 		if !f.IsExported() || tag == "-" || f.Anonymous && f.Type.Kind() == reflect.Struct {
 			continue
 		}
