@@ -181,8 +181,8 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	about := j.Engine.About()
 	sc := transforms.Scan{
 		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
-		Threads:      j.Engine.Threads,
-		SolveThreads: j.Engine.SolveThreads, Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
+		Threads: j.Engine.Threads, SolveThreads: j.Opts.Engine.Threads, // without the default, so 0 means all cores
+		Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
 	if err == nil && j.Opts.Resume {
 		var rows int64
