@@ -421,7 +421,7 @@ func (r *Reader) end() {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		r.report.Blank = r.text.Blanks()
 		if source, ok := r.rows.(interface {
-			Seen() (headers int64, quoted [3]int64)
+			Seen() (headers int64, quoted QuotedRows)
 		}); ok {
 			r.report.Headers, r.report.Quoted = source.Seen()
 		}

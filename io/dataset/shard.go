@@ -43,9 +43,16 @@ type Report struct {
 
 // OtherLines counts lines that are not rows.
 type OtherLines struct {
-	Blank   int64    `json:"blank,omitempty"`   // blank lines among the lines
-	Headers int64    `json:"headers,omitempty"` // records that repeat the header, which are not rows
-	Quoted  [3]int64 `json:"quoted,omitzero"`   // from line, to line, rows: a quoted field that seems to hold rows
+	Blank   int64      `json:"blank,omitempty"`   // blank lines among the lines
+	Headers int64      `json:"headers,omitempty"` // records that repeat the header, which are not rows
+	Quoted  QuotedRows `json:"quoted,omitzero"`
+}
+
+// QuotedRows is a quoted field that seems to hold rows, as between two stray quotes.
+type QuotedRows struct {
+	First int64 `json:"first"` // line, from the start of the shard
+	Last  int64 `json:"last"`
+	Rows  int64 `json:"rows"` // lines that look like rows
 }
 
 // RowCounts counts rows by their use.
