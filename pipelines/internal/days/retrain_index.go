@@ -55,7 +55,7 @@ type indexed struct {
 }
 
 // name returns the name of the sums of this version of a day.
-func (d *Day) name() string { return d.Date + "-" + d.Digest }
+func (d Day) name() string { return d.Date + "-" + d.Digest }
 
 func readIndex(ctx context.Context, dir string) (*index, error) {
 	x := &index{dir: dir, Parts: map[string]*indexed{}, Errors: map[string][]float64{}}
