@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
@@ -384,9 +385,9 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		}
 		return err
 	})
-	if why, other := unfit(err); judge.day != nil && why != "" && other == nil {
+	if judge.day != nil && isUnfit(err) {
 		// for instance, the champion was trained on these rows, of a day that has left the window
-		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, why))
+		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, fault.Text(err)))
 	}
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -63,15 +62,13 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	}
 	f := n.index.plan(train)
 	if n.options.Redraw > 0 && n.index.Drawn {
-		var d *results.Drift
 		if err := n.timed("drift", func() (err error) {
-			d, err = n.jobs.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
+			n.report.Drift, err = n.jobs.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
 			return err
 		}); err != nil {
 			return err
 		}
-		n.report.Drift = d
-		if d.Value > n.options.Redraw {
+		if d := n.report.Drift; d.Value > n.options.Redraw {
 			if judge.day != nil {
 				train = append(slices.Clone(train), *judge.day)
 			}
@@ -113,27 +110,39 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 		}
 	}
 	for _, p := range summed {
-		x := n.index.Parts[p.name()]
-		if len(x.Columns) > 0 && n.options.MaxDrift > 0 && x.Columns[0].AtLeast > n.options.MaxDrift {
-			n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.options.MaxDrift,
-				report.ColumnsText(x.Columns)))
-			continue
+		why, err := n.tooMuchDrift(ctx, p)
+		if err != nil {
+			return nil, err
 		}
-		if n.options.MaxDrift > 0 && n.index.Drawn {
-			if x.Drift == nil {
-				if x.Drift, err = n.jobs.Drift(ctx, n.index.place(drawnSums),
-					options.SumDirs{Sums: []string{n.index.place(p.name())}}); err != nil {
-					return nil, err
-				}
-			}
-			if x.Drift.Value > n.options.MaxDrift {
-				n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.options.MaxDrift, x.Drift.Text))
-				continue
-			}
+		if why != "" {
+			n.leaveOut(p, why)
+			continue
 		}
 		accepted = append(accepted, p)
 	}
 	return accepted, n.index.write(ctx)
+}
+
+// tooMuchDrift describes the drift of a day that exceeds MaxDrift, "" if it does not.
+func (n *night) tooMuchDrift(ctx context.Context, p Day) (why string, err error) {
+	x, most := n.index.Parts[p.name()], n.options.MaxDrift
+	switch {
+	case most == 0:
+		return "", nil
+	case len(x.Columns) > 0 && x.Columns[0].AtLeast > most:
+		return fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, most, report.ColumnsText(x.Columns)), nil
+	case !n.index.Drawn:
+		return "", nil
+	case x.Drift == nil:
+		if x.Drift, err = n.jobs.Drift(ctx, n.index.place(drawnSums),
+			options.SumDirs{Sums: []string{n.index.place(p.name())}}); err != nil {
+			return "", err
+		}
+	}
+	if x.Drift.Value > most {
+		why = fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, most, x.Drift.Text)
+	}
+	return why, nil
 }
 
 // sumOne sums a day, unless it has sums. why says what is wrong with data that cannot be summed.
@@ -153,8 +162,11 @@ func (n *night) sumOne(ctx context.Context, recipe string, p Day) (why string, e
 	case err == nil && !slices.Contains(n.report.Summed, p.Date): // or another reference has read it
 		n.report.Summed = append(n.report.Summed, p.Date)
 	}
+	if isUnfit(err) {
+		return fault.Text(err), nil
+	}
 	if err != nil {
-		return unfit(err)
+		return "", err
 	}
 	n.index.Parts[name] = &indexed{Summed: *s}
 	return "", nil
@@ -343,7 +355,7 @@ func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 		return err
 	}
 	err := n.jobs.Fit(ctx, f)
-	if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
+	if len(f.Without) > 0 && isUnfit(err) {
 		// For instance, rows that were frequent would no longer be frequent.
 		n.notef("the sums of all partitions are added: %s", fault.Text(err))
 		all := n.index.planFromParts(train)

@@ -49,15 +49,15 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 			return nil, err
 		}
 		if why != nil {
-			n.report.Refused = []results.Refused{{Day: from[0].Date, Why: fault.Text(why)}}
+			doubts = append(doubts, results.Refused{Day: from[0].Date, Why: fault.Text(why)})
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
-		} else {
-			var against int
-			if similar, against, err = n.similarTo(ctx, from); err != nil || len(similar) > against {
-				return similar, err
-			}
+			continue
+		}
+		similar, against, err := n.similarTo(ctx, from)
+		if err != nil || len(similar) > against {
+			return similar, err
 		}
 		doubts = append(doubts, n.report.Refused...)
 		if len(similar) > most {
@@ -66,7 +66,9 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 	}
 	n.report.Refused = doubts
 	switch {
-	case len(doubts) == 0 || n.index == nil && flags != nil:
+	case len(doubts) == 0:
+		return nil, nil
+	case n.index == nil && flags != nil:
 		return nil, flags
 	case trusted && best != nil:
 		similar, _, err := n.similarTo(ctx, best)
@@ -83,7 +85,7 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 // rows, or if flags do not fit them.
 func (n *night) drawReference(ctx context.Context, place string, from []Day) (why, err error) {
 	err = n.jobs.Reference(ctx, place, uris(from))
-	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
+	if isUnfit(err) || exit.Code(err) == exit.CodeUsage {
 		return err, nil
 	}
 	return nil, err
@@ -138,14 +140,21 @@ func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, again
 		return nil, 0, err
 	}
 	n.index.Reference = true
-	similar, err = n.sumAll(ctx, n.referenceDir(from), from)
+	if similar, err = n.sumAll(ctx, n.referenceDir(from), from); err != nil {
+		return nil, 0, err
+	}
 	against = len(n.report.Refused) - n.copies
-	for i, p := range n.all {
-		if err == nil && len(similar) <= against && n.index.Parts[p.name()] == nil {
-			var why error
-			if why, err = n.drawReference(ctx, n.referenceDir(n.all[i:i+1])+"-alone", n.all[i:i+1]); why != nil {
-				against--
-			}
+	for i := 0; i < len(n.all) && len(similar) <= against; i++ {
+		day := n.all[i : i+1]
+		if n.index.Parts[day[0].name()] != nil {
+			continue
+		}
+		why, err := n.drawReference(ctx, n.referenceDir(day)+"-alone", day)
+		if err != nil {
+			return nil, 0, err
+		}
+		if why != nil {
+			against--
 		}
 	}
 	with := map[string]int{} // columns that the reference lacks
@@ -153,11 +162,11 @@ func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, again
 		for _, name := range n.index.Parts[p.name()].New {
 			with[name]++
 			if 2*with[name] > len(similar) && n.lineage == nil {
-				return nil, against, err // training would lose a column that most days have
+				return nil, against, nil // training would lose a column that most days have
 			}
 		}
 	}
-	return similar, against, err
+	return similar, against, nil
 }
 
 // open reads the index of the sums of a recipe, and finishes removals that were interrupted.
@@ -176,13 +185,8 @@ func (n *night) leaveOut(p Day, why string) {
 	n.report.Refused = append(n.report.Refused, results.Refused{Day: p.Date, Why: why})
 }
 
-// unfit returns the text of an error that means that data cannot be used. It returns other errors.
-func unfit(err error) (why string, _ error) {
-	if exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
-		return fault.Text(err), nil
-	}
-	return "", err
-}
+// isUnfit reports whether an error means that data cannot be used.
+func isUnfit(err error) bool { return exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) }
 
 // choose returns the days to train on: all of train, or the last ones if the window is automatic.
 func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
@@ -198,11 +202,12 @@ func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
 		w, err = n.jobs.ChooseWindow(ctx, places, n.index.Errors)
 		return err
 	})
-	if why, err := unfit(err); err != nil {
-		return nil, err
-	} else if why != "" {
-		n.notef("the window takes all days, because it cannot be chosen: %s", why)
+	if isUnfit(err) {
+		n.notef("the window takes all days, because it cannot be chosen: %s", fault.Text(err))
 		return train, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	train = train[len(train)-w.Dates:]
 	for w.Days = 1; n.since(w.Days) > train[0].Date; {
