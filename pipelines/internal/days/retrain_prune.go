@@ -65,7 +65,7 @@ func (n *night) unneeded(ctx context.Context, x *index, needed *needs) (names []
 	if err != nil {
 		return nil, err
 	}
-	recipe, present, oldest := path.Base(x.dir), sumNames(n.all), n.since(n.options.KeepSums.Days)
+	recipe, present, oldest := path.Base(x.dir), sumNames(n.days), n.since(n.options.KeepSums.Days)
 	used := x.Reference || needed.recipes[recipe]
 	keepTotals := used
 	var totals []string
@@ -107,7 +107,7 @@ func (n *night) sweep(ctx context.Context) {
 
 // since returns the first day of the period of the given number of days that ends with the day of the run.
 func (n *night) since(days int) string {
-	day, _ := ParseDay(n.options.Day)
+	day, _ := parseDay(n.options.Day)
 	return day.AddDate(0, 0, 1-days).Format(dayForm)
 }
 
@@ -116,7 +116,7 @@ func dayOf(name string) (day string, ok bool) {
 	if len(name) <= len(dayForm) || name[len(dayForm)] != '-' {
 		return "", false
 	}
-	_, err := ParseDay(name[:len(dayForm)])
+	_, err := parseDay(name[:len(dayForm)])
 	return name[:len(dayForm)], err == nil
 }
 
@@ -142,7 +142,7 @@ func (n *night) needs(ctx context.Context) (*needs, error) {
 		if model == "" {
 			continue
 		}
-		place := n.registry.Place(model)
+		place := n.registry.ModelDir(model)
 		if exists, err := storage.Exists(ctx, storage.Join(place, models.ManifestFile)); err != nil {
 			return nil, err
 		} else if !exists { // it was removed
@@ -170,7 +170,7 @@ func (n *night) needs(ctx context.Context) (*needs, error) {
 				needed.sums[daySums{path.Base(path.Dir(p.Sums)), path.Base(p.Sums)}] = true
 			}
 		}
-		for _, p := range n.all {
+		for _, p := range n.days {
 			needed.sums[daySums{id, p.name()}] = true
 		}
 	}

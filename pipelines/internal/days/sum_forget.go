@@ -34,8 +34,8 @@ const remains = "The new model has the recipe of the old one. Its scaling, kerne
 // maxCertificate limits the size of a certificate: about a hundred million rows.
 const maxCertificate = 1 << 33
 
-// ReadCertificate reads a certificate and checks its checksum.
-func ReadCertificate(ctx context.Context, name string) (*results.Certificate, error) {
+// readCertificate reads a certificate and checks its checksum.
+func readCertificate(ctx context.Context, name string) (*results.Certificate, error) {
 	data, err := storage.ReadFile(ctx, name, maxCertificate)
 	if err != nil {
 		return nil, err
@@ -331,7 +331,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	c, err := ReadCertificate(ctx, o.Certificate)
+	c, err := readCertificate(ctx, o.Certificate)
 	if err != nil {
 		return nil, err
 	}

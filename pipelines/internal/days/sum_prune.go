@@ -131,7 +131,7 @@ func neededBy(ctx context.Context, o options.Prune) (*neededSums, error) {
 		}
 		for _, alias := range models.AliasNames {
 			if model := s.Model(alias); model != "" {
-				if err := n.add(ctx, r.Place(model)); err != nil {
+				if err := n.add(ctx, r.ModelDir(model)); err != nil {
 					return nil, err
 				}
 			}
