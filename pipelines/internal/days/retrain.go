@@ -275,8 +275,7 @@ func (n *night) drawRecipe(ctx context.Context, days []Day, why string) error {
 	n.report.Redrawn = why
 	setDays(n.report, train, judge)
 	l := &registry.Lineage{Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
-		Command: o.Command, Seen: hashOf(n.days, o.Settings)}
-	l.Sources, l.HeldOut = sourcesOf(train, nil), judge.source()
+		Command: o.Command, Seen: hashOf(n.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: judge.source()}
 	err := n.timed("train", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
 			err := n.jobs.Train(ctx, dir, uris(train))

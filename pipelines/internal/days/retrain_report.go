@@ -15,7 +15,8 @@ import (
 
 // setDays sets the days that the model is trained on, and the rows that judge it.
 func setDays(r *results.Retrain, train []Day, judge *judgeRows) {
-	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
+	r.Partitions, r.HeldOut = len(train), judge.name
+	r.First, r.Last = train[0].Date, train[len(train)-1].Date
 }
 
 // fromLineage does the same as setParts, for an existing model.

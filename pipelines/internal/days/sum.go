@@ -125,7 +125,8 @@ func (s *summing) sum(ctx context.Context) error {
 		t.Notes = append(t.Notes, unlisted)
 	}
 	s.leaf.Rows = p.Rows
-	p.Leaves, p.Drift = []sums.Leaf{s.leaf}, t.Prepared.Drift
+	p.Leaves = []sums.Leaf{s.leaf}
+	p.Drift = t.Prepared.Drift
 	describeSum(s.result, p, s.recipe)
 	if files, err = p.Files(s.recipe, append(files, job.SetAsideFiles(t.Prepared.Counts)...)); err != nil {
 		return err

@@ -224,7 +224,8 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	default:
 		j.Progress.Notef("%s", unlisted)
 	}
-	f.manifest.Leaves, f.manifest.Forgotten, f.manifest.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
+	f.manifest.Leaves, f.manifest.Forgotten = all.Leaves, all.Forgotten
+	f.manifest.Rows = models.Rows(all.Added.Rows)
 	return nil
 }
 
@@ -236,10 +237,12 @@ func (f *fitting) solve(ctx context.Context) (err error) {
 		return err
 	}
 	s, err := segments.Fit(ctx, f.total, f.options.Each, f.fit.Learner.Lambda, t.Job.Engine.Threads)
-	if err == nil {
-		f.fit.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
+	if err != nil {
+		return err
 	}
-	return err
+	f.fit.Segments = s.Segments
+	t.Notes = append(t.Notes, s.Notes...)
+	return nil
 }
 
 // save publishes the total.

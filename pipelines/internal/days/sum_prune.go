@@ -60,10 +60,12 @@ func Prune(ctx context.Context, o options.Prune) (*results.Prune, error) {
 		}
 		x := results.Pruned{Place: place, Bytes: p.Bytes(), Why: need.reason(place, p)}
 		if x.Why != "" {
-			r.Kept, r.Left = append(r.Kept, x), r.Left+1
+			r.Kept = append(r.Kept, x)
+			r.Left++
 			continue
 		}
-		r.Removed, r.Bytes = append(r.Removed, x), r.Bytes+x.Bytes
+		r.Removed = append(r.Removed, x)
+		r.Bytes += x.Bytes
 	}
 	if o.Plan {
 		return r, nil
