@@ -31,11 +31,11 @@ type filePass interface {
 	Write(beam.Scope, transforms.Scan) beam.PCollection
 }
 
-// writeShards runs a pass that writes files for every shard, into a directory in the work directory. If found is set,
-// it keeps shards that an earlier run finished. It returns what was written, in the order of the rows, and the
+// writeShards runs a pass that writes files for every shard, into a directory in the work directory. If resume is set,
+// it keeps shards that an earlier attempt finished. It returns what was written, in the order of the rows, and the
 // directory.
 func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
-	intact bool) (written []transforms.Written, dir string, err error) {
+	resume bool) (written []transforms.Written, dir string, err error) {
 	// The names of files have only the start of their shards, so each size of shards has its own directory.
 	common := pass.Common()
 	common.Shards = nil
@@ -47,7 +47,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
 	var done map[dataset.Shard]transforms.Written
-	if intact { // otherwise the work directory was empty
+	if resume { // otherwise the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
 		}
