@@ -253,12 +253,10 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	if n := len(d.Files) - len(filled); n > 0 {
 		c.Remarks = fmt.Sprintf("; %d of %d files without rows", n, len(d.Files))
 	}
-	for _, r := range reports {
-		if f := r.Quoted; f.Rows > 0 {
-			c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
-				"if its quotes are stray, remove them", d.Files[r.Shard.File].Name, r.Shard.Line+f.First, r.Shard.Line+f.Last, f.Rows)
-			break
-		}
+	if i := slices.IndexFunc(reports, func(r dataset.Report) bool { return r.Quoted.Rows > 0 }); i >= 0 {
+		shard, f := reports[i].Shard, reports[i].Quoted
+		c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
+			"if its quotes are stray, remove them", d.Files[shard.File].Name, shard.Line+f.First, shard.Line+f.Last, f.Rows)
 	}
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
@@ -313,33 +311,9 @@ func firstBad(reports []dataset.Report) dataset.SetAside {
 // noRows returns the error for data without usable rows, with reasons and advice.
 func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) error {
 	why := errors.New("has no rows")
-	switch bad := c.SetAside - c.Unlabeled - c.Weightless; {
+	switch {
 	case c.SetAside > 0:
-		var parts []string
-		say := func(n int64, format string, args ...any) {
-			counted := fmt.Sprintf("%d of %d", n, c.SetAside)
-			if n == c.SetAside {
-				counted = fmt.Sprintf("all %d", n)
-			}
-			if n > 0 {
-				parts = append(parts, counted+" "+fmt.Sprintf(format, args...))
-			}
-		}
-		if bad > 0 {
-			b := firstBad(reports)
-			say(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
-		}
-		switch {
-		case len(d.Targets) > 0:
-			say(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label",
-				strings.Join(d.Targets, ", "))
-		case d.Label != "":
-			say(c.Unlabeled, "lack the label, column %q; name another column with --label", d.Label)
-		default:
-			say(c.Unlabeled, "have no label")
-		}
-		say(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
-		why = errors.New("has no usable rows: " + strings.Join(parts, "; "))
+		why = errors.New("has no usable rows: " + strings.Join(reasonsSetAside(d, c, reports), "; "))
 	case len(d.Schema.Columns) > 0:
 		why = errors.New("has columns but no rows")
 	}
@@ -347,6 +321,34 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 		why = fmt.Errorf("%w; neither do the other files, %d in all", why, n)
 	}
 	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
+}
+
+// reasonsSetAside says why rows were set aside, with advice.
+func reasonsSetAside(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) (reasons []string) {
+	add := func(n int64, format string, args ...any) {
+		counted := fmt.Sprintf("%d of %d", n, c.SetAside)
+		if n == c.SetAside {
+			counted = fmt.Sprintf("all %d", n)
+		}
+		if n > 0 {
+			reasons = append(reasons, counted+" "+fmt.Sprintf(format, args...))
+		}
+	}
+	if bad := c.SetAside - c.Unlabeled - c.Weightless; bad > 0 {
+		b := firstBad(reports)
+		add(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
+	}
+	switch {
+	case len(d.Targets) > 0:
+		add(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label",
+			strings.Join(d.Targets, ", "))
+	case d.Label != "":
+		add(c.Unlabeled, "lack the label, column %q; name another column with --label", d.Label)
+	default:
+		add(c.Unlabeled, "have no label")
+	}
+	add(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
+	return reasons
 }
 
 // SetAsideFiles returns the SetAsideFile, or nil if no rows were set aside.
