@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -204,7 +205,7 @@ func headlineOf(name string, f report.Figure, write func(float64) string, about 
 		unit = " " + unit
 	}
 	h := &page.Headline{Figure: strings.TrimSpace(capitalize(name + " " + value)), About: about}
-	if f.Low == f.Low {
+	if !math.IsNaN(f.Low) {
 		h.Range = "95% interval " + interval + strings.TrimPrefix(unit, "%")
 	}
 	return h

@@ -47,7 +47,7 @@ type Figure struct{ Value, Low, High float64 }
 
 // Texts formats the figure and its interval, "-" for none.
 func (f Figure) Texts(write func(float64) string) (value, interval string) {
-	if f.Low != f.Low {
+	if math.IsNaN(f.Low) {
 		return write(f.Value), "-"
 	}
 	return write(f.Value), write(f.Low) + " to " + write(f.High)

@@ -59,7 +59,7 @@ func Unconverged(c *models.TrainingLog, history []iterative.Report) string {
 		return ""
 	}
 	last := history[len(history)-1]
-	if _, share := Converged(last); share == share {
+	if _, share := Converged(last); !math.IsNaN(share) {
 		return fmt.Sprintf("not converged: the objective may be up to %s%% above the optimum; more --rounds, more "+
 			"--features or a larger --lambda bring it closer", percent(share))
 	}

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/schema"
@@ -57,7 +58,7 @@ func Measured(s *profile.Sum, table *schema.Table) (columns int) {
 	for _, j := range numbers {
 		values = values[:0]
 		for i := range n {
-			if v := x[i*d+j]; v == v {
+			if v := x[i*d+j]; !math.IsNaN(float64(v)) {
 				values = append(values, v)
 			}
 		}
