@@ -77,16 +77,16 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	stderr = root.ErrOrStderr() // --log_format may have replaced it
-	var started *startedError
+	_, started := errors.AsType[*startedError](err)
 	switch {
 	case out.ReaderGone(err):
 		return exit.CodeOK // for instance head
-	case out.Err != nil && !errors.As(err, &started): // help or a version
+	case out.Err != nil && !started: // help or a version
 		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.Err)
 		return exit.CodeData
 	case err == nil:
 		return exit.CodeOK
-	case !errors.As(err, &started):
+	case !started:
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(fault.Text(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}

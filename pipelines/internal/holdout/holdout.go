@@ -84,7 +84,7 @@ func (o trainingData) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 	if err == nil {
 		prepare.SetTypes(d, description)
 	}
-	if data := (*exit.DataError)(nil); errors.As(err, &data) && o.Split.By() == "" {
+	if _, ok := errors.AsType[*exit.DataError](err); ok && o.Split.By() == "" {
 		return nil // then all columns count, and training reports the error
 	}
 	return err

@@ -277,7 +277,7 @@ func mayBeDates(p *profile.Sum) bool {
 // Explained adds the advice in notes on columns to an error about unusable rows.
 func Explained(err error, notes []schema.Note) error {
 	notes = slices.DeleteFunc(slices.Clone(notes), func(n schema.Note) bool { return !n.Bad() })
-	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
+	if _, ok := errors.AsType[*exit.DataError](err); !ok || len(notes) == 0 {
 		return err
 	}
 	return exit.Dataf("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))

@@ -140,8 +140,7 @@ func (o Options) validateLearner() error {
 
 // Usage makes an error about an option a usage error.
 func Usage(err error) error {
-	var already *exit.UsageError
-	if err == nil || errors.As(err, &already) {
+	if _, already := errors.AsType[*exit.UsageError](err); err == nil || already {
 		return err
 	}
 	return &exit.UsageError{Err: err}
