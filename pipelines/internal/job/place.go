@@ -66,7 +66,7 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 
 // CheckOutput returns an error if the output of the job already exists.
 func CheckOutput(ctx context.Context, o options.Job, out string) error {
-	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.checkOutput(ctx, out)
+	return workDirOptions{Dir: o.Work, Resume: o.Resume}.checkOutput(ctx, out)
 }
 
 // Place is a directory of a job and the flag that names it.

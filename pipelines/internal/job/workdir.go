@@ -33,8 +33,8 @@ type WorkDir struct {
 	Temporary bool
 }
 
-// WorkDirOptions says where the work directory is.
-type WorkDirOptions struct {
+// workDirOptions says where the work directory is.
+type workDirOptions struct {
 	Dir    string // "" is a hidden directory next to the output
 	Resume bool   // continue from the state that an earlier run left in it
 }
@@ -47,10 +47,10 @@ const (
 
 const workText = "bochner keeps in this directory what a job has finished. The job removes it at its end.\n"
 
-// OpenWorkDir claims the output of a job, out, and opens its work directory: o.Dir, or a hidden directory next
+// openWorkDir claims the output of a job, out, and opens its work directory: o.Dir, or a hidden directory next
 // to out. It locks the directory and, unless the job resumes, empties it. It refuses a directory that bochner
 // did not create, unless it is empty, because the job removes its content at the end.
-func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir, err error) {
+func openWorkDir(ctx context.Context, o workDirOptions, out string) (_ *WorkDir, err error) {
 	w, fresh := new(WorkDir), false
 	if w.root, err = workDir(out, o.Dir); err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (w *WorkDir) release(ctx context.Context) {
 
 // checkOutput returns an error if the output of a job already exists. It allows an existing output if the job
 // resumes from a work directory: the job may have been stopped just after it had published.
-func (o WorkDirOptions) checkOutput(ctx context.Context, out string) error {
+func (o workDirOptions) checkOutput(ctx context.Context, out string) error {
 	if o.Resume {
 		dir, err := workDir(out, o.Dir)
 		if err != nil {

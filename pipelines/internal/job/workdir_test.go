@@ -18,7 +18,7 @@ import (
 
 func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 	t.Helper()
-	w, err := OpenWorkDir(jobtest.Ctx, WorkDirOptions{dir, resume}, out)
+	w, err := openWorkDir(jobtest.Ctx, workDirOptions{dir, resume}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	mine := jobtest.Write(t, dir, "thesis.tex", "…")
-	_, err := OpenWorkDir(jobtest.Ctx, WorkDirOptions{Dir: dir}, filepath.Join(dir, "model"))
+	_, err := openWorkDir(jobtest.Ctx, workDirOptions{Dir: dir}, filepath.Join(dir, "model"))
 	jobtest.WantError(t, "", err, exit.CodeData, "has other files")
 	empty := filepath.Join(dir, "work")
 	w := openedWork(t, filepath.Join(dir, "model"), empty, false)
@@ -127,7 +127,7 @@ func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model")
 	w := openedWork(t, out, "", false)
-	_, err := OpenWorkDir(jobtest.Ctx, WorkDirOptions{Resume: true}, out)
+	_, err := openWorkDir(jobtest.Ctx, workDirOptions{Resume: true}, out)
 	jobtest.WantError(t, "", err, exit.CodeData, "another run")
 	w.Close(jobtest.Ctx, nil)
 }

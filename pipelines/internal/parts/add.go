@@ -71,7 +71,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 		return nil, err
 	}
 	for _, d := range terms {
-		copies, err := t.CopiesOf(ctx, d)
+		copies, err := t.copiesOf(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +82,9 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	return t, nil
 }
 
-// CopiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
+// copiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
 // indices of the total.
-func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, error) {
+func (t *Total) copiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, error) {
 	copies, err := d.Copies(ctx)
 	if v := t.Added.Classes; v != nil {
 		for i := range copies {
@@ -98,9 +98,9 @@ func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, er
 	return copies, err
 }
 
-// Each adds up the sums of a fold, without the frequent rows that are counted instead, and calls f
+// eachPart adds up the sums of a fold, without the frequent rows that are counted instead, and calls f
 // with each part of the total. f must not keep the slice.
-func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
+func (t *Total) eachPart(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
 	a, err := t.newAdder(shape)
 	if err != nil {
 		return err
@@ -122,10 +122,10 @@ func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(pa
 func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m features.Gridded) error {
 	one := *t
 	one.Terms = []Term{d}
-	if err := one.Each(ctx, to.Shape(), fold, to.AddPart); err != nil {
+	if err := one.eachPart(ctx, to.Shape(), fold, to.AddPart); err != nil {
 		return err
 	}
-	copies, err := t.CopiesOf(ctx, d)
+	copies, err := t.copiesOf(ctx, d)
 	if err != nil {
 		return err
 	}

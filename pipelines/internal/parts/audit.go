@@ -151,7 +151,7 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 			return []*Total{t}, nil
 		}
 		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.Added{Classes: t.Added.Classes}}
-		if l.Added.Copies, err = t.CopiesOf(ctx, d); err != nil {
+		if l.Added.Copies, err = t.copiesOf(ctx, d); err != nil {
 			return nil, err
 		}
 		each = append(each, l)
@@ -193,7 +193,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 		if a.Data != nil {
 			left = a.found.Left[(i*a.Folds+fold)*n:][:n]
 		}
-		if err := level.Each(ctx, shape, fold, func(part int, sum []float64) error {
+		if err := level.eachPart(ctx, shape, fold, func(part int, sum []float64) error {
 			if left != nil {
 				test.Subtract(left, part, sum)
 			}

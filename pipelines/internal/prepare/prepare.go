@@ -60,7 +60,7 @@ func Validate(o options.Prepare) error {
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := CheckScale(o.Scale); err != nil {
+	if err := checkScale(o.Scale); err != nil {
 		return err
 	}
 	if err := ValidateTypes(o.Types); err != nil {
@@ -217,7 +217,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 	if d.Labeled {
 		t, err := DecideTask(o.Task, d, l.Profile.Labels)
 		if len(d.Targets) > 0 {
-			t, err = Targets(o.Task, d, l.Profile.Targets)
+			t, err = targets(o.Task, d, l.Profile.Targets)
 		}
 		if err == nil {
 			err = CheckIDs(o.Task, d, t, l.Profile.Labels)
@@ -347,8 +347,8 @@ func (l *Prepared) Outputs() int {
 	return max(1, len(l.Target.Grid))
 }
 
-// ShortSum returns 16 hexadecimal digits of the SHA-256 of the data.
-func ShortSum(data []byte) string {
+// shortDigest returns 16 hexadecimal digits of the SHA-256 of the data.
+func shortDigest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
 }
@@ -360,5 +360,5 @@ func (l *Prepared) RowsDigest() string {
 	if err != nil {
 		panic("pipelines: a profile without JSON: " + err.Error())
 	}
-	return ShortSum(data)
+	return shortDigest(data)
 }

@@ -49,7 +49,7 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 
 // recipeOf makes the recipe from a kernel, a chain of scalings and the encodings of columns, by the
 // statistics of the profile.
-func recipeOf(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema,
+func recipeOf(k kernel.Options, chain []string, encode encoding, seed uint64, schema dataset.Schema,
 	p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
 	if r.Scaling, err = chooseScale(chain, encode, seed, schema, p, sum); err != nil {
 		return r, err
@@ -130,8 +130,8 @@ type RecipeOrigin struct {
 	Fingerprint string // of the rows with that seed
 }
 
-// Encoding says how typed columns become numbers.
-type Encoding struct {
+// encoding says how typed columns become numbers.
+type encoding struct {
 	preprocess.ColumnOptions
 	Labels *preprocess.Targets // sums of labels, if preprocess.NeedsTargets
 	Counts *preprocess.Targets // counts of levels in rows that are not held out; nil for the profile's counts
@@ -139,7 +139,7 @@ type Encoding struct {
 
 // encode makes the encoding of a table's columns the first step, and sets the statistics of the resulting
 // numbers.
-func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum *profile.Sum) error {
+func (sc *Scaling) encode(s dataset.Schema, o encoding, p *profile.Profile, sum *profile.Sum) error {
 	t, slots := s.Table, make([]preprocess.ColumnStatistics, len(p.Columns))
 	for j, c := range p.Columns {
 		slots[j] = preprocess.ColumnStatistics{
@@ -209,8 +209,8 @@ func (l *Prepared) chooseRecipe(o options.Prepare) (err error) {
 }
 
 func (l *Prepared) setRecipe(o options.Prepare) (err error) {
-	encoding := Encoding{ColumnOptions: o.Encode, Labels: l.labelSums, Counts: l.valueCounts}
-	l.Recipe, err = recipeOf(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
+	encode := encoding{ColumnOptions: o.Encode, Labels: l.labelSums, Counts: l.valueCounts}
+	l.Recipe, err = recipeOf(o.Kernel, o.Scale, encode, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
 	return err
 }
 

@@ -44,8 +44,8 @@ func (sc *Scaling) Encode(x []float32, n int) ([]float32, error) {
 	return apply(sc.Steps[:sc.encoded], x, n)
 }
 
-// CheckScale checks the steps of --scale.
-func CheckScale(chain []string) error {
+// checkScale checks the steps of --scale.
+func checkScale(chain []string) error {
 	for _, word := range chain {
 		if _, isStep := plainSteps[word]; isStep {
 			continue
@@ -77,7 +77,7 @@ var plainSteps = map[string]func(*Scaling) error{
 
 // chooseScale makes the chain for a dataset. auto is the format's default, and standard for tables. The first
 // step for a typed table encodes its columns.
-func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
+func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
 	sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}

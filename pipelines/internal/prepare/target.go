@@ -295,8 +295,8 @@ func (l *Prepared) PositiveClass(given string) (string, error) {
 	return given, nil
 }
 
-// Targets is DecideTask for several labels with the given ranges, which are the targets of a regression.
-func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
+// targets is DecideTask for several labels with the given ranges, which are the targets of a regression.
+func targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
 		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
 			Err: fmt.Errorf(format, args...)}

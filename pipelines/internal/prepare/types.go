@@ -97,7 +97,7 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Dataset,
 	maxBad float64) (*schema.Description, []schema.Note, error) {
 	return DescribeBy(o, d, func(rules schema.Rules) (*schema.Survey, error) {
-		surveyed, _, err := SurveyColumns(ctx, j, d, maxBad, rules)
+		surveyed, _, err := surveyColumns(ctx, j, d, maxBad, rules)
 		return surveyed, err
 	})
 }
@@ -180,9 +180,9 @@ func CheckTypes(o options.Types, d *dataset.Dataset) error {
 	return nil
 }
 
-// SurveyColumns runs a pass that collects statistics of the columns in the files. They are the columns that
+// surveyColumns runs a pass that collects statistics of the columns in the files. They are the columns that
 // dataset.DescribedBy returns.
-func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
+func surveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	rules schema.Rules) (*schema.Survey, results.RowCounts, error) {
 	pass := &survey.Columns{
 		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad)},

@@ -75,7 +75,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	}
 	fit.rounds.State = nil // only its certificate needs it
 	fit.init, fit.weights = parent, t.rowWeights(nil)
-	t.AddNotef("%s", Unconverged(fit.Learner.Log, fit.rounds.Chosen()))
+	t.AddNotef("%s", unconverged(fit.Learner.Log, fit.rounds.Chosen()))
 	return fit, nil
 }
 
@@ -230,7 +230,7 @@ func (r *rounds) problem(lambda float64) (loss.Problem, error) {
 // trainingLog describes the rounds in a manifest, except for the loss and the options of the learner.
 func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 	r := c.Report()
-	near, _ := Converged(r)
+	near, _ := converged(r)
 	log := &models.TrainingLog{Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why, Rows: r.Rows,
 		Objective: r.Objective, HeldOut: r.HeldOut, HeldOutOf: end.Compared(c.History, c.Taken),
 		Optimality: models.Optimality{Dual: r.Dual, Above: r.Above, Residual: r.Residual, Converged: &near}}
