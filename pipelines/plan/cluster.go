@@ -32,10 +32,10 @@ type Cluster struct {
 
 // ClusterUse says how a job uses the machines of a cluster.
 type ClusterUse struct {
-	Workers int `json:"workers"`
-	Threads int `json:"threads_worker"` // readers that run at the same time on a worker
-	Readers int `json:"readers"`
-	Algebra int `json:"threads_reader"` // threads for linear algebra in each reader
+	Workers        int `json:"workers"`
+	Threads        int `json:"threads_worker"` // readers that run at the same time on a worker
+	Readers        int `json:"readers"`
+	AlgebraThreads int `json:"threads_reader"` // threads for linear algebra in each reader
 	// WorkerBytes is the option worker_bytes that determines the number of stripes; 0 for one stripe.
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 }
@@ -91,18 +91,18 @@ const gibPerCPU = 7.5
 // work is the total work of a job, for any number of workers, in bytes and operations as in Rates.
 type work struct {
 	pipelines int
-	passesOver
-	players      int     // number of readers that can share feature learning
-	solve        float64 // operations of the solve, on one worker
-	states       float64 // bytes that one worker reads to compute the states of the rounds
-	stored, runs float64 // bytes of the sums of a reader, and the number of runs that are merged
-	pause        float64 // least seconds between two checkpoints
-	summing      float64 // share of the reading that is for sums
+	rowWork
+	gamePartitions int     // number of readers that can share feature learning
+	solve          float64 // operations of the solve, on one worker
+	states         float64 // bytes that one worker reads to compute the states of the rounds
+	stored, runs   float64 // bytes of the sums of a reader, and the number of runs that are merged
+	pause          float64 // least seconds between two checkpoints
+	summing        float64 // share of the reading that is for sums
 }
 
-// passesOver has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
+// rowWork has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
 // learning.
-type passesOver struct {
+type rowWork struct {
 	read, maps, sums, steps, search float64
 }
 
@@ -149,13 +149,13 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Ju
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1
 	// The angle between a row and a frequency takes two products for each number.
-	w := work{pipelines: p.Jobs, passesOver: passesOver{search: p.search * (4*row + angleFlops)}, players: p.players}
+	w := work{pipelines: p.Pipelines, rowWork: rowWork{search: p.search * (4*row + angleFlops)}, gamePartitions: p.gamePartitions}
 	w.read = float64(reads) * float64(p.Bytes)
 	if l != nil {
 		// Each pass maps the rows, scores them and learns from them. Partial results are weights and their changes.
 		outputs := float64(p.Outputs)
-		w.maps = float64(p.maps) * rows * features * 2 * (row + 2*outputs)
-		w.states = float64(p.maps) * float64(l.Common().Partitions) * 8 * features * outputs
+		w.maps = float64(p.fitPasses) * rows * features * 2 * (row + 2*outputs)
+		w.states = float64(p.fitPasses) * float64(l.Common().Partitions) * 8 * features * outputs
 		if p.Outputs == 2 {
 			outputs = 1 // the scores of two classes are opposite
 		}
@@ -200,7 +200,7 @@ func (s solution) cheapest(e engine.Engine) *Cluster {
 			machine := Cluster{Machine: fmt.Sprintf("%s-%d", family.name, cpus), CPUs: cpus,
 				Memory: int64(cpus) * int64(family.gb) << 30}
 			for threads := 1; threads <= cpus; threads *= 2 {
-				machine.Algebra = cmp.Or(e.Threads, threads)
+				machine.AlgebraThreads = cmp.Or(e.Threads, threads)
 				c, fits := s.fit(machine, e)
 				if fits && (best.Machine == "" || c.cost() < 0.99*best.cost()) {
 					best = c
@@ -220,9 +220,9 @@ func (s solution) cheapest(e engine.Engine) *Cluster {
 // false if none fits.
 func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 	usable := machine.Memory*85/100 - 1<<30 // the system and Beam take the rest
-	for n := max(1, machine.CPUs/machine.Algebra); n > 0; n /= 2 {
+	for n := max(1, machine.CPUs/machine.AlgebraThreads); n > 0; n /= 2 {
 		c, given := machine, e
-		given.Threads, given.Readers = c.Algebra, cmp.Or(e.Readers, e.About().Readers)
+		given.Threads, given.Readers = c.AlgebraThreads, cmp.Or(e.Readers, e.About().Readers)
 		if e.WorkerBytes == 0 {
 			given.WorkerBytes = usable/int64(n) + job.ProgramBytes + job.SlackBytes
 		}
@@ -257,7 +257,7 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 // least multiple of readers with which the parallel part takes at most planSeconds, or no longer than the rest.
 // There are at most as many readers as shards. Without rows there are no times.
 func (c *Cluster) share(s solution, w work, readers int, given bool) {
-	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
+	read, threads := w.read/c.Rates.Read, float64(c.AlgebraThreads)
 	sum, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
 	start, solve := float64(w.pipelines)*c.Rates.Start, w.solve/(c.Rates.Solve*float64(c.CPUs))
 	if !given && w.maps > 0 {
@@ -270,7 +270,7 @@ func (c *Cluster) share(s solution, w work, readers int, given bool) {
 		return
 	}
 	each := float64((shards+c.Readers-1)/c.Readers) / float64(shards)
-	c.Read, c.Sum, c.Search = read*each, sum*each, search*max(each, 1/float64(max(w.players, 1)))
+	c.Read, c.Sum, c.Search = read*each, sum*each, search*max(each, 1/float64(max(w.gamePartitions, 1)))
 	c.Start, c.Solve = start, solve+w.states/c.Rates.Store
 	c.store(w)
 }
@@ -303,9 +303,9 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 	}
 	flags := fmt.Sprintf("--readers %d", c.Readers)
 	on := report.Counted(c.Threads, "reader") + " on each"
-	if c.Algebra > 1 {
-		on += fmt.Sprintf(" with %d threads", c.Algebra)
-		flags += fmt.Sprintf(" --threads %d", c.Algebra)
+	if c.AlgebraThreads > 1 {
+		on += fmt.Sprintf(" with %d threads", c.AlgebraThreads)
+		flags += fmt.Sprintf(" --threads %d", c.AlgebraThreads)
 	}
 	if c.WorkerBytes > 0 {
 		flags += fmt.Sprintf(" --worker_bytes %d", c.WorkerBytes)
@@ -332,7 +332,7 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 	}
 	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: %s start %s, read %s, %s%s %s%s, %s %s\n",
 		report.Minutes(c.seconds()), c.Hours,
-		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, sum,
+		report.Counted(p.Pipelines, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, sum,
 		report.Minutes(c.Sum),
 		store, solve, report.Minutes(c.Solve))
 	fmt.Fprintf(w,

@@ -268,8 +268,8 @@ func (f *fitting) save(ctx context.Context) error {
 		dir)
 }
 
-// Facts describes a fit to sums by the manifests of their directories.
-type Facts struct {
+// FitFacts describes a fit to sums by the manifests of their directories.
+type FitFacts struct {
 	Recipe      *sums.Recipe
 	Directories int // of sums that are read
 	Parts       int // of the data
@@ -279,8 +279,8 @@ type Facts struct {
 	Listed      int64 // rows whose hashes are read
 }
 
-// FactsOf reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
-func FactsOf(ctx context.Context, o options.Fit) (*Facts, error) {
+// ReadFitFacts reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
+func ReadFitFacts(ctx context.Context, o options.Fit) (*FitFacts, error) {
 	if err := checkChoices(o); err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func FactsOf(ctx context.Context, o options.Fit) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{
+	f := &FitFacts{
 		Recipe: all.Recipe, Directories: len(terms), Parts: len(all.Leaves),
 		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: listedRows(o, all),
 	}

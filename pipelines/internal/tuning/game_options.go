@@ -125,9 +125,9 @@ func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 	return nil
 }
 
-// Plays returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
+// GameFrequencies returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
 // features are learned from the sample only, as by lkrf and for harmonics.
-func Plays(a options.Game, k kernel.LearnedKernel) int {
+func GameFrequencies(a options.Game, k kernel.LearnedKernel) int {
 	if k, ok := k.(*learned.Options); ok && a.By == "game" {
 		return k.Count()
 	}

@@ -364,8 +364,8 @@ func columnNames(s *prepare.Session, indices []int) (names []string) {
 	all := s.Prepared.Data.Schema.Columns
 	if t := s.Prepared.Data.Schema.Table; t != nil {
 		all = nil
-		if encoding, typed := s.Prepared.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
-			all = encoding.Names(t)
+		if encoded, typed := s.Prepared.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
+			all = encoded.Names(t)
 		}
 	}
 	for _, j := range indices {
