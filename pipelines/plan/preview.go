@@ -46,40 +46,19 @@ func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, compon
 	p.Dim, p.Grows = d.Schema.Dim, d.Schema.Dim == 0
 	p.Weighted, p.Unnamed = d.Weighted, !d.Schema.Traits().Columns
 	p.Patches = prepare.PatchNumbers(o.Scale, d.Schema)
-	var labels schema.LabelCounts
-	count := func(token []byte) (float64, string) {
-		labels.Add(token)
-		return 0, ""
-	}
-	var stored, values, nonzero int64
-	var b rows.Block
-	var hashes []uint64
-	seen := profile.New(profile.Options{})
+	r := &previewReader{preview: p, options: o, data: d, sample: profile.New(profile.Options{})}
+	var stored int64 // bytes of the shards
 	for _, shard := range job.Shards(o.Job, d) {
-		if stored >= previewBytes || values >= previewValues {
+		if stored >= previewBytes {
 			p.whole = false
 			break
 		}
 		stored += d.Bytes(shard)
-		r := d.Read(ctx, shard, count, dataset.SkipRow)
-		for values < previewValues && r.Next(&b) {
-			p.read += int64(b.N)
-			p.Dim = max(p.Dim, b.D)
-			values += int64(b.N) * int64(b.D)
-			if o.Searching() && !p.Unnamed && tuning.PilotRows(1, b.D) > 0 {
-				hashes = rows.HashBlock(hashes, o.Seed, &b)
-				seen.AddBlock(&b, hashes)
-			}
-			if p.Grows {
-				nonzero += countNonzero(b.X[:b.N*b.D])
-			}
-		}
-		report := r.Report()
-		r.Close()
+		report := r.readShard(ctx, shard)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if values >= previewValues {
+		if r.values >= previewValues {
 			p.whole = false
 			break
 		}
@@ -106,13 +85,50 @@ func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, compon
 	if p.Dim == 0 && p.read > 0 {
 		return nil, prepare.NoNumbers(d)
 	}
-	if err := p.target(o, d, labels.Summary()); err != nil {
+	if err := p.target(o, d, r.labels.Summary()); err != nil {
 		return nil, err
 	}
 	if p.whole { // later rows may repeat values
-		p.Measured = tuning.Measured(seen, d.Schema.Table)
+		p.Measured = tuning.Measured(r.sample, d.Schema.Table)
 	}
-	return p, p.estimate(ctx, o, d, nonzero)
+	return p, p.estimate(ctx, o, d, r.nonzero)
+}
+
+// previewReader reads the rows of a preview.
+type previewReader struct {
+	*preview
+	options spec.Options
+	data    *dataset.Dataset
+	labels  schema.LabelCounts
+	sample  *profile.Sum // of the rows, if features are searched
+	values  int64        // numbers in the rows
+	nonzero int64        // numbers that are not 0, counted if rows grow
+	block   rows.Block
+	hashes  []uint64
+}
+
+// readShard reads a shard up to the limit of values.
+func (r *previewReader) readShard(ctx context.Context, shard dataset.Shard) dataset.Report {
+	in := r.data.Read(ctx, shard, r.countLabel, dataset.SkipRow)
+	defer in.Close()
+	for b := &r.block; r.values < previewValues && in.Next(b); {
+		r.read += int64(b.N)
+		r.Dim = max(r.Dim, b.D)
+		r.values += int64(b.N) * int64(b.D)
+		if r.options.Searching() && !r.Unnamed && tuning.PilotRows(1, b.D) > 0 {
+			r.hashes = rows.HashBlock(r.hashes, r.options.Seed, b)
+			r.sample.AddBlock(b, r.hashes)
+		}
+		if r.Grows {
+			r.nonzero += countNonzero(b.X[:b.N*b.D])
+		}
+	}
+	return in.Report()
+}
+
+func (r *previewReader) countLabel(token []byte) (float64, string) {
+	r.labels.Add(token)
+	return 0, ""
 }
 
 func countNonzero(values []float32) (n int64) {
