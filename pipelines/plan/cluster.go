@@ -170,7 +170,8 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Ju
 	w.maps = mapped * rows * features * 2 * row
 	if m.Carried == 0 {
 		w.sums = rows * features * (features + 1) / 2
-		w.stored, w.runs = float64(p.sumsHeld)*float64(p.shape().Bytes()), float64(p.runs())
+		w.stored = float64(p.sumsHeld) * float64(p.shape().Bytes())
+		w.runs = float64(p.runs())
 		w.summing = float64(stripes) / float64(reads)
 	}
 	// ridge.Work counts seconds of a core, which is two virtual CPUs.
@@ -257,11 +258,17 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 // least multiple of readers with which the parallel part takes at most planSeconds, or no longer than the rest.
 // There are at most as many readers as shards. Without rows there are no times.
 func (c *Cluster) share(s solution, w work, readers int, given bool) {
-	read, threads := w.read/c.Rates.Read, float64(c.AlgebraThreads)
-	sum, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
-	start, solve := float64(w.pipelines)*c.Rates.Start, w.solve/(c.Rates.Solve*float64(c.CPUs))
+	threads := float64(c.AlgebraThreads)
+	one := Times{ // with one reader
+		Start:  float64(w.pipelines) * c.Rates.Start,
+		Read:   w.read / c.Rates.Read,
+		Sum:    (w.maps/c.Rates.Map + w.sums/c.Rates.Gram + w.steps/c.Rates.Solve) / threads,
+		Search: w.search / c.Rates.Map / threads,
+		Solve:  w.solve / (c.Rates.Solve * float64(c.CPUs)),
+	}
 	if !given && w.maps > 0 {
-		needed := int(min((read+sum+search)/max(planSeconds, start+solve), maxPlanReaders-1)) + 1
+		parallel := one.Read + one.Sum + one.Search
+		needed := int(min(parallel/max(planSeconds, one.Start+one.Solve), maxPlanReaders-1)) + 1
 		readers = min((needed+readers-1)/readers*readers, maxPlanReaders)
 	}
 	shards := max(1, s.shards)
@@ -270,8 +277,8 @@ func (c *Cluster) share(s solution, w work, readers int, given bool) {
 		return
 	}
 	each := float64((shards+c.Readers-1)/c.Readers) / float64(shards)
-	c.Read, c.Sum, c.Search = read*each, sum*each, search*max(each, 1/float64(max(w.gamePartitions, 1)))
-	c.Start, c.Solve = start, solve+w.states/c.Rates.Store
+	c.Times = Times{Start: one.Start, Read: one.Read * each, Sum: one.Sum * each,
+		Search: one.Search * max(each, 1/float64(max(w.gamePartitions, 1))), Solve: one.Solve + w.states/c.Rates.Store}
 	c.store(w)
 }
 
@@ -281,8 +288,9 @@ func (c *Cluster) store(w work) {
 	if w.stored == 0 {
 		return
 	}
-	once, merge := w.stored/c.Rates.Store, 0.0
+	once := w.stored / c.Rates.Store
 	c.saves = int64((c.Sum + c.Read*w.summing) / max(w.pause, 20*once))
+	merge := 0.0
 	if c.Readers > 1 {
 		merge = max(1, float64(c.Readers)/w.runs)
 	}
@@ -320,13 +328,14 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 	if c.Start == 0 {
 		return
 	}
-	search, sum, store, solve := "", "map and sum", "", "solve"
+	search, store := "", ""
 	if c.Store > 0 {
 		store = ", store and merge sums " + report.Minutes(c.Store)
 	}
 	if c.Search > 0 {
 		search = "search for features " + report.Minutes(c.Search) + ", "
 	}
+	sum, solve := "map and sum", "solve"
 	if p.Rounds > 0 {
 		sum, solve = "map and learn", "combine partial results"
 	}

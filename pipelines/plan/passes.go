@@ -20,7 +20,8 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 	p.Learner = o.LearnerName()
 	switch l := o.Iterative(); {
 	case p.Components > 0:
-		p.Learner, p.Folds = iterative.DefinitionOf(pca.NewLearnerOptions()).Name, 1
+		p.Learner = iterative.DefinitionOf(pca.NewLearnerOptions()).Name
+		p.Folds = 1
 		p.scan("one to profile it")
 		p.scan("one to sum its features")
 	case l != nil:
@@ -83,7 +84,9 @@ func (p *Plan) scan(purpose string) {
 	if p.purposes != "" {
 		purpose = ", " + purpose
 	}
-	p.Passes, p.Pipelines, p.purposes = p.Passes+1, p.Pipelines+1, p.purposes+purpose
+	p.Passes++
+	p.Pipelines++
+	p.purposes += purpose
 }
 
 // sums plans a fit in one pass.
@@ -119,7 +122,8 @@ func (p *Plan) iterative(o spec.Options) {
 	if l.Steps() > 0 {
 		need = "all of which " + p.Learner + " may need with many partitions"
 	}
-	p.Passes, p.purposes = p.Passes+p.fitPasses, p.purposes+", and at most one per round, "+need
+	p.Passes += p.fitPasses
+	p.purposes += ", and at most one per round, " + need
 	p.Pipelines += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
 }
 
@@ -135,8 +139,10 @@ func (p *Plan) learning(o spec.Options, dim int) {
 	game := tuning.GameOf(a, 1, 1, frequencies, o.Seed)
 	p.Game = (game.Frequencies + game.Take - 1) / game.Take
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
-	p.gamePartitions, p.gamePasses = a.Partitions, 1+tuning.ReadsOfAGame*p.Game
-	p.Passes, p.Pipelines = p.Passes+p.gamePasses, p.Pipelines+(tuning.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
+	p.gamePartitions = a.Partitions
+	p.gamePasses = 1 + tuning.ReadsOfAGame*p.Game
+	p.Passes += p.gamePasses
+	p.Pipelines += (tuning.RoundsOfAGame*p.Game + a.PerJob) / a.PerJob
 	p.purposes += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
 		p.gamePasses, report.Counted(p.Game, "round"), game.Take)
 }

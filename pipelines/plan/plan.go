@@ -197,7 +197,8 @@ func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
 	if p.Rounds > 0 {
 		p.Partitions = o.WithPartitions(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
 	} else {
-		p.Stored, p.Shuffle = int64(p.Readers)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
+		p.Stored = int64(p.Readers) * int64(p.sumsHeld) * p.shape().Bytes()
+		p.Shuffle = p.lines() * lineBytes
 		if p.Carried > 0 {
 			p.Stored = 3 * p.Carried // the last two checkpoints, and all rows
 		}
