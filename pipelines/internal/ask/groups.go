@@ -29,7 +29,7 @@ func (d *data) groups(ctx context.Context) (*results.Ask, error) {
 	var rows []results.AnswerRow
 	var tallies []tally
 	for k, g := range all {
-		u := d.judges(g)
+		u := d.onlyJudged(g)
 		if len(u.parts) == 0 || len(all) == 1 {
 			continue
 		}
@@ -57,7 +57,7 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 	}
 	var judged []unit
 	for _, g := range all {
-		if u := d.judges(g); len(u.parts) > 0 {
+		if u := d.onlyJudged(g); len(u.parts) > 0 {
 			judged = append(judged, u)
 		}
 	}
@@ -93,7 +93,7 @@ func (d *data) judgeItself(ctx context.Context, group unit) (tallies []tally, er
 		from, to := b*len(dirs)/blocks, (b+1)*len(dirs)/blocks
 		var judges []unit
 		for _, u := range dirs[from:to] {
-			u = d.judges(u)
+			u = d.onlyJudged(u)
 			if len(u.parts) > 0 {
 				judges = append(judges, u)
 			}
@@ -191,7 +191,8 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		row.Worth = &results.Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
 		rows = append(rows, row.AnswerRow)
 	}
-	sets, how := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}, ""
+	sets := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}
+	how := ""
 	switch {
 	case len(groups) <= exactGroups:
 		err = sets.exactShapley(ctx, rows)
@@ -334,8 +335,9 @@ func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 		return a, nil
 	}
 	good, bad := b.models[b.good], b.models[b.bad]
-	f := &results.Found{Name: steps[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fall(good, bad), MinR2: b.least}
-	a.Found, a.Verdict = f, fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
+	f := &results.Found{Name: steps[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fallInterval(good, bad), MinR2: b.least}
+	a.Found = f
+	a.Verdict = fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
 	return a, nil
 }
 
@@ -396,7 +398,7 @@ func (b *bisection) compareHalves(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		i := b.data.fall(half, all)
+		i := b.data.fallInterval(half, all)
 		if !(half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0)) {
 			continue
 		}
@@ -415,8 +417,8 @@ func (b *bisection) compareHalves(ctx context.Context) error {
 	return nil
 }
 
-// fall returns the interval of the difference between the R² of two models.
-func (d *data) fall(good, bad scoredRow) results.Interval {
+// fallInterval returns the interval of the difference between the R² of two models.
+func (d *data) fallInterval(good, bad scoredRow) results.Interval {
 	return d.interval(min(len(good.tallies), len(bad.tallies)), func(times []float64) float64 {
 		return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
 	})
