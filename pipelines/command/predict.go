@@ -42,7 +42,7 @@ func predictCommand() *cobra.Command {
 		}
 		if o.Out == standardOutput {
 			if out, ok := cmd.OutOrStdout().(*exit.Output); ok {
-				if err := out.Open(); err != nil {
+				if err := out.CheckOpen(); err != nil {
 					return nil, err
 				}
 			}

@@ -36,11 +36,11 @@ func (o *Output) ReaderGone(err error) bool {
 	return errors.Is(o.Err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE))
 }
 
-// Open returns an error if standard output was closed when the program started: predictions would
+// CheckOpen returns an error if standard output was closed when the program started: predictions would
 // be lost. Go's runtime opens /dev/null in this case, for reading and writing. A shell that
 // discards output opens it for writing only, but some other programs open it for both. So callers
 // check it only before they write predictions.
-func (o *Output) Open() error {
+func (o *Output) CheckOpen() error {
 	f, ok := o.Writer.(*os.File)
 	if !ok {
 		return nil
