@@ -178,11 +178,11 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 	if err := CheckTypes(o.Types, d); err != nil {
 		return nil, err
 	}
-	p, notes, err := profileData(ctx, o, j, d)
+	profiled, notes, err := profileData(ctx, o, j, d)
 	if err != nil {
 		return nil, err
 	}
-	result := p.Sum.Result()
+	result := profiled.Sum.Result()
 	if result.Dim == 0 {
 		return nil, NoNumbers(d)
 	}
@@ -191,55 +191,55 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 		if d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
 			d.Schema.Dim = result.Dim
-			if p, _, err = profileBy(ctx, o, j, d); err != nil {
+			if profiled, _, err = profileBy(ctx, o, j, d); err != nil {
 				return nil, err
 			}
-			result = p.Sum.Result()
+			result = profiled.Sum.Result()
 		}
 	}
-	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts,
-		Profiles: Profiles{Profile: result, Sum: &p.Sum, Distinct: &p.Distinct,
-			Digest: p.Digest()},
+	p := &Prepared{
+		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
+		Profiles: Profiles{Profile: result, Sum: &profiled.Sum, Distinct: &profiled.Distinct,
+			Digest: profiled.Digest()},
 		Doubts: schema.Sentences(notes),
 	}
-	if note := l.Counts.LabelNote(); note != "" {
-		l.Doubts = append(l.Doubts, note)
+	if note := p.Counts.LabelNote(); note != "" {
+		p.Doubts = append(p.Doubts, note)
 	}
-	l.Statistics, l.repeatShare = statisticsOf(d, &p.Sum), repeatShare(&p.Sum)
-	if l.Rule, err = foldRule(o, d, &p.Keys, l.Counts.Used); err != nil {
+	p.Statistics, p.repeatShare = statisticsOf(d, &profiled.Sum), repeatShare(&profiled.Sum)
+	if p.Rule, err = foldRule(o, d, &profiled.Keys, p.Counts.Used); err != nil {
 		return nil, err
 	}
-	d.Schema.Dim = l.Profile.Dim
-	if l.Profile.Dim > wideRow {
+	d.Schema.Dim = p.Profile.Dim
+	if p.Profile.Dim > wideRow {
 		runtime.GC() // the garbage of the pass would double the memory of the decisions
 	}
 	if d.Labeled {
-		t, err := DecideTask(o.Task, d, l.Profile.Labels)
+		t, err := DecideTask(o.Task, d, p.Profile.Labels)
 		if len(d.Targets) > 0 {
-			t, err = targets(o.Task, d, l.Profile.Targets)
+			t, err = targets(o.Task, d, p.Profile.Targets)
 		}
 		if err == nil {
-			err = CheckIDs(o.Task, d, t, l.Profile.Labels)
+			err = CheckIDs(o.Task, d, t, p.Profile.Labels)
 		}
-		if err != nil && l.Counts.SetAside > 0 {
-			err = fmt.Errorf("%w; rows: %s", err, l.Counts) // those set aside may have other labels
+		if err != nil && p.Counts.SetAside > 0 {
+			err = fmt.Errorf("%w; rows: %s", err, p.Counts) // those set aside may have other labels
 		}
 		if err != nil {
 			return nil, err
 		}
 		t.Grid = widened(o, t.Grid)
-		l.Target = &t
+		p.Target = &t
 	}
-	if note := TimeOrderNote(o, d); note != "" && l.Rule == nil {
-		l.Doubts = append(l.Doubts, note)
+	if note := TimeOrderNote(o, d); note != "" && p.Rule == nil {
+		p.Doubts = append(p.Doubts, note)
 	}
 	if dir := o.LearnedDir(); dir != "" {
-		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
+		p.Recipe, err = takeLearned(ctx, j, dir, p.Profile.Dim)
 	} else {
-		err = l.chooseRecipe(o)
+		err = p.chooseRecipe(o)
 	}
-	return l, err
+	return p, err
 }
 
 // profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
@@ -340,11 +340,11 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 }
 
 // Outputs returns the number of classes or targets.
-func (l *Prepared) Outputs() int {
-	if l.Target.Classes != nil {
-		return len(l.Target.Classes.Classes)
+func (p *Prepared) Outputs() int {
+	if p.Target.Classes != nil {
+		return len(p.Target.Classes.Classes)
 	}
-	return max(1, len(l.Target.Grid))
+	return max(1, len(p.Target.Grid))
 }
 
 // shortDigest returns 16 hexadecimal digits of the SHA-256 of the data.
@@ -355,8 +355,8 @@ func shortDigest(data []byte) string {
 
 // RowsDigest returns a digest that is equal for equal rows, whatever the seed. The fingerprint depends on the
 // seed, because the profile has samples.
-func (l *Prepared) RowsDigest() string {
-	data, err := json.Marshal(l.Profile)
+func (p *Prepared) RowsDigest() string {
+	data, err := json.Marshal(p.Profile)
 	if err != nil {
 		panic("pipelines: a profile without JSON: " + err.Error())
 	}

@@ -191,8 +191,8 @@ func TargetSums(levels, outputs int) int64 {
 
 // chooseRecipe makes the recipe. It leaves Recipe empty if categories are encoded by labels: Session.EncodeLabels then
 // makes it.
-func (l *Prepared) chooseRecipe(o options.Prepare) (err error) {
-	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
+func (p *Prepared) chooseRecipe(o options.Prepare) (err error) {
+	if preprocess.NeedsTargets(p.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
 			return exit.Usagef("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
 				"give another --encode, also in a schema", o.Learned)
@@ -200,17 +200,17 @@ func (l *Prepared) chooseRecipe(o options.Prepare) (err error) {
 		if !o.Trains {
 			return exit.Usagef("--encode target learns from labels, and only train does that: give another --encode")
 		}
-		if n := len(l.Data.Targets); n > 0 {
+		if n := len(p.Data.Targets); n > 0 {
 			return exit.Usagef("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
 		}
 		return nil
 	}
-	return l.setRecipe(o)
+	return p.setRecipe(o)
 }
 
-func (l *Prepared) setRecipe(o options.Prepare) (err error) {
-	encode := encoding{ColumnOptions: o.Encode, Labels: l.labelSums, Counts: l.valueCounts}
-	l.Recipe, err = recipeOf(o.Kernel, o.Scale, encode, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
+func (p *Prepared) setRecipe(o options.Prepare) (err error) {
+	encode := encoding{ColumnOptions: o.Encode, Labels: p.labelSums, Counts: p.valueCounts}
+	p.Recipe, err = recipeOf(o.Kernel, o.Scale, encode, o.Seed, p.Data.Schema, &p.Profile, p.Sum)
 	return err
 }
 

@@ -271,14 +271,14 @@ func lastOf(d *dataset.Dataset) string {
 
 // PositiveClass returns the positive one of two classes: the given one, by default the less frequent one, and
 // of equally frequent ones the second. It is "" for other labels.
-func (l *Prepared) PositiveClass(given string) (string, error) {
-	if l.Target.Classes == nil {
+func (p *Prepared) PositiveClass(given string) (string, error) {
+	if p.Target.Classes == nil {
 		if given != "" {
 			return "", exit.Usagef("--positive names one of two classes; the labels are numbers (see --task)")
 		}
 		return "", nil
 	}
-	classes, counts := l.Target.Classes.Classes, l.Profile.Labels.Counts
+	classes, counts := p.Target.Classes.Classes, p.Profile.Labels.Counts
 	switch {
 	case given != "" && !slices.Contains(classes, given):
 		return "", exit.Usagef("--positive: there is no class %q%s; the classes are %s", given,

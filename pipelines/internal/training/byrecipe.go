@@ -122,11 +122,11 @@ func validateByRecipe(o options.Train) error {
 
 // RecipeJob is an open job with a given recipe: it sums rows, or adds up sums, and fits models to sums.
 type RecipeJob struct {
-	Training *Training
-	options  ByRecipe
-	grid     *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
-	levels   [][]sums.Member     // levels with separate sums; nil for none
-	Lineage  *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
+	Training   *Training
+	options    ByRecipe
+	weightGrid *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
+	levels     [][]sums.Member     // levels with separate sums; nil for none
+	Lineage    *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
@@ -148,7 +148,7 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 		return err
 	})
 	if err == nil {
-		j.grid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
+		j.weightGrid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
 		j.levels, err = o.levels(j.Training.Prepared)
 	}
 	if err == nil {
@@ -272,7 +272,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Dataf("pipelines: %w", err)
 	}
-	if err := t.tooMany(j.grid, s.Shape, pass.Spec.Steps); err != nil {
+	if err := t.checkExact(j.weightGrid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
 	}
 	pass.Stripes = t.stripesOf(pass, s.Shape)
@@ -361,7 +361,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 		return nil, err
 	}
 	rule := &j.options.Recipe.Rule
-	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
+	weight, weightGrid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
 	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
 	if how := &pass.Spec; how.Components == 0 {
@@ -378,7 +378,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	if err := t.solve(ctx, pass, st, "solving"); err != nil {
 		return nil, err
 	}
-	f := &Fit{weights: j.recipeWeights(weight, grid)}
+	f := &Fit{rowWeights: j.recipeWeights(weight, weightGrid)}
 	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components), f)
 	if err != nil {
 		return nil, err
@@ -389,7 +389,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumJudges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
-		ClassWeights: gridWeights(grid)}
+		ClassWeights: gridWeights(weightGrid)}
 	if pass.Spec.FitWithoutFirst {
 		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().AllFolds(),
 			Curves: j.options.Recipe.Curves(t.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
@@ -408,7 +408,7 @@ func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*results.Train, error) 
 
 // recipeWeights describes the weights of rows whose sums were fitted, nil if they have none. weight is the sum of
 // their weights. Sums do not record everything; the rest is that of the recipe's rows.
-func (j *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *models.RowWeights {
+func (j *RecipeJob) recipeWeights(weight float64, weightGrid *profile.WeightGrid) *models.RowWeights {
 	r, was := &j.options.Recipe.Rule, j.options.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {
 		return nil
@@ -419,7 +419,7 @@ func (j *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *mod
 		Effective: float64(n) * was.Effective / float64(was.Rows),
 	}}
 	if !w.Equal() {
-		w.Grid = grid
+		w.Grid = weightGrid
 	}
 	return w
 }

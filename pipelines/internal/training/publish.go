@@ -62,7 +62,7 @@ func (m *Model) Publish(ctx context.Context) error {
 				Rows: models.Rows{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside}},
 		},
 	}
-	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = f.weights, p.Rule, f.threshold
+	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = f.rowWeights, p.Rule, f.threshold
 	given, err := t.givenThreshold(out.Manifest)
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (m *Model) result() *results.Train {
 func (m *Model) resultRows() results.TrainRows {
 	t := m.Training
 	p := t.Prepared
-	r := results.TrainRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.weights}
+	r := results.TrainRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.rowWeights}
 	if table := p.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}

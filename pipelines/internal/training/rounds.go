@@ -74,7 +74,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 		return nil, err
 	}
 	fit.rounds.State = nil // only its certificate needs it
-	fit.init, fit.weights = parent, t.rowWeights(nil)
+	fit.init, fit.rowWeights = parent, t.rowWeights(nil)
 	t.AddNotef("%s", unconverged(fit.Learner.Log, fit.rounds.Chosen()))
 	return fit, nil
 }

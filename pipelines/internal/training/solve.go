@@ -47,14 +47,14 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 			return nil, err
 		}
 	}
-	how.Weights = s.grid
+	how.Weights = s.weightGrid
 	pass := &gram.Pass{Pass: t.Pass(parts), Spec: how}
 	pass.Target = target
 	shape := pass.Shape(p.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if err := t.tooMany(s.grid, shape, how.Steps); err != nil {
+	if err := t.checkExact(s.weightGrid, shape, how.Steps); err != nil {
 		return nil, err
 	}
 	pass.Spec.Rows = folding.Carries(shape, p.Counts.Used)
@@ -64,7 +64,7 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: t.stateOf(pass), deciding: deciding{training: t,
-		fit: &Fit{weights: t.rowWeights(s.grid)}, folds: t.opts.FoldCount()}}
+		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.opts.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err

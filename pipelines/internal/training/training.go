@@ -73,9 +73,9 @@ type Training struct {
 	measured int           // spec.Facts.Measured
 }
 
-// Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
+// Begin begins a job that creates the directory out. It opens and profiles the data; check returns an error for
 // data that the job cannot use. The caller closes the job.
-func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
+func Begin(ctx context.Context, o spec.Options, out string, check func(*dataset.Dataset) error) (*Training, error) {
 	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	if err := fit(d); err != nil {
+	if err := check(d); err != nil {
 		return nil, err
 	}
 	if err := o.CheckTargets(d); err != nil {
@@ -173,10 +173,10 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 
 // Fit is a linear model, how it was fitted, and what held-out rows have decided.
 type Fit struct {
-	Learner models.Learner
-	linear  *models.Linear
-	sketch  *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
-	weights *models.RowWeights // of the rows; nil if they have none
+	Learner    models.Learner
+	linear     *models.Linear
+	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
+	rowWeights *models.RowWeights // of the rows; nil if they have none
 	decision
 	Segments *models.Segments // nil for none
 	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
