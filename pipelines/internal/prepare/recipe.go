@@ -47,23 +47,6 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 	return features.Chain{Steps: append(r.Scaling.Steps[:len(r.Scaling.Steps):len(r.Scaling.Steps)], last)}
 }
 
-// recipeOf makes the recipe from a kernel, a chain of scalings and the encodings of columns, by the
-// statistics of the profile.
-func recipeOf(k kernel.Options, chain []string, encode encoding, seed uint64, schema dataset.Schema,
-	p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
-	if r.Scaling, err = chooseScale(chain, encode, seed, schema, p, sum); err != nil {
-		return r, err
-	}
-	r.Recodes = preprocess.TargetEncoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
-	r.data = r.Scaling.data(p.Rows, seed)
-	if r.Choice, err = r.ChoiceFor(k); err != nil {
-		return r, err
-	}
-	r.kernel = k
-	r.Name, r.Width, r.Reach = r.Choice.Summary, r.Choice.Width, r.Choice.Reach
-	return r.sealed()
-}
-
 // ChoiceFor returns the choice for another kernel on the same data.
 func (r Recipe) ChoiceFor(k kernel.Options) (*kernel.Choice, error) {
 	c, err := k.Choose(r.data)
@@ -208,9 +191,22 @@ func (p *Prepared) chooseRecipe(o options.Prepare) (err error) {
 	return p.setRecipe(o)
 }
 
+// setRecipe makes the recipe from the kernel, the chain of scalings and the encodings of columns, by the statistics
+// of the profile.
 func (p *Prepared) setRecipe(o options.Prepare) (err error) {
+	var r Recipe
 	encode := encoding{ColumnOptions: o.Encode, Labels: p.labelSums, Counts: p.valueCounts}
-	p.Recipe, err = recipeOf(o.Kernel, o.Scale, encode, o.Seed, p.Data.Schema, &p.Profile, p.Sum)
+	if r.Scaling, err = chooseScale(o.Scale, encode, o.Seed, p.Data.Schema, &p.Profile, p.Sum); err != nil {
+		return err
+	}
+	r.Recodes = preprocess.TargetEncoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
+	r.data = r.Scaling.data(p.Profile.Rows, o.Seed)
+	if r.Choice, err = r.ChoiceFor(o.Kernel); err != nil {
+		return err
+	}
+	r.kernel = o.Kernel
+	r.Name, r.Width, r.Reach = r.Choice.Summary, r.Choice.Width, r.Choice.Reach
+	p.Recipe, err = r.sealed()
 	return err
 }
 
