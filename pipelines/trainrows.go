@@ -154,11 +154,11 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 	if err := os.WriteFile(data, []byte(text.String()), 0o600); err != nil {
 		return "", err
 	}
-	var o TrainOptions
-	o.Data = dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
-		Roles: dataset.Roles{Weight: f.Weight}}
-	o.Task, o.Lambda.Path, o.Room, o.Seed, o.MaxBadFraction = f.Options.Task, f.Options.Lambda, f.Options.Room,
-		f.Options.Seed, 1
+	o := TrainOptions{Lambda: LambdaOptions{Path: f.Options.Lambda}, Prepare: PrepareOptions{
+		Data: dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
+			Roles: dataset.Roles{Weight: f.Weight}},
+		Task: f.Options.Task, Room: f.Options.Room, Seed: f.Options.Seed, MaxBadFraction: 1,
+	}}
 	if f.Options.Features > 0 {
 		o.Kernel = &fourier.GaussianOptions{Features: f.Options.Features}
 	}

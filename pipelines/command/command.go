@@ -187,7 +187,8 @@ func onWorker(args []string) bool {
 // with: making the flags of all takes as long as a small job.
 func newRoot(args ...string) *cobra.Command {
 	root := commandFromText("bochner")
-	root.Version, root.SilenceErrors, root.SilenceUsage, root.Args = engine.Version(), true, true, nil
+	root.Version, root.Args = engine.Version(), nil
+	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().Func("storage_emulator",
 		"Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.",

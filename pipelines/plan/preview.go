@@ -152,7 +152,8 @@ func (p *preview) estimate(ctx context.Context, o spec.Options, d *dataset.Datas
 			return err
 		}
 	}
-	p.Scaled, p.Reading = p.Dim, d.Memory()
+	p.Scaled = p.Dim
+	p.Reading = d.Memory()
 	if t := d.Schema.Table; t != nil {
 		p.encoded(o, t)
 	}

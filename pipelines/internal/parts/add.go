@@ -335,7 +335,8 @@ func (t *Total) Lineage() *registry.Lineage {
 
 // Contents returns the hashes of the rows in the total; rows is the number of listed hashes.
 func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err error) {
-	plus, minus := make(sums.RowHashes, 0, rows), sums.RowHashes(nil)
+	var minus sums.RowHashes
+	plus := make(sums.RowHashes, 0, rows)
 	for _, d := range t.Terms {
 		listed, err := d.Listed(ctx)
 		if err != nil {

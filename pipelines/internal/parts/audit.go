@@ -97,7 +97,8 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 		return err
 	}
 	if each[0] != a.all {
-		o.Data.Levels, a.Levels = a.all.Terms[0].LevelColumns, len(each)
+		o.Data.Levels = a.all.Terms[0].LevelColumns
+		a.Levels = len(each)
 		for _, d := range a.all.Terms {
 			a.pass.Spec.Levels = append(a.pass.Spec.Levels, sums.NamesOf(d.Members))
 		}

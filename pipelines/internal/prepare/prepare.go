@@ -206,7 +206,8 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 	if note := p.Counts.LabelNote(); note != "" {
 		p.Doubts = append(p.Doubts, note)
 	}
-	p.Statistics, p.repeatShare = statisticsOf(d, &profiled.Sum), repeatShare(&profiled.Sum)
+	p.Statistics = statisticsOf(d, &profiled.Sum)
+	p.repeatShare = repeatShare(&profiled.Sum)
 	if p.Rule, err = foldRule(o, d, &profiled.Keys, p.Counts.Used); err != nil {
 		return nil, err
 	}

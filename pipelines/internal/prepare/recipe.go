@@ -123,7 +123,8 @@ type encoding struct {
 // encode makes the encoding of a table's columns the first step, and sets the statistics of the resulting
 // numbers.
 func (sc *Scaling) encode(s dataset.Schema, o encoding, p *profile.Profile, sum *profile.Sum) error {
-	t, slots := s.Table, make([]preprocess.ColumnStatistics, len(p.Columns))
+	t := s.Table
+	slots := make([]preprocess.ColumnStatistics, len(p.Columns))
 	for j, c := range p.Columns {
 		slots[j] = preprocess.ColumnStatistics{
 			Rows: p.Rows, Missing: c.Missing, Share: sum.MissingShare(j),

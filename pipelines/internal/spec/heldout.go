@@ -44,11 +44,10 @@ func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).V
 
 // validateSplit checks the options that assign rows to folds, as far as possible without data.
 func (o Options) validateSplit() error {
-	by, learner := o.Split.By(), o.Iterative() != nil || o.LearnsFeatures()
-	switch {
+	switch by := o.Split.By(); {
 	case by == profile.ByFold && o.Lambda.Folds > 0:
 		return exit.Usagef("--folds cannot be used with --fold_column, which says how many folds there are")
-	case o.Split.Gap != "" && learner:
+	case o.Split.Gap != "" && (o.Iterative() != nil || o.LearnsFeatures()):
 		return exit.Usagef("--time_gap is for learner ridge with features that are not learned by rounds")
 	case by != "" && o.LearnedDir() != "":
 		return exit.Usagef("--frequencies cannot be used with %s: align held out rows by their content; train with "+

@@ -82,7 +82,8 @@ func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
-	by, usual, scale := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
+	by := score.Criterion(t.opts.Threshold)
+	usual, scale := float32(0), models.OfScore
 	if d.fit.probabilities != nil {
 		usual, scale = d.fit.probabilities.Usual(positive), models.OfProbability
 	}

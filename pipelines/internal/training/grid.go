@@ -44,7 +44,8 @@ const laterRows = 1 << 23
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
 func (s *sumsTraining) fineSteps() int {
 	t := s.training
-	shape, total := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}, s.total
+	shape := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}
+	total := s.total
 	if t.opts.Room > 0 {
 		total = max(total, int64(laterRows*float64(total)/float64(t.Prepared.Weights().Rows)))
 	}

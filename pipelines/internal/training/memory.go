@@ -51,7 +51,8 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 // need, and the sample of the recipe unless the number of features is still to be chosen. It sets the number of
 // stripes and the limit of the garbage collector.
 func (t *Training) Reserve(m results.Memory) error {
-	t.Prepared.Sum, t.stripes = nil, m.Stripes
+	t.Prepared.Sum = nil
+	t.stripes = m.Stripes
 	if s := t.Prepared.Recipe.Scaling; s != nil && !t.opts.ChoosesSize() {
 		s.Sample = nil
 	}

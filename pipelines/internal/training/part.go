@@ -100,7 +100,8 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Mani
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
 			entry := models.EntryOf(sums.CopiesFile, data)
-			c.Copies, copies = &entry, append(copies, data...)
+			c.Copies = &entry
+			copies = append(copies, data...)
 		}
 	}
 	if copies != nil {

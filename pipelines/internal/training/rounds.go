@@ -74,7 +74,8 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 		return nil, err
 	}
 	fit.rounds.State = nil // only its certificate needs it
-	fit.init, fit.rowWeights = parent, t.rowWeights(nil)
+	fit.init = parent
+	fit.rowWeights = t.rowWeights(nil)
 	t.AddNotef("%s", unconverged(fit.Learner.Log, fit.rounds.Chosen()))
 	return fit, nil
 }
@@ -108,7 +109,8 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if err := r.keepCertificate(ctx, fit); err != nil {
 		return nil, err
 	}
-	fit.decision, fit.Learner.Folds, fit.Learner.Log.Path = decision, r.folds, c.path
+	fit.decision = decision
+	fit.Learner.Folds, fit.Learner.Log.Path = r.folds, c.path
 	c.noteEdge()
 	return fit, nil
 }

@@ -72,7 +72,8 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.fit); err != nil {
 		return nil, err
 	}
-	f.fit.floor, f.discriminants = f.report.Floor, f.report.Discriminants
+	f.fit.floor = f.report.Floor
+	f.discriminants = f.report.Discriminants
 	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
 	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
 	if counts.Used != p.Counts.Used || f.report.Rows != counts.Used {
@@ -94,7 +95,8 @@ func (f *sumsFit) solveFor(ctx context.Context, lambda float64) error {
 	if err != nil {
 		return err
 	}
-	f.heldOut, f.discriminants = weightsFile{st.HeldOut, fit.HeldOutSHA256}, fit.Discriminants
+	f.heldOut = weightsFile{st.HeldOut, fit.HeldOutSHA256}
+	f.discriminants = fit.Discriminants
 	return nil
 }
 
@@ -124,14 +126,16 @@ func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
-	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"),
-		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Job.Engine.Readers, len(t.Prepared.Shards))), "reader")),
-		"added up"
+	text, done := "", "added up"
 	if pass.Spec.Rows {
-		text, striped = report.Bytes(spec.RowBytes(shape, t.Prepared.Counts.Used))+" of features", "stored"
+		text, done = report.Bytes(spec.RowBytes(shape, t.Prepared.Counts.Used))+" of features", "stored"
+	} else {
+		readers := max(1, min(t.Job.Engine.Readers, len(t.Prepared.Shards)))
+		text = fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"), report.Bytes(shape.Bytes()),
+			report.Counted(readers, "reader"))
 	}
 	if pass.Stripes > 1 {
-		text += fmt.Sprintf(", %s in %d stripes, for each of which the rows are read", striped, pass.Stripes)
+		text += fmt.Sprintf(", %s in %d stripes, for each of which the rows are read", done, pass.Stripes)
 	}
 	return text
 }

@@ -327,7 +327,9 @@ func (g *Game) adopt(f *results.Learned) error {
 		}
 		p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
 	}
-	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), prepare.LearnedName(f, recipe), nil
+	f.Format, f.Program = prepare.LearnedFormat, engine.Version()
+	f.Kernel = prepare.LearnedName(f, recipe)
+	f.Files = nil
 	for _, file := range p.Recipe.Files {
 		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
 	}

@@ -392,7 +392,8 @@ func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []s
 	}
 	d := width - 3
 	p = &search.Pilot{N: n, Y: make([]float64, n)}
-	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
+	x, weights := make([]float32, n*d), make([]float64, n)
+	weighted := false
 	for i := range n {
 		row := all[i*width : (i+1)*width]
 		copy(x[i*d:], row[:d])
