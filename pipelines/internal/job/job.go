@@ -50,7 +50,7 @@ type Job struct {
 
 // New begins a job that creates the directory out.
 func New(ctx context.Context, o options.Job, out string) (*Job, error) {
-	w, err := openWorkDir(ctx, workDirOptions{Dir: o.Work, Resume: o.Resume}, out)
+	w, err := openWorkDir(ctx, o, out)
 	if err != nil {
 		return nil, err
 	}

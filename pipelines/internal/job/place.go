@@ -64,11 +64,6 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	return nil
 }
 
-// CheckOutput returns an error if the output of the job already exists.
-func CheckOutput(ctx context.Context, o options.Job, out string) error {
-	return workDirOptions{Dir: o.Work, Resume: o.Resume}.checkOutput(ctx, out)
-}
-
 // Place is a directory of a job and the flag that names it.
 type Place struct{ Flag, Name string }
 
