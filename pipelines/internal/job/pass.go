@@ -320,7 +320,7 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 	if n := len(d.Files); n > 1 {
 		why = fmt.Errorf("%w; neither do the other files, %d in all", why, n)
 	}
-	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
+	return d.Errorf("%w", why)
 }
 
 // reasonsSetAside says why rows were set aside, with advice.

@@ -76,19 +76,16 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		return nil, err
 	}
 	p := &Prepared{
-		Data: d, Shards: profiled.Shards, Counts: profiled.Counts, Profiles: Profiles{Profile: profiled.Sum.Result(), Sum: &profiled.Sum,
-			Distinct: &profiled.Distinct, Levels: profiled.Levels, Digest: profiled.Digest(), Statistics: statisticsOf(d, &profiled.Sum)},
-		Rule: r.Rule.Split,
-	}
-	refuse := func(err error) error {
-		return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: err}
+		Data: d, Shards: profiled.Shards, Counts: profiled.Counts, Rule: r.Rule.Split,
+		Profiles: Profiles{Profile: profiled.Sum.Result(), Sum: &profiled.Sum, Distinct: &profiled.Distinct,
+			Levels: profiled.Levels, Digest: profiled.Digest(), Statistics: statisticsOf(d, &profiled.Sum)},
 	}
 	if err := checkWeights(p.Profile.Weights, &r.Rule); err != nil {
-		return nil, refuse(err)
+		return nil, d.Errorf("%w", err)
 	}
 	if len(r.TargetGrid) > 1 {
 		if err := inRange(d, p.Profile.Targets, r.TargetGrid); err != nil {
-			return nil, refuse(err)
+			return nil, d.Errorf("%w", err)
 		}
 	}
 	var others []string
@@ -97,15 +94,15 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		var counted bool
 		counts, others, counted = profiled.Sum.Labels().In(r.Classes)
 		if !counted {
-			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d",
-				len(r.Classes.Classes)))
+			return nil, d.Errorf("has too many different labels for classes; the recipe has %d",
+				len(r.Classes.Classes))
 		}
 		if n := len(others); n > fewRows && 2*int64(n) > p.Counts.Used && slices.Max(counts) == 0 {
-			return nil, refuse(fmt.Errorf("has %d different labels, such as %.40q, none of them a class of the recipe; "+
-				"name the column of the classes with --label", n, others[0]))
+			return nil, d.Errorf("has %d different labels, such as %.40q, none of them a class of the recipe; "+
+				"name the column of the classes with --label", n, others[0])
 		}
 		if err := schema.NewVocabulary(others).Check(); err != nil {
-			return nil, refuse(err)
+			return nil, d.Errorf("%w", err)
 		}
 	}
 	if len(r.Profile.Rows.Columns) == p.Profile.Dim {
@@ -113,7 +110,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		p.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
 	}
 	if err := p.Take(r, others); err != nil {
-		return nil, refuse(err)
+		return nil, d.Errorf("%w", err)
 	}
 	if r.Task == models.Classification {
 		counts, _, _ := profiled.Sum.Labels().In(p.Target.Classes)

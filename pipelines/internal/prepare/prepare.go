@@ -166,8 +166,7 @@ const wideRow = 1 << 17
 
 // NoNumbers returns the error for rows that have labels, but nothing to predict them from.
 func NoNumbers(d *dataset.Dataset) error {
-	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
-		Err: errors.New("has rows without any number, so there is nothing to learn from; name files that have features")}
+	return d.Errorf("has rows without any number, so there is nothing to learn from; name files that have features")
 }
 
 // Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the

@@ -41,8 +41,7 @@ func AreClasses(l *schema.LabelSummary) bool {
 // otherwise targets of a regression.
 func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
-		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
-			Err: fmt.Errorf(format, args...)}
+		return transforms.Labeling{}, d.Errorf(format, args...)
 	}
 	if l == nil || l.Rows == 0 {
 		return fail("rows have no labels")
@@ -298,8 +297,7 @@ func (p *Prepared) PositiveClass(given string) (string, error) {
 // targets is DecideTask for several labels with the given ranges, which are the targets of a regression.
 func targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
-		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
-			Err: fmt.Errorf(format, args...)}
+		return transforms.Labeling{}, d.Errorf(format, args...)
 	}
 	if task == string(models.Classification) {
 		return transforms.Labeling{}, exit.Usagef("--task classification takes one label; the %d columns %s are the targets "+

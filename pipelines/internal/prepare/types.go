@@ -127,7 +127,7 @@ func DescribeBy(o options.Types, d *dataset.Dataset,
 	description, notes, err := schema.Infer(surveyed, h)
 	if err != nil {
 		cause := errors.New(strings.TrimPrefix(err.Error(), "schema: "))
-		return nil, notes, &exit.DataError{Err: &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: cause}}
+		return nil, notes, &exit.DataError{Err: d.Errorf("%w", cause)}
 	}
 	return description, notes, nil
 }
