@@ -30,7 +30,8 @@ const (
 	CodeInterrupted = 130
 )
 
-// UsageError means that flags or options are wrong.
+// UsageError means that options are wrong. Its text names them by the flags of the command: --max_bad_fraction is
+// the field MaxBadFraction.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
