@@ -149,7 +149,8 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Ju
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1
 	// The angle between a row and a frequency takes two products for each number.
-	w := work{pipelines: p.Pipelines, rowWork: rowWork{search: p.search * (4*row + angleFlops)}, gamePartitions: p.gamePartitions}
+	w := work{pipelines: p.Pipelines, rowWork: rowWork{search: p.search * (4*row + angleFlops)},
+		gamePartitions: p.gamePartitions}
 	w.read = float64(reads) * float64(p.Bytes)
 	if l != nil {
 		// Each pass maps the rows, scores them and learns from them. Partial results are weights and their changes.

@@ -229,8 +229,8 @@ func (p *Plan) lines() int64 {
 // objects returns the number of objects that a job, its passes and its fits write into the work directory.
 func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
-	n := int64(job + pass*(p.Passes-p.gamePasses-p.fitPasses) + p.gamePasses*(round+2*p.gamePartitions) + p.fitPasses*(round+2*p.Partitions) +
-		fit*max(p.fits, 1))
+	n := int64(job + pass*(p.Passes-p.gamePasses-p.fitPasses) + p.gamePasses*(round+2*p.gamePartitions) +
+		p.fitPasses*(round+2*p.Partitions) + fit*max(p.fits, 1))
 	if p.Rounds == 0 && p.Components == 0 {
 		n++ // the sketch of the leverages
 	}

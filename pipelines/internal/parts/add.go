@@ -100,7 +100,8 @@ func (t *Total) copiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, er
 
 // eachPart adds up the sums of a fold, without the frequent rows that are counted instead, and calls f
 // with each part of the total. f must not keep the slice.
-func (t *Total) eachPart(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
+func (t *Total) eachPart(ctx context.Context, shape ridge.Shape, fold int,
+	f func(part int, sum []float64) error) error {
 	a, err := t.newAdder(shape)
 	if err != nil {
 		return err

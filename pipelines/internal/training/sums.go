@@ -41,7 +41,8 @@ func (t *Training) newSumsTraining(bits features.Bits, classWeights []string, fi
 		return nil, spec.Usage(err)
 	}
 	s := &sumsTraining{training: t, found: f, bits: bits, fineUpTo: fineUpTo,
-		weightGrid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
+		weightGrid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()),
+		onlyFirst:  t.firstJudges(f), allChoose: t.allJudge(f)}
 	s.rows, s.total = ridge.WeightedRows(p.Weights(), s.weightGrid)
 	return s, nil
 }
@@ -161,7 +162,7 @@ func gridWeights(weightGrid *profile.WeightGrid) (weights []float64) {
 	return weights
 }
 
-// rowWeights describes the weights of the rows, nil if they have none. weightGrid is the grid of weights in sums; nil for
+// rowWeights describes the weights of the rows, nil if they have none. weightGrid is their grid in sums; nil for
 // rounds.
 func (t *Training) rowWeights(weightGrid *profile.WeightGrid) *models.RowWeights {
 	if t.Prepared.Profile.Weights == nil {
