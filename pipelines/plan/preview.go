@@ -158,12 +158,11 @@ func (p *preview) estimate(ctx context.Context, o spec.Options, d *dataset.Datas
 		p.encoded(o, t)
 	}
 	p.Features = o.Kernel.Size(p.Scaled).Features
-	switch {
-	case len(o.Scale) == 0 || o.Scale[0] == "auto":
-		p.Prepared = d.Schema.Traits().Scale != "none"
-	default:
-		p.Prepared = o.Scale[0] != "none"
+	scale := d.Schema.Traits().Scale
+	if !prepare.AutoScale(o.Scale) {
+		scale = o.Scale[0]
 	}
+	p.Prepared = scale != "none"
 	return nil
 }
 

@@ -76,7 +76,7 @@ func Validate(o options.Prepare) error {
 		return exit.Usagef("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
-	if o.LearnedDir() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+	if o.LearnedDir() != "" && !AutoScale(o.Scale) {
 		return exit.Usagef("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
 			"were learned; leave it out")
 	}
@@ -215,21 +215,9 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 		runtime.GC() // the garbage of the pass would double the memory of the decisions
 	}
 	if d.Labeled {
-		t, err := DecideTask(o.Task, d, p.Profile.Labels)
-		if len(d.Targets) > 0 {
-			t, err = targets(o.Task, d, p.Profile.Targets)
-		}
-		if err == nil {
-			err = CheckIDs(o.Task, d, t, p.Profile.Labels)
-		}
-		if err != nil && p.Counts.SetAside > 0 {
-			err = fmt.Errorf("%w; rows: %s", err, p.Counts) // those set aside may have other labels
-		}
-		if err != nil {
+		if err := p.setTarget(o); err != nil {
 			return nil, err
 		}
-		t.Grid = widened(o, t.Grid)
-		p.Target = &t
 	}
 	if note := TimeOrderNote(o, d); note != "" && p.Rule == nil {
 		p.Doubts = append(p.Doubts, note)
@@ -240,6 +228,25 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 		err = p.chooseRecipe(o)
 	}
 	return p, err
+}
+
+// setTarget decides what to learn from the labels.
+func (p *Prepared) setTarget(o options.Prepare) (err error) {
+	var t transforms.Labeling
+	if len(p.Data.Targets) > 0 {
+		t, err = targets(o.Task, p.Data, p.Profile.Targets)
+	} else {
+		t, err = DecideTask(o.Task, p.Data, p.Profile.Labels)
+	}
+	if err == nil {
+		err = CheckIDs(o.Task, p.Data, t, p.Profile.Labels)
+	}
+	if err != nil && p.Counts.SetAside > 0 {
+		err = fmt.Errorf("%w; rows: %s", err, p.Counts) // those set aside may have other labels
+	}
+	t.Grid = widened(o, t.Grid)
+	p.Target = &t
+	return err
 }
 
 // profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It

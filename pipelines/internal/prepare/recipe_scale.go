@@ -75,11 +75,14 @@ var plainSteps = map[string]func(*Scaling) error{
 	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog, "unitpixels": (*Scaling).unitPixels,
 }
 
+// AutoScale reports whether the program chooses the scaling.
+func AutoScale(chain []string) bool { return len(chain) == 0 || chain[0] == "auto" }
+
 // chooseScale makes the chain for a dataset. auto is the format's default, and standard for tables. The first
 // step for a typed table encodes its columns.
 func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
 	sum *profile.Sum) (*Scaling, error) {
-	if len(chain) == 0 || chain[0] == "auto" {
+	if AutoScale(chain) {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
 	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema),

@@ -37,6 +37,9 @@ func AreClasses(l *schema.LabelSummary) bool {
 	return n <= fewClasses || n <= autoClasses && numbered
 }
 
+// autoTask reports whether the labels decide the task.
+func autoTask(task string) bool { return task == "" || task == "auto" }
+
 // DecideTask returns the target of a task. For task auto, labels are classes if AreClasses reports so, and
 // otherwise targets of a regression.
 func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Labeling, error) {
@@ -46,7 +49,7 @@ func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transf
 	if l == nil || l.Rows == 0 {
 		return fail("rows have no labels")
 	}
-	if task == "" || task == "auto" {
+	if autoTask(task) {
 		switch {
 		case !l.Numeric && 2*l.Targets > l.Rows:
 			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and "+
@@ -173,7 +176,7 @@ func TaskNote(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if note := lookalikeNote(l); note != "" {
 		return note
 	}
-	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
+	if !autoTask(task) || l == nil || l.Vocabulary == nil {
 		return ""
 	}
 	n := len(l.Vocabulary.Classes)
