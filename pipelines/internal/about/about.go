@@ -174,7 +174,7 @@ func (a *Model) headline() *page.Headline {
 		return nil
 	}
 	heldOut := l.Log.HeldOut
-	for _, trial := range l.Log.Path { // held-out errors are those of the trial, before the final fit
+	for _, trial := range l.Log.Path { // the trial before the final fit has the held-out errors
 		if heldOut.HeldOutRows == 0 && trial.Lambda == l.Lambda {
 			heldOut = trial.HeldOut
 		}

@@ -178,7 +178,7 @@ func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
 	return err
 }
 
-// ShareFiles shares those of the given files that recipes name.
+// ShareFiles shares the given files, except for files that recipes do not name.
 func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 	for _, f := range files {
 		if !slices.Contains(features.Files(), f.Name) {

@@ -277,8 +277,8 @@ func (a *adder) load(ctx context.Context, d Term, fold, i, n int) error {
 	return a.reader.Read(ctx, a.read, d.Dir, fold, i)
 }
 
-// addClasses adds the head or the cross products of a term whose classes may differ from those of
-// the total. A class that the term lacks has no rows there, so it adds nothing to its column.
+// addClasses adds the head or the cross products of a term whose classes may differ from the
+// classes of the total. A class that the term lacks has no rows there, so it adds nothing to its column.
 func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) error {
 	layout, sign := ridge.LayoutOf(d.Shape()), float64(d.Sign)
 	if i == 0 {

@@ -84,7 +84,7 @@ type auditState struct {
 	t     *training.RecipeJob
 	all   *Total
 	pass  *gram.Audit
-	found gram.Audited // fingerprints of the rows, minus those of the levels so far
+	found gram.Audited // fingerprints of the rows, minus the fingerprints of the levels so far
 	total *ridge.Sum   // over all folds; nil if no model is compared
 }
 

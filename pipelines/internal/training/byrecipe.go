@@ -407,7 +407,7 @@ func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*results.Train, error) 
 }
 
 // recipeWeights describes the weights of rows whose sums were fitted, nil if they have none. weight is the sum of
-// their weights. Sums do not record everything; the rest is that of the recipe's rows.
+// their weights. Sums do not record everything; the rest comes from the recipe's rows.
 func (j *RecipeJob) recipeWeights(weight float64, weightGrid *profile.WeightGrid) *models.RowWeights {
 	r, was := &j.options.Recipe.Rule, j.options.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {

@@ -83,9 +83,8 @@ func (f *sumsFit) finishChoice(ctx context.Context) error {
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and adds the
 // results to the table of the learner. Sums give squared errors of rounded features and no classification
 // errors; this pass gives both as in predictions. If other folds are held out, too, reports print the error
-// of the sums (ridge.Row.MSE). It returns the log loss for each row of the table: that of
-// probabilities if it keeps the scores; otherwise that of the pass if log losses choose λ, +Inf if there is none;
-// otherwise 0.
+// of the sums (ridge.Row.MSE). It returns the log loss for each row of the table: the loss of the probabilities if
+// it keeps the scores; otherwise the loss in the pass if log losses choose λ, +Inf if there is none; otherwise 0.
 func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	t := f.training
 	table := f.fit.Learner.Table
