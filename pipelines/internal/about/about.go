@@ -1,4 +1,4 @@
-// Package about describes models for people. Read reads the files of a model directory, and Of takes those of a
+// Package about describes models for people. Read reads the files of a model directory, and New takes the files of a
 // directory that is about to be published. Model.Page is the report.
 package about
 
@@ -65,8 +65,8 @@ func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error
 	return a, a.decode()
 }
 
-// Of takes the data of a report from the files of a directory that is about to be published.
-func Of(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
+// New takes the data of a report from the files of a directory that is about to be published.
+func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
 	files []storage.File) (*Model, error) {
 	a := &Model{Manifest: m, Stretch: metric, Lineage: l, files: map[string][]byte{}}
 	for _, f := range files {

@@ -35,7 +35,7 @@ func Shards(o options.Job, d *dataset.Dataset) []dataset.Shard {
 
 // Job is the state of a running job.
 type Job struct {
-	Opts     options.Job
+	Options  options.Job
 	Engine   engine.Engine
 	Work     *WorkDir
 	scratch  func() error       // removes the scratch directory at the end; nil for none
@@ -55,7 +55,7 @@ func New(ctx context.Context, o options.Job, out string) (*Job, error) {
 		return nil, err
 	}
 	worker := transforms.NewWorker(w.Dir)
-	j := &Job{Opts: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{},
+	j := &Job{Options: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{},
 		memory: memoryLimit{peak: -1}}
 	j.Progress = report.NewProgress(o.Log, worker.Rows)
 	j.Progress.Count = o.Engine.LocalWorkers() // workers elsewhere do not count here

@@ -39,7 +39,7 @@ type memoryLimit struct {
 func (j *Job) LimitMemory(peak int64) {
 	l := &j.memory
 	l.peak = peak
-	if !l.ours && j.Opts.LimitMemory && j.Engine.InProcess() && debug.SetMemoryLimit(-1) == math.MaxInt64 {
+	if !l.ours && j.Options.LimitMemory && j.Engine.InProcess() && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		l.ours = true
 		l.heldBefore = max(0, inUse()-ProgramBytes/3)
 	}

@@ -181,10 +181,10 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	about := j.Engine.About()
 	sc := transforms.Scan{
 		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
-		Threads: j.Engine.Threads, SolveThreads: j.Opts.Engine.Threads, // without the default, so 0 means all cores
+		Threads: j.Engine.Threads, SolveThreads: j.Options.Engine.Threads, // without the default, so 0 means all cores
 		Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
-	if err == nil && j.Opts.Resume {
+	if err == nil && j.Options.Resume {
 		var rows int64
 		if rows, err = sc.Continue(ctx); rows > 0 {
 			j.Progress.Notef("found partial sums of %s rows in the work directory", report.Groups(rows))

@@ -54,7 +54,7 @@ func checkDisjoint(o options.Job, out string, dirs []Place) error {
 // Publish creates the output directory of the job.
 func (j *Job) Publish(ctx context.Context, out string, files []storage.File) error {
 	err := j.Work.Claim.Publish(ctx, files)
-	if !j.Opts.Resume || !errors.Is(err, fs.ErrExist) {
+	if !j.Options.Resume || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if made, holdsErr := storage.EqualFiles(ctx, out, files); holdsErr != nil || !made {

@@ -40,9 +40,9 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 	common := pass.Common()
 	common.Shards = nil
 	pass.SetOut("") // the directory is named by a hash of the pass
-	dir = j.Work.File(name, engine.Program(), pass, j.Opts.ShardBytes)
+	dir = j.Work.File(name, engine.Program(), pass, j.Options.ShardBytes)
 	pass.SetOut(dir)
-	shards := Shards(j.Opts, &common.Data)
+	shards := Shards(j.Options, &common.Data)
 	if p, ok := pass.(*scores.Predict); ok && p.Lines {
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
@@ -178,7 +178,7 @@ func (j *Job) PublishShards(ctx context.Context, pass filePass, name string,
 	publish func(written []transforms.Written, dir string) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
-		written, dir, err := j.writeShards(ctx, pass, name, j.Opts.Resume || try > 1)
+		written, dir, err := j.writeShards(ctx, pass, name, j.Options.Resume || try > 1)
 		if err != nil {
 			return err
 		}

@@ -244,15 +244,15 @@ func (t *Total) newAdder(shape ridge.Shape) (*adder, error) {
 	return a, err
 }
 
-// add sets a.sum to part i of the total of a fold.
-func (a *adder) add(ctx context.Context, fold, i int) error {
-	n := a.layout.Len(i)
+// add sets a.sum to a part of the total of a fold.
+func (a *adder) add(ctx context.Context, fold, part int) error {
+	n := a.layout.Len(part)
 	a.sum = slices.Grow(a.sum[:0], n)[:n]
 	clear(a.sum)
 	a.removedClasses = map[string]float64{}
 	for k, d := range a.terms {
-		if a.to[k] == nil || a.layout.Tile(i) {
-			if err := a.load(ctx, d, fold, i, n); err != nil {
+		if a.to[k] == nil || a.layout.Tile(part) {
+			if err := a.load(ctx, d, fold, part, n); err != nil {
 				return err
 			}
 			for j, v := range a.read {
@@ -260,7 +260,7 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 			}
 			continue
 		}
-		if err := a.addClasses(ctx, d, a.to[k], fold, i); err != nil {
+		if err := a.addClasses(ctx, d, a.to[k], fold, part); err != nil {
 			return err
 		}
 	}
@@ -272,16 +272,16 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 	return nil
 }
 
-func (a *adder) load(ctx context.Context, d Term, fold, i, n int) error {
+func (a *adder) load(ctx context.Context, d Term, fold, part, n int) error {
 	a.read = slices.Grow(a.read[:0], n)[:n]
-	return a.reader.Read(ctx, a.read, d.Dir, fold, i)
+	return a.reader.Read(ctx, a.read, d.Dir, fold, part)
 }
 
 // addClasses adds the head or the cross products of a term whose classes may differ from the
 // classes of the total. A class that the term lacks has no rows there, so it adds nothing to its column.
-func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) error {
+func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, part int) error {
 	layout, sign := ridge.LayoutOf(d.Shape()), float64(d.Sign)
-	if i == 0 {
+	if part == 0 {
 		if err := a.load(ctx, d, fold, 0, layout.Len(0)); err != nil {
 			return err
 		}
@@ -298,7 +298,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 		}
 		return nil
 	}
-	from, width, _ := a.layout.Cross(i)
+	from, width, _ := a.layout.Cross(part)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.
 	for k := range layout.Parts() {

@@ -166,7 +166,7 @@ func (a *auditState) read(ctx context.Context, o options.Audit) error {
 	if err != nil {
 		return err
 	}
-	a.pass.Data, a.pass.Shards = *d, job.Shards(a.t.Training.Job.Opts, d)
+	a.pass.Data, a.pass.Shards = *d, job.Shards(a.t.Training.Job.Options, d)
 	a.pass.EqualWeights = a.all.Recipe.Rule.Weights == nil && d.Weighted
 	a.t.Training.Job.Progress.Phase("reading rows", a.Rows)
 	defer a.t.Training.Job.Progress.Done()

@@ -179,7 +179,7 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	defer j.Progress.Done()
 	pass := transforms.Pass{Data: *p.Data, Mode: Mode(maxBad), Seed: seed, Target: p.Target,
 		EqualWeights: p.EqualWeights()}
-	cuts := [][]dataset.Shard{job.Shards(j.Opts, p.Data)}
+	cuts := [][]dataset.Shard{job.Shards(j.Options, p.Data)}
 	if shards := p.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(shards, cuts[0]) {
 		cuts = append(cuts, shards)
 	}

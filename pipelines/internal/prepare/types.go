@@ -185,7 +185,7 @@ func CheckTypes(o options.Types, d *dataset.Dataset) error {
 func surveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	rules schema.Rules) (*schema.Survey, results.RowCounts, error) {
 	pass := &survey.Columns{
-		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad)},
+		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad)},
 		Columns: len(dataset.DescribedBy(d)), Rules: rules,
 	}
 	var surveyed schema.Survey

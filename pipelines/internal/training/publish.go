@@ -69,7 +69,7 @@ func (m *Model) Publish(ctx context.Context) error {
 	}
 	files = append(append(files, origin), job.SetAsideFiles(t.Prepared.Counts)...)
 	if t.opts.Report != about.NoReport {
-		a, err := about.Of(manifest, m.stretch, lineage, files)
+		a, err := about.New(manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
 		}

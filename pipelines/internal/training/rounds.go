@@ -233,7 +233,7 @@ func (r *rounds) problem(lambda float64) (loss.Problem, error) {
 func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 	r := c.Report()
 	near, _ := converged(r)
-	log := &models.TrainingLog{Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why, Rows: r.Rows,
+	log := &models.TrainingLog{Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Ended, Rows: r.Rows,
 		Objective: r.Objective, HeldOut: r.HeldOut, HeldOutOf: end.Compared(c.History, c.Taken),
 		Optimality: models.Optimality{Dual: r.Dual, Above: r.Above, Residual: r.Residual, Converged: &near}}
 	if gap, known := r.Gap(); known {
@@ -250,7 +250,7 @@ func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linea
 	if init == "" {
 		return nil, nil, nil
 	}
-	dir, err := job.FindModel(ctx, init, t.Job.Opts.Log)
+	dir, err := job.FindModel(ctx, init, t.Job.Options.Log)
 	if err != nil {
 		return nil, nil, err
 	}

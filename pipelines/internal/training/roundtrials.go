@@ -46,7 +46,7 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		if t.learner.Resumes() {
 			t.start = fit.linear
 		}
-		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.rounds.Each
+		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.rounds.MeanTime
 		for j, r := range reports { // the stored weights belong to the best λ
 			t.add(group[j], r, fit)
 		}

@@ -50,7 +50,7 @@ func (t *Training) LearnFeatures(ctx context.Context) (learned *results.Learned,
 		learned, err = s.Learn(ctx, t.opts.Learned)
 		return err
 	})
-	return learned, s.Game, err
+	return learned, s.Reports, err
 }
 
 // search is a search for features, and what prepare changed for it.

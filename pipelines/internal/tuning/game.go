@@ -30,7 +30,7 @@ import (
 type Game struct {
 	Session *prepare.Session
 	Kernel  kernel.LearnedKernel // learned or harmonic
-	Game    []align.Report       // one per round, after Learn; nil without rounds
+	Reports []align.Report       // one per round, after Learn; nil without rounds
 }
 
 // Learn learns the features of Kernel and makes the session use them, instead of the features of
@@ -176,7 +176,7 @@ func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.
 		if err := json.Unmarshal(r.Detail, &detail); err != nil {
 			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
 		}
-		g.Game = append(g.Game, detail)
+		g.Reports = append(g.Reports, detail)
 	}
 	round := opened.(*align.Round)
 	last, _ := round.Last()
@@ -283,7 +283,7 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
-		g.Game = append(g.Game, r)
+		g.Reports = append(g.Reports, r)
 	})
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -320,8 +320,8 @@ func (g *Game) adopt(f *results.Learned) error {
 	if err != nil {
 		return err
 	}
-	if g.Game != nil {
-		data, err := json.MarshalIndent(g.Game, "", " ")
+	if g.Reports != nil {
+		data, err := json.MarshalIndent(g.Reports, "", " ")
 		if err != nil {
 			return err
 		}
