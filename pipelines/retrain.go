@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -37,13 +38,9 @@ type RetrainResult = results.Retrain
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
 // no model, the error is an *exit.OutcomeError or says what failed, and the report is complete.
 func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
-	if _, err := evaluate.ParseGates(o.Gate); err != nil {
-		return nil, err
-	}
-	if _, err := evaluate.ParseConditions(pairedFlag, o.PairedGate); err != nil {
-		return nil, err
-	}
-	if err := checkRetrainable(o.Train); err != nil {
+	_, gateErr := evaluate.ParseGates(o.Gate)
+	_, pairedErr := evaluate.ParseConditions(pairedFlag, o.PairedGate)
+	if err := cmp.Or(gateErr, pairedErr, checkRetrainable(o.Train)); err != nil {
 		return nil, err
 	}
 	train := spec.Options{Train: o.Train}

@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,15 +63,11 @@ type RowsOptions struct {
 // Sample is negative.
 func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.TrainRows")
-	switch {
-	case o.Sample < 0:
+	if o.Sample < 0 {
 		panic(fmt.Sprintf("pipelines: TrainRows: Sample must be at least 0 (have %d)", o.Sample))
-	case o.Sample == 0:
-		o.Sample = 20_000
 	}
-	if o.Room == 0 {
-		o.Room = 1
-	}
+	o.Sample = cmp.Or(o.Sample, 20_000)
+	o.Room = cmp.Or(o.Room, 1)
 	if typex.IsKV(all.Type()) {
 		panic("pipelines: TrainRows takes rows that have their keys as a field")
 	}

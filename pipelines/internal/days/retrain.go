@@ -122,9 +122,7 @@ func validateRetrain(o *options.RetrainData) error {
 	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
 		return exit.Usagef("retrain: bounds of drift must be at least 0")
 	}
-	if o.Sums == "" {
-		o.Sums = strings.TrimRight(o.Models, "/") + "-sums"
-	}
+	o.Sums = cmp.Or(o.Sums, strings.TrimRight(o.Models, "/")+"-sums")
 	for _, pair := range [][2]string{{o.Sums, o.Models}, {o.Models, o.Sums}} {
 		inside, err := storage.Within(pair[0], pair[1])
 		if err != nil {

@@ -35,10 +35,7 @@ func validateSum(o options.Sum) error {
 	case o.Out == "":
 		return exit.Usagef("no directory for the sums: name one with --out")
 	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
-		return err
-	}
-	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err
 	}
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {

@@ -1,6 +1,7 @@
 package days
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -103,10 +104,7 @@ func checkChoices(o options.Fit) error {
 
 // outputOf returns the directory that the job creates.
 func outputOf(o options.Fit) string {
-	if o.Model != "" {
-		return o.Model
-	}
-	return o.SaveSums
+	return cmp.Or(o.Model, o.SaveSums)
 }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".

@@ -201,9 +201,7 @@ func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
 func (sc *Scaling) affine(coefficients func(j int) (shift, divide float64)) {
 	for j := range sc.mean {
 		shift, divide := coefficients(j)
-		if divide == 0 {
-			divide = 1
-		}
+		divide = cmp.Or(divide, 1)
 		sc.mean[j] = (sc.mean[j] - shift) / divide
 		sc.variance[j] /= float64(divide * divide)
 		sc.low[j], sc.high[j] = (sc.low[j]-shift)/divide, (sc.high[j]-shift)/divide

@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,9 +58,7 @@ func chooseColumns(ctx context.Context, o *options.Types, data *dataset.Options)
 			data.Time = names[i]
 		}
 	}
-	if data.Label == "" {
-		data.Label = dataset.JoinNames(labels)
-	}
+	data.Label = cmp.Or(data.Label, dataset.JoinNames(labels))
 	return nil
 }
 

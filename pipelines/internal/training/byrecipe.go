@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -110,10 +111,7 @@ func validateByRecipe(o options.Train) error {
 		return exit.Usagef("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
-	if err := spec.ValidateLambda(o.Lambda); err != nil {
-		return err
-	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
+	if err := cmp.Or(spec.ValidateLambda(o.Lambda), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},

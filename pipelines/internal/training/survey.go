@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -35,10 +36,7 @@ func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &surveyed{weights: sum.Result().Weights}
-	if s.weights == nil {
-		s.weights = p.Weights()
-	}
+	s := &surveyed{weights: cmp.Or(sum.Result().Weights, p.Weights())}
 	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
 		return nil, err
 	}

@@ -55,10 +55,7 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		LearnedMap: results.LearnedMap{Seed: s.Options.Seed, Width: p.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
 			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
-		Lambda: a.Lambda,
-	}
-	if result.Lambda == 0 {
-		result.Lambda = 1 / (a.C * float64(n))
+		Lambda: cmp.Or(a.Lambda, 1/(a.C*float64(n))),
 	}
 	var last features.Recipe
 	switch k := g.Kernel.(type) {
@@ -231,10 +228,8 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
-	m, dim := a.Proposals, p.Recipe.Scaling.Dim
-	if m == 0 {
-		m = 20 * frequencies
-	}
+	dim := p.Recipe.Scaling.Dim
+	m := cmp.Or(a.Proposals, 20*frequencies)
 	if m < frequencies {
 		return nil, exit.Usagef("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
