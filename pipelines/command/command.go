@@ -72,17 +72,17 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	args = withoutJobFlag(args)
 	root := newRoot(args...)
 	root.SetArgs(args)
-	out := &exit.Output{Writer: stdout}
+	out := &output{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	stderr = root.ErrOrStderr() // --log_format may have replaced it
 	_, started := errors.AsType[*startedError](err)
 	switch {
-	case out.ReaderGone(err):
+	case out.readerGone(err):
 		return exit.CodeOK // for instance head
-	case out.Err != nil && !started: // help or a version
-		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.Err)
+	case out.err != nil && !started: // help or a version
+		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.err)
 		return exit.CodeData
 	case err == nil:
 		return exit.CodeOK
