@@ -109,7 +109,7 @@ func (s *summing) sum(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, files, err := s.job.Part(ctx, summed, true)
+	p, files, err := s.job.Manifest(ctx, summed, true)
 	if err != nil {
 		return err
 	}

@@ -211,7 +211,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	if err := all.Write(ctx, f.summed, j.Engine.Threads); err != nil {
 		return err
 	}
-	f.manifest, f.files, err = f.job.Part(ctx, f.summed, o.SaveSums != "")
+	f.manifest, f.files, err = f.job.Manifest(ctx, f.summed, o.SaveSums != "")
 	if err != nil {
 		return err
 	}

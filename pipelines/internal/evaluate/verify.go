@@ -149,7 +149,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 		Learner: epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, Recipe: m.Recipe,
 		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
 	}
-	sc, err := j.Store(ctx, pass)
+	sc, err := j.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}

@@ -165,9 +165,9 @@ func NewScratch(ctx context.Context, o options.Job) (*Job, error) {
 	return j, nil
 }
 
-// Share writes a file that recipes name (features.Files) into the work directory, where workers find it. sum is
+// ShareFile writes a file that recipes name (features.Files) into the work directory, where workers find it. sum is
 // its SHA-256. The file replaces an earlier one of the same name.
-func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
+func (j *Job) ShareFile(ctx context.Context, f storage.File, sum string) error {
 	kind, extension, _ := strings.Cut(f.Name, ".")
 	uri := storage.Join(j.Work.Dir, kind+"-"+sum[:16]+"."+extension)
 	j.setFile(transforms.File{Name: f.Name, URI: uri, SHA256: sum})
@@ -184,7 +184,7 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 		if !slices.Contains(features.Files(), f.Name) {
 			continue
 		}
-		if err := j.Share(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := j.ShareFile(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,7 @@ func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
 		j.Progress.Notef("found the result of this pass in the work directory")
 		return nil
 	}
-	sc, err := j.Store(ctx, p)
+	sc, err := j.StorePass(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return false, nil
 		case exit.Damaged(err):
-			j.Damage(err)
+			j.NoteDamage(err)
 			return false, nil
 		case err != nil:
 			return false, err
@@ -169,13 +169,13 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 	return true, nil
 }
 
-// Damage notes that a part of the work is repeated because its state is damaged.
-func (j *Job) Damage(err error) {
+// NoteDamage notes that a part of the work is repeated because its state is damaged.
+func (j *Job) NoteDamage(err error) {
 	j.Progress.Notef("%s; this part is done again", fault.Text(err))
 }
 
-// Store writes the pass file and returns the scan of the pass.
-func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+// StorePass writes the pass file and returns the scan of the pass.
+func (j *Job) StorePass(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
 	j.Worker.Share(p.Common())
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()

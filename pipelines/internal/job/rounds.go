@@ -48,7 +48,7 @@ func (it *Iteration) Chosen() []iterative.Report { return it.History[:it.Taken+1
 // last state or, if patience ended the rounds, the state with the least held-out error. Rounds that an earlier
 // run has completed are not repeated.
 func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Iteration, error) {
-	sc, err := j.Store(ctx, pass)
+	sc, err := j.StorePass(ctx, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 		if try == tries || !exit.Damaged(err) && !errors.Is(err, errLost) {
 			return it, err
 		}
-		j.Damage(err)
+		j.NoteDamage(err)
 		if errors.Is(err, errLost) {
 			if err := it.deleteReports(ctx); err != nil {
 				return nil, err

@@ -94,7 +94,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 
 // writeFresh runs the pass over the unfinished shards.
 func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]transforms.Written, error) {
-	sc, err := j.Store(ctx, pass)
+	sc, err := j.StorePass(ctx, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (j *Job) finished(ctx context.Context, dir string,
 			if err == nil {
 				done[s] = w
 			} else if exit.Damaged(err) {
-				j.Damage(err)
+				j.NoteDamage(err)
 			}
 			return nil
 		})
@@ -185,7 +185,7 @@ func (j *Job) PublishShards(ctx context.Context, pass filePass, name string,
 		if err = publish(written, dir); !exit.Damaged(err) || try == tries {
 			return err
 		}
-		j.Damage(err)
+		j.NoteDamage(err)
 	}
 }
 

@@ -60,7 +60,7 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
-	a := &auditState{Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
+	a := &auditState{Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, job: t.Training.Job, all: all,
 		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 // auditState is the state of an audit.
 type auditState struct {
 	*results.Audit
-	t     *training.RecipeJob
+	job   *job.Job
 	all   *Total
 	pass  *gram.Audit
 	found gram.Audited // fingerprints of the rows, minus the fingerprints of the levels so far
@@ -166,11 +166,11 @@ func (a *auditState) read(ctx context.Context, o options.Audit) error {
 	if err != nil {
 		return err
 	}
-	a.pass.Data, a.pass.Shards = *d, job.Shards(a.t.Training.Job.Options, d)
+	a.pass.Data, a.pass.Shards = *d, job.Shards(a.job.Options, d)
 	a.pass.EqualWeights = a.all.Recipe.Rule.Weights == nil && d.Weighted
-	a.t.Training.Job.Progress.Phase("reading rows", a.Rows)
-	defer a.t.Training.Job.Progress.Done()
-	reports, err := a.t.Training.Job.ScanSum(ctx, a.pass, "audit", &a.found)
+	a.job.Progress.Phase("reading rows", a.Rows)
+	defer a.job.Progress.Done()
+	reports, err := a.job.ScanSum(ctx, a.pass, "audit", &a.found)
 	if err != nil {
 		return err
 	}
@@ -218,8 +218,8 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 
 // checkWeights compares the weights of a model with a.total.
 func (a *auditState) checkWeights(model *models.Model) error {
-	r, threads := a.all.Recipe, a.t.Training.Job.Engine.Threads
-	m, err := a.t.Training.Job.Worker.Gridded(r.Recipe)
+	r, threads := a.all.Recipe, a.job.Engine.Threads
+	m, err := a.job.Worker.Gridded(r.Recipe)
 	for f := 0; err == nil && f < a.Folds; f++ {
 		err = gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads)
 	}

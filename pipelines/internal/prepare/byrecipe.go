@@ -109,7 +109,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		p.Drift = sums.DriftOfSum(r.Profile.Rows, p.Sum, clusterOf(r.Rule.Split, profiled), sums.DriftNamesOf(d))
 		p.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
 	}
-	if err := p.Take(r, others); err != nil {
+	if err := p.TakeRecipe(r, others); err != nil {
 		return nil, d.Errorf("%w", err)
 	}
 	if r.Task == models.Classification {
@@ -161,8 +161,8 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 	return nil
 }
 
-// Take sets the target and the recipe of features from r. The classes of r come first, then others.
-func (p *Prepared) Take(r *sums.Recipe, others []string) error {
+// TakeRecipe sets the target and the recipe of features from r. The classes of r come first, then others.
+func (p *Prepared) TakeRecipe(r *sums.Recipe, others []string) error {
 	switch r.Task {
 	case models.Classification:
 		v, err := r.Union(others)

@@ -90,7 +90,7 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train,
 		if err != nil {
 			return err
 		}
-		p, _, err := j.Part(ctx, s, false)
+		p, _, err := j.Manifest(ctx, s, false)
 		if err != nil {
 			return err
 		}
@@ -231,14 +231,14 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 		j.Training.Prepared.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes,
 			Counts: added.ClassCounts}
 	}
-	if err := j.Training.Prepared.Take(r, others); err != nil {
+	if err := j.Training.Prepared.TakeRecipe(r, others); err != nil {
 		return nil, j.Training.Job.Close(ctx, exit.Dataf("pipelines: %w", err))
 	}
 	return j, nil
 }
 
-// specOf returns the specification of the sums of the recipe, without values of λ.
-func (j *RecipeJob) specOf() gram.Spec {
+// gramSpec returns the specification of the sums of the recipe, without values of λ.
+func (j *RecipeJob) gramSpec() gram.Spec {
 	s := gram.SpecOf(j.options.Recipe, len(j.Training.classes()))
 	for _, members := range j.levels {
 		s.Levels = append(s.Levels, sums.NamesOf(members))
@@ -260,7 +260,7 @@ type Summed struct {
 func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	t := j.Training
 	p := t.Prepared
-	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.specOf()}
+	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
 	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
@@ -313,9 +313,9 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 		if !exit.Damaged(err) {
 			return err
 		}
-		t.Job.Damage(err)
+		t.Job.NoteDamage(err)
 	}
-	sc, err := t.Job.Store(ctx, pass)
+	sc, err := t.Job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (j *RecipeJob) NewSummed(digest string) *Summed {
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (j *RecipeJob) passOf(digest string) *gram.Pass {
-	how := j.specOf()
+	how := j.gramSpec()
 	how.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	r := j.options.Recipe

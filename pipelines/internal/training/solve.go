@@ -106,7 +106,7 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 	if err != nil || fitted {
 		return err
 	}
-	sc, err := t.Job.Store(ctx, pass)
+	sc, err := t.Job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		t.Job.Progress.Notef("found the fitted weights in the work directory")
 		return nil
 	}
-	sc, err := t.Job.Store(ctx, pass)
+	sc, err := t.Job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		if !exit.Damaged(err) {
 			return err
 		}
-		t.Job.Damage(err)
+		t.Job.NoteDamage(err)
 	}
 	// In this process the solve is a separate pipeline, so that the memory of the pass is free. A cluster takes
 	// minutes to start another pipeline.
@@ -252,7 +252,7 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case exit.Damaged(err):
-		t.Job.Damage(err)
+		t.Job.NoteDamage(err)
 		return false, nil
 	}
 	return err == nil, err

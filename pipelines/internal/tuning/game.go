@@ -303,7 +303,7 @@ func (g *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 		return nil, err
 	}
 	s.Prepared.Recipe.Files = []storage.File{{Name: learned.FileName, Data: data}}
-	return r, s.Job.Share(ctx, s.Prepared.Recipe.Files[0], r.SHA256)
+	return r, s.Job.ShareFile(ctx, s.Prepared.Recipe.Files[0], r.SHA256)
 }
 
 // adopt makes the session use the learned features, and adds the files that describe them: the
