@@ -60,7 +60,8 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
-	a := &auditState{Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, job: t.Training.Job, all: all,
+	a := &auditState{job: t.Training.Job, all: all,
+		Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds},
 		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
