@@ -62,7 +62,7 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	a := &auditState{job: t.Training.Job, all: all,
 		Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds},
-		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
+		pass:  &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}

@@ -316,7 +316,8 @@ func (p *Profiling) Digest() string {
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
 	target *transforms.Labeling) (p *Profiling, numbers bool, err error) {
-	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad), Seed: seed}}
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad),
+		Seed: seed}}
 	if d.Labeled {
 		pass.Target = target
 	}
