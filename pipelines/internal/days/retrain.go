@@ -123,8 +123,8 @@ func validateRetrain(o *options.RetrainData) error {
 		return exit.Usagef("retrain: bounds of drift must be at least 0")
 	}
 	o.Sums = cmp.Or(o.Sums, strings.TrimRight(o.Models, "/")+"-sums")
-	for _, pair := range [][2]string{{o.Sums, o.Models}, {o.Models, o.Sums}} {
-		inside, err := storage.Within(pair[0], pair[1])
+	for _, d := range []struct{ dir, other string }{{o.Sums, o.Models}, {o.Models, o.Sums}} {
+		inside, err := storage.Within(d.dir, d.other)
 		if err != nil {
 			return err
 		}
