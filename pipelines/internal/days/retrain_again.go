@@ -61,23 +61,36 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 		return n.endWithoutModel("there are no rows to train on")
 	}
 	f := n.index.plan(train)
-	if n.options.Redraw > 0 && n.index.Drawn {
-		if err := n.timed("drift", func() (err error) {
-			n.report.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums), f.SumDirs)
-			return err
-		}); err != nil {
-			return err
-		}
-		if d := n.report.Drift; d.Value > n.options.Redraw {
-			if judge.day != nil {
-				train = append(slices.Clone(train), *judge.day)
-			}
-			return n.drawRecipe(ctx, train,
-				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.options.Redraw,
-					d.Text))
-		}
+	why, err := n.outdated(ctx, f.SumDirs)
+	if err != nil {
+		return err
 	}
-	return n.fit(ctx, id, train, judge, f)
+	if why == "" {
+		return n.fit(ctx, id, train, judge, f)
+	}
+	if judge.day != nil {
+		train = append(slices.Clone(train), *judge.day)
+	}
+	return n.drawRecipe(ctx, train, why)
+}
+
+// outdated describes the drift from the rows of the recipe, if it is so large that a new recipe is drawn, and
+// otherwise returns "".
+func (n *night) outdated(ctx context.Context, train options.SumDirs) (why string, err error) {
+	if n.options.Redraw == 0 || !n.index.Drawn {
+		return "", nil
+	}
+	if err := n.timed("drift", func() (err error) {
+		n.report.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums), train)
+		return err
+	}); err != nil {
+		return "", err
+	}
+	if d := n.report.Drift; d.Value > n.options.Redraw {
+		why = fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value,
+			n.options.Redraw, d.Text)
+	}
+	return why, nil
 }
 
 // sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
