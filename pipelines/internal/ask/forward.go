@@ -37,15 +37,15 @@ type judgedDate struct {
 // date, from cross-validation inside the first training set of the first span. Sums with a half-life are scaled
 // and rounded at each date: their relative error is below 2⁻⁵¹ times the half-life.
 func (d *data) forward(ctx context.Context, spans []results.Span) (history []judgedDate, first float64, err error) {
-	steps, err := d.steps()
+	dates, err := d.dates()
 	if err != nil {
 		return nil, 0, err
 	}
 	var values []float64 // of λ on the dates judged before
 	squares := map[string][]float64{}
-	for t := max(1, d.options.Gap+1); t < len(steps); t++ {
-		j := judgedDate{unit: d.onlyJudged(steps[t])}
-		before := steps[:t-d.options.Gap]
+	for t := max(1, d.options.Gap+1); t < len(dates); t++ {
+		j := judgedDate{unit: d.onlyJudged(dates[t])}
+		before := dates[:t-d.options.Gap]
 		sums, err := d.sumSpans(ctx, spans, before, &j, values)
 		if err != nil {
 			return nil, 0, err
@@ -76,7 +76,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 	if len(history) == 0 {
 		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
 			"(--gap_dates %d), or sums that meet --judge %q",
-			report.Counted(len(steps), "date"), d.options.Gap, d.options.Judge)
+			report.Counted(len(dates), "date"), d.options.Gap, d.options.Judge)
 	}
 	return history, first, nil
 }

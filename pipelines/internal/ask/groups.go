@@ -124,7 +124,7 @@ func (d *data) shuffled(all []unit, index int) []unit {
 
 // curve judges models of the last 1, 2, 4, … dates, and of as many dates in random order.
 func (d *data) curve(ctx context.Context) (*results.Ask, error) {
-	if err := d.dated(); err != nil {
+	if err := d.checkDated(); err != nil {
 		return nil, err
 	}
 	train, judged, err := d.splitJudged(nil)
@@ -306,20 +306,20 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRo
 // the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
 // over all training dates. Models of few early dates may score below MinR2, too.
 func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
-	if err := d.dated(); err != nil {
+	if err := d.checkDated(); err != nil {
 		return nil, err
 	}
-	steps, judged, err := d.splitJudged(nil)
+	dates, judged, err := d.splitJudged(nil)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := d.sum(ctx, trainSlot, steps)
+	sum, err := d.sum(ctx, trainSlot, dates)
 	if err != nil {
 		return nil, err
 	}
-	b := &bisection{data: d, steps: steps, judged: judged, models: map[int]scoredRow{0: {}}, bad: len(steps) + 1,
+	b := &bisection{data: d, dates: dates, judged: judged, models: map[int]scoredRow{0: {}}, bad: len(dates) + 1,
 		least: d.options.MinR2}
-	if b.lambda, err = d.lambda(ctx, steps, sum); err != nil {
+	if b.lambda, err = d.lambda(ctx, dates, sum); err != nil {
 		return nil, err
 	}
 	if err := b.run(ctx); err != nil {
@@ -330,12 +330,12 @@ func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 		t.Rows = append(t.Rows, b.models[n].AnswerRow)
 	}
 	a := &results.Ask{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
-	if b.bad > len(steps) {
+	if b.bad > len(dates) {
 		a.Verdict = "no date broke the score"
 		return a, nil
 	}
 	good, bad := b.models[b.good], b.models[b.bad]
-	f := &results.Found{Name: steps[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fallInterval(good, bad), MinR2: b.least}
+	f := &results.Found{Name: dates[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fallInterval(good, bad), MinR2: b.least}
 	a.Found = f
 	a.Verdict = fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
 	return a, nil
@@ -345,7 +345,7 @@ func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 // (bad).
 type bisection struct {
 	data          *data
-	steps, judged []unit
+	dates, judged []unit
 	lambda        float64
 	models        map[int]scoredRow // of the first dates, by their number
 	good, bad     int               // bad is the number of all dates plus one if no model is bad
@@ -357,7 +357,7 @@ func (b *bisection) model(ctx context.Context, n int) (scoredRow, error) {
 	if row, ok := b.models[n]; ok {
 		return row, nil
 	}
-	row, err := b.data.fitAndScore(ctx, b.steps[n-1].name, b.steps[:n], b.judged, b.lambda)
+	row, err := b.data.fitAndScore(ctx, b.dates[n-1].name, b.dates[:n], b.judged, b.lambda)
 	if err == nil {
 		b.models[n] = row
 	}
@@ -389,11 +389,11 @@ func (b *bisection) run(ctx context.Context) error {
 // compareHalves sets the least R², good and bad. The model of the first half, quarter and so on must be better than
 // the model of all dates by 0.01 and, if there is an interval, significantly. If none is, all models are good.
 func (b *bisection) compareHalves(ctx context.Context) error {
-	all, err := b.model(ctx, len(b.steps))
+	all, err := b.model(ctx, len(b.dates))
 	if err != nil {
 		return err
 	}
-	for n := len(b.steps); n > 1 && b.bad > len(b.steps); n /= 2 {
+	for n := len(b.dates); n > 1 && b.bad > len(b.dates); n /= 2 {
 		half, err := b.model(ctx, n/2)
 		if err != nil {
 			return err
@@ -408,11 +408,11 @@ func (b *bisection) compareHalves(ctx context.Context) error {
 			return err
 		}
 		if whole.R2 >= b.least {
-			b.good, b.bad = n, len(b.steps)
+			b.good, b.bad = n, len(b.dates)
 		}
 	}
-	if b.bad > len(b.steps) {
-		b.good = len(b.steps)
+	if b.bad > len(b.dates) {
+		b.good = len(b.dates)
 	}
 	return nil
 }

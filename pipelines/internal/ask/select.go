@@ -143,8 +143,8 @@ func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
 	return versions, nil
 }
 
-// dated returns an error if a part has no date.
-func (d *data) dated() error {
+// checkDated returns an error if a part has no date.
+func (d *data) checkDated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
 			return exit.Usagef("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
@@ -154,11 +154,11 @@ func (d *data) dated() error {
 	return nil
 }
 
-// grouped returns the parts some as units, by the values of the labels by, sorted by value. Without
+// grouped returns parts, given their positions, as units by the values of the labels by, sorted by value. Without
 // labels a unit is a date, or a single part if some parts have no date.
-func (d *data) grouped(by []string, indices []int) (all []unit, _ error) {
-	dated := d.dated() == nil
-	for _, i := range indices {
+func (d *data) grouped(by []string, positions []int) (all []unit, _ error) {
+	dated := d.checkDated() == nil
+	for _, i := range positions {
 		p := &d.parts[i]
 		name, lacks := p.label(by)
 		switch {
@@ -191,9 +191,9 @@ func nameOf(t time.Time) string {
 	return strings.TrimSuffix(t.Format("2006-01-02T15:04"), "T00:00")
 }
 
-// steps returns a unit for each date, sorted by time.
-func (d *data) steps() ([]unit, error) {
-	if err := d.dated(); err != nil {
+// dates returns a unit for each date, sorted by time.
+func (d *data) dates() ([]unit, error) {
+	if err := d.checkDated(); err != nil {
 		return nil, err
 	}
 	return d.grouped(nil, d.everything())
@@ -208,13 +208,13 @@ func (d *data) onlyJudged(u unit) unit {
 // which models are scored: by --judge, or the newest fifth of the dates.
 func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 	if d.options.Judge == "" {
-		steps, err := d.steps()
+		dates, err := d.dates()
 		if err != nil {
 			return nil, nil, err
 		}
-		for k, s := range steps {
+		for k, s := range dates {
 			for _, i := range s.parts {
-				d.parts[i].judged = k >= len(steps)-max(1, len(steps)/5)
+				d.parts[i].judged = k >= len(dates)-max(1, len(dates)/5)
 			}
 		}
 	}
