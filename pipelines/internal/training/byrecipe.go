@@ -197,9 +197,10 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err := j.ShareFiles(ctx, o.Recipe.Kept); err != nil {
 		return nil, j.Close(ctx, err)
 	}
-	opts, stored := o.options(out), spec.FoldingOf(&o.Recipe.Rule)
-	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Options: opts.Prepare}, opts: opts, stored: &stored},
-		options: o}, nil
+	all := o.options(out)
+	stored := spec.FoldingOf(&o.Recipe.Rule)
+	t := &Training{Session: &prepare.Session{Job: j, Options: all.Prepare}, spec: all, stored: &stored}
+	return &RecipeJob{Training: t, options: o}, nil
 }
 
 // Added describes the rows of sums that earlier jobs have made.
@@ -363,9 +364,9 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	pass := j.passOf(digest)
 	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
 	if how := &pass.Spec; how.Components == 0 {
-		how.Lambda, _ = spec.LambdaValues(t.opts.Lambda, weight)
+		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
 		how.StartLambda = t.startLambda(nil)
-		if t.opts.Lambda.Auto() {
+		if t.spec.Lambda.Auto() {
 			how.Smaller = ridge.SmallerOn(how.Steps, false)
 		}
 	}

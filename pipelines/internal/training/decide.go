@@ -33,12 +33,12 @@ type weightsFile struct{ name, sha256 string }
 // decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
 func (d *deciding) decide(ctx context.Context, held weightsFile) error {
-	if d.training.opts.Calibrates() {
+	if d.training.spec.Calibrates() {
 		if err := d.calibrate(ctx, held); err != nil {
 			return err
 		}
 	}
-	if d.training.opts.ChoosesThreshold() {
+	if d.training.spec.ChoosesThreshold() {
 		if err := d.chooseThreshold(ctx, held); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
-	by := score.Criterion(t.opts.Threshold)
+	by := score.Criterion(t.spec.Threshold)
 	usual, scale := float32(0), models.OfScore
 	if d.fit.probabilities != nil {
 		usual, scale = d.fit.probabilities.Usual(positive), models.OfProbability
@@ -99,7 +99,7 @@ func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 // givenThreshold returns the threshold that the user gives as a number, for a model with that manifest. It returns
 // nil for none.
 func (t *Training) givenThreshold(m *models.Manifest) (*models.Threshold, error) {
-	value, err := strconv.ParseFloat(t.opts.Threshold, 64)
+	value, err := strconv.ParseFloat(t.spec.Threshold, 64)
 	if err != nil {
 		return nil, nil
 	}

@@ -35,10 +35,10 @@ func (d *deciding) addIntervals(ctx context.Context, held weightsFile) error {
 		held = d.trials
 		fits, chosen = d.fit.tried()
 	}
-	if held.sha256 == "" || t.opts.Intervals == options.NoIntervals || classes && d.fit.probabilities == nil {
+	if held.sha256 == "" || t.spec.Intervals == options.NoIntervals || classes && d.fit.probabilities == nil {
 		return nil
 	}
-	if kept := d.kept; kept != nil && !t.opts.Calibrates() { // no pass is needed
+	if kept := d.kept; kept != nil && !t.spec.Calibrates() { // no pass is needed
 		_, chosen = d.fit.tried() // kept rows have the scores of all fits, not only of held
 		c := kept.Conformal(chosen, d.keptMethod(kept.Counts(chosen)))
 		d.keepIntervals([]score.Conformal{*c}, d.groups, false)

@@ -71,7 +71,7 @@ func (t *Training) willCalibrate() (will bool, why string) {
 	if t.Prepared.Target.Classes == nil {
 		return false, ""
 	}
-	return t.opts.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
+	return t.spec.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
 }
 
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
@@ -111,8 +111,8 @@ func (d *deciding) judgeProbabilities() (losses []float64) {
 // method returns the calibration method for these scores.
 func (d *deciding) method(c *score.CalibrationCounts) string {
 	switch {
-	case d.training.opts.Calibrates():
-		return d.training.opts.Calibrate
+	case d.training.spec.Calibrates():
+		return d.training.spec.Calibrate
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
 	}
@@ -123,7 +123,7 @@ func (d *deciding) method(c *score.CalibrationCounts) string {
 func (d *deciding) fitProbabilities() error {
 	t := d.training
 	will, why := t.willCalibrate()
-	if !will || t.opts.Calibrates() {
+	if !will || t.spec.Calibrates() {
 		t.noteProbabilities(why)
 		return nil
 	}
@@ -146,7 +146,7 @@ func (d *deciding) fitProbabilities() error {
 // score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
 func (d *deciding) keptMethod(c *score.CalibrationCounts) string {
-	if m := d.method(c); m != score.Platt || d.training.opts.Calibrates() || d.training.Prepared.Outputs() == 2 {
+	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.Shared
@@ -156,7 +156,7 @@ func (d *deciding) keptMethod(c *score.CalibrationCounts) string {
 // user asked for them.
 func (d *deciding) fitCurves(counts *score.CalibrationCounts) error {
 	t := d.training
-	if !t.opts.Calibrates() {
+	if !t.spec.Calibrates() {
 		if why := d.tooFew(counts); why != "" {
 			t.noteProbabilities(why)
 			return nil
@@ -168,7 +168,7 @@ func (d *deciding) fitCurves(counts *score.CalibrationCounts) error {
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	if c.Method == score.Platt && t.opts.Calibrates() {
+	if c.Method == score.Platt && t.spec.Calibrates() {
 		d.fit.shapes = discriminant.Shapes(c.Curves, d.discriminants)
 	}
 	d.takeCurves(c, counts.Rows())

@@ -68,7 +68,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		return err
 	}
 	files = append(append(files, origin), job.SetAsideFiles(t.Prepared.Counts)...)
-	if t.opts.Report != about.NoReport {
+	if t.spec.Report != about.NoReport {
 		a, err := about.New(manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		}
 		files = append(files, page)
 	}
-	return t.Job.Publish(ctx, t.opts.Model, files)
+	return t.Job.Publish(ctx, t.spec.Model, files)
 }
 
 // manifest describes the model, without the checksums of its files. A threshold that the user gives becomes the
@@ -92,7 +92,7 @@ func (m *Model) manifest() (*models.Manifest, error) {
 		return nil, err
 	}
 	manifest := &models.Manifest{
-		Program: engine.Version(), Task: m.task(), Seed: t.opts.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
+		Program: engine.Version(), Task: m.task(), Seed: t.spec.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
 		Outputs: f.linear.K, Input: input,
 		BeyondScores: models.BeyondScores{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
 			Sketch: f.sketch, Intervals: f.intervals},
@@ -164,7 +164,7 @@ func (m *Model) profile() *sums.Profile {
 // it follows from.
 func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
 	t := m.Training
-	l := &registry.Lineage{Command: t.opts.Command}
+	l := &registry.Lineage{Command: t.spec.Command}
 	if m.lineage != nil {
 		copied := *m.lineage
 		l = &copied
@@ -207,7 +207,7 @@ func (t *Training) task() models.Task {
 func (m *Model) result() *results.Train {
 	t, f := m.Training, m.Fit
 	r := &results.Train{
-		Model:         t.opts.Model,
+		Model:         t.spec.Model,
 		TrainRows:     m.resultRows(),
 		TrainFeatures: m.resultFeatures(),
 		TrainFit: results.TrainFit{
@@ -257,7 +257,7 @@ func (m *Model) resultFeatures() results.TrainFeatures {
 	p := t.Prepared
 	r := results.TrainFeatures{
 		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Found.Learned,
-		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.opts.Seed,
+		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.spec.Seed,
 	}
 	if m.Found.Searched != nil {
 		r.Search = m.Found.Searched.Summary()

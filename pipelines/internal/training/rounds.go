@@ -52,7 +52,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 			return nil, spec.Usage(err)
 		}
 	}
-	r.lambda, r.folds = l.Values(t.opts, p.Weights().Sum)
+	r.lambda, r.folds = l.Values(t.spec, p.Weights().Sum)
 	var parent *registry.Parent
 	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if r.surveyed, err = r.survey(ctx); err != nil {
 		return nil, err
 	}
-	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.opts.Seed); err != nil {
+	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.spec.Seed); err != nil {
 		return nil, err
 	}
 	t.Job.Progress.Notef("training on %s of %s: %s, %d features; %s", report.Counted64(p.Counts.Used, "row"),
@@ -84,7 +84,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 // first fold how scores become probabilities and classes.
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
-	if len(r.lambda) == 1 && !r.training.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
+	if len(r.lambda) == 1 && !r.training.spec.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
 		if err == nil { // the fit has not used the first fold
 			fit.decision, err = r.decide(ctx, fit.linear)
@@ -125,8 +125,8 @@ func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, 
 	}
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
-	conforms := t.opts.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
-	if r.folds == 0 || !calibrates && !conforms && !t.opts.HoldsOut() {
+	conforms := t.spec.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
+	if r.folds == 0 || !calibrates && !conforms && !t.spec.HoldsOut() {
 		return j.fit.decision, nil
 	}
 	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
@@ -135,7 +135,7 @@ func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, 
 		return decision{}, err
 	}
 	held := weightsFile{name, sum}
-	if calibrates && !t.opts.Calibrates() {
+	if calibrates && !t.spec.Calibrates() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return decision{}, err
 		}
@@ -146,7 +146,7 @@ func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, 
 
 // lossProbabilities returns how the loss of an iterative learner makes probabilities of scores, nil if it does not.
 func (t *Training) lossProbabilities() *models.Probabilities {
-	if kind := t.opts.LossProbabilities(); t.Prepared.Target.Classes != nil && kind != "" {
+	if kind := t.spec.LossProbabilities(); t.Prepared.Target.Classes != nil && kind != "" {
 		return &models.Probabilities{Kind: kind}
 	}
 	return nil
@@ -176,7 +176,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 	}
 	surveyed := r.surveyed
 	sealed, recorded, err := r.learner.Sealed(problem, iterative.Setting{
-		Seed: t.opts.Seed, Heaviest: surveyed.weights.Max / surveyed.weights.Mean(),
+		Seed: t.spec.Seed, Heaviest: surveyed.weights.Max / surveyed.weights.Mean(),
 		Sample: surveyed.sample, Path: group,
 		Trial: folds > 0, SampleFile: surveyed.file,
 	})

@@ -64,7 +64,7 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: t.stateOf(pass), deciding: deciding{training: t,
-		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.opts.FoldCount()}}
+		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.spec.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 	if failed != nil {
 		return counts, nil, failed
 	}
-	counts, err = job.Count(t.Prepared.Data, reports, t.opts.MaxBadFraction)
+	counts, err = job.Count(t.Prepared.Data, reports, t.spec.MaxBadFraction)
 	return counts, lines, err
 }
 

@@ -81,13 +81,13 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
-	l := t.opts.Lambda
-	folding := t.opts.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
+	l := t.spec.Lambda
+	folding := t.spec.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
 	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps}
 	if l.Auto() {
 		how.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
-	switch t.opts.Intervals {
+	switch t.spec.Intervals {
 	case options.PlainIntervals:
 		how.Sketch = gram.OneSketch
 	case options.NoIntervals:
@@ -131,12 +131,12 @@ func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.weightGrid}
 	plan := f.pass.Spec.FoldPlan
 	if s.allChoose { // later training with this recipe holds out the first fold
-		plan = t.opts.Folding(p.Weights().Sum, true).FoldPlan
+		plan = t.spec.Folding(p.Weights().Sum, true).FoldPlan
 	}
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
-		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
-		if _, folds := spec.LambdaValues(t.opts.Lambda, 1); folds == 1 && f.fit.shapes == nil {
+		r.Lambda, r.C = t.spec.Lambda.Path, t.spec.Lambda.C
+		if _, folds := spec.LambdaValues(t.spec.Lambda, 1); folds == 1 && f.fit.shapes == nil {
 			r.Folds, r.Cut = 1, 0 // held-out rows were only used to calibrate
 		}
 	}

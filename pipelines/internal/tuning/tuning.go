@@ -267,10 +267,10 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.R
 	if err != nil {
 		return nil, "", err
 	}
-	spec, p := &s.Session.Options, s.Session.Prepared
+	o, p := &s.Session.Options, s.Session.Prepared
 	result, err = search.Run(ctx, pilot, search.Options{
-		Views: p.Recipe.Views(spec.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
-		Seed: spec.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
+		Views: p.Recipe.Views(o.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
+		Seed: o.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
 		Threads: s.Session.Job.Engine.Threads, Enough: s.Enough,
 	})
 	switch {
