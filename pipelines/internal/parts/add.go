@@ -339,7 +339,7 @@ func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err
 	var minus sums.RowHashes
 	plus := make(sums.RowHashes, 0, rows)
 	for _, d := range t.Terms {
-		listed, err := d.Listed(ctx)
+		listed, err := d.ReadRowHashes(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -282,8 +282,8 @@ func (w *worker) table(a wanted, most int) (*tableWriter, error) {
 		t.out.Reset()
 		return t, nil
 	}
-	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Scores: a.scores, Probabilities: a.probabilities,
-		Certainty: a.certain, Explain: a.explain}
+	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Content: scores.Content{Scores: a.scores,
+		Probabilities: a.probabilities, Certainty: a.certain, Explain: a.explain}}
 	made, err := p.Table(w.model.model)
 	if err != nil { // only if a file of the model cannot be read
 		slog.Error("serve: explaining", "cause", err)
