@@ -9,9 +9,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -63,11 +65,20 @@ func (s *Server) handler() http.Handler {
 		if known {
 			err = s.route(answer, r, to)
 		}
-		if err != nil {
+		switch {
+		case err == errClientGone:
+			answer.code = statusClientGone
+		case err != nil:
 			problemOf(err).write(answer)
 		}
 	})
 }
+
+// errClientGone is the error of a request whose client has closed the connection. It gets no answer. The metrics
+// count it as statusClientGone, the code that nginx uses.
+var errClientGone = errors.New("the client is gone")
+
+const statusClientGone = 499
 
 // status records the status code of an answer.
 type status struct {
@@ -177,10 +188,8 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
 	most := s.o.Limits.Body
-	tooLarge := problemf(http.StatusRequestEntityTooLarge,
-		"the body has more than %d bytes; send the rows in several requests", most)
 	if r.ContentLength > most {
-		return nil, tooLarge
+		return nil, s.bodyProblem(r, &http.MaxBytesError{Limit: most})
 	}
 	from := http.MaxBytesReader(w, r.Body, most)
 	const first = 64 << 10
@@ -200,15 +209,28 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 			switch {
 			case err == io.EOF:
 				return body, nil
-			case err != nil && int64(len(body)) >= most:
-				return nil, tooLarge
 			case err != nil:
-				slog.DebugContext(r.Context(), "serve: body", "cause", err)
-				return nil, problemf(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
+				return nil, s.bodyProblem(r, err)
 			}
 		}
 		size = min(2*size, most+1)
 	}
+}
+
+// bodyProblem returns the problem of a request whose body cannot be read.
+func (s *Server) bodyProblem(r *http.Request, err error) error {
+	slog.DebugContext(r.Context(), "serve: body", "cause", err)
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return problemf(http.StatusRequestEntityTooLarge,
+			"the body has more than %d bytes; send the rows in several requests", tooLarge.Limit)
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return problemf(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
+	case r.Context().Err() != nil, errors.Is(err, syscall.ECONNRESET):
+		return errClientGone
+	}
+	return problemf(http.StatusBadRequest, "the body cannot be read: %v", err)
 }
 
 // problem is the reason why a request has no answer, in the form of RFC 9457.

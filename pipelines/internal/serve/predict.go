@@ -163,7 +163,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 		if err != nil {
 			switch {
 			case errors.Is(err, context.Canceled):
-				err = s.lateProblem(ctx)
+				err = errClientGone
 			case errors.Is(err, context.DeadlineExceeded):
 				err = problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
 					s.o.Limits.Timeout)
@@ -209,10 +209,10 @@ func (s *Server) worker(ctx context.Context, q *question) (w *worker, release fu
 	}
 }
 
-// lateProblem returns the problem of a request whose context ended before a worker was free.
+// lateProblem returns the error of a request whose context ended before a worker was free.
 func (s *Server) lateProblem(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return problemf(http.StatusServiceUnavailable, "the client is gone")
+		return errClientGone
 	}
 	return problemf(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
 }
