@@ -158,7 +158,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			err = w.explainable(s.o.Limits.Explained, most)
 		}
 		if err == nil {
-			out, _, err = w.predict(ctx, q.wanted, most)
+			out, err = w.predict(ctx, q.wanted, most)
 		}
 		if err != nil {
 			switch {
@@ -172,6 +172,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 		}
 		if err = q.held.take(int64(len(out) + 200)); err == nil {
 			text = form(out)
+			s.counted.answered(q.served, &w.counts)
 		}
 		return nil
 	})

@@ -135,7 +135,7 @@ func (s *Server) load(ctx context.Context) (err error) {
 	}
 	s.idle, s.explaining = make(chan *worker, n), semaphore.NewWeighted(int64(max(1, n-1)))
 	for range n {
-		w := &worker{threshold: s.threshold, counted: s.counted}
+		w := &worker{threshold: s.threshold}
 		s.all = append(s.all, w)
 		s.idle <- w
 	}

@@ -47,7 +47,6 @@ func (a *wanted) set(name, value string) error {
 // worker applies a model to the rows of one request at a time, and reuses its memory.
 type worker struct {
 	threshold *float32
-	counted   *serverMetrics
 
 	model  *served
 	input  *dataset.Input // of JSON objects
@@ -56,6 +55,7 @@ type worker struct {
 	used   int
 	bad    []rowErr
 	nBad   int
+	counts rowCounts // of the last prediction
 
 	drift driftWindow
 }
@@ -239,9 +239,9 @@ func (w *worker) explainable(most, bytes int) error {
 	return nil
 }
 
-// predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header, and
-// their number. The text is valid until the next call.
-func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, n int, err error) {
+// predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header. The text is
+// valid until the next call.
+func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, err error) {
 	defer func() {
 		if err != nil { // the writer may have buffered rows of this request
 			delete(w.tables, a)
@@ -249,30 +249,32 @@ func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, 
 	}()
 	t, err := w.table(a, most)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	n := len(w.model.types)
+	w.counts = rowCounts{missing: make([]int, n), unseen: make([]int, n)}
 	for _, b := range w.blocks[:w.used] {
-		w.count(b)
+		w.counts.add(w.model, b) // before missing values are filled in
+		w.drift.add(b)
 		table, err := t.Block(ctx, b)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if len(table.Bad) > 0 {
 			w.bad, w.nBad = nil, 0
 			for _, i := range table.Bad {
 				w.reject(rowErr{Row: b.Lines[i], Reason: models.TooLarge})
 			}
-			return nil, 0, badRows(w.bad, w.nBad)
+			return nil, badRows(w.bad, w.nBad)
 		}
 		if err := t.to.Write(table); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		n += b.N
 	}
 	if err := t.to.Close(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return t.out.Bytes(), n, nil
+	return t.out.Bytes(), nil
 }
 
 // table returns the writer of tables, with an empty buffer except for a header.
@@ -301,12 +303,6 @@ func (w *worker) table(a wanted, most int) (*tableWriter, error) {
 	t.to = file.New(t.out)
 	w.tables[a] = t
 	return t, nil
-}
-
-// count counts the values of a block, before missing ones are filled in.
-func (w *worker) count(b *rows.Block) {
-	w.counted.block(w.model, b)
-	w.drift.add(b)
 }
 
 // free releases memory that few requests need.
