@@ -18,10 +18,10 @@ import (
 
 // Only a body that is too slow is a timeout, and a client that went away gets no answer.
 func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
-	s := &Server{o: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
-		counted: newServerMetrics()}
-	s.o.Limits.Body = 100
-	s.now.Store(&served{})
+	s := &Server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
+		metrics: newServerMetrics()}
+	s.options.Limits.Body = 100
+	s.current.Store(&served{})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -50,12 +50,14 @@ func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
 		}
 		metrics := httptest.NewRecorder()
 		s.handler().ServeHTTP(metrics, httptest.NewRequest("GET", "/metrics", nil))
-		if want := fmt.Sprintf("bochner_requests_total{code=\"%d\",path=\"/v1/predict\"}", c.code); !strings.Contains(metrics.Body.String(), want) {
+		want := fmt.Sprintf("bochner_requests_total{code=\"%d\",path=\"/v1/predict\"}", c.code)
+		if !strings.Contains(metrics.Body.String(), want) {
 			t.Errorf("%s: the metrics lack %s", c.name, want)
 		}
 	}
 	answer := httptest.NewRecorder()
-	s.handler().ServeHTTP(answer, httptest.NewRequest("POST", "/v1/predict", io.MultiReader(strings.NewReader(strings.Repeat("x", 101)))))
+	body := io.MultiReader(strings.NewReader(strings.Repeat("x", 101))) // of unknown length
+	s.handler().ServeHTTP(answer, httptest.NewRequest("POST", "/v1/predict", body))
 	if answer.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a byte more than the limit: %d", answer.Code)
 	}

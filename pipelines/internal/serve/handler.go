@@ -29,7 +29,7 @@ type route struct {
 // handler returns the handler of all paths.
 func (s *Server) handler() http.Handler {
 	get, post := []string{"GET", "HEAD"}, []string{"POST"}
-	metrics := promhttp.HandlerFor(s.counted.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	metrics := promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	routes := map[string]route{
 		"/":             {[]string{"GET", "HEAD", "POST"}, false, s.page},
 		"/v1/predict":   {post, false, s.predict},
@@ -46,16 +46,16 @@ func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		to, known := routes[path]
-		counted := path
+		label := path
 		if !known {
-			counted = "other"
+			label = "other"
 		}
 		began, answer := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
-		s.counted.inFlight.Inc()
+		s.metrics.inFlight.Inc()
 		defer func() {
-			s.counted.inFlight.Dec()
-			s.counted.seconds.WithLabelValues(counted).Observe(time.Since(began).Seconds())
-			s.counted.requests.WithLabelValues(counted, strconv.Itoa(answer.code)).Inc()
+			s.metrics.inFlight.Dec()
+			s.metrics.seconds.WithLabelValues(label).Observe(time.Since(began).Seconds())
+			s.metrics.requests.WithLabelValues(label, strconv.Itoa(answer.code)).Inc()
 		}()
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -112,11 +112,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 		}
 		return problemf(http.StatusUnauthorized, "this server needs a token: send the header Authorization: Bearer TOKEN")
 	}
-	if s.now.Load() == nil {
+	if s.current.Load() == nil {
 		return problemf(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	if !s.requests.TryAcquire(1) {
-		return problemf(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.o.Limits.Requests)
+		return problemf(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.options.Limits.Requests)
 	}
 	defer s.requests.Release(1)
 	return to.answer(w, r)
@@ -127,7 +127,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case s.draining.Load():
 		return problemf(http.StatusServiceUnavailable, "the server is stopping")
-	case s.now.Load() == nil:
+	case s.current.Load() == nil:
 		return problemf(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	return plain("ready")(w, r)
@@ -187,7 +187,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 		return nil, problemf(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
-	most := s.o.Limits.Body
+	most := s.options.Limits.Body
 	if r.ContentLength > most {
 		return nil, s.bodyProblem(r, &http.MaxBytesError{Limit: most})
 	}
@@ -226,7 +226,7 @@ func (s *Server) bodyProblem(r *http.Request, err error) error {
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return problemf(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
+		return problemf(http.StatusRequestTimeout, "the body did not arrive within %v", s.options.Limits.Timeout)
 	case r.Context().Err() != nil, errors.Is(err, syscall.ECONNRESET):
 		return errClientGone
 	}

@@ -35,7 +35,8 @@ func newServerMetrics() *serverMetrics {
 	c.rows = counter("rows_total", "Rows with a prediction.").WithLabelValues()
 	c.refused = counter("rows_refused_total", "Rows that could not be used.").WithLabelValues()
 	c.missing = counter("missing_values_total", "Missing values in rows with a prediction.", "column")
-	c.unseen = counter("unseen_levels_total", "Category values in rows with a prediction that training has not seen.", "column")
+	c.unseen = counter("unseen_levels_total",
+		"Category values in rows with a prediction that training has not seen.", "column")
 	c.reloads = counter("reloads_total",
 		"Lookups of the model: same, changed, or failed, which keeps the current model.", "result")
 	c.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_seconds",
@@ -112,22 +113,22 @@ func (s state) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s state) Collect(to chan<- prometheus.Metric) {
-	now := s.now.Load()
-	if now == nil {
+	current := s.current.Load()
+	if current == nil {
 		return
 	}
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	gauge(modelInfo, 1, now.model.Manifest.SHA256)
-	if now.statistics == nil {
+	gauge(modelInfo, 1, current.model.Manifest.SHA256)
+	if current.statistics == nil {
 		return
 	}
-	all := sums.NewDriftCounts(now.statistics)
-	for _, w := range s.all {
-		w.drift.addTo(all, now)
+	all := sums.NewDriftCounts(current.statistics)
+	for _, w := range s.workers {
+		w.drift.addTo(all, current)
 	}
-	r := sums.DriftOfCounts(now.statistics, all, now.cluster, now.drift)
+	r := sums.DriftOfCounts(current.statistics, all, current.cluster, current.drift)
 	gauge(driftSeen, float64(r.Rows))
 	largest := 0.0
 	for _, c := range r.Columns {

@@ -16,7 +16,7 @@ var forms = []string{"dataframe_split", "dataframe_records", "instances", "input
 // invocations answers requests like MLflow's scoring server.
 func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(w, r, s.frame)
-	defer q.held.release()
+	defer q.reserved.release()
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,9 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 		return nil, err
 	}
 	if params := values["params"]; params != nil {
-		added, _, err := members(params, additions...)
+		added, _, err := members(params, optionNames...)
 		if err == nil {
-			err = q.asked(added)
+			err = q.setFromJSON(added)
 		}
 		if err != nil {
 			return nil, err
@@ -77,9 +77,9 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 			if err != nil {
 				return nil, err
 			}
-			return newColumnar(columns, s.o.Limits.Rows)
+			return newColumnar(columns, s.options.Limits.Rows)
 		}
-		return newElements(value, q.names, s.o.Limits.Rows)
+		return newElements(value, q.names, s.options.Limits.Rows)
 	}
 	panic("unreachable")
 }
@@ -94,5 +94,5 @@ func (s *Server) split(value json.RawMessage) (source, error) {
 	if err := json.Unmarshal(values["columns"], &columns); err != nil || len(columns) == 0 {
 		return nil, problemf(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
 	}
-	return newElements(values["data"], columns, s.o.Limits.Rows)
+	return newElements(values["data"], columns, s.options.Limits.Rows)
 }

@@ -22,9 +22,9 @@ import (
 // question is a request whose body has been read.
 type question struct {
 	*served
-	wanted
-	held reservation
-	read func(*worker) error // reads the rows
+	requestOptions
+	reserved reservation
+	read     func(*worker) error // reads the rows
 }
 
 // Content types of bodies.
@@ -34,12 +34,12 @@ const (
 	typeCSV   = "text/csv"
 )
 
-// wants sets options from the parameters of the URL.
-func (q *question) wants(query url.Values) error {
+// setFromURL sets options from the parameters of the URL.
+func (q *question) setFromURL(query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(additions, name) {
+		if !slices.Contains(optionNames, name) {
 			return problemf(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name,
-				strings.Join(additions, ", "))
+				strings.Join(optionNames, ", "))
 		}
 		text := query.Get(name)
 		value := text
@@ -56,15 +56,15 @@ func (q *question) wants(query url.Values) error {
 // question reads a request. The caller's function parses a JSON body.
 func (s *Server) question(w http.ResponseWriter, r *http.Request,
 	parse func(q *question, body []byte) (source, error)) (*question, error) {
-	q := &question{served: s.now.Load(), held: reservation{s: s}}
-	body, err := s.body(w, r, &q.held)
+	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
+	body, err := s.body(w, r, &q.reserved)
 	if err != nil {
 		return q, err
 	}
-	if err := q.wants(r.URL.Query()); err != nil {
+	if err := q.setFromURL(r.URL.Query()); err != nil {
 		return q, err
 	}
-	most := s.o.Limits.Rows
+	most := s.options.Limits.Rows
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
 	case typeJSON, "":
@@ -106,9 +106,9 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		if err := syntax(body); err != nil {
 			return nil, err
 		}
-		return newElements(body, q.names, s.o.Limits.Rows)
+		return newElements(body, q.names, s.options.Limits.Rows)
 	}
-	values, others, err := members(body, append(additions[:len(additions):len(additions)], "rows")...)
+	values, others, err := members(body, append(optionNames[:len(optionNames):len(optionNames)], "rows")...)
 	if err != nil {
 		return nil, err
 	}
@@ -117,17 +117,17 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		return &single{text: body}, nil
 	}
 	if others {
-		return nil, problemf(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(additions, `", "`))
+		return nil, problemf(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(optionNames, `", "`))
 	}
-	if err := q.asked(values); err != nil {
+	if err := q.setFromJSON(values); err != nil {
 		return nil, err
 	}
-	return newElements(array, q.names, s.o.Limits.Rows)
+	return newElements(array, q.names, s.options.Limits.Rows)
 }
 
-// asked sets options from the members of a JSON object.
-func (q *question) asked(values map[string]json.RawMessage) error {
-	for _, name := range additions {
+// setFromJSON sets options from the members of a JSON object.
+func (q *question) setFromJSON(values map[string]json.RawMessage) error {
+	for _, name := range optionNames {
 		if text, given := values[name]; given {
 			if want := q.set(name, string(text)); want != nil {
 				return problemf(http.StatusBadRequest, "%q must be %s", name, want)
@@ -139,7 +139,7 @@ func (q *question) asked(values map[string]json.RawMessage) error {
 
 // answer computes the predictions and returns them as CSV, or as the array of JSON that form makes of lines.
 func (s *Server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Limits.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.options.Limits.Timeout)
 	defer cancel()
 	w, release, err := s.worker(ctx, q)
 	if err != nil {
@@ -153,12 +153,12 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 			return nil
 		}
 		var out []byte
-		most := int(s.o.Limits.Memory / 4)
+		most := int(s.options.Limits.Memory / 4)
 		if q.explain {
-			err = w.explainable(s.o.Limits.Explained, most)
+			err = w.explainable(s.options.Limits.Explained, most)
 		}
 		if err == nil {
-			out, err = w.predict(ctx, q.wanted, most)
+			out, err = w.predict(ctx, q.requestOptions, most)
 		}
 		if err != nil {
 			switch {
@@ -166,13 +166,13 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 				err = errClientGone
 			case errors.Is(err, context.DeadlineExceeded):
 				err = problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
-					s.o.Limits.Timeout)
+					s.options.Limits.Timeout)
 			}
 			return nil
 		}
-		if err = q.held.take(int64(len(out) + 200)); err == nil {
+		if err = q.reserved.take(int64(len(out) + 200)); err == nil {
 			text = form(out)
-			s.counted.answered(q.served, &w.counts)
+			s.metrics.answered(q.served, &w.counts)
 		}
 		return nil
 	})
@@ -181,7 +181,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 		slog.ErrorContext(ctx, "serve: internal error", "cause", crash)
 		return nil, problemf(http.StatusInternalServerError, "internal error; the server's log has the cause")
 	}
-	s.counted.refused.Add(float64(w.nBad))
+	s.metrics.refused.Add(float64(w.nBad))
 	w.nBad = 0
 	return text, err
 }
@@ -215,13 +215,13 @@ func (s *Server) lateProblem(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errClientGone
 	}
-	return problemf(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
+	return problemf(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.options.Limits.Timeout)
 }
 
 // predict answers /v1/predict.
 func (s *Server) predict(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(w, r, s.rows)
-	defer q.held.release()
+	defer q.reserved.release()
 	if err != nil {
 		return err
 	}

@@ -21,18 +21,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// wanted says what a request asks for besides predictions.
-type wanted struct {
+// requestOptions says what a request asks for besides predictions.
+type requestOptions struct {
 	scores, probabilities, explain bool
 	certain                        scores.Certainty
-	csv                            bool // write CSV, not lines of JSON
+	csv                            bool // write CSV, not lines of JSON; from the header Accept
 }
 
-// additions has the names of the optional parts of predictions.
-var additions = []string{"scores", "probabilities", "interval", "novelty", "explain"}
+// optionNames has the names of the options of requests.
+var optionNames = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
 // set sets an option from a JSON value. The error says what the value must be.
-func (a *wanted) set(name, value string) error {
+func (a *requestOptions) set(name, value string) error {
 	want, to := "true or false", map[string]any{"scores": &a.scores, "probabilities": &a.probabilities,
 		"interval": &a.certain.Interval, "novelty": &a.certain.Novelty, "explain": &a.explain}[name]
 	if name == "interval" {
@@ -50,7 +50,7 @@ type worker struct {
 
 	model  *served
 	input  *dataset.Input // of JSON objects
-	tables map[wanted]*tableWriter
+	tables map[requestOptions]*tableWriter
 	blocks []*rows.Block // the first used ones have the rows of the request
 	used   int
 	bad    []rowErr
@@ -63,9 +63,9 @@ type worker struct {
 // driftWindow counts the last rows: at least driftRows of them, once there have been as many.
 type driftWindow struct {
 	sync.Mutex
-	model       *served
-	now, before *sums.DriftCounts // nil if the model has no statistics of its training rows
-	rows        int               // rows in now
+	model             *served
+	current, previous *sums.DriftCounts // nil if the model has no statistics of its training rows
+	rows              int               // rows in now
 }
 
 const driftRows = 20_000
@@ -101,15 +101,15 @@ func (w *worker) use(s *served) {
 	if w.model == s {
 		return
 	}
-	w.model, w.tables = s, map[wanted]*tableWriter{}
+	w.model, w.tables = s, map[requestOptions]*tableWriter{}
 	w.input = s.objects.InMemory(dataset.Request{Mode: dataset.SkipRow, Lines: true,
 		Reject: func(row int64, reason string) { w.reject(rowErr{Row: row, Reason: reason}) }})
 	d := &w.drift
 	d.Lock()
 	defer d.Unlock()
-	d.model, d.now, d.before, d.rows = s, nil, nil, 0
+	d.model, d.current, d.previous, d.rows = s, nil, nil, 0
 	if s.statistics != nil {
-		d.now = sums.NewDriftCounts(s.statistics)
+		d.current = sums.NewDriftCounts(s.statistics)
 	}
 }
 
@@ -117,13 +117,13 @@ func (w *worker) use(s *served) {
 func (d *driftWindow) add(b *rows.Block) {
 	d.Lock()
 	defer d.Unlock()
-	if d.now == nil {
+	if d.current == nil {
 		return
 	}
 	if d.rows >= driftRows {
-		d.now, d.before, d.rows = sums.NewDriftCounts(d.model.statistics), d.now, 0
+		d.current, d.previous, d.rows = sums.NewDriftCounts(d.model.statistics), d.current, 0
 	}
-	d.now.Add(b, 0)
+	d.current.Add(b, 0)
 	d.rows += b.N
 }
 
@@ -131,12 +131,12 @@ func (d *driftWindow) add(b *rows.Block) {
 func (d *driftWindow) addTo(all *sums.DriftCounts, s *served) {
 	d.Lock()
 	defer d.Unlock()
-	if d.model != s || d.now == nil {
+	if d.model != s || d.current == nil {
 		return
 	}
-	all.Merge(d.now)
-	if d.before != nil {
-		all.Merge(d.before)
+	all.Merge(d.current)
+	if d.previous != nil {
+		all.Merge(d.previous)
 	}
 }
 
@@ -241,7 +241,7 @@ func (w *worker) explainable(most, bytes int) error {
 
 // predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header. The text is
 // valid until the next call.
-func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, err error) {
+func (w *worker) predict(ctx context.Context, a requestOptions, most int) (text []byte, err error) {
 	defer func() {
 		if err != nil { // the writer may have buffered rows of this request
 			delete(w.tables, a)
@@ -278,7 +278,7 @@ func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, 
 }
 
 // table returns the writer of tables, with an empty buffer except for a header.
-func (w *worker) table(a wanted, most int) (*tableWriter, error) {
+func (w *worker) table(a requestOptions, most int) (*tableWriter, error) {
 	t := w.tables[a]
 	if t != nil && !a.csv {
 		t.out.Reset()
