@@ -147,33 +147,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	}
 	defer release()
 	crash := fault.Guard(func() error {
-		w.use(q.served)
-		defer w.free()
-		if err = q.read(w); err != nil {
-			return nil
-		}
-		var out []byte
-		most := int(s.options.Limits.Memory / 4)
-		if q.explain {
-			err = w.explainable(s.options.Limits.Explained, most)
-		}
-		if err == nil {
-			out, err = w.predict(ctx, q.requestOptions, most)
-		}
-		if err != nil {
-			switch {
-			case errors.Is(err, context.Canceled):
-				err = errClientGone
-			case errors.Is(err, context.DeadlineExceeded):
-				err = problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
-					s.options.Limits.Timeout)
-			}
-			return nil
-		}
-		if err = q.reserved.take(int64(len(out) + 200)); err == nil {
-			text = form(out)
-			s.metrics.answered(q.served, &w.counts)
-		}
+		text, err = s.compute(ctx, w, q, form)
 		return nil
 	})
 	if crash != nil {
@@ -184,6 +158,36 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	s.metrics.refused.Add(float64(w.nBad))
 	w.nBad = 0
 	return text, err
+}
+
+// compute reads the rows of a request and predicts them.
+func (s *Server) compute(ctx context.Context, w *worker, q *question, form func(text []byte) []byte) ([]byte, error) {
+	w.use(q.served)
+	defer w.free()
+	if err := q.read(w); err != nil {
+		return nil, err
+	}
+	most := int(s.options.Limits.Memory / 4)
+	if q.explain {
+		if err := w.explainable(s.options.Limits.Explained, most); err != nil {
+			return nil, err
+		}
+	}
+	out, err := w.predict(ctx, q.requestOptions, most)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, errClientGone
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
+			s.options.Limits.Timeout)
+	case err != nil:
+		return nil, err
+	}
+	if err := q.reserved.take(int64(len(out) + 200)); err != nil {
+		return nil, err
+	}
+	s.metrics.answered(q.served, &w.counts)
+	return form(out), nil
 }
 
 // worker waits for a free worker, which release takes back. Explanations take long, so they may not use all
@@ -249,9 +253,9 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) error {
 }
 
 // joinLines appends lines of JSON as the elements of an array.
-func joinLines(dst, lines []byte) []byte {
+func joinLines(dst, text []byte) []byte {
 	from := len(dst)
-	dst = append(dst, bytes.TrimSuffix(lines, []byte("\n"))...)
+	dst = append(dst, bytes.TrimSuffix(text, []byte("\n"))...)
 	for i, c := range dst[from:] {
 		if c == '\n' { // strings contain none, because JSON escapes them
 			dst[from+i] = ','
