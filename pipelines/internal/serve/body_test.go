@@ -18,7 +18,7 @@ import (
 
 // Only a body that is too slow is a timeout, and a client that went away gets no answer.
 func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
-	s := &Server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
+	s := &server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
 		metrics: newServerMetrics()}
 	s.options.Limits.Body = 100
 	s.current.Store(&served{})

@@ -27,7 +27,7 @@ type route struct {
 }
 
 // handler returns the handler of all paths.
-func (s *Server) handler() http.Handler {
+func (s *server) handler() http.Handler {
 	get, post := []string{"GET", "HEAD"}, []string{"POST"}
 	metrics := promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	routes := map[string]route{
@@ -96,7 +96,7 @@ func (s *status) WriteHeader(code int) {
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // route answers a request, unless there are too many at the same time.
-func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
+func (s *server) route(w http.ResponseWriter, r *http.Request, to route) error {
 	if !slices.Contains(to.methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(to.methods, ", "))
 		return problemf(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
@@ -123,7 +123,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 }
 
 // ready answers whether the server takes requests.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+func (s *server) ready(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case s.draining.Load():
 		return problemf(http.StatusServiceUnavailable, "the server is stopping")
@@ -164,7 +164,7 @@ func (t *secret) matches(r *http.Request) bool {
 
 // reservation is the memory that a request has reserved.
 type reservation struct {
-	s     *Server
+	s     *server
 	bytes int64
 }
 
@@ -182,7 +182,7 @@ func (h *reservation) release() { h.s.memory.Release(h.bytes) }
 
 // body reads the body of a request. It reserves memory as the body arrives, so that a slow client holds memory
 // only for what it has sent.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([]byte, error) {
+func (s *server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, problemf(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
@@ -218,7 +218,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 }
 
 // bodyProblem returns the problem of a request whose body cannot be read.
-func (s *Server) bodyProblem(r *http.Request, err error) error {
+func (s *server) bodyProblem(r *http.Request, err error) error {
 	slog.DebugContext(r.Context(), "serve: body", "cause", err)
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return problemf(http.StatusRequestEntityTooLarge,

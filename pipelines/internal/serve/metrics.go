@@ -91,7 +91,7 @@ func (m *serverMetrics) answered(s *served, c *rowCounts) {
 }
 
 // state has metrics that are computed when they are collected.
-type state struct{ *Server }
+type state struct{ *server }
 
 var (
 	modelInfo = prometheus.NewDesc(namespace+"_model_info", "The model in use, by the digest of its manifest.",

@@ -14,7 +14,7 @@ import (
 var forms = []string{"dataframe_split", "dataframe_records", "instances", "inputs"}
 
 // invocations answers requests like MLflow's scoring server.
-func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
+func (s *server) invocations(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(w, r, s.frame)
 	defer q.reserved.release()
 	if err != nil {
@@ -49,7 +49,7 @@ func unwrapPredictions(lines []byte) []byte {
 }
 
 // frame returns the rows in a body of /invocations.
-func (s *Server) frame(q *question, body []byte) (source, error) {
+func (s *server) frame(q *question, body []byte) (source, error) {
 	values, others, err := members(body, slices.Concat(forms, []string{"params", "signature_name"})...)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 }
 
 // split returns the rows of a data frame in which the columns are named once.
-func (s *Server) split(value json.RawMessage) (source, error) {
+func (s *server) split(value json.RawMessage) (source, error) {
 	values, _, err := members(value, "columns", "data")
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type node = map[string]any
 const mostLevels = 100
 
 // openAPI answers with a description of the server in OpenAPI 3.1, with the columns of the model in use.
-func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
+func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	text, err := json.MarshalIndent(s.current.Load().description(s.token != nil), "", "  ")
 	if err != nil {
 		return err

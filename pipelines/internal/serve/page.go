@@ -63,7 +63,7 @@ const (
 )
 
 // page answers with a form for a row, and with the prediction for a row that was filled in.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
+func (s *server) page(w http.ResponseWriter, r *http.Request) error {
 	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
 	defer q.reserved.release()
 	m := q.model.Manifest
@@ -101,7 +101,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 // fill adds the values of a form and the prediction for them to the page. It returns the status.
-func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (int, error) {
+func (s *server) fill(r *http.Request, q *question, p *page, form url.Values) (int, error) {
 	row := []byte(strings.TrimSpace(form.Get("row")))
 	if p.Row == "" {
 		values := make([]json.RawMessage, len(p.Fields))

@@ -54,7 +54,7 @@ func (q *question) setFromURL(query url.Values) error {
 }
 
 // question reads a request. The caller's function parses a JSON body.
-func (s *Server) question(w http.ResponseWriter, r *http.Request,
+func (s *server) question(w http.ResponseWriter, r *http.Request,
 	parse func(q *question, body []byte) (source, error)) (*question, error) {
 	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
 	body, err := s.body(w, r, &q.reserved)
@@ -101,7 +101,7 @@ func (q *question) check() error {
 }
 
 // rows returns the rows of a body of /v1/predict: {"rows": […]}, an array, or one object.
-func (s *Server) rows(q *question, body []byte) (source, error) {
+func (s *server) rows(q *question, body []byte) (source, error) {
 	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 100)]), " \t\r\n"), "[") {
 		if err := syntax(body); err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func (q *question) setFromJSON(values map[string]json.RawMessage) error {
 }
 
 // answer computes the predictions and returns them as CSV, or as the array of JSON that form makes of lines.
-func (s *Server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
+func (s *server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Limits.Timeout)
 	defer cancel()
 	w, release, err := s.worker(ctx, q)
@@ -161,7 +161,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 }
 
 // compute reads the rows of a request and predicts them.
-func (s *Server) compute(ctx context.Context, w *worker, q *question, form func(text []byte) []byte) ([]byte, error) {
+func (s *server) compute(ctx context.Context, w *worker, q *question, form func(text []byte) []byte) ([]byte, error) {
 	w.use(q.served)
 	defer w.free()
 	if err := q.read(w); err != nil {
@@ -192,7 +192,7 @@ func (s *Server) compute(ctx context.Context, w *worker, q *question, form func(
 
 // worker waits for a free worker, which release takes back. Explanations take long, so they may not use all
 // workers at once.
-func (s *Server) worker(ctx context.Context, q *question) (w *worker, release func(), err error) {
+func (s *server) worker(ctx context.Context, q *question) (w *worker, release func(), err error) {
 	release = func() { s.idle <- w }
 	if q.explain {
 		if s.explaining.Acquire(ctx, 1) != nil {
@@ -215,7 +215,7 @@ func (s *Server) worker(ctx context.Context, q *question) (w *worker, release fu
 }
 
 // lateProblem returns the error of a request whose context ended before a worker was free.
-func (s *Server) lateProblem(ctx context.Context) error {
+func (s *server) lateProblem(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errClientGone
 	}
@@ -223,7 +223,7 @@ func (s *Server) lateProblem(ctx context.Context) error {
 }
 
 // predict answers /v1/predict.
-func (s *Server) predict(w http.ResponseWriter, r *http.Request) error {
+func (s *server) predict(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(w, r, s.rows)
 	defer q.reserved.release()
 	if err != nil {

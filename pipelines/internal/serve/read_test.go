@@ -118,7 +118,7 @@ func FuzzRowsOfABody(f *testing.F) {
 		`[`, `null`, `{"rows":null}`, "[\n1 , \"]\" ]", `{"rows":[],"scores":1}`} {
 		f.Add([]byte(text))
 	}
-	s := &Server{options: NewOptions()}
+	s := &server{options: NewOptions()}
 	s.options.Limits.Rows = 100
 	f.Fuzz(func(t *testing.T, body []byte) {
 		q := &question{served: &served{names: []string{"a"}}}

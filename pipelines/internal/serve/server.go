@@ -23,8 +23,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Server answers requests with the model in use.
-type Server struct {
+// server answers requests with the model in use.
+type server struct {
 	options    options.Serve
 	token      *secret // nil if requests need none
 	threshold  *float32
@@ -45,7 +45,7 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 	if err := validate(o); err != nil {
 		return err
 	}
-	s := &Server{options: o, memory: semaphore.NewWeighted(o.Limits.Memory),
+	s := &server{options: o, memory: semaphore.NewWeighted(o.Limits.Memory),
 		requests: semaphore.NewWeighted(int64(o.Limits.Requests)), metrics: newServerMetrics()}
 	s.metrics.registry.MustRegister(state{s})
 	if s.token, err = readSecret(ctx, o.Door.TokenFile); err != nil {
@@ -85,7 +85,7 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 }
 
 // listen opens the address.
-func (s *Server) listen() (net.Listener, error) {
+func (s *server) listen() (net.Listener, error) {
 	d := s.options.Door
 	var config *tls.Config
 	if d.TLSCert != "" {
@@ -109,7 +109,7 @@ func (s *Server) listen() (net.Listener, error) {
 }
 
 // load loads the model and makes the workers.
-func (s *Server) load(ctx context.Context) (err error) {
+func (s *server) load(ctx context.Context) (err error) {
 	if s.handle, err = models.OpenHandle(ctx, s.options.Model, 0); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *Server) load(ctx context.Context) (err error) {
 }
 
 // due returns a channel that signals when to look up the model.
-func (s *Server) due() <-chan time.Time {
+func (s *server) due() <-chan time.Time {
 	if s.options.Reload == 0 {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (s *Server) due() <-chan time.Time {
 }
 
 // look looks up the model, and uses it if it has changed. The handle logs errors.
-func (s *Server) look(ctx context.Context) {
+func (s *server) look(ctx context.Context) {
 	result := "same"
 	changed, err := s.handle.Refresh(ctx)
 	if m := s.handle.Model(ctx); err == nil && m != s.current.Load().model {
@@ -174,7 +174,7 @@ func (s *Server) look(ctx context.Context) {
 }
 
 // drain stops accepting connections and waits for the requests that have begun.
-func (s *Server) drain(httpServer *http.Server, ended <-chan error) error {
+func (s *server) drain(httpServer *http.Server, ended <-chan error) error {
 	s.draining.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.Limits.Drain)
 	defer cancel()
