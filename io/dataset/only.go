@@ -109,28 +109,28 @@ type IDSelection struct {
 }
 
 // list returns the ids, which it reads from URI on first use.
-func (o *IDSelection) list(ctx context.Context) (*IDs, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ids != nil {
-		return o.ids, nil
+func (s *IDSelection) list(ctx context.Context) (*IDs, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids != nil {
+		return s.ids, nil
 	}
-	data, err := storage.ReadState(ctx, o.URI, maxIDsBytes+MaxIDs+64)
+	data, err := storage.ReadState(ctx, s.URI, maxIDsBytes+MaxIDs+64)
 	if err != nil {
 		return nil, err
 	}
 	l, err := readIDs(bytes.NewReader(data), true)
 	if err != nil {
-		return nil, fmt.Errorf("list of ids %s: %w", o.URI, err)
+		return nil, fmt.Errorf("list of ids %s: %w", s.URI, err)
 	}
-	o.ids = l
+	s.ids = l
 	return l, nil
 }
 
 // Missing returns how many ids of the list belong to no used row, and the first of these ids,
 // at most most, in bytewise order. The reports must cover all shards.
-func (o *IDSelection) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
-	l, err := o.list(ctx)
+func (s *IDSelection) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
+	l, err := s.list(ctx)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -130,12 +130,12 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 	if r.Dependences, err = DependenceOf(ctx, m, x, n, names); err != nil {
 		return err
 	}
-	k, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)
-	if err != nil || k.statistics == nil || len(sum.Statistics().Columns) != len(k.statistics.Columns) {
+	c, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)
+	if err != nil || c.statistics == nil || len(sum.Statistics().Columns) != len(c.statistics.Columns) {
 		return err
 	}
-	r.Drift = sums.DriftOfSum(k.statistics, sum, k.cluster, k.names)
-	r.Drift.Schema = k.schema
+	r.Drift = sums.DriftOfSum(c.statistics, sum, c.cluster, c.names)
+	r.Drift.Schema = c.schema
 	return nil
 }
 

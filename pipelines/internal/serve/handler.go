@@ -150,8 +150,8 @@ func newSecret(token string) *secret {
 }
 
 // matches reports whether a request has the token: as Bearer, or as the password that a browser asks for.
-func (t *secret) matches(r *http.Request) bool {
-	if t == nil {
+func (s *secret) matches(r *http.Request) bool {
+	if s == nil {
 		return true
 	}
 	_, given, basic := r.BasicAuth()
@@ -159,7 +159,7 @@ func (t *secret) matches(r *http.Request) bool {
 		given = strings.TrimSpace(token)
 	}
 	sum := sha256.Sum256([]byte(given))
-	return subtle.ConstantTimeCompare(sum[:], t[:]) == 1
+	return subtle.ConstantTimeCompare(sum[:], s[:]) == 1
 }
 
 // reservation is the memory that a request has reserved.
@@ -169,20 +169,20 @@ type reservation struct {
 }
 
 // take reserves more memory, or returns a problem if there is not enough.
-func (h *reservation) take(n int64) error {
-	if !h.s.memory.TryAcquire(n) {
+func (r *reservation) take(n int64) error {
+	if !r.s.memory.TryAcquire(n) {
 		return problemf(http.StatusServiceUnavailable,
 			"other requests use all the memory for bodies and answers (--max_memory); try again later")
 	}
-	h.bytes += n
+	r.bytes += n
 	return nil
 }
 
-func (h *reservation) release() { h.s.memory.Release(h.bytes) }
+func (r *reservation) release() { r.s.memory.Release(r.bytes) }
 
 // body reads the body of a request. It reserves memory as the body arrives, so that a slow client holds memory
 // only for what it has sent.
-func (s *server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([]byte, error) {
+func (s *server) body(w http.ResponseWriter, r *http.Request, reserved *reservation) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, problemf(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
@@ -199,7 +199,7 @@ func (s *server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 	}
 	var body []byte
 	for {
-		if err := h.take(size - int64(cap(body))); err != nil {
+		if err := reserved.take(size - int64(cap(body))); err != nil {
 			return nil, err
 		}
 		body = append(make([]byte, 0, size), body...)

@@ -49,13 +49,13 @@ const (
 // predictionJSON is a prediction, decoded from a line of JSON.
 type predictionJSON map[string]json.RawMessage
 
-func (s predictionJSON) number(name string) (v float64, has bool) {
-	return v, json.Unmarshal(s[name], &v) == nil
+func (p predictionJSON) number(name string) (v float64, has bool) {
+	return v, json.Unmarshal(p[name], &v) == nil
 }
 
 // values returns the numbers in an object member, nil without the member.
-func (s predictionJSON) values(name string) (v map[string]float64) {
-	_ = json.Unmarshal(s[name], &v) // v is nil without the member
+func (p predictionJSON) values(name string) (v map[string]float64) {
+	_ = json.Unmarshal(p[name], &v) // v is nil without the member
 	return v
 }
 

@@ -32,9 +32,9 @@ type requestOptions struct {
 var optionNames = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
 // set sets an option from a JSON value. The error says what the value must be.
-func (a *requestOptions) set(name, value string) error {
-	want, to := "true or false", map[string]any{"scores": &a.scores, "probabilities": &a.probabilities,
-		"interval": &a.certain.Interval, "novelty": &a.certain.Novelty, "explain": &a.explain}[name]
+func (o *requestOptions) set(name, value string) error {
+	want, to := "true or false", map[string]any{"scores": &o.scores, "probabilities": &o.probabilities,
+		"interval": &o.certain.Interval, "novelty": &o.certain.Novelty, "explain": &o.explain}[name]
 	if name == "interval" {
 		want = "a number above 0 and below 1, such as 0.9"
 	}
@@ -175,10 +175,10 @@ type errorKeeper struct {
 	err error
 }
 
-func (f *errorKeeper) Next() ([]byte, error) {
-	text, err := f.source.Next()
+func (k *errorKeeper) Next() ([]byte, error) {
+	text, err := k.source.Next()
 	if _, bad := errors.AsType[*rows.BadRow](err); err != nil && err != io.EOF && !bad {
-		f.err = err
+		k.err = err
 	}
 	return text, err
 }
@@ -241,13 +241,13 @@ func (w *worker) explainable(most, bytes int) error {
 
 // predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header. The text is
 // valid until the next call.
-func (w *worker) predict(ctx context.Context, a requestOptions, most int) (text []byte, err error) {
+func (w *worker) predict(ctx context.Context, o requestOptions, most int) (text []byte, err error) {
 	defer func() {
 		if err != nil { // the writer may have buffered rows of this request
-			delete(w.tables, a)
+			delete(w.tables, o)
 		}
 	}()
-	t, err := w.table(a, most)
+	t, err := w.table(o, most)
 	if err != nil {
 		return nil, err
 	}
@@ -278,14 +278,14 @@ func (w *worker) predict(ctx context.Context, a requestOptions, most int) (text 
 }
 
 // table returns the writer of tables, with an empty buffer except for a header.
-func (w *worker) table(a requestOptions, most int) (*tableWriter, error) {
-	t := w.tables[a]
-	if t != nil && !a.csv {
+func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
+	t := w.tables[o]
+	if t != nil && !o.csv {
 		t.out.Reset()
 		return t, nil
 	}
-	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Scores: a.scores, Probabilities: a.probabilities,
-		Certainty: a.certain, Explain: a.explain}
+	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Scores: o.scores, Probabilities: o.probabilities,
+		Certainty: o.certain, Explain: o.explain}
 	made, err := p.Table(w.model.model)
 	if err != nil { // only if a file of the model cannot be read
 		slog.Error("serve: explaining", "cause", err)
@@ -293,7 +293,7 @@ func (w *worker) table(a requestOptions, most int) (*tableWriter, error) {
 	}
 	t = &tableWriter{Table: made, out: &boundedBuffer{most: most}}
 	format := "jsonl"
-	if a.csv {
+	if o.csv {
 		format = "csv"
 	}
 	file, err := t.File(format)
@@ -301,7 +301,7 @@ func (w *worker) table(a requestOptions, most int) (*tableWriter, error) {
 		return nil, err
 	}
 	t.to = file.New(t.out)
-	w.tables[a] = t
+	w.tables[o] = t
 	return t, nil
 }
 
@@ -314,9 +314,9 @@ func (w *worker) free() {
 	if len(w.blocks) > keep {
 		w.blocks = w.blocks[:keep:keep]
 	}
-	for a, t := range w.tables {
+	for o, t := range w.tables {
 		if t.out.Cap() > 1<<20 {
-			delete(w.tables, a)
+			delete(w.tables, o)
 		}
 	}
 }
