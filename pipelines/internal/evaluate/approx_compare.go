@@ -216,16 +216,16 @@ const cooccurFeatures = 500_000
 // correlation between their occurrence and that of every other pixel, as in Daniely, Frostig, Gupta and Singer
 // ("Random Features for Compositional Kernels", 2017, Fig. 4). The first channel represents a pixel. It returns
 // no files unless the skeleton is for images.
-func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
+func cooccurrence(r prepare.Recipe, requested int) ([]storage.File, error) {
 	recipe, ok := r.Choice.Recipe.(skeleton.Compositional)
 	s := &recipe.Skeleton
 	if !ok || s.Image.Height == 0 {
 		return nil, nil
 	}
-	recipe.Out, recipe.Sampler = max(features, cooccurFeatures), skeleton.RFS
+	recipe.Out, recipe.Sampler = max(requested, cooccurFeatures), skeleton.RFS
 	drawn, err := recipe.New()
 	if err != nil { // the skeleton has fewer distinct features
-		recipe.Out = features
+		recipe.Out = requested
 		drawn, err = recipe.New()
 	}
 	if err != nil {

@@ -224,16 +224,16 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 
 // explainable returns a problem if a request explains more rows than the limit, or more effects than fit into
 // an answer.
-func (w *worker) explainable(most, bytes int) error {
+func (w *worker) explainable(mostRows, mostBytes int) error {
 	n := 0
 	for _, b := range w.blocks[:w.used] {
 		n += b.N
 	}
 	switch {
-	case n > most:
+	case n > mostRows:
 		return problemf(http.StatusRequestEntityTooLarge,
-			"%d rows to explain; the limit is %d in a request; send them in several requests", n, most)
-	case n*len(w.model.names)*w.model.model.Width() > bytes/8:
+			"%d rows to explain; the limit is %d in a request; send them in several requests", n, mostRows)
+	case n*len(w.model.names)*w.model.model.Width() > mostBytes/8:
 		return errTooLong
 	}
 	return nil
