@@ -36,8 +36,7 @@ type Reader struct {
 	recode []byte              // a record in UTF-8
 	path   [][]byte            // values of the last fields, which are in the path of the file
 	begun  bool
-	heads  int64    // records that repeat the header
-	quoted [3]int64 // the first quoted field that seems to hold records
+	others dataset.OtherLines // without blank lines
 	fatal  error
 }
 
@@ -215,9 +214,9 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 		rec = r.layout.Encoding.decode(&r.recode, rec)
 		switch {
 		case r.layout.Header && r.repeatsHeader(rec):
-			r.heads++
+			r.others.Headers++
 		default:
-			if r.quoted[2] == 0 && r.lines.Lines()-r.lines.Line() > fewLines {
+			if r.others.Quoted.Rows == 0 && r.lines.Lines()-r.lines.Line() > fewLines {
 				r.findQuoted(rec)
 			}
 			return r.parse(x, rec)
@@ -251,16 +250,15 @@ func (r *Reader) findQuoted(rec []byte) {
 			}
 		}
 		if 10*alike >= 9*len(inside) {
-			r.quoted = [3]int64{from, line, int64(alike)}
+			r.others.Quoted = dataset.QuotedRows{From: from, To: line, Rows: int64(alike)}
 			return
 		}
 	}
 }
 
-// Seen returns the number of records that repeat the header, as joined files have them, and are not
-// rows. quoted is the first and the last line of the first quoted field that seems to hold records,
-// as between two stray quotes, and how many; zeros if there is none.
-func (r *Reader) Seen() (headers int64, quoted [3]int64) { return r.heads, r.quoted }
+// OtherLines counts the records that repeat the header, as joined files have them, and finds the first quoted field
+// that seems to hold records.
+func (r *Reader) OtherLines() dataset.OtherLines { return r.others }
 
 // repeatsHeader reports whether a record has the fields of the header.
 func (r *Reader) repeatsHeader(rec []byte) bool {

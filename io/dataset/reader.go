@@ -419,12 +419,10 @@ func (r *Reader) end() {
 	switch {
 	case r.text != nil:
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
-		r.report.Blank = r.text.Blanks()
-		if source, ok := r.rows.(interface {
-			Seen() (headers int64, quoted [3]int64)
-		}); ok {
-			r.report.Headers, r.report.Quoted = source.Seen()
+		if source, ok := r.rows.(interface{ OtherLines() OtherLines }); ok {
+			r.report.OtherLines = source.OtherLines()
 		}
+		r.report.Blank = r.text.Blanks()
 	default:
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed
 		r.report.End = r.report.Begin + r.report.Lines
