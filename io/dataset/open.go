@@ -56,7 +56,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if len(objects) == 0 {
 		return nil, errors.New("dataset: no files to read")
 	}
-	first, head, err := d.lead(ctx)
+	first, head, err := d.firstContent(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// lead returns the index of the first file with content, and the beginning of this file.
-func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) {
+// firstContent returns the index of the first file with content, and the beginning of this file.
+func (d *Dataset) firstContent(ctx context.Context) (first int, head []byte, err error) {
 	for i := range d.Files {
 		f := &d.Files[i]
 		if head, f.Compression, err = Peek(ctx, f.Object); err != nil {

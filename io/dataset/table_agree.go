@@ -294,7 +294,7 @@ func JoinStored(o *Opening, i int, names []string, unreadable func(column int) e
 	if err := checkCount(names); err != nil {
 		return nil, o.Error(i, err)
 	}
-	used := o.Data.Schema.Layout.(Tabular).Table().Used()
+	used := o.Data.Schema.Layout.(Tabular).Table().UsedNames()
 	for c, name := range names {
 		if err := unreadable(c); err != nil && used[name] {
 			return nil, o.Error(i, err)

@@ -162,8 +162,8 @@ func (l *TableLayout) RoleNames() (names []string) {
 	return names
 }
 
-// Uses reports, for each field, whether it is a feature or a label or has another role.
-func (l *TableLayout) Uses() []bool {
+// UsedFields reports, for each field, whether it is a feature or a label or has another role.
+func (l *TableLayout) UsedFields() []bool {
 	uses := make([]bool, len(l.Columns))
 	for _, f := range l.Features {
 		uses[f] = true
@@ -177,11 +177,11 @@ func (l *TableLayout) Uses() []bool {
 	return uses
 }
 
-// Used returns the names of the columns that are used.
-func (l *TableLayout) Used() map[string]bool {
+// UsedNames returns the names of the columns that are used.
+func (l *TableLayout) UsedNames() map[string]bool {
 	used := map[string]bool{}
-	for f, uses := range l.Uses() {
-		if uses {
+	for f, isUsed := range l.UsedFields() {
+		if isUsed {
 			used[l.Columns[f]] = true
 		}
 	}

@@ -205,7 +205,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	i := r.at
 	r.at++
 	r.line++
-	r.Read(i)
+	r.StartRow(i)
 	if bad := r.bad[i]; bad != nil {
 		return x, nil, bad
 	}

@@ -165,8 +165,8 @@ type idFilter struct {
 	last int   // index of the id of the last row
 }
 
-// has reports whether an id is in the list, and remembers its index for use.
-func (f *idFilter) has(id []byte) (found bool) {
+// locate reports whether an id is in the list, and remembers its index for use.
+func (f *idFilter) locate(id []byte) (found bool) {
 	f.last, found = f.ids.find(id)
 	return found
 }
