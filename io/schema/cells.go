@@ -66,8 +66,8 @@ func (c *cells) bound(limit int) {
 	}
 }
 
-// Merge adds the numbers of d, which is not changed.
-func (c *cells) Merge(d *cells, limit int) {
+// merge adds the numbers of d, which is not changed.
+func (c *cells) merge(d *cells, limit int) {
 	if d.used == 0 {
 		return
 	}

@@ -30,7 +30,7 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 		for len(parts) > 1 {
 			last := parts[len(parts)-1]
 			parts = parts[:len(parts)-1]
-			parts[r.IntN(len(parts))].Merge(&last, limit)
+			parts[r.IntN(len(parts))].merge(&last, limit)
 		}
 		if parts[0].shift != whole.shift || !slices.Equal(parts[0].sorted(), whole.sorted()) {
 			t.Fatalf("cut and merged: %v, want %v", parts[0].sorted(), whole.sorted())
