@@ -17,7 +17,7 @@ import (
 
 // Limits of a list of ids.
 const (
-	MaxIDs      = 10_000_000 // ids in a list
+	maxIDs      = 10_000_000 // ids in a list
 	MaxIDBytes  = 4096       // bytes of an id
 	maxIDsBytes = 512 << 20  // bytes of all ids
 )
@@ -33,7 +33,7 @@ type span struct{ from, to uint32 }
 
 // ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It removes a byte
 // order mark at the beginning and a carriage return at the end of a line. Repeated ids count once. It
-// returns an error if the list is empty, has an empty line, or exceeds MaxIDs or MaxIDBytes.
+// returns an error if the list is empty, has an empty line, or exceeds maxIDs or MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
 // readIDs reads one id per line. If exact is set, an id is the whole line, without any removal.
@@ -60,8 +60,8 @@ func readIDs(r io.Reader, exact bool) (*IDs, error) {
 			return nil, fmt.Errorf("line %d has more than %d bytes; write one id on each line", number, MaxIDBytes)
 		case len(id) == 0:
 			return nil, fmt.Errorf("line %d is empty; write one id on each line", number)
-		case len(l.spans) == MaxIDs:
-			return nil, fmt.Errorf("has more than %d lines; split the list", MaxIDs)
+		case len(l.spans) == maxIDs:
+			return nil, fmt.Errorf("has more than %d lines; split the list", maxIDs)
 		case len(l.text)+len(id) > maxIDsBytes:
 			return nil, fmt.Errorf("line %d: the ids have more than %d bytes; split the list", number, maxIDsBytes)
 		}
@@ -115,7 +115,7 @@ func (s *IDSelection) list(ctx context.Context) (*IDs, error) {
 	if s.ids != nil {
 		return s.ids, nil
 	}
-	data, err := storage.ReadState(ctx, s.URI, maxIDsBytes+MaxIDs+64)
+	data, err := storage.ReadState(ctx, s.URI, maxIDsBytes+maxIDs+64)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func BeginTable(o *Opening, layout Tabular) {
 			d.Key.Layout = t.TimeLayout
 		}
 		for _, role := range roles {
-			if f := t.Role(role); f >= 0 && (role == by || by == GroupRole && slices.Contains(groups, role)) {
+			if f := t.Role(role); f >= 0 && (role == by || by == groupRole && slices.Contains(groups, role)) {
 				d.Key.Columns = append(d.Key.Columns, t.Columns[f])
 			}
 		}
@@ -155,7 +155,7 @@ func checkRoles(o *Opening, i int, common, layout *TableLayout) error {
 	}
 	for _, role := range roles {
 		if f := common.Role(role); f >= 0 && layout.Role(role) < 0 {
-			if keyed := role == FoldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
+			if keyed := role == foldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
 				if err := lacks(f, role, role+"s"); err != nil {
 					return err
 				}

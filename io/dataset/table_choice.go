@@ -101,7 +101,7 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 	for _, f := range l.Labels() {
 		what[f] = labelRole
 	}
-	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {FoldRole, c.Fold}}
+	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {foldRole, c.Fold}}
 	for _, several := range []struct {
 		roles, given []string
 	}{{groups, c.Group}, {levels, c.Levels}} {

@@ -106,7 +106,7 @@ func ChangedNote(path string) string {
 func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 	var found Found
 	if w.base == "" {
-		base, err := Base(w.Patterns)
+		base, err := commonDir(w.Patterns)
 		if err != nil {
 			return found, err
 		}
@@ -244,8 +244,8 @@ func (w *Watch) list(ctx context.Context) (all map[string]Object, waiting map[st
 	return all, waiting, nil
 }
 
-// Base returns the directory that all patterns begin with, as an absolute name.
-func Base(patterns []string) (string, error) {
+// commonDir returns the directory that all patterns begin with, as an absolute name.
+func commonDir(patterns []string) (string, error) {
 	var base []string
 	for i, pattern := range patterns {
 		abs, err := Abs(pattern)
