@@ -13,9 +13,9 @@ import (
 
 // Explainer explains the predictions of a model. It is safe for concurrent use.
 type Explainer struct {
-	model *Model
-	names []string
-	of    shapley.Explainer
+	model   *Model
+	names   []string
+	shapley shapley.Explainer
 }
 
 // explain creates the explainer of a model once.
@@ -71,11 +71,11 @@ func (m *Model) newExplainer() (*Explainer, error) {
 		e.names = append(e.names, c.Name)
 	}
 	if m.Manifest.Segments == nil {
-		if e.of, err = shapley.NewExact(r, m.Linear, columns, background); !errors.Is(err, shapley.ErrMixed) {
+		if e.shapley, err = shapley.NewExact(r, m.Linear, columns, background); !errors.Is(err, shapley.ErrMixed) {
 			return e, err
 		}
 	}
-	e.of, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed,
+	e.shapley, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed,
 		(&Applier{Model: m}).Scores)
 	return e, err
 }
@@ -121,7 +121,7 @@ func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads 
 				continue
 			}
 			scores, effects := e.scores(output, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
-			stdErr := e.of.Effects(effects, x[i*d:(i+1)*d], rowScores, scores, a.Scores)
+			stdErr := e.shapley.Effects(effects, x[i*d:(i+1)*d], rowScores, scores, a.Scores)
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
@@ -155,9 +155,9 @@ func (e *Explainer) scores(output Applied, i int) []shapley.Score {
 // base returns the base of score o of a row.
 func (e *Explainer) base(s shapley.Score, o int) float64 {
 	if m := e.model.Manifest; m.Task == Regression {
-		return e.of.Base(s) + m.TargetGrid[o].Mid()
+		return e.shapley.Base(s) + m.TargetGrid[o].Mid()
 	}
-	return e.of.Base(s)
+	return e.shapley.Base(s)
 }
 
 // score returns the value of score o of row i, among those that are explained.

@@ -44,7 +44,7 @@ type shared struct {
 	first   *Model // with which replaceable compares others
 	unfit   string // digest of the last model that was not replaceable
 	why     error  // the reason
-	told    string // error that was logged last
+	logged  string // error that was logged last
 
 	mu    sync.Mutex
 	stats HandleStats
@@ -174,15 +174,15 @@ func (s *shared) refresh(ctx context.Context) (swapped bool, err error) {
 	})
 	switch {
 	case err == nil:
-		s.told = ""
+		s.logged = ""
 		if swapped {
 			slog.InfoContext(ctx, "models: another model is in use", "name", s.name, "digest", s.model.Load().Manifest.SHA256,
 				"before", before)
 		}
-	case err.Error() != s.told:
-		s.told = err.Error()
+	case err.Error() != s.logged:
+		s.logged = err.Error()
 		slog.WarnContext(ctx, "models: keeping the present model; the new one cannot be used", "name", s.name, "digest",
-			before, "cause", s.told)
+			before, "cause", s.logged)
 	}
 	return swapped, err
 }

@@ -149,7 +149,7 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 			if err := r.Add(p, class, nil, nil); err != nil {
 				t.Fatal(err)
 			}
-			return r.Tests(1).ECE
+			return r.Report(1).ECE
 		}
 		p := make([]float32, 2*n)
 		m.Manifest.Probabilities.Apply(p, scores, n, 2)
@@ -261,9 +261,9 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		if err := want.Add(p, class, predicted, nil); err != nil {
 			t.Fatal(err)
 		}
-		if p := r.Probabilities; !reflect.DeepEqual(p.Tests, want.Tests(1)) || p.NotFinite != 0 || p.Rows != 101 ||
+		if p := r.Probabilities; !reflect.DeepEqual(p.ReliabilityReport, want.Report(1)) || p.NotFinite != 0 || p.Rows != 101 ||
 			r.Classes.Rows != 101 {
-			t.Errorf("%+v, want %+v", r.Probabilities, want.Tests(1))
+			t.Errorf("%+v, want %+v", r.Probabilities, want.Report(1))
 		}
 		for _, word := range []string{"log loss ", "Brier score ", "expected calibration error ", "0.9 to 1"} {
 			if !strings.Contains(jobtest.Text(t, r), word) {

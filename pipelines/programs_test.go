@@ -271,7 +271,7 @@ func (w *world) sameSums(p *pile) error {
 		p.parts = []*pile{p}
 	}
 	w.piles = append(w.piles, p)
-	contents, err := d.Listed(jobtest.Ctx)
+	contents, err := d.ReadRowHashes(jobtest.Ctx)
 	if err != nil {
 		return err
 	}

@@ -61,12 +61,12 @@ func (sc Scan) checkpointFile(element, from int) string {
 // saving decides when a reader stores its next checkpoint.
 type saving struct {
 	Saver
-	name  string
-	done  checkpoint
-	last  time.Time     // when the last checkpoint was complete, or the reader began
-	pause time.Duration // time from last to the next checkpoint
-	saved bool          // there is a checkpoint
-	off   bool          // a shard could not be read, and must be read again
+	name   string
+	done   checkpoint
+	last   time.Time     // when the last checkpoint was complete, or the reader began
+	pause  time.Duration // time from last to the next checkpoint
+	saved  bool          // there is a checkpoint
+	failed bool          // a shard could not be read, and must be read again
 }
 
 // newSaving returns the saving of the reader's shards from shard from on; nil without a Saver.
@@ -129,8 +129,8 @@ func (s *saving) add(ctx context.Context, r *Reader, shard dataset.Report, last 
 	}
 	s.done.Shards++
 	s.done.Rows += shard.Rows + shard.Bad + shard.Unlabeled + shard.Weightless
-	s.off = s.off || shard.Fault != "" || shard.Stopped
-	if s.off || time.Since(s.last) < s.pause && !(last && s.saved) {
+	s.failed = s.failed || shard.Fault != "" || shard.Stopped
+	if s.failed || time.Since(s.last) < s.pause && !(last && s.saved) {
 		return nil
 	}
 	begun := time.Now()
@@ -149,7 +149,7 @@ func (s *saving) add(ctx context.Context, r *Reader, shard dataset.Report, last 
 	s.last, s.saved = time.Now(), true
 	if s.pause >= 0 {
 		s.pause = max(r.Scan.interval(), checkpointShare*s.last.Sub(begun))
-		r.lasts(s.pause)
+		r.setLeastPiece(s.pause)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (p *Featurize) SetOut(dir string) { p.Out = dir }
 // most 64 MiB of numbers. If the pass has a Target, it also writes the labels: the index of
 // the class, or the number. It returns the Written of each shard, in JSON.
 func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {
-	s = s.Scope("outputs.Featurize")
+	s = s.Scope("transforms.Featurize")
 	return sc.Apply(s, &featurizeFn{Splittable{Fn: Fn{Scan: sc}}})
 }
 

@@ -80,12 +80,12 @@ func (w *Worker) Seconds() map[string]float64 {
 // Meter counts the work on one element, for its job and for the runner. It is safe for
 // concurrent use.
 type Meter struct {
-	job    *totals
-	values totals
-	again  bool // another element reads the same rows, and counts them for the runner
+	job     *totals
+	values  totals
+	repeats bool // another element reads the same rows, and counts them for the runner
 
-	mu   sync.Mutex
-	told [metrics]int64 // values already added to Beam's counters
+	mu        sync.Mutex
+	committed [metrics]int64 // values already added to Beam's counters
 }
 
 // NewMeter returns a meter of the worker's job.
@@ -108,16 +108,16 @@ func (m *Meter) Commit(ctx context.Context) {
 	m.mu.Lock() // Beam's counters of one element are for one goroutine at a time
 	defer m.mu.Unlock()
 	for metric := range metrics {
-		if m.again && metric <= RowsCached {
+		if m.repeats && metric <= RowsCached {
 			continue
 		}
 		v := m.values[metric].Load()
 		if metric >= ReadTime {
 			v /= int64(time.Millisecond)
 		}
-		if n := v - m.told[metric]; n != 0 {
+		if n := v - m.committed[metric]; n != 0 {
 			counters[metric].Inc(ctx, n)
-			m.told[metric] = v
+			m.committed[metric] = v
 		}
 	}
 }

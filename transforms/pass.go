@@ -122,25 +122,25 @@ func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	return cached(w, uri, func(p *P) error {
 		err := load(ctx, uri, p)
 		if k, ok := any(p).(Kind); ok && err == nil {
-			w.Share(k.Common())
+			w.ShareSelection(k.Common())
 		}
 		return err
 	})
 }
 
-// chosen caches the last choice of rows by ids: all passes of a job have the same.
-type chosen struct{ Cache[*dataset.IDSelection] }
+// selections caches the last choice of rows by ids: all passes of a job have the same.
+type selections struct{ Cache[*dataset.IDSelection] }
 
-// Share lets all passes of a job that choose rows by the same list of ids share one copy of the list
+// ShareSelection lets all passes of a job that choose rows by the same list of ids share one copy of the list
 // in this process.
-func (w *Worker) Share(p *Pass) {
+func (w *Worker) ShareSelection(p *Pass) {
 	only := p.Data.Only
 	if only == nil {
 		return
 	}
 	// An Only reads its list on first use, so this cannot fail.
-	p.Data.Only, _ = Shared(w, func() *chosen {
-		return new(chosen)
+	p.Data.Only, _ = Shared(w, func() *selections {
+		return new(selections)
 	}).Get(only.URI, func() (*dataset.IDSelection, error) { return only, nil })
 }
 

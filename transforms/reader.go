@@ -39,7 +39,7 @@ type Reader struct {
 func NewReader(f Fn, element int) *Reader {
 	r := &Reader{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
 	r.Number, r.Stripe = f.Scan.readerOf(element)
-	r.again = r.Stripe > 0
+	r.repeats = r.Stripe > 0
 	return r
 }
 

@@ -128,8 +128,8 @@ func (r *Reader) rest(n int) (first, end int) {
 // No other reader gets claimed shards. If it fails, the reader has ended.
 func (r *Reader) claim(i int) bool { return r.tracker == nil || r.tracker.TryClaim(int64(i)) }
 
-// lasts sets the time that a piece of the reader must last to be worth its cost.
-func (r *Reader) lasts(d time.Duration) {
+// setLeastPiece sets the time that a piece of the reader must last to be worth its cost.
+func (r *Reader) setLeastPiece(d time.Duration) {
 	if r.tracker == nil {
 		return
 	}

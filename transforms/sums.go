@@ -22,8 +22,8 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
 }
 
-// ReaderSum describes how a pass with one small sum processes the rows of a reader.
-type ReaderSum struct {
+// Accumulator adds the rows of a reader to the small sum of a pass.
+type Accumulator struct {
 	Sum   wire.Coded
 	Label dataset.Label // as Reader.Each takes it
 	Add   BlockFunc
@@ -47,18 +47,18 @@ type mergeable[S any] interface {
 }
 
 // RegisterSum registers a kind of pass under a name; call it in init. A pass P has a sum S. begin
-// returns how to process the rows of a reader.
+// returns the accumulator of a reader.
 func RegisterSum[S, P any, K interface {
 	*P
 	Kind
-}, M mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (ReaderSum, error)) {
+}, M mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (Accumulator, error)) {
 	if _, exists := sumKinds[kind]; exists {
 		panic("transforms: sum " + kind + " is registered twice")
 	}
 	sumKinds[kind] = sumKind{
 		sum: func(ctx context.Context, f Fn, rt *sdf.LockRTracker, reader int, emit, report func([]byte)) error {
 			return RunSplitReader(ctx, f, reader, rt, func(r *Reader, p *P) error {
-				g, err := begin(ctx, r, p)
+				a, err := begin(ctx, r, p)
 				if err != nil {
 					return err
 				}
@@ -67,10 +67,10 @@ func RegisterSum[S, P any, K interface {
 					if err := wire.Unmarshal(M(&s), state); err != nil {
 						return err
 					}
-					g.Sum.(M).Merge(&s)
+					a.Sum.(M).Merge(&s)
 					return nil
 				}
-				return g.run(ctx, r, K(p).Common(), add, emit, report)
+				return a.run(ctx, r, K(p).Common(), add, emit, report)
 			})
 		},
 		merge: merge[S, M],
@@ -111,29 +111,29 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader
 
 // run reads the shards of the reader into the sum. It emits the sum, and a report for each shard. add
 // adds an encoded sum to the sum.
-func (g ReaderSum) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
+func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
 	emit, report func([]byte)) error {
 	fold := func(at profile.FoldPlace, b *rows.Block) error {
 		begun, mapped := time.Now(), r.values[MapTime].Load()
-		err := g.Add(at, b)
+		err := a.Add(at, b)
 		r.Add(AddTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
 		return err
 	}
-	saver := &sumSaver{sum: g.Sum, add: add}
+	saver := &sumSaver{sum: a.Sum, add: add}
 	r.Saver = saver
 	done := func(r *dataset.Report) error {
-		if g.Done != nil {
-			if err := g.Done(r); err != nil {
+		if a.Done != nil {
+			if err := a.Done(r); err != nil {
 				return err
 			}
 		}
 		saver.reports = append(saver.reports, *r)
 		return nil
 	}
-	if err := r.Each(ctx, p, g.Label, fold, done); err != nil {
+	if err := r.Each(ctx, p, a.Label, fold, done); err != nil {
 		return err
 	}
-	emit(wire.Marshal(g.Sum))
+	emit(wire.Marshal(a.Sum))
 	for _, r := range saver.reports {
 		line, err := json.Marshal(r)
 		if err != nil {

@@ -82,13 +82,13 @@ func worker(job string) *Worker {
 
 // Shared returns the value of type T that all DoFns of a job share in this process. It creates
 // the value on first use.
-func Shared[T any](w *Worker, make func() *T) *T {
+func Shared[T any](w *Worker, create func() *T) *T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kind := reflect.TypeFor[T]()
 	v, ok := w.shared[kind].(*T)
 	if !ok {
-		v = make()
+		v = create()
 		w.shared[kind] = v
 	}
 	return v

@@ -64,8 +64,8 @@ func (o ColumnOptions) weight() float32 {
 	return float32(o.Weight)
 }
 
-// of returns the encoding of a category: the column's own, if it has one.
-func (o ColumnOptions) of(c *schema.Column) Encoding {
+// encodingOf returns the encoding of a category: the column's own, if it has one.
+func (o ColumnOptions) encodingOf(c *schema.Column) Encoding {
 	if c.Encode != "" {
 		return Encoding(c.Encode)
 	}
@@ -143,9 +143,9 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 		c := &t.Columns[i]
 		levels += c.Values()
 		switch {
-		case c.Type == schema.Category && o.of(c) == Counts:
+		case c.Type == schema.Category && o.encodingOf(c) == Counts:
 			numbers++
-		case c.Type == schema.Category && o.of(c) == Means:
+		case c.Type == schema.Category && o.encodingOf(c) == Means:
 			numbers += outputs
 		case c.Type == schema.Category:
 			groups, hot = groups+1, hot+c.Values()+1
@@ -184,9 +184,9 @@ func (c *chooser) add(s Slot, columns ...Column) {
 
 func (c *chooser) column(column *schema.Column, statistics []ColumnStatistics) {
 	switch s := statistics[0]; {
-	case column.Type == schema.Category && c.of(column) == Counts:
+	case column.Type == schema.Category && c.encodingOf(column) == Counts:
 		c.count(s)
-	case column.Type == schema.Category && c.of(column) == Means:
+	case column.Type == schema.Category && c.encodingOf(column) == Means:
 		c.means(s)
 	case column.Type == schema.Category:
 		c.oneHot(s)
@@ -282,7 +282,7 @@ func (c *chooser) count(s ColumnStatistics) {
 	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(features.Floats, len(s.Levels)+1)}
 	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
 	if c.counts != nil {
-		counts = c.counts.rows(c.counts.of(len(c.slots)))
+		counts = c.counts.rows(c.counts.categoryIn(len(c.slots)))
 	}
 	for level, n := range counts {
 		if n > 0 {
@@ -294,7 +294,7 @@ func (c *chooser) count(s ColumnStatistics) {
 
 // means adds the label statistics of the level.
 func (c *chooser) means(s ColumnStatistics) {
-	t := c.labels.table(c.labels.of(len(c.slots)))
+	t := c.labels.table(c.labels.categoryIn(len(c.slots)))
 	columns := make([]Column, t.Out)
 	for j := range columns {
 		columns[j] = t.describe(s, j)

@@ -26,10 +26,10 @@ type step struct {
 	width         int       // number of numbers
 	fill, missing float32   // for a number
 
-	hot   float32 // value of the indicator of the row's level
-	own   bool    // a missing value has a level
-	first int     // index of the first level among all levels of one-hot slots
-	index bool    // short form: the only number is the index of the level among all levels of one-hot slots
+	hot          float32 // value of the indicator of the row's level
+	missingLevel bool    // a missing value has a level
+	first        int     // index of the first level among all levels of one-hot slots
+	index        bool    // short form: the only number is the index of the level among all levels of one-hot slots
 }
 
 func newMap(r Columns) *columnMap {
@@ -47,7 +47,8 @@ func newMap(r Columns) *columnMap {
 			s.values, s.table = slot.Table.Values, slices.Clone(slot.Table.Numbers)
 			s.indices = (slot.Table.Parts + 1) * (s.values + 1)
 		default:
-			s.values, s.hot, s.own, s.first = slot.OneHot.Values, slot.OneHot.Weight, slot.OneHot.Missing, len(m.hot)
+			s.values, s.hot, s.missingLevel = slot.OneHot.Values, slot.OneHot.Weight, slot.OneHot.Missing
+			s.first = len(m.hot)
 			m.hot = append(m.hot, slices.Repeat([]float32{s.hot}, s.width)...)
 			*brief = s
 			brief.at, brief.width, brief.index = short.out, 1, true
@@ -115,12 +116,12 @@ func (m *columnMap) row(dst, x []float32) {
 			copy(to, s.table[level*s.width:])
 		case s.index:
 			to[0] = -1
-			if level := levelOf(v, s.values); level < s.values || s.own && v != v {
+			if level := levelOf(v, s.values); level < s.values || s.missingLevel && v != v {
 				to[0] = float32(s.first + level)
 			}
 		default:
 			clear(to)
-			if level := levelOf(v, s.values); level < s.values || s.own && v != v {
+			if level := levelOf(v, s.values); level < s.values || s.missingLevel && v != v {
 				to[level] = s.hot
 			}
 		}

@@ -117,7 +117,7 @@ func Categories(t *schema.Table, o ColumnOptions, by Encoding) (all []Category) 
 	slot := 0
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if n := c.Values(); n > 0 && o.of(c) == by {
+		if n := c.Values(); n > 0 && o.encodingOf(c) == by {
 			all = append(all, Category{slot, n})
 		}
 		slot += c.Width()
@@ -290,15 +290,15 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 		}
 	}
 	unit := cmp.Or(t.Unit, 1)
-	rows := float64(float64(n)*unit) + more
+	total := float64(float64(n)*unit) + more
 	for j := range dst {
 		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // a single statistic is of the second class or of the targets
 		if more > 0 {
 			sum += float64(more * prior[j])
 		}
 		dst[j] = 0
-		if rows > 0 {
-			dst[j] = sum / rows
+		if total > 0 {
+			dst[j] = sum / total
 		}
 	}
 }
@@ -316,8 +316,8 @@ func (t *Targets) rows(i int) []int64 {
 	return counts
 }
 
-// of returns the index of the category in that slot; −1 if there is none.
-func (t *Targets) of(slot int) int {
+// categoryIn returns the index of the category in a slot; −1 if there is none.
+func (t *Targets) categoryIn(slot int) int {
 	return slices.IndexFunc(t.categories, func(c Category) bool { return c.Slot == slot })
 }
 

@@ -69,7 +69,7 @@ func newCodebook(g *graph, sampler Sampler) (*codebook, error) {
 	}
 	lowest := func(v int32) bool {
 		return sampler == Hybrid && !g.isInput(v) &&
-			!slices.ContainsFunc(g.of(v), func(u int32) bool { return !g.isInput(u) })
+			!slices.ContainsFunc(g.edgesOf(v), func(u int32) bool { return !g.isInput(u) })
 	}
 	found := false
 	var vectors int64
@@ -77,7 +77,7 @@ func newCodebook(g *graph, sampler Sampler) (*codebook, error) {
 		var l leaf
 		switch {
 		case g.isInput(v):
-			l = newLeaf(g.spaces[g.nodes[v].space], g.of(v))
+			l = newLeaf(g.spaces[g.nodes[v].space], g.edgesOf(v))
 		case lowest(v):
 			var err error
 			if l, err = newHybrid(g, v); err != nil {
@@ -169,9 +169,9 @@ func newHybrid(g *graph, v int32) (leaf, error) {
 		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is no Gaussian kernel, for its activation is not exponential",
 			g.name(v))
 	}
-	l := leaf{kind: hybrid, rate: 1 / float64(2*math.Pi*math.Sqrt(float64(s*float64(len(g.of(v))))))}
-	for _, u := range g.of(v) {
-		in := newLeaf(g.spaces[g.nodes[u].space], g.of(u))
+	l := leaf{kind: hybrid, rate: 1 / float64(2*math.Pi*math.Sqrt(float64(s*float64(len(g.edgesOf(v))))))}
+	for _, u := range g.edgesOf(v) {
+		in := newLeaf(g.spaces[g.nodes[u].space], g.edgesOf(u))
 		if !in.space.linear() {
 			return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: takes %q, which is no circle, binary or sphere node",
 				g.name(v), g.name(u))
@@ -219,8 +219,8 @@ func (b *codebook) columnsOf(code int32) []int32 {
 // memory. z·z̄ = 1 on the circle, signs cancel in pairs, and frequencies of a category are added modulo n.
 // The real parts of a feature and its conjugate differ at most by a sign, so it takes the one whose first
 // difference is positive, unless the feature also has waves, which are drawn for one of both. If the
-// product is its own conjugate, it is real, and complex is false.
-func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex bool) {
+// product is its own conjugate, it is real, and isComplex is false.
+func (b *codebook) canonical(codes []int32, waves bool) (form []int32, isComplex bool) {
 	slices.Sort(codes)
 	form = codes[:0]
 	flip := false
@@ -232,9 +232,9 @@ func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex b
 		}
 		first := len(form)
 		form = l.reduce(form, codes[i:j]) // never longer than the codes that it reads
-		if !complex {
+		if !isComplex {
 			if s := l.orientation(form[first:]); s != 0 {
-				complex, flip = true, s < 0
+				isComplex, flip = true, s < 0
 			}
 		}
 		i = j
@@ -242,7 +242,7 @@ func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex b
 	if flip && !waves {
 		b.conjugate(form)
 	}
-	return form, complex
+	return form, isComplex
 }
 
 // reduce appends the canonical product of the sorted codes of one leaf to form. Both may share memory if

@@ -34,19 +34,19 @@ type factor struct{ leaf, at int32 } // its numbers are values[at : at+n]
 
 // list is a list of features.
 type list struct {
-	ends     []int32 // end of the codes of each feature
-	codes    []int32
-	complex  []bool
-	factorTo []int32 // end of the factors of each feature
-	factors  []factor
-	values   []float32
+	ends      []int32 // end of the codes of each feature
+	codes     []int32
+	isComplex []bool
+	factorTo  []int32 // end of the factors of each feature
+	factors   []factor
+	values    []float32
 }
 
 func (l *list) len() int { return len(l.ends) }
 
 // reset empties the list and keeps its memory.
 func (l *list) reset() {
-	*l = list{l.ends[:0], l.codes[:0], l.complex[:0], l.factorTo[:0], l.factors[:0], l.values[:0]}
+	*l = list{l.ends[:0], l.codes[:0], l.isComplex[:0], l.factorTo[:0], l.factors[:0], l.values[:0]}
 }
 
 // span returns the range of item i in a list, where ends has the end of each item.
@@ -79,14 +79,14 @@ func (d *drawer) draw(to *list, seed, j uint64) error {
 			"branch too much", j, maxSteps, maxValues)
 	}
 	waves := slices.ContainsFunc(d.factors, func(f factor) bool { return d.book.leaves[f.leaf].kind.phase() })
-	form, complex := d.book.canonical(d.codes, waves)
-	complex = complex || waves
-	if complex && sine {
+	form, isComplex := d.book.canonical(d.codes, waves)
+	isComplex = isComplex || waves
+	if isComplex && sine {
 		to.codes = append(to.codes, quarter)
 	}
 	to.codes = append(to.codes, form...)
 	to.ends = append(to.ends, int32(len(to.codes)))
-	to.complex = append(to.complex, complex)
+	to.isComplex = append(to.isComplex, isComplex)
 	for _, f := range d.factors {
 		l := &d.book.leaves[f.leaf]
 		at := int32(len(to.values))
@@ -108,7 +108,7 @@ func (d *drawer) node(v int32) bool {
 	if l := d.book.leafOf[v]; l >= 0 {
 		return d.leaf(l)
 	}
-	in := d.g.of(v)
+	in := d.g.edgesOf(v)
 	for range d.g.duals[d.g.nodes[v].dual].degree(d.s.Uniform()) {
 		if !d.node(in[d.s.Below(uint64(len(in)))]) {
 			return false

@@ -26,8 +26,8 @@ type node struct {
 	tag         int32 // for the name of the node
 }
 
-// of returns the inputs of an inner node, or the columns of an input node.
-func (g *graph) of(v int32) []int32 {
+// edgesOf returns the inputs of an inner node, or the columns of an input node.
+func (g *graph) edgesOf(v int32) []int32 {
 	n := &g.nodes[v]
 	return g.edges[n.first:n.end]
 }
@@ -185,7 +185,7 @@ func (g *graph) findOutput() error {
 	taken := make([]bool, len(g.nodes))
 	for v := range g.nodes {
 		if !g.isInput(int32(v)) {
-			for _, u := range g.of(int32(v)) {
+			for _, u := range g.edgesOf(int32(v)) {
 				taken[u] = true
 			}
 		}
@@ -222,20 +222,20 @@ func (g *graph) sort() error {
 		state[root] = open
 		for len(stack) > 0 {
 			v := stack[len(stack)-1]
-			if g.isInput(v) || int(next[v]) == len(g.of(v)) {
+			if g.isInput(v) || int(next[v]) == len(g.edgesOf(v)) {
 				state[v] = done
 				g.order = append(g.order, v)
 				stack = stack[:len(stack)-1]
 				continue
 			}
-			u := g.of(v)[next[v]]
+			u := g.edgesOf(v)[next[v]]
 			next[v]++
 			switch state[u] {
 			case open:
 				if u == v {
 					return fmt.Errorf("skeleton: node %q: takes itself", g.name(v))
 				}
-				w := g.of(u)[next[u]-1] // on the way from u to v, and so back to u
+				w := g.edgesOf(u)[next[u]-1] // on the way from u to v, and so back to u
 				return fmt.Errorf("skeleton: node %q: takes %q, which depends on it", g.name(u), g.name(w))
 			case 0:
 				state[u] = open
@@ -271,12 +271,12 @@ func (g *graph) expect(inner float64, input func(v int32) float64) float64 {
 			continue
 		}
 		var sum float64
-		for _, u := range g.of(v) {
+		for _, u := range g.edgesOf(v) {
 			sum += e[u]
 		}
 		e[v] = inner
 		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 { // 0·∞ would be NaN
-			e[v] += slope * sum / float64(len(g.of(v)))
+			e[v] += slope * sum / float64(len(g.edgesOf(v)))
 		}
 	}
 	return e[g.output]
@@ -290,7 +290,7 @@ func (g *graph) kernel(x, z []float32) float64 {
 	}
 	k := make([]float64, len(g.nodes))
 	for _, v := range g.order {
-		inputs := g.of(v)
+		inputs := g.edgesOf(v)
 		if g.isInput(v) {
 			k[v] = g.spaces[g.nodes[v].space].kernel(x, z, inputs)
 			continue

@@ -133,7 +133,7 @@ func (s Skeleton) expand() (Skeleton, error) {
 	count := make([]int, len(s.Layers))
 	e := Skeleton{Columns: g.columns, Nodes: make([]Node, len(g.nodes))}
 	for v, n := range g.nodes {
-		of := g.of(int32(v))
+		of := g.edgesOf(int32(v))
 		if n.dual < 0 {
 			names[v] = g.name(int32(v))
 			e.Nodes[v] = Node{Name: names[v], Space: g.spaces[n.space]}

@@ -33,7 +33,7 @@ func fromLayers(s *Skeleton, columns int) (*graph, error) {
 	}
 	g := &graph{columns: columns, spaces: []Space{s.Space}, edges: make([]int32, 0, edges)}
 	s.addInputs(g)
-	if err := s.Space.checkColumns(len(g.of(0))); err != nil {
+	if err := s.Space.checkColumns(len(g.edgesOf(0))); err != nil {
 		return nil, fmt.Errorf("skeleton: input nodes: %w", err)
 	}
 	for i, l := range s.Layers {
@@ -163,7 +163,7 @@ func (g *graph) prune() {
 	keep[g.output] = true
 	for v := g.output; v >= 0; v-- { // layers come after their inputs
 		if keep[v] && !g.isInput(v) {
-			for _, u := range g.of(v) {
+			for _, u := range g.edgesOf(v) {
 				keep[u] = true
 			}
 		}
@@ -193,7 +193,7 @@ func (g *graph) prune() {
 // of the columns from 17 on), "2.5" for node 5 of layer 2, counted from 1 without dropped nodes.
 func (g *graph) layerName(v int32) string {
 	if g.isInput(v) {
-		return fmt.Sprintf("x%d", g.of(v)[0])
+		return fmt.Sprintf("x%d", g.edgesOf(v)[0])
 	}
 	n := 1
 	for u := v - 1; u >= 0 && !g.isInput(u) && g.nodes[u].tag == g.nodes[v].tag; u-- {

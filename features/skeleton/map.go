@@ -43,7 +43,7 @@ type phases struct {
 	codes       []int32
 	start, size []int32
 	order       []uint16
-	chunks      []span32
+	chunks      []chunkSpan
 }
 
 // rest has the other base features and the factors, feature by feature; only some skeletons have them.
@@ -55,9 +55,9 @@ type rest struct {
 	values    []float32
 }
 
-// span32 describes a chunk: where its codes begin, and the ends, in order, of the features with 0, 1, …
+// chunkSpan describes a chunk: where its codes begin, and the ends, in order, of the features with 0, 1, …
 // short phases.
-type span32 struct {
+type chunkSpan struct {
 	codes int32
 	ends  [short + 1]uint16
 }
@@ -81,7 +81,7 @@ func newMap(book *codebook, d *distinct, bound float32) (*Map, error) {
 	}
 	for j := range n {
 		amplitude := float64(d.counts[j])
-		if d.complex[j] {
+		if d.isComplex[j] {
 			amplitude *= 2 // √2·R·cos(θ + b), b ∈ {0, π/2} (comment 1 of the paper)
 		}
 		m.weights[j] = float32(math.Sqrt(amplitude / float64(d.draws)))
@@ -117,7 +117,7 @@ func (m *Map) arrange(d *distinct, first, end int) {
 	slices.SortStableFunc(order, func(a, b uint16) int {
 		return int(min(m.size[first+int(a)], short+1)) - int(min(m.size[first+int(b)], short+1))
 	})
-	c := span32{codes: int32(len(m.codes))}
+	c := chunkSpan{codes: int32(len(m.codes))}
 	for _, o := range order {
 		j := first + int(o)
 		m.start[j] = int32(len(m.codes))

@@ -91,7 +91,7 @@ func (d *distinct) merge(l *list, out int) (full bool, err error) {
 			}
 			d.codes = append(d.codes, codes...)
 			d.ends = append(d.ends, int32(len(d.codes)))
-			d.complex = append(d.complex, l.complex[i])
+			d.isComplex = append(d.isComplex, l.isComplex[i])
 			d.counts = append(d.counts, 0)
 			d.hashes = append(d.hashes, h)
 			if err := d.addFactors(l, flo, fhi); err != nil {

@@ -86,11 +86,11 @@ func (b *codebook) values(g *graph) float64 {
 			continue
 		}
 		var sum float64
-		for _, u := range g.of(v) {
+		for _, u := range g.edgesOf(v) {
 			sum += e[u]
 		}
 		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 {
-			e[v] = slope * sum / float64(len(g.of(v)))
+			e[v] = slope * sum / float64(len(g.edgesOf(v)))
 		}
 	}
 	return e[g.output]

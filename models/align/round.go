@@ -113,7 +113,7 @@ func (w *worker) Take(b iterative.Block) error {
 	case ascend:
 		w.partial.number += w.dual.ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
 	default:
-		panic("align: Fold in a round without rows")
+		panic("align: Take in a round without rows")
 	}
 	return nil
 }

@@ -302,14 +302,14 @@ const (
 // threads.
 func (f *Field) needles(x []float32, dual *Dual, threads int,
 	random func(a Weightings) float64) (out []float32, v []float64) {
-	r := pairs.Rows{X: x, D: f.d, Of: make([]int, min(dual.N, pairs.MaxRows))}
-	for i := range r.Of {
-		r.Of[i] = i
+	r := pairs.Rows{X: x, D: f.d, Indices: make([]int, min(dual.N, pairs.MaxRows))}
+	for i := range r.Indices {
+		r.Indices[i] = i
 	}
 	var labels [][]float32
 	for k := range dual.K {
 		_, y := dual.Row(k)
-		labels = append(labels, slices.Clone(y[:len(r.Of)]))
+		labels = append(labels, slices.Clone(y[:len(r.Indices)]))
 	}
 	w := pairs.Frequencies(r, labels, mostStarts, threads)
 	if w == nil {

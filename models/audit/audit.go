@@ -133,14 +133,15 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 
 // Wrong describes the difference between a Sum and the rows, given the residues left; "" if there is none.
 func (a Audit) Wrong(left []uint64) string {
-	labels, features, others := false, []string(nil), false
+	var labels, others bool
+	var columns []string
 	for j, v := range left {
 		switch f := j - ridge.LayoutOf(a.Shape).Len(0); {
 		case v == 0:
 		case f < 0:
 			labels = true
 		case f < a.Shape.Dim:
-			features = append(features, strconv.Itoa(f+1))
+			columns = append(columns, strconv.Itoa(f+1))
 		default:
 			others = true
 		}
@@ -149,10 +150,10 @@ func (a Audit) Wrong(left []uint64) string {
 	if labels {
 		all = append(all, "counts or sums of labels")
 	}
-	if n := len(features); n > 3 {
-		all = append(all, fmt.Sprintf("products of features %s and %d more", strings.Join(features[:2], ", "), n-2))
+	if n := len(columns); n > 3 {
+		all = append(all, fmt.Sprintf("products of features %s and %d more", strings.Join(columns[:2], ", "), n-2))
 	} else if n > 0 {
-		all = append(all, "products of features "+strings.Join(features, ", "))
+		all = append(all, "products of features "+strings.Join(columns, ", "))
 	}
 	if others {
 		all = append(all, "numbers above a diagonal, or too large for an audit")

@@ -50,28 +50,28 @@ const magic = 1.5 * (1 << 23)
 
 func newRound(l *Learner, s *state) *round {
 	r, d := &round{Learner: l, state: s}, l.Dim
-	switch s.phase[0] {
+	switch s.phase {
 	case moments:
 		for c := range l.Outputs {
-			r.vectors = append(r.vectors, vector{column: c, step: r.step(s.size[0])})
+			r.vectors = append(r.vectors, vector{column: c, step: r.step(s.size)})
 		}
 		r.vectors = append(r.vectors, vector{column: -1, step: r.step(1)})
 	case direction, verify:
 		for q := range l.columns() {
 			v := s.p[q*d:][:d]
-			if s.phase[0] == verify {
+			if s.phase == verify {
 				v = published(s.x[q*d:][:d])
 			} else if r.rests(q) {
 				continue
 			}
 			// |(z−μ)·v| is at most the product of the norms.
-			bound := float64((s.radius[0] + math.Sqrt(blas.Dot64(s.mean, s.mean))) * math.Sqrt(blas.Dot64(v, v)))
+			bound := float64((s.radius + math.Sqrt(blas.Dot64(s.mean, s.mean))) * math.Sqrt(blas.Dot64(v, v)))
 			r.vectors = append(r.vectors, vector{column: q, off: blas.Dot64(s.mean, v), step: r.step(bound)})
 			for j, x := range v {
 				r.scaled = append(r.scaled, float32(x*s.unit[j]))
 			}
 		}
-		if s.phase[0] == verify {
+		if s.phase == verify {
 			r.published = r.model(0, l.columns())
 		}
 	default:
@@ -120,10 +120,10 @@ func (r *round) model(first, n int) *linear.Model {
 }
 
 // Reads implements iterative.Round.
-func (r *round) Reads() bool { return r.phase[0] != done }
+func (r *round) Reads() bool { return r.phase != done }
 
 // Done implements iterative.Round.
-func (r *round) Done() bool { return r.phase[0] == done }
+func (r *round) Done() bool { return r.phase == done }
 
 // Model implements iterative.LinearRound: the model of the best λ.
 func (r *round) Model() *linear.Model { return r.model(r.best()*r.Outputs, r.Outputs) }
@@ -202,7 +202,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		}
 	}
 	s := newState(&r.Options, r.round+1, slices.Clone(r.all))
-	switch r.phase[0] {
+	switch r.phase {
 	case scaling:
 		err = s.setGrid(sum)
 	case moments:

@@ -20,19 +20,25 @@ const (
 
 // state is what a round begins with.
 type state struct {
-	round int
-	all   []float64 // backing array of the slices below
-	// phase; an upper bound of ‖φ‖; an upper bound of |t|; the largest residual of the last verification,
-	// in units of the tolerance, 0 before the first
-	phase, radius, size, last []float64
-	target, spread, norm      []float64 // of each output: mean and variance of the codes, ‖r‖
-	rho, found                []float64 // of each column: residual·P⁻¹residual, ‖residual‖/‖r‖
+	round  int
+	phase  int     // what the round does
+	radius float64 // an upper bound of ‖φ‖
+	size   float64 // an upper bound of |t|
+	last   float64 // the largest residual of the last verification, in units of the tolerance; 0 before the first
+
+	all []float64 // as encoded: phase to last, then the slices below, which share its memory
+
+	target, spread, norm []float64 // of each output: mean and variance of the codes, ‖r‖
+	rho, found           []float64 // of each column: residual·P⁻¹residual, ‖residual‖/‖r‖
 	// loss.Tally of training and held-out rows for each λ, by the last verification
 	counts         []float64
 	unit, mean     []float64 // D: units of the grid, powers of two; μ
 	right          []float64 // outputs×D: r
 	x, residual, p []float64 // columns×D: weights, r − A x, and directions, rounded to float32
 }
+
+// scalars is the number of fields of a state before its slices.
+const scalars = 4
 
 // fields is the number of fields of a loss.Tally.
 const fields = 5
@@ -43,13 +49,13 @@ func newState(o *Options, round int, all []float64) *state {
 	if all == nil {
 		s.all = make([]float64, o.numbers())
 	}
-	at := 0
+	s.phase, s.radius, s.size, s.last = int(s.all[0]), s.all[1], s.all[2], s.all[3]
+	at := scalars
 	take := func(n int, parts ...*[]float64) {
 		for _, part := range parts {
 			*part, at = s.all[at:at+n:at+n], at+n
 		}
 	}
-	take(1, &s.phase, &s.radius, &s.size, &s.last)
 	take(c, &s.target, &s.spread, &s.norm)
 	take(k, &s.rho, &s.found)
 	take(2*fields*len(o.Path), &s.counts)
@@ -61,7 +67,7 @@ func newState(o *Options, round int, all []float64) *state {
 
 func (o *Options) numbers() int {
 	c, k := o.Outputs, o.columns()
-	return 4 + 3*c + 2*k + 2*fields*len(o.Path) + (2+c+3*k)*o.Dim
+	return scalars + 3*c + 2*k + 2*fields*len(o.Path) + (2+c+3*k)*o.Dim
 }
 
 // tally returns the tally for a λ: side 0 is the training rows, side 1 the held-out rows.
@@ -76,6 +82,7 @@ const (
 )
 
 func (s *state) encode(o *Options) []byte {
+	copy(s.all, []float64{float64(s.phase), s.radius, s.size, s.last})
 	return loss.EncodeState(stateKind, o, s.round, nil, safetensors.Of("state", s.all, len(s.all)))
 }
 
@@ -85,11 +92,10 @@ func decodeState(o *Options, data []byte) (*state, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	s := newState(o, round, all)
-	if !slices.Contains([]float64{scaling, moments, direction, verify, done}, s.phase[0]) {
-		return nil, fmt.Errorf("phase %g", s.phase[0])
+	if !slices.Contains([]float64{scaling, moments, direction, verify, done}, all[0]) {
+		return nil, fmt.Errorf("phase %g", all[0])
 	}
-	return s, nil
+	return newState(o, round, all), nil
 }
 
 // partial is the partial result of a worker. All of its sums are exact.
@@ -105,7 +111,7 @@ type partial struct {
 
 func newPartial(r *round) *partial {
 	f := &partial{exact: make([]exact.Sum, 1+6*len(r.Path)), sums: make([]int64, len(r.vectors)*(r.Dim+1)+1+4*len(r.Path))}
-	if r.phase[0] == scaling {
+	if r.phase == scaling {
 		f.most = make([]float32, r.Dim+1)
 	}
 	return f

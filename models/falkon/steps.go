@@ -21,7 +21,9 @@ func (s *state) setGrid(f *partial) error {
 		s.unit[j] = math.Ldexp(1, max(e-gridBits, -120))
 		squares += float64(most * most)
 	}
-	s.radius[0], s.size[0], s.phase[0] = math.Sqrt(squares)*(1+1e-3), float64(f.most[len(s.unit)]), moments
+	s.radius = math.Sqrt(squares) * (1 + 1e-3)
+	s.size = float64(f.most[len(s.unit)])
+	s.phase = moments
 	return nil
 }
 
@@ -48,9 +50,9 @@ func (r *round) setMoments(s *state, f *partial) error {
 	for q := range r.columns() {
 		copy(s.residual[q*d:][:d], s.right[q%k*d:])
 	}
-	s.phase[0] = direction
+	s.phase = direction
 	if blas.Dot64(s.x, s.x) > 0 { // given weights, whose residual must be computed
-		s.phase[0] = verify
+		s.phase = verify
 		return nil
 	}
 	return r.turn(s, s.residual)
@@ -85,7 +87,7 @@ func (r *round) descend(s *state, f *partial) error {
 		s.found[q] = relative(res, s.norm[q%r.Outputs])
 	}
 	if r.worst(s) <= 0.5 || s.round >= r.Planned-2 {
-		s.phase[0] = verify
+		s.phase = verify
 		return nil
 	}
 	return r.turn(s, r.residual)
@@ -146,13 +148,13 @@ func (r *round) verified(s *state, f *partial) error {
 			tally[2+j] = f.exact[1+3*i+j].Float64()
 		}
 	}
-	before, worst := s.last[0], r.worst(s)
-	s.last[0] = worst
+	before, worst := s.last, r.worst(s)
+	s.last = worst
 	if worst <= 1 || s.round >= r.Planned-2 || before > 0 && worst > before/2 {
-		s.phase[0] = done
+		s.phase = done
 		return nil
 	}
-	s.phase[0] = direction
+	s.phase = direction
 	clear(s.rho)
 	return r.turn(s, s.residual)
 }

@@ -42,16 +42,16 @@ func (w *worker) Take(b iterative.Block) error {
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("falkon: %w", err)
 	}
-	if w.phase[0] == verify {
+	if w.phase == verify {
 		if err := w.score(b); err != nil {
 			return err
 		}
 	}
-	if b.HeldOut || w.phase[0] == done {
+	if b.HeldOut || w.phase == done {
 		return nil
 	}
 	w.rows(w.round)[0] += int64(b.N)
-	if w.phase[0] == scaling {
+	if w.phase == scaling {
 		return w.measure(b)
 	}
 	for first := 0; first < b.N; first += stripRows {
@@ -80,21 +80,21 @@ func (w *worker) add(b iterative.Block, first, n int) {
 	z, totals := w.z[:n*d], w.totals(w.round)
 	blas.Affine(z, b.Phi[first*d:][:n*d], w.inverse, w.shift, n)
 	blas.Affine(z, z, w.ones, w.back, n)
-	if w.phase[0] != moments {
+	if w.phase != moments {
 		blas.Scores(w.scores[:n*k], z, n, d, w.scaled, k, w.threads)
 	}
 	for i := range n {
 		y := b.Y[first+i]
 		weight := float64(b.Weight(first+i) * w.Problem.Weight(y))
-		if w.phase[0] == moments && w.Regression {
+		if w.phase == moments && w.Regression {
 			w.exact[0].AddWeightedSquare(float32(weight), y)
 		}
 		for c, v := range w.vectors {
 			f := float64(w.scores[i*k+c]) - v.off
 			switch {
-			case w.phase[0] == moments && v.column < 0:
+			case w.phase == moments && v.column < 0:
 				f = 1
-			case w.phase[0] == moments:
+			case w.phase == moments:
 				f = w.code(y, v.column)
 			}
 			units := math.RoundToEven(float64(weight*f) / v.step)

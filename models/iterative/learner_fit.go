@@ -26,8 +26,8 @@ type FitResult struct {
 // Last returns the report on the weights of the model.
 func (r *FitResult) Last() Report { return r.History[len(r.History)-1] }
 
-// heldOut is the number of rows of which one is held out, with patience.
-const heldOut = 5
+// With patience, one of heldOutShare rows is held out.
+const heldOutShare = 5
 
 // Fit trains an iterative learner on rows in memory, with one λ, on all cores. The features of all rows are
 // in memory, 4 bytes each. Training on a file of these rows with the same options gives the same weights,
@@ -47,7 +47,8 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
 	}
 	_, dim := d.Map.Dims()
-	sampled, survey := options.Samples(dim), 0 // number of rows for the profile
+	sampled := options.Samples(dim)
+	survey := 0 // number of rows for the profile
 	if DefinitionOf(options).Joint {
 		survey = sampled
 	}
@@ -126,14 +127,13 @@ func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 		m.span = &spans[0]
 	}
 	_, m.byClass = d.Weighed(outputs)
-	hashes, err := []uint64(nil), error(nil)
+	var hashes []uint64 // by which rows are held out
 	if hold {
-		hashes, err = d.FoldHashes(seed, heldOut)
+		if hashes, err = d.FoldHashes(seed, heldOutShare); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	m.survey(hold, hashes, sample)
+	m.survey(hashes, sample)
 	if m.learned == 0 || hold && !slices.Contains(m.heldOut, true) {
 		return nil, errors.New("iterative: too few rows to hold some out")
 	}
@@ -143,10 +143,10 @@ func newMemory(d *linear.Data, hold bool, sample int) (*memory, error) {
 	return m, nil
 }
 
-// survey samples the training rows, after it has held out others if hold is set.
-func (m *memory) survey(hold bool, byFold []uint64, sample int) {
+// survey holds out rows by the hashes, unless these are nil, and samples the other rows.
+func (m *memory) survey(byFold []uint64, sample int) {
 	m.sum = profile.New(profile.Options{Sample: sample})
-	if hold {
+	if byFold != nil {
 		m.heldOut = make([]bool, m.n)
 	}
 	var labeled rows.Block
@@ -164,7 +164,7 @@ func (m *memory) survey(hold bool, byFold []uint64, sample int) {
 			continue
 		}
 		row := m.Row(i)
-		if hold && byFold[i]%heldOut == 0 {
+		if byFold != nil && byFold[i]%heldOutShare == 0 {
 			m.heldOut[i] = true
 			continue
 		}
@@ -269,7 +269,7 @@ func SampleGrid(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
 }
 
 // SampleFeatures returns the features of at most most rows of a sample, whose last column is the label.
-// Unless to is nil, labels are targets, which are converted from the grid from to the grid to.
+// Unless to is nil, labels are targets on the grid from; they are converted to the grid to.
 func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid, most int) Block {
 	x, n, width := sum.Sample()
 	_, dim := m.Dims()

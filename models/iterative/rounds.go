@@ -184,13 +184,13 @@ type Files func(uri string, decode func([]byte) (any, error)) (any, error)
 type Opener func(options []byte, files Files) (Learner, error)
 
 // OpenerOf returns the opener of a learner whose options name no files.
-func OpenerOf[O any, L Learner](make func(O) (L, error)) Opener {
+func OpenerOf[O any, L Learner](newLearner func(O) (L, error)) Opener {
 	return func(options []byte, _ Files) (Learner, error) {
 		var o O
 		if err := json.Unmarshal(options, &o); err != nil {
 			return nil, fmt.Errorf("iterative: options of the learner: %w", err)
 		}
-		return make(o)
+		return newLearner(o)
 	}
 }
 

@@ -47,13 +47,13 @@ func (p *Partial) Clear(problem loss.Problem) {
 
 // Add counts a row of a block and, unless it is held out, adds its gradient. slopes are the derivatives of
 // its loss with respect to the scores. Both are multiplied by the weight of the row.
-func (p *Partial) Add(b Block, row int, loss float64, wrong bool, slopes []float32) {
+func (p *Partial) Add(b Block, row int, value float64, wrong bool, slopes []float32) {
 	weight := b.Weight(row)
 	if b.HeldOut {
-		p.HeldOut.Add(weight, weight*loss, wrong)
+		p.HeldOut.Add(weight, weight*value, wrong)
 		return
 	}
-	p.Learn.Add(weight, weight*loss, wrong)
+	p.Learn.Add(weight, weight*value, wrong)
 	phi := b.Phi[row*b.D:][:b.D]
 	for c, slope := range slopes {
 		slope = float32(weight * float64(slope))

@@ -205,9 +205,9 @@ func (m *Machine) Scores(dst, x []float32, n int) {
 		*phi = make([]float32, size)
 	}
 	for lo := 0; lo < n; lo += block {
-		rows := min(block, n-lo)
-		m.Map.Apply((*phi)[:rows*out], x[lo*in:], rows)
-		m.Linear.Scores(dst[lo*m.Linear.K:], (*phi)[:rows*out], rows)
+		count := min(block, n-lo)
+		m.Map.Apply((*phi)[:count*out], x[lo*in:], count)
+		m.Linear.Scores(dst[lo*m.Linear.K:], (*phi)[:count*out], count)
 	}
 	m.scratch.Put(phi)
 }

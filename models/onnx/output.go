@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/models"
@@ -56,10 +55,11 @@ func (g *Graph) targets(m *models.Model, scores string) {
 }
 
 func prefixed(prefix string, names []string) []string {
-	for i := range names {
-		names[i] = prefix + names[i]
+	var out []string
+	for _, name := range names {
+		out = append(out, prefix+name)
 	}
-	return names
+	return out
 }
 
 // classify adds the class, probabilities and scores.
@@ -94,10 +94,10 @@ func (g *Graph) classify(m *models.Model, scores string) (err error) {
 	g.output(g.add("Where", nil, refused, none, g.add("Gather", nil, names, chosen)), label)
 	if p != "" {
 		g.each(p, Value{Name: "probabilities", Type: Float, About: "probability of each class"},
-			prefixed("probability_", slices.Clone(classes)))
+			prefixed("probability_", classes))
 	}
 	g.each(scores, Value{Name: "scores", Type: Float, About: "score of each class"},
-		prefixed("score_", slices.Clone(classes)))
+		prefixed("score_", classes))
 	return nil
 }
 

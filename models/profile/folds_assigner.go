@@ -25,7 +25,7 @@ type Assigner struct {
 	begun  bool
 	next   []int64 // number of the next copy of each content
 
-	own []uint64 // scratch of AppendRowHashes
+	rowHashes []uint64 // scratch of AppendRowHashes
 }
 
 // NewAssigner returns an Assigner of rows by a rule or, if r is nil, by content. c has the copies of few
@@ -78,8 +78,8 @@ func (a *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
 // AppendRowHashes appends for each row of a block a hash of 8 bytes: of its numbers, labels and weight, and of the
 // key that decides its fold. Equal rows have equal hashes.
 func (a *Assigner) AppendRowHashes(dst []byte, b *rows.Block) []byte {
-	a.own = rows.HashBlock(a.own[:0], a.seed^salt, b)
-	for i, h := range a.own {
+	a.rowHashes = rows.HashBlock(a.rowHashes[:0], a.seed^salt, b)
+	for i, h := range a.rowHashes {
 		h = a.labels.contentOf(b, i, h)
 		if len(b.Keys) > 0 {
 			h = content(h, b.Keys[i])

@@ -210,11 +210,11 @@ func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 		return cmp.Compare(mix(a^seed^shareSalt), mix(b^seed^shareSalt))
 	})
 	var held []uint64
-	rows := 0.0
+	taken := 0.0
 	for _, key := range order {
-		if n := float64(k.counts[key]); rows+n/2 <= share*float64(total) && len(held) < len(order)-1 {
+		if n := float64(k.counts[key]); taken+n/2 <= share*float64(total) && len(held) < len(order)-1 {
 			held = append(held, key)
-			rows += n
+			taken += n
 		}
 	}
 	if len(held) == 0 {

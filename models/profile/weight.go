@@ -296,7 +296,7 @@ func (c *WeightCollector) take(t *batch, b *rows.Block, first, n int) {
 	}
 }
 
-// flush passes a batch to Full unless it is empty.
+// flush passes a batch to Full, and empties it.
 func (c *WeightCollector) flush(t *batch) {
 	c.Full(&t.Block, t.weights)
 	t.reset(c.dim)

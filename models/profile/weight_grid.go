@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -228,11 +229,4 @@ func floorLog2(v float64) int {
 }
 
 // ones reports whether all numbers are 1, or there are none.
-func ones(v []float64) bool {
-	for _, x := range v {
-		if x != 1 {
-			return false
-		}
-	}
-	return true
-}
+func ones(v []float64) bool { return !slices.ContainsFunc(v, func(x float64) bool { return x != 1 }) }

@@ -53,9 +53,8 @@ func SolveChain(o Options) (*Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := judged[0]
-	fit.Table, fit.FoldErrors, fit.Trials, fit.FirstRows, fit.FoldVariance = table, foldErrors, trials, first.FirstRows,
-		first.FoldVariance
+	fit.Table, fit.FoldErrors, fit.Trials = table, foldErrors, trials
+	fit.FirstRows, fit.FoldVariance = judged[0].FirstRows, judged[0].FoldVariance
 	return fit, nil
 }
 

@@ -34,10 +34,10 @@ func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
 
 // Fits are the weights for several values of λ, fitted to one sum.
 type Fits struct {
-	of     *Evaluator
-	rows   *system   // head, column sums and targets of the fitted rows, for errors on other sums
-	vt     []float64 // the transposed weights for each λ, k×D, in units of the grids
-	failed []bool    // the matrix for a λ is not positive definite to working precision
+	evaluator *Evaluator
+	rows      *system   // head, column sums and targets of the fitted rows, for errors on other sums
+	vt        []float64 // the transposed weights for each λ, k×D, in units of the grids
+	failed    []bool    // the matrix for a λ is not positive definite to working precision
 
 	rowWeight float64 // mean weight of the fitted rows
 }
@@ -52,26 +52,26 @@ func (e *Evaluator) Fit(train *Sum, lambda []float64) *Fits {
 		f.keep(i, eq, ok)
 	})
 	f.rows = &system{shape: e.shape, n: train.head.Weight(), colSum: train.Columns(),
-		outSum: slices.Clone(train.head.outputs(e.shape.Outputs)), each: e.factors, ranges: e.problem.Ranges}
+		outSum: slices.Clone(train.head.outputs(e.shape.Outputs)), factors: e.factors, ranges: e.problem.Ranges}
 	f.rowWeight = f.rows.n / float64(max(1, train.Rows()))
 	return f
 }
 
 // newFits returns Fits with room for the weights of n values of λ.
 func (e *Evaluator) newFits(n int) *Fits {
-	return &Fits{of: e, vt: make([]float64, n*e.shape.Outputs*e.shape.Dim), failed: make([]bool, n)}
+	return &Fits{evaluator: e, vt: make([]float64, n*e.shape.Outputs*e.shape.Dim), failed: make([]bool, n)}
 }
 
 // Model returns the weights for the first λ as a model.
 func (f *Fits) Model() (*linear.Model, error) {
 	s := new(Solution)
-	err := f.of.problem.weights(s, f.system())
-	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.of.shape.Outputs, D: f.of.shape.Dim}, err
+	err := f.evaluator.problem.weights(s, f.system())
+	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.evaluator.shape.Outputs, D: f.evaluator.shape.Dim}, err
 }
 
 // system returns the system of the fitted rows with the weights for the first λ.
 func (f *Fits) system() *system {
-	d, k := f.of.shape.Dim, f.of.shape.Outputs
+	d, k := f.evaluator.shape.Dim, f.evaluator.shape.Outputs
 	eq := *f.rows
 	eq.v = make([]float64, d*k)
 	blas.Transpose(eq.v, f.vt[:k*d], k, d)
@@ -106,9 +106,9 @@ func (f *Fits) Squares(on *Sum) []float64 {
 	if on.head.Weight() == 0 {
 		return make([]float64, len(f.failed))
 	}
-	squares := f.of.errors.squares(f.rows, on, f.vt)
+	squares := f.evaluator.errors.squares(f.rows, on, f.vt)
 	for i := range squares {
-		squares[i] *= f.of.problem.squareUnit()
+		squares[i] *= f.evaluator.problem.squareUnit()
 		if f.failed[i] {
 			squares[i] = math.Inf(1)
 		}
@@ -162,7 +162,7 @@ func (e *Evaluator) FitShrunk(train *Sum, prior *Fits, strengths []float64) []*F
 		_, ok := eq.SolveTiles(eq.Tiles(), eq.v, k, pull)
 		f.keep(0, eq, ok)
 		f.rows = &system{shape: e.shape, n: eq.n, colSum: slices.Clone(eq.colSum), outSum: slices.Clone(eq.outSum),
-			each: e.factors, ranges: e.problem.Ranges}
+			factors: e.factors, ranges: e.problem.Ranges}
 		all[i] = f
 	})
 	return all

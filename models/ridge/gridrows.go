@@ -99,12 +99,12 @@ func rowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int3
 const rowsAtOnce = 32
 
 // pick returns the rows with only some of the features.
-func (s *GridRows) pick(features []int) *GridRows {
-	to := &GridRows{Dim: len(features), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(features)),
+func (s *GridRows) pick(indices []int) *GridRows {
+	to := &GridRows{Dim: len(indices), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(indices)),
 		Q: s.Q, W: s.W}
 	for i := range s.N() {
 		from, row := s.row(i), to.row(i)
-		for a, j := range features {
+		for a, j := range indices {
 			row[a] = from[j]
 		}
 	}

@@ -212,7 +212,7 @@ func (l Layout) Cross(i int) (from, width int, ok bool) {
 	return (i - 1 - n) * l.chunk(), l.width(), i > n
 }
 
-// tiles returns zeroed tiles for the parts that some selects, and nil for the others.
+// tiles returns zeroed tiles for the parts that include selects, and nil for the others.
 func (l Layout) tiles(include func(part int) bool) [][]float64 {
 	lengths := make([]int, blas.NumTiles(l.Dim))
 	for i := range lengths {

@@ -31,16 +31,15 @@ type system struct {
 
 	weights *profile.WeightGrid // nil if rows have none
 
-	each   []float64 // factors of the squared errors of the outputs; see errorFactors
-	ranges Ranges
+	factors []float64 // of the squared errors of the outputs; see errorFactors
+	ranges  Ranges
 }
 
-// newSystem returns a system for sums of the shape. each has the factors of the squared errors; see
-// errorFactors.
-func newSystem(shape Shape, u Units, each []float64, threads int) *system {
+// newSystem returns a system for sums of the shape. factors are as from errorFactors.
+func newSystem(shape Shape, u Units, factors []float64, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	eq := &system{
-		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: u.Weights, ranges: u.Ranges, each: each,
+		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: u.Weights, ranges: u.Ranges, factors: factors,
 		colSum: make([]float64, d), outSum: make([]float64, k), v: make([]float64, d*k), scratch: make([]float64, d),
 	}
 	for j := range eq.Ridge {
@@ -57,17 +56,17 @@ func newSystem(shape Shape, u Units, each []float64, threads int) *system {
 // different units.
 func errorFactors(total *Sum) []float64 {
 	k := total.shape.Outputs
-	each := slices.Repeat([]float64{1}, k)
+	factors := slices.Repeat([]float64{1}, k)
 	if !total.shape.Regression || k == 1 {
-		return each
+		return factors
 	}
-	for c := range each {
-		each[c] = 0 // a constant target has no errors
+	for c := range factors {
+		factors[c] = 0 // a constant target has no errors
 		if v := centredSquares(total, nil, c) / total.head.Weight(); v > 0 {
-			each[c] = 1 / (v * float64(k))
+			factors[c] = 1 / (v * float64(k))
 		}
 	}
-	return each
+	return factors
 }
 
 // centre computes G_c for descents over the rows that are in total but not in out; out may be nil. The
@@ -150,7 +149,7 @@ func (eq *system) intercept(dst []float64) {
 // squares returns Σv² over the weights, with the factors of the outputs.
 func (eq *system) squares(weights []float64) (s float64) {
 	for i, v := range weights {
-		s += float64(eq.each[i%eq.shape.Outputs] * float64(v*v))
+		s += float64(eq.factors[i%eq.shape.Outputs] * float64(v*v))
 	}
 	return s
 }
@@ -162,7 +161,7 @@ func (eq *system) trainError(mu float64, total, out *Sum) float64 {
 	k, w := eq.shape.Outputs, eq.shape.width()
 	var e float64
 	for c := range k {
-		e += float64(eq.each[c] * centredSquares(total, out, c))
+		e += float64(eq.factors[c] * centredSquares(total, out, c))
 	}
 	for j, s := range eq.colSum {
 		for c, v := range eq.v[j*k : (j+1)*k] {
@@ -171,7 +170,7 @@ func (eq *system) trainError(mu float64, total, out *Sum) float64 {
 				r -= out.cross[j*w+c]
 			}
 			r -= s * eq.outSum[c] / eq.n
-			e -= float64(eq.each[c] * float64(v*(r+float64(mu*eq.Ridge[j]*v))))
+			e -= float64(eq.factors[c] * float64(v*(r+float64(mu*eq.Ridge[j]*v))))
 		}
 	}
 	return max(e, 0)
@@ -202,7 +201,7 @@ func (s *Sum) heldOut() solver.HeldOutSums {
 
 // fitted describes the rows that the system was fitted to.
 func (eq *system) fitted() solver.HeldOutFit {
-	return solver.HeldOutFit{N: eq.n, Columns: eq.colSum, Targets: eq.outSum, Each: eq.each}
+	return solver.HeldOutFit{N: eq.n, Columns: eq.colSum, Targets: eq.outSum, Factors: eq.factors}
 }
 
 // discriminants returns the discriminants of the classes on the rows of fold, for the scores of the

@@ -11,7 +11,8 @@ import (
 // newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
 // matrix of all features to be positive definite to working precision.
 func (s *search) newFewRows() *solver.Problem {
-	eq, total, d, n := s.y, s.total, s.Shape.Dim, s.total.head.Weight()
+	eq, total := s.y, s.total
+	d, n := s.Shape.Dim, total.head.Weight()
 	eq.mass = eq.masses(total.head)
 	least := math.Inf(1)
 	for _, v := range s.values {
@@ -66,7 +67,7 @@ func (s *search) tryFew(values, folds []int) {
 				}
 				t.v = weights[i]
 			}
-			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.each, t.mu, t.fold, max(1, s.Threads/len(chunk)))
+			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.factors, t.mu, t.fold, max(1, s.Threads/len(chunk)))
 		})
 		for _, t := range chunk {
 			if !s.tallies[t.value].pending(t.fold) {

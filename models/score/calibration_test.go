@@ -109,7 +109,7 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 		}
 	}
 	rest.Merge(some)
-	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Tests(1), all.Tests(1)) {
+	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Report(1), all.Report(1)) {
 		t.Error("reliabilities differ")
 	}
 	data = wire.Marshal(rest)
@@ -259,7 +259,7 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 				if err := rel.Add(p, truth, nil, nil); err != nil {
 					t.Fatal(err)
 				}
-				return rel.Tests(1).LogLoss / 20
+				return rel.Report(1).LogLoss / 20
 			}
 			isotonic, platt = isotonic+loss(Isotonic), platt+loss(Platt)
 		}
@@ -275,7 +275,7 @@ func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
 	if err := r.Add([]float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Tests(1); got.Floored != 1 || got.Floor != LeastProbability {
+	if got := r.Report(1); got.Floored != 1 || got.Floor != LeastProbability {
 		t.Errorf("%+v", got)
 	}
 }
@@ -325,7 +325,7 @@ func overconfident(t *testing.T, k int, most float64) {
 		if err := r.Add(p, class[:n], nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		a, b := r.Tests(1), raw.Tests(1)
+		a, b := r.Report(1), raw.Report(1)
 		if !(a.ECE < 0.5*b.ECE && a.LogLoss < b.LogLoss && a.Brier < b.Brier) || a.ECE > most {
 			t.Errorf("%d classes, %s: ece %g, log loss %g, Brier %g; before %g, %g, %g", k, method, a.ECE, a.LogLoss, a.Brier,
 				b.ECE, b.LogLoss, b.Brier)
@@ -339,7 +339,7 @@ func TestReliabilityByHand(t *testing.T) {
 	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := r.Tests(1)
+	got := r.Report(1)
 	if got.Rows != 4 || got.Bins[7].Rows != 2 || got.Bins[7].Confidence != 0.75 || got.Bins[7].Accuracy != 0.5 ||
 		!(got.Bins[7].AccuracyLow < 0.1) || !(got.Bins[7].AccuracyHigh > 0.9) || got.Bins[9].Rows != 1 ||
 		got.Bins[4].Rows != 1 || got.Bins[5].Rows != 0 {
@@ -354,8 +354,8 @@ func TestReliabilityByHand(t *testing.T) {
 	if want := (-math.Log(0.75) - math.Log(0.25) - math.Log(0.5)) / 4; math.Abs(got.LogLoss-want) > 1e-7 {
 		t.Errorf("log loss %g, want %g", got.LogLoss, want)
 	}
-	if err := r.Add([]float32{0, 1}, []int32{0}, nil, nil); err != nil || math.IsInf(r.Tests(1).LogLoss, 0) {
-		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Tests(1).LogLoss, err)
+	if err := r.Add([]float32{0, 1}, []int32{0}, nil, nil); err != nil || math.IsInf(r.Report(1).LogLoss, 0) {
+		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Report(1).LogLoss, err)
 	}
 	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
 		if err := r.Add([]float32{p, 0}, []int32{0}, nil, nil); err == nil ||
@@ -363,7 +363,7 @@ func TestReliabilityByHand(t *testing.T) {
 			t.Errorf("%g: %v", p, err)
 		}
 	}
-	if none := NewReliability(2, 5).Tests(1); none.Rows != 0 || none.ECE != 0 || len(none.Bins) != 5 {
+	if none := NewReliability(2, 5).Report(1); none.Rows != 0 || none.ECE != 0 || len(none.Bins) != 5 {
 		t.Errorf("%+v", none)
 	}
 }
@@ -374,7 +374,7 @@ func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	if err := r.Add([]float32{0.75, 0.25}, []int32{Unseen}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := r.Tests(1)
+	got := r.Report(1)
 	if want := 1 + 0.75*0.75 + 0.25*0.25; got.Brier != want || got.ECE != 0.75 || got.Bins[7].Accuracy != 0 ||
 		math.Abs(got.LogLoss+math.Log(1e-7)) > 1e-5 {
 		t.Errorf("%+v, want the Brier score %g", got, want)
@@ -490,7 +490,7 @@ func TestTheBinsAreOfThePredictedClass(t *testing.T) {
 		if err := r.Add([]float32{0.5, 0.5}, []int32{1}, []int32{int32(predicted)}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Tests(1).Bins[4]; got.Accuracy != right || got.Confidence != 0.5 {
+		if got := r.Report(1).Bins[4]; got.Accuracy != right || got.Confidence != 0.5 {
 			t.Errorf("class %d is predicted: %+v", predicted, got)
 		}
 	}
@@ -524,7 +524,7 @@ func FuzzUnmarshal(f *testing.F) {
 			if b := wire.Marshal(&s); !bytes.Equal(b, again) {
 				t.Fatal("another encoding")
 			}
-			r.Tests(1)
+			r.Report(1)
 		}
 	})
 }
@@ -561,7 +561,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 			if err := r.Add(p, class, nil, nil); err != nil {
 				t.Fatal(err)
 			}
-			if ends := r.Tests(1).LogLossInterval; ends[0] <= truth && truth <= ends[1] {
+			if ends := r.Report(1).LogLossInterval; ends[0] <= truth && truth <= ends[1] {
 				inside++
 			}
 		}
@@ -570,7 +570,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 		}
 	}
 	few := NewReliability(2, 10)
-	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil, nil); err != nil || few.Tests(1).LogLossInterval != nil {
+	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil, nil); err != nil || few.Report(1).LogLossInterval != nil {
 		t.Errorf("one row has an interval, %v", err)
 	}
 }
@@ -586,7 +586,7 @@ func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, want := weighted.Tests(0.01), plain.Tests(1)
+	got, want := weighted.Report(0.01), plain.Report(1)
 	if got.Rows != 40 || got.Floored != want.Floored || want.Floored == 0 {
 		t.Errorf("%d rows, %d floored, want 40 and %d", got.Rows, got.Floored, want.Floored)
 	}

@@ -258,8 +258,8 @@ func (c *Classes) Report(names []string) ClassReport {
 		r.MacroF1 /= float64(present)
 	}
 	r.Accuracy, r.Error = ratio(r.Rows-r.Errors, r.Rows), ratio(r.Errors, r.Rows)
-	r.ErrorLow, r.ErrorHigh = interval(r.Errors, r.Rows)
-	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = balanced(each)
+	r.ErrorLow, r.ErrorHigh = Interval(r.Errors, r.Rows)
+	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = balancedAccuracy(each)
 	switch {
 	case c.k <= maxShown:
 		for t := range c.k {
@@ -292,10 +292,10 @@ func (c *Classes) worst(names []string) []Confused {
 // recall is estimated. With few rows many recalls are 1, which does not mean that they are certain.
 const borrowed = 2
 
-// balanced returns the mean recall of the classes that have rows and its 95% interval: the score interval
+// balancedAccuracy returns the mean recall of the classes that have rows and its 95% interval: the score interval
 // of the rate of independent rows whose number gives the same variance. Without rows the mean is 0, and the
 // interval is 0 to 1.
-func balanced(each []totals) (mean, low, high float64) {
+func balancedAccuracy(each []totals) (mean, low, high float64) {
 	var k, hits, rows float64
 	for _, t := range each {
 		if t.truth > 0 {
@@ -355,12 +355,12 @@ func (c *Classes) Code(w *wire.Coder) {
 	}
 	if c.totals != nil {
 		count(&c.unseen)
-		w.Check(c.balanced())
+		w.Check(c.consistent())
 	}
 }
 
-// balanced reports whether there are as many predictions as rows.
-func (c *Classes) balanced() bool {
+// consistent reports whether there are as many predictions as rows.
+func (c *Classes) consistent() bool {
 	n := c.unseen
 	for _, t := range c.totals {
 		n += t.truth - t.predicted

@@ -31,6 +31,7 @@ type Kept struct {
 	outputs, fits int
 	all           int64 // number of rows that were added
 	rows          []keptRow
+	trimmed       bool // rows are as trim leaves them
 }
 
 type keptRow struct {
@@ -53,7 +54,7 @@ func (k *Kept) Add(hash uint64, class int, scores []float32, repeats int64) {
 	for _, s := range scores {
 		order = mix(order ^ uint64(math.Float32bits(s)))
 	}
-	k.rows = append(k.rows, keptRow{order, hash, int32(class), repeats, slices.Clone(scores)})
+	k.rows, k.trimmed = append(k.rows, keptRow{order, hash, int32(class), repeats, slices.Clone(scores)}), false
 	if len(k.rows) >= 2*MostKept(k.fits*k.outputs) {
 		k.trim()
 	}
@@ -69,6 +70,10 @@ func mix(z uint64) uint64 {
 
 // trim sorts the rows and drops those beyond MostKept.
 func (k *Kept) trim() {
+	if k.trimmed {
+		return
+	}
+	k.trimmed = true
 	slices.SortFunc(k.rows, func(a, b keptRow) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.group, b.group), cmp.Compare(a.class, b.class),
 			cmp.Compare(a.repeats, b.repeats))
@@ -82,7 +87,7 @@ func (k *Kept) trim() {
 // Merge adds the rows of l, which must have the same fits.
 func (k *Kept) Merge(l *Kept) {
 	k.all += l.all
-	k.rows = append(k.rows, l.rows...)
+	k.rows, k.trimmed = append(k.rows, l.rows...), false
 	k.trim()
 }
 
@@ -113,9 +118,7 @@ func (k *Kept) Code(c *wire.Coder) {
 
 // Rows returns the number of rows that are kept and the number that were added.
 func (k *Kept) Rows() (kept, all int64) {
-	if most := MostKept(k.fits * k.outputs); len(k.rows) > most {
-		k.trim()
-	}
+	k.trim()
 	return int64(len(k.rows)), k.all
 }
 
@@ -135,7 +138,7 @@ func (k *Kept) scoresOf(r *keptRow, fit int) []float32 {
 	return r.scores[fit*k.outputs : (fit+1)*k.outputs]
 }
 
-// counts counts the scores of a fit over the rows for which of is true.
+// counts counts the scores of a fit over the rows that accept selects.
 func (k *Kept) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
@@ -158,8 +161,8 @@ func (k *Kept) Counts(fit int) *CalibrationCounts {
 // few rows were fitted.
 const Shared = "shared"
 
-// Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves for which
-// of is true, or to all rows if of is nil.
+// Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves that inHalf
+// selects, or to all rows if inHalf is nil.
 func (k *Kept) Fit(fit int, method string, inHalf func(half int) bool) *Calibration {
 	k.Rows()
 	take := func(r *keptRow) bool { return inHalf == nil || inHalf(r.half()) }

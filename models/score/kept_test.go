@@ -214,3 +214,14 @@ func TestSetsOfKeptRowsCover(t *testing.T) {
 		t.Errorf("%.4f of the classes are in their sets, want %g", share, level)
 	}
 }
+
+// The shared sigmoid is fitted to some of the rows.
+func TestSharedSigmoidIsTheSameForEveryOrder(t *testing.T) {
+	const n, fit = 2 * sharedRows, 1
+	forward := keptParts(n, 1, 2, func(i int) int { return i })[0].Fit(fit, Shared, nil).Curves[0]
+	backward := keptParts(n, 1, 2, func(i int) int { return n - 1 - i })[0].Fit(fit, Shared, nil).Curves[0]
+	if forward.Slope != backward.Slope || forward.Offset != backward.Offset {
+		t.Errorf("%g·s + %g, and %g·s + %g for the rows in reverse order", forward.Slope, forward.Offset, backward.Slope,
+			backward.Offset)
+	}
+}

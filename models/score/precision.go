@@ -74,8 +74,10 @@ func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
 	for i := range m {
 		m[i] = exact.Mean(p.rows, &p.sums[i])
 	}
-	a, u, y, spread := r.MAE/unit, math.Pow(r.RMSE/unit, 2), (r.TargetMean-middle)/unit, math.Pow(r.TargetDev/unit, 2)
-	au, uu, uuu, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6]
+	// In units and from the middle: the means of |r|, r² and y, and the variance of y.
+	a, u := r.MAE/unit, math.Pow(r.RMSE/unit, 2)
+	y, spread := (r.TargetMean-middle)/unit, math.Pow(r.TargetDev/unit, 2)
+	au, uu, uuu, vy, vv, uy, uv := m[0], m[1], m[2], m[3], m[4], m[5], m[6] // with v = y²
 	r.RMSEInterval, r.MAEInterval = meanInterval(u, uu, uuu, effective), meanInterval(a, u, au, effective)
 	for i := range r.RMSEInterval {
 		r.RMSEInterval[i] = unit * math.Sqrt(r.RMSEInterval[i])

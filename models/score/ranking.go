@@ -27,7 +27,7 @@ type Ranking struct {
 	k         int
 	positive  int                // of two classes
 	ranks     []ranks            // two classes: one or two; more classes: one for each, up to MaxRanked
-	of        []int64            // ranked rows of each class, if there are ranks
+	classRows []int64            // ranked rows of each class, if there are ranks
 	notFinite int64              // rows with scores that are not finite
 	weight    int64              // number of rows, each as often as it counts
 	top       [len(topped)]int64 // the same for the rows whose class is among the first few
@@ -61,7 +61,7 @@ func NewRanking(k, positive, cells int, probabilities bool) *Ranking {
 		}
 	}
 	if len(r.ranks) > 0 {
-		r.of = make([]int64, k)
+		r.classRows = make([]int64, k)
 	}
 	return r
 }
@@ -75,17 +75,15 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 		panic("score: class out of range, or scores of other classes")
 	}
 	r.weight += often
-	for _, s := range scores {
-		if !exact.Finite(s) {
-			r.notFinite++
-			return
-		}
+	if !exact.AllFinite(scores) {
+		r.notFinite++
+		return
 	}
 	if truth == Unseen {
 		return
 	}
-	if r.of != nil {
-		r.of[truth]++
+	if r.classRows != nil {
+		r.classRows[truth]++
 	}
 	if r.k == 2 {
 		kind := 0
@@ -129,7 +127,7 @@ func (r *Ranking) Merge(s *Ranking) {
 		panic("score: merge of rankings of different classes")
 	}
 	MergeAll(r.ranks, s.ranks)
-	addCounts(r.of, s.of)
+	addCounts(r.classRows, s.classRows)
 	r.weight += s.weight
 	r.notFinite += s.notFinite
 	addCounts(r.top[:], s.top[:])
@@ -196,11 +194,11 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	}
 	effective /= float64(max(r.weight, 1)) // as a share of what was counted
 	report := &RankingReport{NotFinite: r.notFinite}
-	for _, n := range r.of {
+	for _, n := range r.classRows {
 		report.Rows += n
 	}
 	var area, slack, mean, low, high float64
-	exact, counted := true, 0
+	isExact, counted := true, 0
 	ranks := r.ranks
 	if r.k == 2 {
 		ranks = ranks[:1]
@@ -213,15 +211,19 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		}
 		a, s := class.auc()
 		m, l, h := class.averagePrecision()
-		area, slack, mean, low, high = area+a, slack+s, mean+m, low+l, high+h
-		exact = exact && class.exact()
+		area += a
+		slack += s
+		mean += m
+		low += l
+		high += h
+		isExact = isExact && class.exact()
 		counted++
 		if r.k > 2 {
 			name := strconv.Itoa(c)
 			if names != nil {
 				name = names[c]
 			}
-			report.Classes = append(report.Classes, RankedClass{name, r.of[c], a, m})
+			report.Classes = append(report.Classes, RankedClass{name, r.classRows[c], a, m})
 			continue
 		}
 		first, last := class.areaInterval(effective)
@@ -230,10 +232,11 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		report.Threshold, report.BestBalanced = &threshold, &best
 	}
 	if counted > 0 {
-		k := float64(counted)
-		area, slack, mean, low, high = area/k, slack/k, mean/k, low/k, high/k
+		for _, v := range []*float64{&area, &slack, &mean, &low, &high} {
+			*v /= float64(counted)
+		}
 		report.AUC, report.AveragePrecision, report.Slack = &area, &mean, slack
-		if !exact {
+		if !isExact {
 			report.PrecisionLow, report.PrecisionHigh = &low, &high
 		}
 	}
@@ -246,7 +249,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	if r.k >= MinTopped && r.weight > 0 {
 		for i, few := range topped {
 			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.weight)}
-			t.Low, t.High = interval(scaled(r.top[i], effective), scaled(r.weight, effective))
+			t.Low, t.High = Interval(scaled(r.top[i], effective), scaled(r.weight, effective))
 			report.Top = append(report.Top, t)
 		}
 	}
@@ -264,10 +267,10 @@ func (r *Ranking) Code(c *wire.Coder) {
 	c.Counts(&r.weight, &r.notFinite, &r.top[0], &r.top[1])
 	c.Check(max(r.top[0], r.top[1]) <= r.weight)
 	if c.Reading() {
-		r.ranks, r.of = make([]ranks, lists), nil
+		r.ranks, r.classRows = make([]ranks, lists), nil
 	}
-	wire.Each(c, &r.of, MaxRanked, func(n *int64) { c.Counts(n) })
-	c.Check(len(r.of) == 0 && lists == 0 || len(r.of) == r.k)
+	wire.Each(c, &r.classRows, MaxRanked, func(n *int64) { c.Counts(n) })
+	c.Check(len(r.classRows) == 0 && lists == 0 || len(r.classRows) == r.k)
 	for i := range r.ranks {
 		ranks := &r.ranks[i]
 		ranks.Code(c)

@@ -388,7 +388,7 @@ func TestBalancedAccuracyIntervalsCover(t *testing.T) {
 					each[k].hits++
 				}
 			}
-			if _, low, high := balanced(each); low <= c.recall && c.recall <= high {
+			if _, low, high := balancedAccuracy(each); low <= c.recall && c.recall <= high {
 				inside++
 			}
 		}

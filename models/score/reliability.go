@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Tests measure the quality of probabilities.
-type Tests struct {
+// ReliabilityReport measures the quality of probabilities.
+type ReliabilityReport struct {
 	Rows    int64   `json:"rows"`
 	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, with p at least LeastProbability
 	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these; nil for
@@ -100,11 +100,7 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 		if predicted != nil {
 			best = int(predicted[i])
 		} else {
-			for c, v := range row {
-				if v > row[best] {
-					best = c
-				}
-			}
+			best = slices.Index(row, slices.Max(row))
 		}
 		often := int64(1)
 		if repeats != nil {
@@ -175,15 +171,15 @@ func (r *Reliability) Merge(s *Reliability) {
 	MergeAll(r.powers[:], s.powers[:])
 }
 
-// Tests returns the measures. Means are by weight. Intervals are for effective times as many rows as were
+// Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were
 // counted.
-func (r *Reliability) Tests(effective float64) Tests {
+func (r *Reliability) Report(effective float64) ReliabilityReport {
 	scaled := func(n int64) int64 { return int64(math.RoundToEven(float64(n) * effective)) }
 	n, all := len(r.rows), int64(0)
 	for _, m := range r.weight {
 		all += m
 	}
-	t := Tests{Floor: LeastProbability, Floored: r.floored}
+	t := ReliabilityReport{Floor: LeastProbability, Floored: r.floored}
 	if all > 0 {
 		t.LogLoss, t.Brier = exact.Mean(all, &r.logLoss), exact.Mean(all, &r.brier)
 		square, cube := exact.Mean(all, &r.powers[0]), exact.Mean(all, &r.powers[1])
@@ -195,7 +191,7 @@ func (r *Reliability) Tests(effective float64) Tests {
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
-			b.AccuracyLow, b.AccuracyHigh = interval(scaled(r.right[i]), scaled(m))
+			b.AccuracyLow, b.AccuracyHigh = Interval(scaled(r.right[i]), scaled(m))
 			t.ECE += float64(float64(m) / float64(all) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)

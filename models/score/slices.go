@@ -29,7 +29,7 @@ type Slices struct {
 // slice has the counts for the rows with one value.
 type slice struct {
 	rows   int64
-	by     int64    // number of rows, each as often as it counts
+	weight int64    // number of rows, each as often as it counts
 	square wide     // Σ of the squares of how often each row counts
 	each   []totals // of each class; rows of unseen classes are only in predicted
 	ranks  ranks    // by the Margin of two classes
@@ -62,7 +62,7 @@ func (s *Slices) slice(value string, rows int64) *slice {
 	p := s.Tally(SliceKey(value))
 	if p != nil {
 		p.rows++
-		p.by += rows
+		p.weight += rows
 		p.square.add(rows, rows)
 	}
 	return p
@@ -113,7 +113,7 @@ func (s *Slices) Merge(t *Slices) {
 // Merge adds the rows of q.
 func (p *slice) Merge(q *slice) {
 	p.rows += q.rows
-	p.by += q.by
+	p.weight += q.weight
 	p.square.merge(q.square)
 	MergeAll(p.each, q.each)
 	p.ranks.Merge(&q.ranks)
@@ -142,7 +142,7 @@ type SliceScore struct {
 	TargetSlice
 }
 
-// ClassSlice has the scores of a classifier; see ClassReport, RankingReport and Tests.
+// ClassSlice has the scores of a classifier; see ClassReport, RankingReport and ReliabilityReport.
 type ClassSlice struct {
 	Error            *float64 `json:"error,omitempty"`
 	ErrorLow         *float64 `json:"error_low,omitempty"`
@@ -188,15 +188,15 @@ func (s *Slices) Report(column string) SliceReport {
 // effective returns the number of rows of equal weights that n counted rows are as precise as. All counted
 // rows are as precise as (Σw)²/Σw² of them (Kish 1965).
 func (p *slice) effective(n int64) int64 {
-	if p.by == p.rows || n == 0 {
+	if p.weight == p.rows || n == 0 {
 		return n
 	}
-	return max(1, int64(math.RoundToEven(float64(n)*(float64(p.by)/p.square.float()))))
+	return max(1, int64(math.RoundToEven(float64(n)*(float64(p.weight)/p.square.float()))))
 }
 
 func (s *Slices) score(value string, p *slice) SliceScore {
 	r := SliceScore{Value: value, Rows: p.rows}
-	if p.by == 0 {
+	if p.weight == 0 {
 		return r // of weight 0
 	}
 	if s.classes == 0 {
@@ -214,24 +214,24 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	for _, t := range p.each {
 		hits += t.hits
 	}
-	e := ratio(p.by-hits, p.by)
-	wrong := p.effective(p.by - hits)
-	low, high := interval(wrong, max(wrong, p.effective(p.by)))
+	e := ratio(p.weight-hits, p.weight)
+	wrong := p.effective(p.weight - hits)
+	low, high := Interval(wrong, max(wrong, p.effective(p.weight)))
 	r.Error, r.ErrorLow, r.ErrorHigh = &e, &low, &high
 	each := make([]totals, len(p.each))
 	for c, t := range p.each {
 		hit := p.effective(t.hits)
 		each[c] = totals{truth: max(hit, p.effective(t.truth)), hits: hit}
 	}
-	b, _, _ := balanced(p.each)
-	_, bLow, bHigh := balanced(each)
+	b, _, _ := balancedAccuracy(p.each)
+	_, bLow, bHigh := balancedAccuracy(each)
 	bLow, bHigh = min(b, bLow), max(b, bHigh) // rounding of the counts may have moved the ends
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
 	if n := p.ranks.rows; n[0] > 0 && n[1] > 0 {
 		a, _ := p.ranks.auc()
 		share := 1.0
-		if p.by != p.rows {
-			share = float64(p.by) / p.square.float()
+		if p.weight != p.rows {
+			share = float64(p.weight) / p.square.float()
 		}
 		aLow, aHigh := p.ranks.areaInterval(share)
 		r.AUC, r.AUCLow, r.AUCHigh = &a, &aLow, &aHigh
@@ -254,18 +254,18 @@ func (s *Slices) Code(c *wire.Coder) {
 
 // Code codes the sums.
 func (p *slice) Code(c *wire.Coder) {
-	c.Counts(&p.rows, &p.by)
+	c.Counts(&p.rows, &p.weight)
 	c.Uint64(&p.square.hi, &p.square.lo)
 	c.Counts(&p.scored)
 	for i := range p.each {
 		t := &p.each[i]
 		c.Counts(&t.truth, &t.predicted, &t.hits)
-		c.Check(max(t.truth, t.predicted, t.hits) <= p.by)
+		c.Check(max(t.truth, t.predicted, t.hits) <= p.weight)
 	}
 	c.Part(&p.loss)
 	p.ranks.Code(c)
 	p.errors.Code(c)
-	c.Check(p.rows >= 1 && (p.by == 0) == (p.square == wide{}) && p.scored <= p.by && p.loss.Sign() >= 0 &&
+	c.Check(p.rows >= 1 && (p.weight == 0) == (p.square == wide{}) && p.scored <= p.weight && p.loss.Sign() >= 0 &&
 		(p.scored > 0 || p.loss.IsZero()) && p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells &&
-		p.ranks.ranked() <= p.by && p.errors.n <= p.by)
+		p.ranks.ranked() <= p.weight && p.errors.n <= p.weight)
 }

@@ -230,7 +230,7 @@ func (c *clusterErrors) Code(w *wire.Coder) {
 	}
 }
 
-// spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where of returns
+// spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where value returns
 // the value of a cluster.
 func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows, squares float64) {
 	for _, at := range g.Keys() { // in a fixed order

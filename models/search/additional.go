@@ -192,7 +192,7 @@ func (r *runner) pairs(view string, weights []*learnedMetric, rung *rung) []*pai
 		if !ok {
 			return nil
 		}
-		train := rung.whole
+		train := rung.allRows
 		if part < len(rung.train) {
 			train = rung.train[part]
 		}

@@ -37,17 +37,17 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	}
 	_, out := m.Dims()
 	f := &fit{m: m, out: out, labels: l}
-	shape := ridge.Shape{Dim: out, Outputs: l.outputs, Regression: l.grid != nil, Weighted: l.whole != nil}
+	shape := ridge.Shape{Dim: out, Outputs: l.outputs, Regression: l.grid != nil, Weighted: l.weightGrid != nil}
 	f.sum = ridge.NewSum(shape)
 	// Solve overwrites a sum that is the only one, and this one is solved for several λ.
 	add := func(to *ridge.Sum, _ int) error { to.Merge(f.sum); return nil }
 	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add},
-		Units: ridge.Units{Grid: l.grids(), Weights: l.whole}, Threads: threads}
+		Units: ridge.Units{Grid: l.grids(), Weights: l.weightGrid}, Threads: threads}
 	steps := features.ByteSteps
 	if features.Wide(m) {
 		total := int64(len(train))
-		if l.whole != nil {
-			total = l.whole.Total
+		if l.weightGrid != nil {
+			total = l.weightGrid.Total
 		}
 		steps = shape.Fine(total)
 	}
@@ -74,7 +74,7 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.labels.outputs, D: f.out}, nil
 }
 
-// features returns the features of the rows of x with the indices of, row-major.
+// features returns the features of the rows of x with these indices, row-major.
 func (f *fit) features(x []float32, d int, indices []int) []float32 {
 	phi := make([]float32, len(indices)*f.out)
 	block := make([]float32, rows.MaxRows*d)

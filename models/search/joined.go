@@ -166,7 +166,7 @@ func (r *runner) addJoined(e *entry, part int, s *scratch, threads int) error {
 	}
 	_, out := hats.Dims()
 	phi := make([]float32, m.N*out)
-	made.Apply(phi, m.of(v.x, v.d), m.N)
+	made.Apply(phi, m.gather(v.x, v.d), m.N)
 	m.addProducts(phi, out, threads)
 	return nil
 }

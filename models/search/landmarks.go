@@ -79,16 +79,16 @@ func mostLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
-// at returns the recipe of a kernel at landmarks, and a function that releases them. The landmarks are the first
-// distinct ones of the given rows, at most as many as the kernel has features.
-func (x *viewRows) at(kernel features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
-	_, out, err := features.Dims(kernel)
+// landmarksOf returns the recipe of a kernel at landmarks, and a function that releases them. The landmarks are
+// the first distinct ones of the given rows, at most as many as the kernel has features.
+func (x *viewRows) landmarksOf(main features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
+	_, out, err := features.Dims(main)
 	if err != nil {
 		return at, nil, err
 	}
-	points := landmarks.Distinct((&radialRows{rows: rows}).of(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
+	points := landmarks.Distinct((&radialRows{rows: rows}).gather(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
 	sum, release, err := landmarks.Hold(points)
-	return landmarks.Recipe{Of: kernel, Out: points.Count, SHA256: sum}, release, err
+	return landmarks.Recipe{Of: main, Out: points.Count, SHA256: sum}, release, err
 }
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,

@@ -110,7 +110,8 @@ func (r *runner) metrics(ctx context.Context, candidates []*entry, rung *rung) (
 	if smooth >= 0 && candidates[smooth].View != views[0] {
 		views = append(views, candidates[smooth].View)
 	}
-	kinds, levels := []string{diagonalMetric, fullMetric}, r.levelsFor(candidates)
+	kinds := []string{diagonalMetric, fullMetric}
+	levels := r.levelsFor(candidates)
 	for _, v := range views {
 		var err error
 		if candidates, err = r.metricsIn(ctx, v, kinds, candidates, rung); err != nil {
@@ -128,7 +129,8 @@ func (r *runner) metrics(ctx context.Context, candidates []*entry, rung *rung) (
 // better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*entry,
 	rung *rung) ([]*entry, error) {
-	first, leader := r.plain(candidates, view), view == candidates[0].View && candidates[0].Metric == noMetric
+	first := r.plain(candidates, view)
+	leads := view == candidates[0].View && candidates[0].Metric == noMetric // the best is here, and has no metric
 	if first == nil {
 		base := &entry{Candidate: Candidate{Kernel: r.helper, Width: 1}, start: coarse}
 		if at := slices.IndexFunc(candidates, func(e *entry) bool { return r.plain([]*entry{e}, e.View) != nil }); at >= 0 {
@@ -145,7 +147,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 		}
 		candidates = r.withoutHelper(append(candidates, first))
 	}
-	kernels := r.kernelsFor(candidates, first, rung.exact || !leader)
+	kernels := r.kernelsFor(candidates, first, rung.exact || !leads)
 	for _, kind := range kinds {
 		beaten := candidates[0].Metric != noMetric && candidates[0].View != view
 		if kind == fullMetric && (beaten || r.views[view].d > fullColumns) {
@@ -316,7 +318,7 @@ func (r *runner) learn(parent *entry, kind string, part int, rung *rung, threads
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := rung.whole, parent.lambda[0]
+	train, lambda := rung.allRows, parent.lambda[0]
 	if part < len(rung.train) {
 		train, lambda = rung.train[part], parent.lambda[part]
 	}

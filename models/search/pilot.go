@@ -63,8 +63,6 @@ func (p *Pilot) validate() error {
 // Parts is the number of parts of a pilot. A candidate is fitted to all but one.
 const Parts = 5
 
-const parts = Parts
-
 // salt separates the parts of a pilot from the folds of the data and from samples.
 const salt = 0x70696c6f74 // "pilot"
 
@@ -76,19 +74,19 @@ func (p *Pilot) split() []uint8 {
 	part := make([]uint8, p.N)
 	for i := range part {
 		h := rows.Hash(salt, p.X[i*p.D:(i+1)*p.D])
-		part[i] = uint8((h ^ h>>32) % parts)
+		part[i] = uint8((h ^ h>>32) % Parts)
 	}
 	return part
 }
 
 // labels are the labels of a pilot in the form that fits use.
 type labels struct {
-	y       []float64
-	scaled  []float32          // targets as fractions of the grid's range
-	grid    *linear.TargetGrid // nil for classes
-	outputs int
-	weights []float64           // nil if they are all 1
-	whole   *profile.WeightGrid // of the weights; nil without
+	y          []float64
+	scaled     []float32          // targets as fractions of the grid's range
+	grid       *linear.TargetGrid // nil for classes
+	outputs    int
+	weights    []float64           // nil if they are all 1
+	weightGrid *profile.WeightGrid // of the weights; nil without
 }
 
 func (p *Pilot) labels() (*labels, error) {
@@ -111,7 +109,7 @@ func (p *Pilot) labels() (*labels, error) {
 		for _, w := range p.Weights {
 			sum.Add(w)
 		}
-		l.whole = profile.NewWeightGrid(sum.Result(), nil, nil)
+		l.weightGrid = profile.NewWeightGrid(sum.Result(), nil, nil)
 	}
 	return l, nil
 }
@@ -133,7 +131,7 @@ func (l *labels) weight(i int) float64 {
 }
 
 // With at least oneJudges rows, a single part of the pilot has fewJudged rows, by a wide margin.
-const oneJudges = parts * fewJudged * 4 / 3
+const oneJudges = Parts * fewJudged * 4 / 3
 
 // levelViews is the largest number of views with levels, in addition to the given views.
 const levelViews = 3
@@ -160,16 +158,16 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 			small = 8 * (bytes*(bytes+1) + 2*train*train + train*int64(size.judge) + bytes*(mostHats+productRows))
 			near = 2 * bytes * (bytes + 1)
 			// Rows in two metrics of each part, with distances in two norms.
-			parts := min(parts, parts*fewJudged/int64(max(n, 1))+2)
-			shared = 2 * parts * (rows + 2*near)
+			judging := min(Parts, Parts*fewJudged/int64(max(n, 1))+2)
+			shared = 2 * judging * (rows + 2*near)
 			// Fits to learn metrics from.
 			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
 		shared = 0                            // metrics are not learned on the first rung
-		judge := min(size.judge, n/parts*5/4) // rows of a part, which chance makes larger
-		beside := min(mostHats, preprocess.MostKnots*d)
-		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+beside, judge, outputs))
+		judge := min(size.judge, n/Parts*5/4) // rows of a part, which chance makes larger
+		hats := min(mostHats, preprocess.MostKnots*d)
+		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+hats, judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, distances of each in two norms, and two columns of one.

@@ -26,7 +26,7 @@ func (r *runner) products(ctx context.Context, candidates []*entry, rung *rung) 
 	}
 	metrics := make([]*learnedMetric, len(rung.train)+1)
 	for part := range metrics {
-		train := rung.whole
+		train := rung.allRows
 		if part < len(rung.train) {
 			train = rung.train[part]
 		}
@@ -65,7 +65,7 @@ func (r *runner) nullLoss(rung *rung) float64 {
 		return 1
 	}
 	counts, total := make([]float64, r.outputs), 0.0
-	for _, i := range rung.whole {
+	for _, i := range rung.allRows {
 		counts[int(r.y[i])] += r.weight(i)
 		total += r.weight(i)
 	}
@@ -135,7 +135,7 @@ func (r *runner) codes(train []int) [][]float32 {
 // pairWeights returns the weights of a view's columns from pairs, on the rows train; nil if there are none.
 func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
 	train = train[:min(len(train), pairs.MaxRows)]
-	return pairs.Weights(pairs.Rows{X: s.x, D: s.d, Of: train}, r.codes(train), r.options.Threads)
+	return pairs.Weights(pairs.Rows{X: s.x, D: s.d, Indices: train}, r.codes(train), r.options.Threads)
 }
 
 // pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where
@@ -153,7 +153,7 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung 
 		if err != nil || ctx.Err() != nil {
 			return candidates, ctx.Err()
 		}
-		columns, ok := pairs.Best(pairs.Rows{X: v.x, D: v.d, Of: rows}, left, r.options.Threads)
+		columns, ok := pairs.Best(pairs.Rows{X: v.x, D: v.d, Indices: rows}, left, r.options.Threads)
 		if !ok {
 			return candidates, nil
 		}

@@ -26,8 +26,8 @@ func newRadialRows(n int, has func(row int) bool) *radialRows {
 	return r
 }
 
-// of returns these rows of x, which has d numbers in each row.
-func (r *radialRows) of(x []float32, d int) []float32 {
+// gather returns these rows of x, which has d numbers in each row.
+func (r *radialRows) gather(x []float32, d int) []float32 {
 	dst := make([]float32, 0, len(r.rows)*d)
 	for _, i := range r.rows {
 		dst = append(dst, x[i*d:(i+1)*d]...)
@@ -49,7 +49,7 @@ type distances struct {
 func newDistances(x []float32, dim int, rows *radialRows, distance kernel.Distance, threads int) *distances {
 	n := len(rows.rows)
 	d := &distances{radialRows: rows, N: n, values: make([]float32, triangle(n))}
-	points := rows.of(x, dim)
+	points := rows.gather(x, dim)
 	// Rows of a triangle, the longest first.
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {
 		sums := make([]float64, n)

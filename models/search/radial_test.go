@@ -32,7 +32,7 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 	} {
 		of := r.(interface{ Distance() kernel.Distance }).Distance()
 		m := newKernelMatrix(fourier.RadialOf(r).At, newDistances(x, d, some, of, 2), 1.3, make([]float64, triangle(2*n/3)))
-		m.addProducts(some.of(x, d), d, 2)
+		m.addProducts(some.gather(x, d), d, 2)
 		for i := range n {
 			for j := range i + 1 {
 				if i%3 == 0 || j%3 == 0 {

@@ -226,9 +226,9 @@ var firstWidths = []float64{1, 0.5}
 // distance are left to rougher.
 func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
 	var candidates []*entry
-	add := func(view, kernel string) {
+	add := func(view, name string) {
 		for _, w := range firstWidths {
-			candidates = append(candidates, &entry{Candidate: Candidate{View: view, Kernel: kernel, Width: w}, start: coarse})
+			candidates = append(candidates, &entry{Candidate: Candidate{View: view, Kernel: name, Width: w}, start: coarse})
 		}
 	}
 	for i, name := range r.choices {

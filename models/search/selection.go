@@ -198,7 +198,7 @@ func (e *entry) drawMatrix(rung *rung, recipe features.Recipe, x *viewRows, s *s
 	n := len(rung.rows.rows)
 	_, out := made.Dims()
 	phi := make([]float32, n*out)
-	made.Apply(phi, rung.rows.of(x.x, x.d), n)
+	made.Apply(phi, rung.rows.gather(x.x, x.d), n)
 	e.matrix = &kernelMatrix{rung.rows, n, grow(&s.all, triangle(n))}
 	clear(e.matrix.K)
 	block := make([]float32, n*min(out, drawnBlock))

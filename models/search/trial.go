@@ -30,7 +30,7 @@ type Trial struct {
 type rung struct {
 	train    [][]int // for each judging part, the rows to fit
 	judge    [][]int // for each judging part, the rows to judge
-	whole    []int   // rows of all parts, for fits that no part judges
+	allRows  []int   // rows of all parts, for fits that no part judges
 	features int
 	exact    bool        // exact kernels instead of features, if the kernel is radial
 	drawn    bool        // exact kernel matrices are products of random features
@@ -127,8 +127,8 @@ const medianRows = 500
 
 // medians are median distances of the same rows. Each is computed when it is first needed; until then it is 0.
 type medians struct {
-	mu sync.Mutex
-	of [kernel.L1 + 1]float64 // by kernel.Distance
+	mu         sync.Mutex
+	byDistance [kernel.L1 + 1]float64
 }
 
 // median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
@@ -136,10 +136,10 @@ type medians struct {
 func (s *viewRows) median(distance kernel.Distance) (_ float64, err error) {
 	s.medians.mu.Lock()
 	defer s.medians.mu.Unlock()
-	if s.medians.of[distance] == 0 {
-		s.medians.of[distance], err = kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, distance)
+	if s.medians.byDistance[distance] == 0 {
+		s.medians.byDistance[distance], err = kernel.MedianWidth(s.x, min(medianRows, len(s.x)/s.d), s.d, distance)
 	}
-	return s.medians.of[distance], err
+	return s.medians.byDistance[distance], err
 }
 
 // distances returns the distances between rows. It keeps the distances for one set of rows until another is asked
@@ -229,12 +229,12 @@ func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scr
 	}
 	shape := fourier.RadialOf(recipe)
 	if e.Landmarks {
-		at, release, err := x.at(recipe, rung.train[part])
+		values, release, err := x.landmarksOf(recipe, rung.train[part])
 		if err != nil {
 			return nil, err
 		}
 		defer release()
-		recipe = at
+		recipe = values
 	}
 	n := len(rung.judge[part])
 	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]
@@ -328,7 +328,7 @@ const (
 // rungSizes returns the indices in sizes of the rungs for a pilot of n rows: few rows first, then one or two
 // larger ones if there are more.
 func rungSizes(n int) []int {
-	switch n = n * (parts - 1) / parts; {
+	switch n = n * (Parts - 1) / Parts; {
 	case n > 5000:
 		return []int{0, 2, 3}
 	case n > 1200:
@@ -354,7 +354,7 @@ func newRungs(part []uint8, ordered bool) []*rung {
 			}
 		}
 		has := make([]bool, len(part))
-		for p, judged := uint8(0), 0; p < parts && judged < enough; p++ {
+		for p, judged := uint8(0), 0; p < Parts && judged < enough; p++ {
 			var train, judge []int
 			for row, in := range part {
 				switch {
@@ -374,8 +374,8 @@ func newRungs(part []uint8, ordered bool) []*rung {
 			rung.train, rung.judge = append(rung.train, train), append(rung.judge, judge)
 		}
 		rung.rows = newRadialRows(len(part), func(row int) bool { return has[row] })
-		for row := range min(len(part), size.train*parts/(parts-1)) {
-			rung.whole = append(rung.whole, row)
+		for row := range min(len(part), size.train*Parts/(Parts-1)) {
+			rung.allRows = append(rung.allRows, row)
 		}
 		out = append(out, rung)
 	}

@@ -100,26 +100,26 @@ func heaviestClass(weights []float64) float64 {
 func (l *learner) try(rate float64, b iterative.Block) (float64, error) {
 	o := l.options
 	o.Rate = rate
-	l, err := newLearner(o)
+	trial, err := newLearner(o)
 	if err != nil {
 		return math.Inf(1), nil // the rate overflows
 	}
-	data, err := l.Start(nil)
+	data, err := trial.Start(nil)
 	if err != nil {
 		return 0, err
 	}
-	s, err := decodeState(l, data)
+	s, err := decodeState(trial, data)
 	if err != nil {
 		return 0, err
 	}
 	for {
-		r := &round{learner: l, state: s}
+		r := &round{learner: trial, state: s}
 		got, err := r.Worker(0, nil)
 		if err != nil {
 			return 0, err
 		}
 		w := got.(*worker)
-		if err := l.CheckLabels(b.Y); err != nil {
+		if err := trial.CheckLabels(b.Y); err != nil {
 			return 0, fmt.Errorf("sgd: rate: %w", err)
 		}
 		if r.round == passes {

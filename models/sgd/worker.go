@@ -28,7 +28,7 @@ type worker struct {
 	scores, slopes []float32 // n×k
 }
 
-// Worker implements iterative.Round. A worker has no carried state, so own is nil.
+// Worker implements iterative.Round. A worker has no carried state, so carried is nil.
 func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) {
 	if carried != nil {
 		return nil, fmt.Errorf("sgd: partition %d: has %d bytes of carried state, want none", partition, len(carried))

@@ -132,7 +132,7 @@ func (v *Values) levels(counts []int64, present float64) {
 			order = append(order, level)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(min(1, max(-1, counts[b]-counts[a]))) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
 	order = order[:min(len(order), mostLevels)]
 	var sum float64
 	for _, level := range order {

@@ -29,8 +29,8 @@ type Explainer interface {
 	Base(s Score) float64
 	// Effects stores in dst, score by score, the effects of all columns on the scores of a row x with the
 	// given outputs. It returns the largest standard error, 0 if effects are exact. It panics if dst is too
-	// short. Only Sampled calls of.
-	Effects(dst []float64, x, outputs []float32, scores []Score, of Scorer) (stdErr float64)
+	// short. Only Sampled calls scorer.
+	Effects(dst []float64, x, outputs []float32, scores []Score, scorer Scorer) (stdErr float64)
 }
 
 // Exact computes Shapley values exactly.
@@ -220,7 +220,8 @@ func Level(effects []float64, total float64) {
 // scratch is the memory of one call.
 type scratch struct {
 	y       []float32
-	at, own []float64
+	at      []float64 // a number for each product
+	effects []float64 // of the present rule
 	a       []phasor
 	factors []phasor
 	partial []phasor
@@ -283,11 +284,11 @@ func grow[T any](s []T, n int) []T {
 
 // additive are features that each depend on one column.
 type additive struct {
-	model *fitted.Model
-	first int
-	m     features.Map
-	of    []int     // the column of each feature
-	mean  []float64 // of each feature, over the background
+	model    *fitted.Model
+	first    int
+	m        features.Map
+	columnOf []int     // of each feature
+	mean     []float64 // of each feature, over the background
 }
 
 func newAdditive(p part, steps []features.Recipe, columnOf []int, base []float64) (*additive, error) {
@@ -295,7 +296,7 @@ func newAdditive(p part, steps []features.Recipe, columnOf []int, base []float64
 	if err != nil {
 		return nil, err
 	}
-	a := &additive{model: p.model, first: p.first, m: m, of: columnOf, mean: make([]float64, len(columnOf))}
+	a := &additive{model: p.model, first: p.first, m: m, columnOf: columnOf, mean: make([]float64, len(columnOf))}
 	numbers := numbersOf(columnOf, len(p.columns))
 	eachValue(p, m, func(g int, chance float64, phi []float32) {
 		for _, j := range numbers[g] {
@@ -340,13 +341,13 @@ func (a *additive) weight(output, feature int) float64 {
 }
 
 func (a *additive) effects(dst []float64, x []float32, scores []Score, s *scratch) {
-	s.y = grow(s.y, len(a.of))
+	s.y = grow(s.y, len(a.columnOf))
 	a.m.Apply(s.y, x, 1)
 	columns := len(dst) / len(scores)
 	for i, score := range scores {
 		to := dst[i*columns : (i+1)*columns]
 		for _, t := range score {
-			for j, g := range a.of {
+			for j, g := range a.columnOf {
 				if d := float64(s.y[j]) - a.mean[j]; d != 0 {
 					to[g] += float64(float64(t.Factor*a.weight(t.Output, j)) * d)
 				}

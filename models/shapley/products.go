@@ -24,7 +24,7 @@ type product interface {
 type products struct {
 	model   *fitted.Model
 	first   int // index of the first feature
-	of      product
+	terms   product
 	before  features.Map // from rows to the argument of the product; nil if they are the same
 	numbers [][]int      // the indices of the numbers of each column
 	b       []phasor     // b_g of each product, for each column
@@ -38,7 +38,7 @@ const mostNumbers = 1 << 29
 const tolerance = 1e-9
 
 func newProducts(p part, terms product, steps []features.Recipe, owners []int, base []float64) (*products, error) {
-	w := &products{model: p.model, first: p.first, of: terms, numbers: numbersOf(owners, len(p.columns))}
+	w := &products{model: p.model, first: p.first, terms: terms, numbers: numbersOf(owners, len(p.columns))}
 	columns := len(p.columns)
 	in, count := terms.size()
 	if count > mostNumbers/max(in, columns) {
@@ -85,12 +85,12 @@ func (d identity) Dims() (in, out int)           { return int(d), int(d) }
 func (d identity) Apply(dst, x []float32, n int) { copy(dst[:n*int(d)], x) }
 
 func (w *products) coefficient(output, j int) phasor {
-	return w.of.coefficient(w.model.W[output*w.model.D+w.first:], j)
+	return w.terms.coefficient(w.model.W[output*w.model.D+w.first:], j)
 }
 
 func (w *products) effects(dst []float64, x []float32, scores []Score, s *scratch) {
 	columns := len(w.numbers)
-	in, count := w.of.size()
+	in, count := w.terms.size()
 	y := x
 	if w.before != nil {
 		s.y = grow(s.y, in)
@@ -100,16 +100,16 @@ func (w *products) effects(dst []float64, x []float32, scores []Score, s *scratc
 	s.a = grow(s.a, count*columns)
 	s.at = grow(s.at, count)
 	for g, numbers := range w.numbers {
-		w.of.factors(s.a[g:], columns, y, numbers, s.at)
+		w.terms.factors(s.a[g:], columns, y, numbers, s.at)
 	}
-	s.own = grow(s.own, len(scores)*columns)
+	s.effects = grow(s.effects, len(scores)*columns)
 	for i, r := range w.nodes {
-		clear(s.own)
-		if off, size := w.divide(s.own, scores, r, s); off <= tolerance*size || i == len(w.nodes)-1 {
+		clear(s.effects)
+		if off, size := w.divide(s.effects, scores, r, s); off <= tolerance*size || i == len(w.nodes)-1 {
 			break
 		}
 	}
-	for i, v := range s.own {
+	for i, v := range s.effects {
 		dst[i] += v
 	}
 }
@@ -118,7 +118,7 @@ func (w *products) effects(dst []float64, x []float32, scores []Score, s *scratc
 // the size of these sums.
 func (w *products) divide(dst []float64, scores []Score, r rule, s *scratch) (off, size float64) {
 	columns := len(w.numbers)
-	_, count := w.of.size()
+	_, count := w.terms.size()
 	s.parts = grow(s.parts, columns)
 	for j := range count {
 		a, b := s.a[j*columns:(j+1)*columns], w.b[j*columns:(j+1)*columns]

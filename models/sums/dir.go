@@ -27,8 +27,8 @@ type Dir struct {
 	// Labels come from the elements of the directory's name, such as dt=2026-11-20: the value by its key.
 	Labels map[string]string
 	levelOf
-	shape ridge.Shape
-	at    [][]int64 // offsets of the frames of each fold
+	shape   ridge.Shape
+	offsets [][]int64 // offsets of the frames of each fold
 }
 
 // maxManifest limits the size of ManifestFile.
@@ -121,17 +121,17 @@ func (d *Dir) check() error {
 	if err := d.shape.Validate(); err != nil {
 		return bad("%w", err)
 	}
-	d.at = make([][]int64, len(d.Folds))
+	d.offsets = make([][]int64, len(d.Folds))
 	for f, frames := range d.Folds {
 		if want := ridge.NumParts(d.shape); len(frames) != want {
 			return bad("fold %d has %d frames, want %d", f, len(frames), want)
 		}
 		at := int64(0)
-		if d.folds != nil {
-			at = d.folds[f]
+		if d.foldOffsets != nil {
+			at = d.foldOffsets[f]
 		}
 		for _, frame := range frames {
-			d.at[f] = append(d.at[f], at)
+			d.offsets[f] = append(d.offsets[f], at)
 			at += frame.Size
 		}
 	}
@@ -146,7 +146,7 @@ func (d *Dir) Copies(ctx context.Context) ([]profile.FrequentRow, error) {
 	if d.Manifest.Copies == nil {
 		return nil, nil
 	}
-	data, err := d.file(ctx, CopiesFile, d.copies, d.Manifest.Copies)
+	data, err := d.file(ctx, CopiesFile, d.copiesOffset, d.Manifest.Copies)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) e
 	if f.Size > maxFrame(len(dst)) {
 		return bad(errDamaged)
 	}
-	in, err := storage.Open(ctx, storage.Join(d.Place, FoldFile(fold)), d.at[fold][i], f.Size)
+	in, err := storage.Open(ctx, storage.Join(d.Place, FoldFile(fold)), d.offsets[fold][i], f.Size)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return bad(err)

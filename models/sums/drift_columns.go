@@ -287,7 +287,8 @@ type valueCounts struct {
 // shares compares two lists of counts by the total variation of their shares. Sampling makes the distance
 // between two samples larger than between their distributions, on average by at most ½Σ√(p(1/n₁ + 1/n₂)).
 func (k *comparison) shares(name, kind string, was, now valueCounts, value func(v int) string) {
-	a, b, n1, n2 := was.counts, now.counts, was.rows, now.rows
+	a, n1 := was.counts, was.rows
+	b, n2 := now.counts, now.rows
 	if n1 < LeastRows || n2 < LeastRows {
 		return
 	}

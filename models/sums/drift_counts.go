@@ -174,17 +174,17 @@ func (c *DriftCounts) AddBinary(b []byte) error {
 		b = b[n:]
 		return int64(v), nil
 	}
-	rows, err := take(1 << 60)
+	total, err := take(1 << 60)
 	if err != nil {
 		return err
 	}
-	d := DriftCounts{rows: rows, columns: make([]cells, len(c.columns))}
+	d := DriftCounts{rows: total, columns: make([]cells, len(c.columns))}
 	for j := range d.columns {
 		p := &d.columns[j]
-		if p.missing, err = take(rows); err != nil {
+		if p.missing, err = take(total); err != nil {
 			return err
 		}
-		left := rows - p.missing
+		left := total - p.missing
 		p.counts = make([]int64, len(c.columns[j].counts))
 		for k := range p.counts {
 			if p.counts[k], err = take(left); err != nil {

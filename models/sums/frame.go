@@ -68,14 +68,14 @@ func (w *Writer) WriteFold(out io.Writer, parts int, load func(i int) ([]float64
 
 // unpacked stores in w.plain the uncompressed frame of whole numbers below 2⁵³ in magnitude.
 func (w *Writer) unpacked(values []float64) Frame {
-	var any uint64 // bits that differ from the sign bit
+	var set uint64 // bits that differ from the sign bit
 	for _, v := range values {
 		i := int64(v)
-		any |= uint64(i ^ i>>63)
+		set |= uint64(i ^ i>>63)
 	}
 	width := 0
-	if any != 0 || slices.ContainsFunc(values, func(v float64) bool { return v < 0 }) {
-		width = bits.Len64(any)/8 + 1 // a bit for the sign
+	if set != 0 || slices.ContainsFunc(values, func(v float64) bool { return v < 0 }) {
+		width = bits.Len64(set)/8 + 1 // a bit for the sign
 	}
 	w.plain = append(w.plain[:0], byte(width), plain)
 	for b := range width {

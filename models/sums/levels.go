@@ -74,11 +74,11 @@ func (m *Manifest) checkLevels() error {
 	left := m.Rows.Used
 	for i := range m.Levels {
 		l := &m.Levels[i]
-		for _, m := range l.Members {
-			if m.Rows < 1 || m.Rows > left {
-				return fmt.Errorf("level %.80q of %d rows", m.Name, m.Rows)
+		for _, member := range l.Members {
+			if member.Rows < 1 || member.Rows > left {
+				return fmt.Errorf("level %.80q of %d rows", member.Name, member.Rows)
 			}
-			left -= m.Rows
+			left -= member.Rows
 		}
 		if err := l.check(); err != nil {
 			return err
@@ -120,19 +120,19 @@ func (d *Dir) level(i int) *Dir {
 		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
 	m.Sums = m.digest()
 	dir := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
-		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, folds: make([]int64, len(m.Folds))}}
+		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, foldOffsets: make([]int64, len(m.Folds))}}
 	for k := range i {
 		before := &d.Levels[k]
 		for f, frames := range before.Folds {
 			for _, frame := range frames {
-				dir.folds[f] += frame.Size
+				dir.foldOffsets[f] += frame.Size
 			}
 		}
 		if c := before.Copies; c != nil {
-			dir.copies += c.Size
+			dir.copiesOffset += c.Size
 		}
 		if c := before.Contents; c != nil {
-			dir.contents += c.Size
+			dir.rowHashOffset += c.Size
 		}
 	}
 	return dir
@@ -140,10 +140,11 @@ func (d *Dir) level(i int) *Dir {
 
 // levelOf locates the sums of one level in a directory. The zero value is for a directory without levels.
 type levelOf struct {
-	Members          []Member // the levels of the rows
-	setAside         int64    // number of rows of the whole directory that were set aside
-	folds            []int64  // offsets of the sums in each FoldFile
-	copies, contents int64    // offsets in CopiesFile and RowHashFile
+	Members       []Member // the levels of the rows
+	setAside      int64    // number of rows of the whole directory that were set aside
+	foldOffsets   []int64  // of the sums in each FoldFile
+	copiesOffset  int64    // in CopiesFile
+	rowHashOffset int64    // in RowHashFile
 }
 
 // CountSetAside attributes the rows of the directory that were set aside, which have no level, to this

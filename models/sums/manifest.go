@@ -292,8 +292,8 @@ func Combine(plus, minus []uint64) (RowHashes, error) {
 	return out, nil
 }
 
-// List sets SumFiles.Contents for the rows and returns their file.
-func (c *SumFiles) List(rows RowHashes) storage.File {
+// SetRowHashes sets SumFiles.Contents for the rows and returns their file.
+func (c *SumFiles) SetRowHashes(rows RowHashes) storage.File {
 	data := make([]byte, 0, 8*len(rows))
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
@@ -303,10 +303,10 @@ func (c *SumFiles) List(rows RowHashes) storage.File {
 	return storage.File{Name: RowHashFile, Data: data}
 }
 
-// Listed reads and checks the RowHashFile, which must exist (Manifest.Contents).
-func (d *Dir) Listed(ctx context.Context) ([]byte, error) {
+// ReadRowHashes reads and checks the RowHashFile, which must exist (Manifest.Contents).
+func (d *Dir) ReadRowHashes(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MostRowHashes || d.Manifest.Contents.Size != 8*d.Rows.Used {
 		return nil, &badDir{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}
 	}
-	return d.file(ctx, RowHashFile, d.contents, d.Manifest.Contents)
+	return d.file(ctx, RowHashFile, d.rowHashOffset, d.Manifest.Contents)
 }

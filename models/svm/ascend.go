@@ -136,7 +136,7 @@ type window struct {
 	rowBlock
 	rows []int     // their indices in the partition
 	was  []float64 // n×p: dual variables when the round began
-	way  []float64 // n×p: momentum added to them at the start
+	lead []float64 // n×p: momentum added to them at the start
 	base []float64 // n×p: dual variables up to which steps have been summed
 }
 
@@ -151,8 +151,8 @@ const (
 func (w *worker) windowRows() int { return int(w.Window / (4 * int64(w.Dim))) }
 
 // keep appends row i of s, which is row at of the partition, with its dual variables at the start of the
-// round (was) and the momentum added to them (way). Its norm may be missing if no step will be taken.
-func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
+// round (was) and the momentum added to them (lead). Its norm may be missing if no step will be taken.
+func (w *worker) keep(s *rowBlock, i, at int, was, lead []float64) {
 	p, d, k := w.problems(), w.Dim, &w.window
 	if k.phi == nil {
 		// Allocate the whole window, so that it is not copied as it grows. Unused pages are never touched.
@@ -167,9 +167,9 @@ func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
 	}
 	k.a = append(k.a, s.a[i*p:(i+1)*p]...)
 	k.rows = append(k.rows, at)
-	k.was, k.way = append(k.was, was...), append(k.way, way...)
+	k.was, k.lead = append(k.was, was...), append(k.lead, lead...)
 	for c := range was {
-		k.base = append(k.base, was[c]+way[c])
+		k.base = append(k.base, was[c]+lead[c])
 	}
 }
 
@@ -180,11 +180,14 @@ func (w *worker) settle() {
 	if k.n == 0 {
 		return
 	}
-	w.sum(w.partial.delta, w.partial.bias, func(at int) float64 { return k.way[at] })
+	w.sum(w.partial.delta, w.partial.bias, func(at int) float64 { return k.lead[at] })
 	w.account()
-	for more, i := !w.given, 0; more && i < cycles; i++ {
-		more = w.ascend(&k.rowBlock, w.Passes, settled)
+	for i := 0; i < cycles && !w.given; i++ {
+		more := w.ascend(&k.rowBlock, w.Passes, settled)
 		w.account()
+		if !more {
+			break
+		}
 	}
 	for i, row := range k.rows {
 		was, a := k.was[i*p:(i+1)*p], k.a[i*p:(i+1)*p]
@@ -196,9 +199,8 @@ func (w *worker) settle() {
 		}
 		w.now.set(row*p, was, a)
 	}
-	k.n = 0
-	k.phi, k.y, k.c, k.norms, k.a = k.phi[:0], k.y[:0], k.c[:0], k.norms[:0], k.a[:0]
-	k.rows, k.was, k.way, k.base = k.rows[:0], k.was[:0], k.way[:0], k.base[:0]
+	k.rowBlock = rowBlock{phi: k.phi[:0], y: k.y[:0], c: k.c[:0], norms: k.norms[:0], a: k.a[:0]}
+	k.rows, k.was, k.lead, k.base = k.rows[:0], k.was[:0], k.lead[:0], k.base[:0]
 }
 
 // account sums the steps since its last call, in float64 and from the stored dual variables, and recomputes
@@ -230,14 +232,14 @@ func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 		// Gather only the rows that changed.
 		coef, phi := w.coef[:0], w.moved[:0]
 		for i := from; i < min(from+run, k.n); i++ {
-			weight, any := k.c[i], false
+			weight, changed := k.c[i], false
 			for c := range p {
 				x := float64(weight * change(i*p+c))
-				any = any || x != 0
+				changed = changed || x != 0
 				coef = append(coef, x)
 				bias[c] += float64(x * w.Bias)
 			}
-			if !any {
+			if !changed {
 				coef = coef[:len(coef)-p]
 				continue
 			}

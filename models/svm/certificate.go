@@ -38,7 +38,7 @@ type Certificate struct {
 type verifier struct {
 	round   *round
 	model   *linear.Model
-	of      string    // hash of what is verified
+	subject string    // hash of what is verified
 	a       []float64 // of the current partition
 	at      int
 	weights []float64 // p×(d+1): Σ c_i a_i φ_i, the constant feature last
@@ -75,7 +75,7 @@ func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 	h.Write(state)
 	binary.Write(h, binary.LittleEndian, m.W) // a Hash never returns an error
 	binary.Write(h, binary.LittleEndian, m.B)
-	return &verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)),
+	return &verifier{round: r, model: m, subject: hex.EncodeToString(h.Sum(nil)),
 		weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
@@ -154,7 +154,7 @@ func (v *verifier) Merge(u *verifier) error {
 	if err := u.ended(); err != nil {
 		return err
 	}
-	if u.of != v.of {
+	if u.subject != v.subject {
 		return fmt.Errorf("svm: verify: parts have different weights or states")
 	}
 	for i, x := range u.weights {
@@ -173,7 +173,7 @@ func (v *verifier) MarshalBinary() ([]byte, error) {
 	if err := v.ended(); err != nil {
 		return nil, err
 	}
-	return loss.EncodeRecord(verifiedKind, map[string]string{"of": v.of},
+	return loss.EncodeRecord(verifiedKind, map[string]string{"of": v.subject},
 		safetensors.Of("weights", v.weights, v.round.problems(), v.round.Dim+1),
 		safetensors.Of("sums", []float64{v.loss, v.dual}, 2),
 		safetensors.Of("rows", []int64{v.rows}, 1)), nil
@@ -183,7 +183,7 @@ func (v *verifier) MarshalBinary() ([]byte, error) {
 // the same weights and state.
 func (v *verifier) UnmarshalBinary(data []byte) error {
 	r := loss.OpenRecord(data, verifiedKind)
-	if r.Err == nil && r.Meta["of"] != v.of {
+	if r.Err == nil && r.Meta["of"] != v.subject {
 		return fmt.Errorf("svm: verify: a part has different weights or another state")
 	}
 	weights := loss.Array[float64](r, "weights", v.round.problems(), v.round.Dim+1)

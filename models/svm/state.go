@@ -134,10 +134,10 @@ func decodePartial(l *learner, data []byte) (*partial, error) {
 // rows, with their previous values where these differ. The share of the step to take is decided after all
 // partitions, and stored in the next state.
 type dualVariables struct {
-	a   []float32
-	at  []int64   // indices, ascending, at which a has changed
-	was []float64 // previous values there
-	up  int       // how many of at mix has passed
+	a      []float32
+	at     []int64   // indices, ascending, at which a has changed
+	was    []float64 // previous values there
+	passed int       // how many of at mix has passed
 }
 
 // set stores dual variables from index at on, and their previous values.
@@ -151,21 +151,21 @@ func (v *dualVariables) set(at int, was []float64, now []float32) {
 }
 
 // mix stores was + t·(a − was) in dst, from an index on, where the p factors t between 0 and 1 alternate,
-// and its difference from was in way. Each call continues where the last one ended. The result is between
+// and its difference from was in lead. Each call continues where the last one ended. The result is between
 // was and a, because floating-point arithmetic is monotone.
-func (v *dualVariables) mix(dst, way []float64, from int, t []float64) {
+func (v *dualVariables) mix(dst, lead []float64, from int, t []float64) {
 	for i := range dst {
 		at := from + i
-		dst[i], way[i] = float64(v.a[at]), 0
-		if v.up == len(v.at) || v.at[v.up] != int64(at) {
+		dst[i], lead[i] = float64(v.a[at]), 0
+		if v.passed == len(v.at) || v.at[v.passed] != int64(at) {
 			continue
 		}
-		was := v.was[v.up]
-		v.up++
+		was := v.was[v.passed]
+		v.passed++
 		if t := t[at%len(t)]; t < 1 {
 			dst[i] = was + float64(t*(dst[i]-was))
 		}
-		way[i] = dst[i] - was
+		lead[i] = dst[i] - was
 	}
 }
 

@@ -47,12 +47,12 @@ type ascent struct {
 
 // scratch is memory that blocks and windows reuse.
 type scratch struct {
-	scores   []float32 // n×p, of a block or the window
-	was, way []float64 // n×p, of a block: see window
-	lists    [][]int32 // p
-	coef     []float64 // of rows that moved
-	moved    []float32 // their features
-	outs     []float32 // Outputs
+	scores    []float32 // n×p, of a block or the window
+	was, lead []float64 // n×p, of a block: see window
+	lists     [][]int32 // p
+	coef      []float64 // of rows that moved
+	moved     []float32 // their features
+	outs      []float32 // Outputs
 }
 
 // Worker implements iterative.Round.
@@ -104,11 +104,11 @@ func (w *worker) Take(b iterative.Block) error {
 	w.rows += b.N
 	w.now.a = append(w.now.a, make([]float32, b.N*p)...)
 	a := w.now.a[first*p:]
-	w.was, w.way = grown(w.was, b.N*p), grown(w.way, b.N*p)
+	w.was, w.lead = grown(w.was, b.N*p), grown(w.lead, b.N*p)
 	clear(w.was)
-	clear(w.way)
+	clear(w.lead)
 	if w.known {
-		w.before.mix(w.was, w.way, first*p, w.scale)
+		w.before.mix(w.was, w.lead, first*p, w.scale)
 	}
 	s := &w.block
 	s.c = s.c[:0]
@@ -124,10 +124,10 @@ func (w *worker) Take(b iterative.Block) error {
 		w.ascend(s, 1, 0)
 	}
 	for i := range b.N {
-		was, way := w.was[i*p:(i+1)*p], w.way[i*p:(i+1)*p]
+		was, lead := w.was[i*p:(i+1)*p], w.lead[i*p:(i+1)*p]
 		for c, x := range was {
-			if float64(a[i*p+c]) != x || way[c] != 0 {
-				w.keep(s, i, first+i, was, way)
+			if float64(a[i*p+c]) != x || lead[c] != 0 {
+				w.keep(s, i, first+i, was, lead)
 				break
 			}
 		}
@@ -199,13 +199,13 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 			}
 			w.partial.gap[c] += float64(weight * max(0, gap))
 			a[at] = feasible(l, code, was)
-			if w.way[at] == 0 {
+			if w.lead[at] == 0 {
 				continue
 			}
-			w.way[at] = float64(w.momentum(c) * w.way[at])
+			w.lead[at] = float64(w.momentum(c) * w.lead[at])
 			// If momentum would leave the domain, the row is not moved, and view is corrected, as it
 			// includes the whole step.
-			if on := was + w.way[at]; !math.IsInf(l.Conjugate(code, -on), 1) {
+			if on := was + w.lead[at]; !math.IsInf(l.Conjugate(code, -on), 1) {
 				a[at] = feasible(l, code, on)
 			}
 		}

@@ -178,7 +178,7 @@ func UnseenText(list []UnseenLabel) string {
 
 // ProbabilityReport says how good the probabilities of a model are.
 type ProbabilityReport struct {
-	score.Tests
+	score.ReliabilityReport
 	// NotFinite counts the rows that are excluded because their scores are not finite.
 	NotFinite int64 `json:"not_finite,omitempty"`
 }

@@ -105,15 +105,15 @@ func (e *epoch) run(ctx context.Context, assignments []dataset.Assignment) (all 
 var errUnread = errors.New("epochs: rows could not be read")
 
 // assignment processes the rows of one assignment.
-func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epochReport, err error) {
+func (e *epoch) assignment(ctx context.Context, a dataset.Assignment) (out epochReport, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	parts := make([]*partition, h.Count)
+	parts := make([]*partition, a.Count)
 	e.cached.reserve(e.name, 0, e.cacheBytes) // so that a partition without rows is cached, too
 	known := true
 	for i := range parts {
 		parts[i] = &partition{
-			epoch: e, index: h.First + i, concurrent: h.Count, cached: e.cached.part(e.name, h.First+i),
+			epoch: e, index: a.First + i, concurrent: a.Count, cached: e.cached.part(e.name, a.First+i),
 			filled: make(chan *batch, 1), free: make(chan *batch, 4),
 		}
 		known = known && complete(parts[i].cached)
@@ -129,7 +129,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 		})
 	}
 	if e.round.Reads() && !known {
-		if out.Reports, err = e.read(ctx, h, parts); err != nil {
+		if out.Reports, err = e.read(ctx, a, parts); err != nil {
 			cancel(err)
 		}
 	}
@@ -152,7 +152,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 
 // read reads the shards of an assignment, and distributes their rows to its partitions in
 // turn.
-func (e *epoch) read(ctx context.Context, h dataset.Assignment,
+func (e *epoch) read(ctx context.Context, a dataset.Assignment,
 	parts []*partition) (reports []dataset.Report, err error) {
 	_, out := e.m.Dims()
 	k := uint64(e.pass.Folds)
@@ -164,7 +164,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment,
 	}
 	var hashes []uint64
 	turn := 0
-	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
+	for shard, source := range e.pass.Data.Ahead(ctx, a.Shards) {
 		report, err := e.reader.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(),
 			func(at profile.FoldPlace, b *rows.Block) (err error) {
 				if k > 0 || augment || encoder != nil {

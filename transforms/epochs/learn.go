@@ -53,8 +53,8 @@ func (p *Pass) Partitions() int {
 
 // shards returns the number of shards.
 func (p *Pass) shards() (n int) {
-	for _, h := range p.Assignments {
-		n += len(h.Shards)
+	for _, a := range p.Assignments {
+		n += len(a.Shards)
 	}
 	return n
 }

@@ -36,7 +36,8 @@ type batch struct {
 	index   int
 }
 
-func side(held bool) int {
+// sideOf returns the index of training rows or held-out rows in filling and counted.
+func sideOf(held bool) int {
 	if held {
 		return 1
 	}
@@ -45,7 +46,7 @@ func side(held bool) int {
 
 // add appends row i of a block to the next batch of the partition.
 func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, hash uint64, limit int) error {
-	f := &p.filling[side(held)]
+	f := &p.filling[sideOf(held)]
 	if *f == nil {
 		*f = p.batch(b.D)
 	}
@@ -63,7 +64,7 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 	}
 	t.rows.N++
 	if t.rows.N >= limit {
-		return p.send(ctx, side(held))
+		return p.send(ctx, sideOf(held))
 	}
 	return nil
 }
@@ -168,20 +169,9 @@ func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
 // take maps rows to features, unless those are cached, and gives them to the worker.
 func (p *partition) take(worker iterative.Worker, b *batch, s *slot) error {
 	e, n := p.epoch, b.rows.N
-	b.y = slices.Grow(b.y[:0], n)[:n]
-	y := b.y
-	for i, v := range b.rows.Y {
-		y[i] = float32(v)
-		if grid := e.pass.Target.Grid; grid != nil {
-			y[i] = grid[0].Scaled(v)
-		}
-	}
-	b.weights = b.weights[:0]
-	for _, w := range b.rows.Weights {
-		b.weights = append(b.weights, w/e.pass.MeanWeight)
-	}
+	b.scale(e.pass)
 	_, out := e.m.Dims()
-	block := iterative.Block{N: n, D: out, Y: y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index}
+	block := iterative.Block{N: n, D: out, Y: b.y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index}
 	at := len(p.blocks)
 	p.blocks = append(p.blocks, cachedBlock{n: n, heldOut: b.heldOut, index: b.index})
 	if at < len(p.cached) && p.cached[at].phi != nil {
@@ -203,7 +193,7 @@ func (p *partition) take(worker iterative.Worker, b *batch, s *slot) error {
 	bytes := 4*int64(n)*int64(out+1) + 8*int64(len(b.weights))
 	if e.pass.Augment == nil && p.cached == nil && e.cached.reserve(e.name, bytes, e.cacheBytes) {
 		k := &p.blocks[at]
-		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), y...)
+		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), b.y...)
 		k.weights = append([]float64(nil), b.weights...)
 		block.Phi = k.phi
 	} else {
@@ -213,6 +203,21 @@ func (p *partition) take(worker iterative.Worker, b *batch, s *slot) error {
 	m.Apply(block.Phi, x, n)
 	stop()
 	return p.learn(worker, block)
+}
+
+// scale sets the labels and weights that learners take.
+func (b *batch) scale(p *Pass) {
+	b.y, b.weights = b.y[:0], b.weights[:0]
+	for _, v := range b.rows.Y {
+		if grid := p.Target.Grid; grid != nil {
+			b.y = append(b.y, grid[0].Scaled(v))
+		} else {
+			b.y = append(b.y, float32(v))
+		}
+	}
+	for _, w := range b.rows.Weights {
+		b.weights = append(b.weights, w/p.MeanWeight)
+	}
 }
 
 func (p *partition) learn(worker iterative.Worker, b iterative.Block) error {

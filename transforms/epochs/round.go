@@ -124,8 +124,8 @@ func (f *roundFn) run(ctx context.Context, r *transforms.Reader, p *Pass) (epoch
 	return e.run(ctx, mine)
 }
 
-func (p *Pass) assignmentBytes(h dataset.Assignment) (n int64) {
-	for _, s := range h.Shards {
+func (p *Pass) assignmentBytes(a dataset.Assignment) (n int64) {
+	for _, s := range a.Shards {
 		n += p.Data.Bytes(s)
 	}
 	return n

@@ -66,7 +66,7 @@ type witnessWorker struct {
 }
 
 func (w *witnessWorker) Take(b iterative.Block) error {
-	side := side(b.HeldOut)
+	side := sideOf(b.HeldOut)
 	if b.Index != w.next[side] {
 		return fmt.Errorf("block %d, want %d", b.Index, w.next[side])
 	}

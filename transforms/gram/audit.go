@@ -61,17 +61,17 @@ func (a *Audited) Code(c *wire.Coder) {
 
 // beginAudit returns the sum of one reader of an Audit. It uses a Summer whose folds audit instead
 // of summing.
-func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.ReaderSum, error) {
+func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.Accumulator, error) {
 	s, err := NewSummer(r, &p.Pass)
 	if err != nil {
-		return transforms.ReaderSum{}, err
+		return transforms.Accumulator{}, err
 	}
 	n := audit.Len(s.shape)
 	sum := &Audited{Left: make([]uint64, n*len(s.folds)), Copies: make([][]profile.FrequentRow, len(s.sets()))}
 	for i, f := range s.folds {
 		f.audit, f.left = &audit.Audit{Shape: s.shape, Random: p.Spec.Random}, sum.Left[i*n:][:n]
 	}
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: s.add, Done: func(*dataset.Report) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: s.add, Done: func(*dataset.Report) error {
 		s.flush() // ignore the count of features beyond the grid: the audited sums have the same ones
 		if p.Spec.Frequent == nil {
 			return nil

@@ -43,7 +43,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 
 // merge adds the runs that the lines describe. It leaves the run of a single reader, and stored rows, where they are.
 func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, lines [][]byte) ([]byte, error) {
-	runs := make([]stored, len(lines))
+	runs := make([]storedRun, len(lines))
 	for i, line := range lines {
 		err := json.Unmarshal(line, &runs[i])
 		if err == nil {
@@ -69,22 +69,22 @@ func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, l
 }
 
 // add returns the sums of the parts of the runs. It reads several runs at a time.
-func (f *mergeFn) add(ctx context.Context, runs []stored) ([][]float64, error) {
+func (f *mergeFn) add(ctx context.Context, runs []storedRun) ([][]float64, error) {
 	sum := make([][]float64, len(runs[0].At)-1)
 	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, f.Scan.Threads) + 1) // so that one is read while another is added
-	for _, st := range runs {
+	for _, run := range runs {
 		g.Go(func() error {
 			return fault.Guard(func() error {
-				if len(st.At) != len(runs[0].At) {
+				if len(run.At) != len(runs[0].At) {
 					return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume",
-						len(st.At)-1, len(sum))
+						len(run.At)-1, len(sum))
 				}
-				return st.each(ctx, f.Dir, func(key int, part []byte) (err error) {
+				return run.each(ctx, f.Dir, func(key int, part []byte) (err error) {
 					mu.Lock()
 					defer mu.Unlock()
-					if to := &sum[key-st.Key]; *to == nil {
+					if to := &sum[key-run.Key]; *to == nil {
 						*to, err = DecodePart(part)
 					} else {
 						err = addTo(*to, part)
@@ -102,29 +102,29 @@ func (f *mergeFn) add(ctx context.Context, runs []stored) ([][]float64, error) {
 // the width of each number in bytes, followed by the numbers, little-endian. They are integers in
 // two's complement, as wide as the largest needs, or float64 if not all are integers below 2⁵⁵.
 
-// floats is the width of numbers that are not integers.
-const floats = 8
+// floatWidth is the width of numbers that are not integers.
+const floatWidth = 8
 
 // widthOf returns how many bytes each of the numbers takes.
 func widthOf(values []float64) int {
-	var any uint64 // bits that differ from the sign bit in any number
+	var set uint64 // bits that differ from the sign bit in set number
 	for len(values) >= 4 {
 		v := (*[4]float64)(values)
 		i0, i1, i2, i3 := int64(v[0]), int64(v[1]), int64(v[2]), int64(v[3])
 		if float64(i0) != v[0] || float64(i1) != v[1] || float64(i2) != v[2] || float64(i3) != v[3] {
-			return floats
+			return floatWidth
 		}
-		any |= uint64(i0^i0>>63) | uint64(i1^i1>>63) | uint64(i2^i2>>63) | uint64(i3^i3>>63)
+		set |= uint64(i0^i0>>63) | uint64(i1^i1>>63) | uint64(i2^i2>>63) | uint64(i3^i3>>63)
 		values = values[4:]
 	}
 	for _, v := range values {
 		i := int64(v)
 		if float64(i) != v {
-			return floats
+			return floatWidth
 		}
-		any |= uint64(i ^ i>>63)
+		set |= uint64(i ^ i>>63)
 	}
-	return min(bits.Len64(any)/8+1, floats) // with a bit for the sign
+	return min(bits.Len64(set)/8+1, floatWidth) // with a bit for the sign
 }
 
 // EncodePart returns the encoding of the whole numbers of a part.
@@ -149,7 +149,7 @@ func appendPart(buf []byte, values []float64) []byte {
 	}
 	for _, v := range values {
 		n := uint64(int64(v))
-		if width == floats {
+		if width == floatWidth {
 			n = math.Float64bits(v)
 		}
 		binary.LittleEndian.PutUint64(at, n)
@@ -160,7 +160,7 @@ func appendPart(buf []byte, values []float64) []byte {
 
 // partLen returns the number of numbers in an encoded part.
 func partLen(data []byte) (int, error) {
-	if len(data) == 0 || data[0] == 0 || data[0] > floats || (len(data)-1)%int(data[0]) != 0 {
+	if len(data) == 0 || data[0] == 0 || data[0] > floatWidth || (len(data)-1)%int(data[0]) != 0 {
 		return 0, errors.New("gram: a part of a sum is damaged")
 	}
 	return (len(data) - 1) / int(data[0]), nil
@@ -169,9 +169,9 @@ func partLen(data []byte) (int, error) {
 // eachValue calls f with all numbers of a part.
 func eachValue(data []byte, f func(i int, v float64)) {
 	width, data := int(data[0]), data[1:]
-	if width == floats {
-		for i := range len(data) / floats {
-			f(i, math.Float64frombits(binary.LittleEndian.Uint64(data[floats*i:])))
+	if width == floatWidth {
+		for i := range len(data) / floatWidth {
+			f(i, math.Float64frombits(binary.LittleEndian.Uint64(data[floatWidth*i:])))
 		}
 		return
 	}

@@ -108,7 +108,7 @@ func sumParts(t *testing.T, p *Pass, shardBytes int64, runner string, sc transfo
 	return all, st
 }
 
-func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []stored {
+func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []storedRun {
 	t.Helper()
 	index, err := storage.ReadState(context.Background(), st.Sum, 1<<30)
 	if err != nil {

@@ -26,9 +26,9 @@ type readerSums struct {
 	reports   []Report
 	firstOpen int // index of the first report since the last checkpoint
 	checkpoints
-	final       []stored // runs with all rows of the reader; nil until these are stored
-	fullFiles   []stored // if rows are stored instead of sums: full files, which all later checkpoints share
-	rowsPerFile int      // number of rows in a full file
+	final       []storedRun // runs with all rows of the reader; nil until these are stored
+	fullFiles   []storedRun // if rows are stored instead of sums: full files, which all later checkpoints share
+	rowsPerFile int         // number of rows in a full file
 }
 
 // checkpoints are the parts that a reader has stored.
@@ -36,7 +36,7 @@ type checkpoints struct {
 	attempt string // names the files of checkpoints, with their number
 	saves   int
 	// previousSave and lastSave are the parts of the last two checkpoints that this reader stored.
-	previousSave, lastSave []stored
+	previousSave, lastSave []storedRun
 }
 
 func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
@@ -91,7 +91,7 @@ func (s *readerSums) begin() {
 
 // store stores all parts in one file, or rows in several files. The names begin with name. It
 // returns all stored runs, and the new ones among them.
-func (s *readerSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
+func (s *readerSums) store(ctx context.Context, name string) (all, stores []storedRun, err error) {
 	defer s.reader.Clock(transforms.StoreTime)()
 	if s.pass.Spec.Rows {
 		return s.storeRows(ctx, name)
@@ -102,8 +102,8 @@ func (s *readerSums) store(ctx context.Context, name string) (all, stores []stor
 
 // savedSums is the state of a checkpoint.
 type savedSums struct {
-	Parts   []stored `json:"parts"`
-	Reports []Report `json:"reports"`
+	Parts   []storedRun `json:"parts"`
+	Reports []Report    `json:"reports"`
 }
 
 // Save implements transforms.Saver. The sums are in files of their own.
@@ -131,7 +131,7 @@ func (s *readerSums) Save(ctx context.Context, last bool) ([]byte, error) {
 }
 
 // remove removes parts that this reader stored. It ignores errors: the work directory is removed in the end.
-func (s *readerSums) remove(ctx context.Context, parts []stored) {
+func (s *readerSums) remove(ctx context.Context, parts []storedRun) {
 	for i, p := range parts {
 		if i > 0 && p.File == parts[i-1].File {
 			continue
@@ -175,16 +175,16 @@ func (s *readerSums) clear() {
 }
 
 // load adds stored parts to the sums. If rows are stored instead of sums, it replaces the rows.
-func (s *readerSums) load(ctx context.Context, parts []stored) error {
+func (s *readerSums) load(ctx context.Context, parts []storedRun) error {
 	if s.pass.Spec.Rows {
 		return s.setRows(ctx, parts)
 	}
 	next := s.stripe.First
-	for _, st := range parts {
-		if st.Key != next || st.valid() != nil {
+	for _, run := range parts {
+		if run.Key != next || run.valid() != nil {
 			return storage.ErrDamaged
 		}
-		next = st.end()
+		next = run.end()
 	}
 	if next != s.stripe.End {
 		return storage.ErrDamaged
@@ -252,19 +252,15 @@ type foldSum struct {
 	left     []uint64        // this fold's part of Audited.Left
 	labels   []int32         // scratch
 
-	rows  profile.WeightCollector
-	bytes *features.Grid // scratch that all folds of a Summer share
+	rows profile.WeightCollector
+	grid *features.Grid // scratch that all folds of a Summer share
 
 	counts    bool // count features beyond the grid; only one stripe does
 	saturated int64
 }
 
 func newFoldSum(r *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
-	f := &foldSum{
-		reader: r, pass: p, m: m,
-		sum:   sum,
-		bytes: grid,
-	}
+	f := &foldSum{reader: r, pass: p, m: m, sum: sum, grid: grid}
 	f.rows = profile.WeightCollector{Weights: p.Spec.Weights, Unlabeled: p.Spec.Components > 0, Full: f.add}
 	return f
 }
@@ -272,21 +268,21 @@ func newFoldSum(r *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Su
 // add adds a block of rows with weights on the grid, if there is one.
 func (f *foldSum) add(b *rows.Block, weights []int64) {
 	stop := f.reader.Clock(transforms.MapTime)
-	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.reader.Scan.Threads)
+	saturated := f.m.Quantize(f.grid, b.X, b.N, f.reader.Scan.Threads)
 	stop()
 	if f.counts {
 		f.saturated += saturated
 		f.reader.Add(transforms.FeaturesSaturated, saturated)
 	}
 	if f.audit != nil {
-		f.audit.Add(f.left, f.bytes, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
+		f.audit.Add(f.left, f.grid, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
 		return
 	}
 	defer f.reader.Clock(transforms.AddTime)()
 	if f.gridRows != nil {
 		f.labels = ridge.Labels(f.labels[:0], b.N, b.Y, f.pass.grid())
-		f.gridRows.Add(f.bytes, f.labels, weights, f.reader.Scan.Threads)
+		f.gridRows.Add(f.grid, f.labels, weights, f.reader.Scan.Threads)
 		return
 	}
-	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
+	f.sum.Add(f.grid, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
 }

@@ -72,7 +72,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 	}
 	r.parts = map[int]string{}
 	err = s.finish(ctx, func(key int, line []byte) {
-		var st stored
+		var st storedRun
 		if err := json.Unmarshal(line, &st); err != nil {
 			t.Error(err)
 		}

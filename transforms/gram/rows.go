@@ -35,7 +35,7 @@ func (s *readerSums) storeFullFiles(ctx context.Context) error {
 
 // storeRows stores the rows of all folds that are in no file yet, in files whose names begin with
 // name. It returns the files of all rows, and the new files only.
-func (s *readerSums) storeRows(ctx context.Context, name string) (all, rest []stored, err error) {
+func (s *readerSums) storeRows(ctx context.Context, name string) (all, rest []storedRun, err error) {
 	if err := s.storeFullFiles(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +47,7 @@ func (s *readerSums) storeRows(ctx context.Context, name string) (all, rest []st
 
 // storeSome stores the first count rows of each fold.
 func (s *readerSums) storeSome(ctx context.Context, name string,
-	count func(*ridge.GridRows) int) (parts []stored, err error) {
+	count func(*ridge.GridRows) int) (parts []storedRun, err error) {
 	type file struct{ fold, first, end int }
 	var files []file
 	for fold, f := range s.folds {
@@ -59,7 +59,7 @@ func (s *readerSums) storeSome(ctx context.Context, name string,
 			files = append(files, file{fold, first, min(first+s.rowsPerFile, n)})
 		}
 	}
-	parts = make([]stored, len(files))
+	parts = make([]storedRun, len(files))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, s.reader.Scan.Threads))
 	for i, f := range files {
@@ -75,8 +75,8 @@ func (s *readerSums) storeSome(ctx context.Context, name string,
 }
 
 // setRows replaces the rows by the rows of a checkpoint.
-func (s *readerSums) setRows(ctx context.Context, parts []stored) error {
-	var rest []stored
+func (s *readerSums) setRows(ctx context.Context, parts []storedRun) error {
+	var rest []storedRun
 	for _, part := range parts {
 		if !strings.HasPrefix(part.File, partName+"-") {
 			rest = append(rest, part)
@@ -103,7 +103,7 @@ func (s *readerSums) setRows(ctx context.Context, parts []stored) error {
 }
 
 // readRows returns the rows of each fold, as an empty set if a fold has none.
-func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape,
+func readRows(ctx context.Context, dir string, parts []storedRun, folds int, shape ridge.Shape,
 	threads int) ([][]*ridge.GridRows, error) {
 	sets := make([][]*ridge.GridRows, folds)
 	for i := range sets {

@@ -124,7 +124,7 @@ type solver struct {
 	state   State
 	m       features.Gridded
 	source  ridge.Source
-	runs    []stored // of the sums, in the order of their keys; nil for rows
+	runs    []storedRun // of the sums, in the order of their keys; nil for rows
 	threads int
 }
 
@@ -170,7 +170,7 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 // addRuns adds the stored sum of a fold.
 func (s *solver) addRuns(ctx context.Context, to *ridge.Sum, fold int) error {
 	n := ridge.NumParts(s.source.Shape)
-	runs := slices.DeleteFunc(slices.Clone(s.runs), func(st stored) bool { return st.Key/n != fold })
+	runs := slices.DeleteFunc(slices.Clone(s.runs), func(run storedRun) bool { return run.Key/n != fold })
 	return addAll(ctx, s.state.Dir, runs, s.threads, func(key int) []float64 { return to.Part(key % n) })
 }
 

@@ -112,11 +112,11 @@ func TestReadersCutALargeFile(t *testing.T) {
 			if key%ridge.NumParts(p.Shape(64)) != 0 {
 				return
 			}
-			var st stored
+			var st storedRun
 			if err := json.Unmarshal(line, &st); err != nil {
 				t.Error(err)
 			}
-			head, err := loadPart(ctx, f.Dir, []stored{st}, key)
+			head, err := loadPart(ctx, f.Dir, []storedRun{st}, key)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,13 +37,13 @@ func splitFold(uri string) *sumsFn {
 }
 
 // piece runs the reader on the range of the tracker.
-func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored, reports []Report) {
+func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]storedRun, reports []Report) {
 	t.Helper()
 	f.Setup()
 	defer f.Teardown()
-	parts = map[int]stored{}
+	parts = map[int]storedRun{}
 	err := f.ProcessElement(context.Background(), sdf.NewLockRTracker(tracker), 0, func(key int, line []byte) {
-		var st stored
+		var st storedRun
 		if err := json.Unmarshal(line, &st); err != nil {
 			t.Error(err)
 		}
@@ -84,11 +84,11 @@ func TestPiecesOfAReaderAddUp(t *testing.T) {
 	}
 	whole, _ := f.piece(t, f.CreateTracker(all).Rt)
 	// check merges the parts of pieces and compares them with the parts of the reader.
-	check := func(t *testing.T, uri string, pieces ...map[int]stored) {
+	check := func(t *testing.T, uri string, pieces ...map[int]storedRun) {
 		t.Helper()
 		merge := &mergeFn{Dir: filepath.Dir(uri)}
 		for key, want := range whole {
-			var parts []stored
+			var parts []storedRun
 			for _, p := range pieces {
 				parts = append(parts, p[key])
 			}
@@ -97,7 +97,7 @@ func TestPiecesOfAReaderAddUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, got := range sum {
-				if values, err := loadPart(ctx, f.Dir, []stored{want}, key+i); err != nil || !slices.Equal(got, values) {
+				if values, err := loadPart(ctx, f.Dir, []storedRun{want}, key+i); err != nil || !slices.Equal(got, values) {
 					t.Errorf("part %d differs: %v", key+i, err)
 				}
 			}
@@ -125,7 +125,7 @@ func TestPiecesOfAReaderAddUp(t *testing.T) {
 		if err != nil || rows != 2000 {
 			t.Errorf("split at %d: checkpoints of %d rows: %v", at, rows, err)
 		}
-		var pieces []map[int]stored
+		var pieces []map[int]storedRun
 		for _, r := range f.SplitRestriction(0, all) {
 			tracker := &splitAt{RTracker: f.CreateTracker(r).Rt, at: r.Start}
 			if _, rest, err := tracker.TrySplit(0); rest != nil || err != nil {
@@ -159,7 +159,7 @@ func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 	p.Shards = p.Data.Shards(9_000)
 	uri := storePass(t, p)
 	var f *sumsFn
-	run := func(stripes int) map[int]stored {
+	run := func(stripes int) map[int]storedRun {
 		f = splitFold(uri)
 		f.Scan.Stripes = stripes
 		all, err := f.CreateInitialRestriction(ctx, 0)
@@ -186,8 +186,8 @@ func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 	}
 	for key, part := range four {
 		for i := range len(part.At) - 1 {
-			a, err := loadPart(ctx, f.Dir, []stored{part}, key+i)
-			b, err2 := loadPart(ctx, f.Dir, []stored{two[key]}, key+i)
+			a, err := loadPart(ctx, f.Dir, []storedRun{part}, key+i)
+			b, err2 := loadPart(ctx, f.Dir, []storedRun{two[key]}, key+i)
 			if err != nil || err2 != nil || !slices.Equal(a, b) {
 				t.Errorf("part %d differs: %v, %v", key+i, err, err2)
 			}

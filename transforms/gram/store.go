@@ -50,8 +50,8 @@ type State struct {
 	Chosen []float64
 }
 
-// stored describes a run of parts with consecutive keys in a file, each followed by its checksum.
-type stored struct {
+// storedRun describes a run of parts with consecutive keys in a file, each followed by its checksum.
+type storedRun struct {
 	Key  int     `json:"key"` // key of the first part
 	File string  `json:"file"`
 	At   []int64 `json:"at"`             // offset of each part in the file, and of the end of the last one
@@ -90,18 +90,18 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 }
 
 // readIndex returns the stored runs in the order of their keys. There must be n parts, one for each key.
-func readIndex(index []byte, n int) ([]stored, error) {
+func readIndex(index []byte, n int) ([]storedRun, error) {
 	parts, err := parseIndex(index)
 	if err != nil {
 		return nil, err
 	}
 	sort.Slice(parts, func(i, j int) bool { return parts[i].Key < parts[j].Key })
 	next := 0
-	for _, st := range parts {
-		if st.Key != next {
+	for _, run := range parts {
+		if run.Key != next {
 			return nil, fmt.Errorf("gram: part %d of the sum is missing, or arrived twice; run again without --resume", next)
 		}
-		next = st.end()
+		next = run.end()
 	}
 	if next != n {
 		return nil, fmt.Errorf("gram: %d parts of the sum arrived, want %d; run again without --resume", next, n)
@@ -109,31 +109,31 @@ func readIndex(index []byte, n int) ([]stored, error) {
 	return parts, nil
 }
 
-func parseIndex(index []byte) (parts []stored, err error) {
+func parseIndex(index []byte) (parts []storedRun, err error) {
 	for line := range bytes.Lines(index) {
-		var st stored
-		if err := json.Unmarshal(line, &st); err != nil {
+		var run storedRun
+		if err := json.Unmarshal(line, &run); err != nil {
 			return nil, fmt.Errorf("gram: index of the sum: %w", err)
 		}
-		if err := st.valid(); err != nil {
+		if err := run.valid(); err != nil {
 			return nil, err
 		}
-		parts = append(parts, st)
+		parts = append(parts, run)
 	}
 	return parts, nil
 }
 
 // end returns the key after the last part.
-func (st stored) end() int { return st.Key + len(st.At) - 1 }
+func (run storedRun) end() int { return run.Key + len(run.At) - 1 }
 
 // valid returns an error unless the run can be read.
-func (st stored) valid() error {
-	ok := len(st.At) > 1 && st.At[0] >= 0
-	for i := 1; ok && i < len(st.At); i++ {
-		ok = st.At[i]-st.At[i-1] > checksumBytes
+func (run storedRun) valid() error {
+	ok := len(run.At) > 1 && run.At[0] >= 0
+	for i := 1; ok && i < len(run.At); i++ {
+		ok = run.At[i]-run.At[i-1] > checksumBytes
 	}
-	if !ok || st.At[len(st.At)-1]-st.At[0] > maxRun {
-		return fmt.Errorf("gram: the index of the sum is damaged at part %d; run again without --resume", st.Key)
+	if !ok || run.At[len(run.At)-1]-run.At[0] > maxRun {
+		return fmt.Errorf("gram: the index of the sum is damaged at part %d; run again without --resume", run.Key)
 	}
 	return nil
 }
@@ -145,11 +145,11 @@ const maxRun = 1 << 28
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // each reads the run and calls f with each part, which is valid only during the call.
-func (st stored) each(ctx context.Context, dir string, f func(key int, part []byte) error) error {
+func (run storedRun) each(ctx context.Context, dir string, f func(key int, part []byte) error) error {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	uri := storage.Join(dir, st.File)
-	data, err := storage.ReadRange(ctx, *buf, uri, st.At[0], st.At[len(st.At)-1]-st.At[0])
+	uri := storage.Join(dir, run.File)
+	data, err := storage.ReadRange(ctx, *buf, uri, run.At[0], run.At[len(run.At)-1]-run.At[0])
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = storage.DamagedError(uri) // the index names a file that is no longer there, or no longer whole
 	}
@@ -157,13 +157,13 @@ func (st stored) each(ctx context.Context, dir string, f func(key int, part []by
 		return err
 	}
 	*buf = data
-	for i, end := range st.At[1:] {
-		part := data[st.At[i]-st.At[0] : end-st.At[0]]
+	for i, end := range run.At[1:] {
+		part := data[run.At[i]-run.At[0] : end-run.At[0]]
 		n := len(part) - checksumBytes
 		if binary.LittleEndian.Uint64(part[n:]) != xxhash.Sum64(part[:n]) {
 			return storage.DamagedError(uri)
 		}
-		if err := f(st.Key+i, part[:n]); err != nil {
+		if err := f(run.Key+i, part[:n]); err != nil {
 			return err
 		}
 	}
@@ -189,13 +189,13 @@ func addTo(dst []float64, part []byte) error {
 
 // addAll adds the parts of runs to numbers, several runs at a time, without allocating decoded
 // parts. to(key) returns the numbers to which the part with this key is added.
-func addAll(ctx context.Context, dir string, runs []stored, threads int, to func(key int) []float64) error {
+func addAll(ctx context.Context, dir string, runs []storedRun, threads int, to func(key int) []float64) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, threads))
-	for _, st := range runs {
+	for _, run := range runs {
 		g.Go(func() error {
 			return fault.Guard(func() error {
-				return st.each(ctx, dir, func(key int, part []byte) error { return addTo(to(key), part) })
+				return run.each(ctx, dir, func(key int, part []byte) error { return addTo(to(key), part) })
 			})
 		})
 	}
@@ -203,11 +203,11 @@ func addAll(ctx context.Context, dir string, runs []stored, threads int, to func
 }
 
 // loadPart returns the numbers of the part with the given key. The runs are in the order of their keys.
-func loadPart(ctx context.Context, dir string, runs []stored, key int) (values []float64, err error) {
+func loadPart(ctx context.Context, dir string, runs []storedRun, key int) (values []float64, err error) {
 	i := sort.Search(len(runs), func(i int) bool { return runs[i].end() > key })
-	st := runs[i]
-	st.At, st.Key = st.At[key-st.Key:key-st.Key+2], key
-	err = st.each(ctx, dir, func(_ int, part []byte) (err error) {
+	run := runs[i]
+	run.At, run.Key = run.At[key-run.Key:key-run.Key+2], key
+	err = run.each(ctx, dir, func(_ int, part []byte) (err error) {
 		values, err = DecodePart(part)
 		return err
 	})
@@ -217,12 +217,13 @@ func loadPart(ctx context.Context, dir string, runs []stored, key int) (values [
 // runsOf cuts the parts of a stripe into runs. A run has parts of one fold that take at most
 // ridge.MaxPartBytes in memory, or one larger part.
 func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
-	n, layout, bytes := ridge.NumParts(shape), ridge.LayoutOf(shape), 0
+	n, layout := ridge.NumParts(shape), ridge.LayoutOf(shape)
+	size := 0 // of the run in memory
 	for key := s.First; key < s.End; key++ {
 		part := 8 * layout.Len(key%n)
-		bytes += part
-		if key == s.First || key%n == 0 || bytes > ridge.MaxPartBytes {
-			runs, bytes = append(runs, ridge.Stripe{First: key}), part
+		size += part
+		if key == s.First || key%n == 0 || size > ridge.MaxPartBytes {
+			runs, size = append(runs, ridge.Stripe{First: key}), part
 		}
 		runs[len(runs)-1].End = key + 1
 	}
@@ -232,8 +233,8 @@ func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
 // storeRuns writes runs to one file, whose name begins with name. It encodes them on several threads.
 func storeRuns(
 	ctx context.Context, dir, name string, runs []ridge.Stripe, threads int, values func(key int) []float64,
-) ([]stored, error) {
-	out := make([]stored, len(runs))
+) ([]storedRun, error) {
+	out := make([]storedRun, len(runs))
 	file := name + "-" + rand.Text()
 	_, err := storage.CreateState(ctx, storage.Join(dir, file), func(w io.Writer) error {
 		end := int64(0)
@@ -241,7 +242,7 @@ func storeRuns(
 		for first := 0; first < len(runs); first += len(bufs) {
 			batch := runs[first:min(first+len(bufs), len(runs))]
 			parallel.Each(len(batch), threads, func(_, i int) {
-				out[first+i] = stored{Key: batch[i].First, File: file}
+				out[first+i] = storedRun{Key: batch[i].First, File: file}
 				bufs[i], out[first+i].At, _ = appendRun(bufs[i][:0], batch[i], func(key int) ([]float64, error) {
 					return values(key), nil
 				})

@@ -17,24 +17,24 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Stored gives access to the merged parts that a State names.
-type Stored struct {
+// StoredSums gives access to the merged parts that a State names.
+type StoredSums struct {
 	dir  string
-	runs []stored
+	runs []storedRun
 }
 
 // OpenSums reads the index of the merged parts of the given number of folds.
-func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Stored, error) {
+func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*StoredSums, error) {
 	index, err := storage.ReadState(ctx, st.Sum, transforms.MaxState)
 	if err != nil {
 		return nil, err
 	}
 	runs, err := readIndex(index, folds*ridge.NumParts(shape))
-	return &Stored{st.Dir, runs}, err
+	return &StoredSums{st.Dir, runs}, err
 }
 
 // Check reads all parts, and returns storage.ErrDamaged if one is damaged or missing.
-func (s *Stored) Check(ctx context.Context) error {
+func (s *StoredSums) Check(ctx context.Context) error {
 	for key := range s.runs[len(s.runs)-1].end() {
 		switch _, err := s.Load(ctx, key); {
 		case errors.Is(err, fs.ErrNotExist):
@@ -48,12 +48,12 @@ func (s *Stored) Check(ctx context.Context) error {
 
 // Load returns the numbers of a part. Keys count the parts of the first fold, then of the second,
 // and so on.
-func (s *Stored) Load(ctx context.Context, key int) ([]float64, error) {
+func (s *StoredSums) Load(ctx context.Context, key int) ([]float64, error) {
 	return loadPart(ctx, s.dir, s.runs, key)
 }
 
 // Head returns the first part of the sum over all folds.
-func (s *Stored) Head(ctx context.Context, folds int, shape ridge.Shape) (head ridge.Head, err error) {
+func (s *StoredSums) Head(ctx context.Context, folds int, shape ridge.Shape) (head ridge.Head, err error) {
 	for f := range folds {
 		part, err := s.Load(ctx, f*ridge.NumParts(shape))
 		if err != nil {
@@ -80,7 +80,7 @@ func NewSumsWriter(st State, folds int, shape ridge.Shape) *SumsWriter {
 	return &SumsWriter{runs, st, make([][]byte, len(runs))}
 }
 
-// Put writes a run. values returns the numbers of a part, by its key as in Stored.Load. Several
+// Put writes a run. values returns the numbers of a part, by its key as in StoredSums.Load. Several
 // goroutines may call Put for different runs.
 func (w *SumsWriter) Put(ctx context.Context, run int, values func(key int) ([]float64, error)) (err error) {
 	w.lines[run], err = storeRun(ctx, w.st.Dir, w.Runs[run], values)
@@ -113,21 +113,21 @@ func storeRun(ctx context.Context, dir string, run ridge.Stripe,
 		return nil, err
 	}
 	*buf = data
-	st, err := storeFile(ctx, dir, partName, run.First, data)
+	saved, err := storeFile(ctx, dir, partName, run.First, data)
 	if err != nil {
 		return nil, err
 	}
-	st.At = at
-	return json.Marshal(st)
+	saved.At = at
+	return json.Marshal(saved)
 }
 
 // storeFile writes a file whose name begins with name and ends with a hash of its content.
-func storeFile(ctx context.Context, dir, name string, key int, data []byte) (stored, error) {
-	st := stored{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)),
+func storeFile(ctx context.Context, dir, name string, key int, data []byte) (storedRun, error) {
+	run := storedRun{Key: key, File: fmt.Sprintf("%s-%06d-%016x", name, key, xxhash.Sum64(data)),
 		At: []int64{0, int64(len(data))}}
-	_, err := storage.CreateState(ctx, storage.Join(dir, st.File), func(w io.Writer) error {
+	_, err := storage.CreateState(ctx, storage.Join(dir, run.File), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
-	return st, err
+	return run, err
 }

@@ -81,12 +81,12 @@ func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
 
 func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
 	row beam.X, emit func(result)) error {
-	return f.add(ctx, nil, row, in(pane, w, at), emit)
+	return f.add(ctx, nil, row, placeIn(pane, w, at), emit)
 }
 
 func (f *applyKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
 	key beam.X, row beam.Y, emit func(result)) error {
-	return f.add(ctx, key, row, in(pane, w, at), emit)
+	return f.add(ctx, key, row, placeIn(pane, w, at), emit)
 }
 
 func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(result)) error {

@@ -185,25 +185,25 @@ type collector struct {
 	keys  []string
 	at    []*place
 
-	of  *records.Type
-	typ reflect.Type
+	rowType reflect.Type  // of the last row
+	record  *records.Type // for this type
 }
 
 // add adds a row with its place. The key is nil if the row has its own.
 func (c *collector) add(key, row any, at *place) error {
 	v := reflect.ValueOf(row)
-	if t := v.Type(); t != c.typ {
+	if t := v.Type(); t != c.rowType {
 		record, err := records.TypeOf(t)
 		if err != nil {
 			return err
 		}
-		c.of, c.typ = record, t
+		c.record, c.rowType = record, t
 	}
 	text := ""
 	if key != nil {
 		text = records.Text(reflect.ValueOf(key))
 	} else {
-		text = c.of.Key(v)
+		text = c.record.Key(v)
 	}
 	// Consecutive elements often have the same place.
 	if n := len(c.at); n > 0 && same(c.at[n-1], at) {
@@ -225,7 +225,7 @@ func (c *collector) reset() {
 	c.items, c.keys, c.at = c.items[:0], c.keys[:0], c.at[:0]
 }
 
-// in is the place of an element that is processed for one window.
-func in(pane beam.PaneInfo, w beam.Window, time beam.EventTime) *place {
+// placeIn returns the place of an element that is processed for one window.
+func placeIn(pane beam.PaneInfo, w beam.Window, time beam.EventTime) *place {
 	return &place{pane, []beam.Window{w}, time}
 }

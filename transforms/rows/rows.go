@@ -129,7 +129,7 @@ func fn(name string, threads int) transforms.Fn {
 func keyed(col beam.PCollection) bool {
 	t := col.Type()
 	if !typex.IsKV(t) {
-		check(t.Type())
+		checkRowType(t.Type())
 		return false
 	}
 	key, row := t.Components()[0], t.Components()[1]
@@ -139,11 +139,12 @@ func keyed(col beam.PCollection) bool {
 	default:
 		panic(fmt.Sprintf("rows: keys of the type %s, want strings or integers", key))
 	}
-	check(row.Type())
+	checkRowType(row.Type())
 	return true
 }
 
-func check(t reflect.Type) {
+// checkRowType panics unless values of the type can be rows.
+func checkRowType(t reflect.Type) {
 	if _, err := records.TypeOf(t); err != nil {
 		panic("rows: " + err.Error())
 	}

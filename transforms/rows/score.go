@@ -50,7 +50,7 @@ func Evaluate(s beam.Scope, m Model, rows beam.PCollection) (scores, rejected be
 // residual of each target.
 type losses struct {
 	Classifies bool
-	Of         []float64
+	Values     []float64
 }
 
 func splitLosses(r result, use func(string, losses), reject func(Rejected)) {
@@ -86,10 +86,10 @@ func (tallyFn) CreateAccumulator() tally { return tally{} }
 
 func (tallyFn) AddInput(t tally, l losses) tally {
 	if t.Rows == 0 {
-		t.Classifies, t.Sums = l.Classifies, make([]exact.Sum, len(l.Of))
+		t.Classifies, t.Sums = l.Classifies, make([]exact.Sum, len(l.Values))
 	}
 	t.Rows++
-	for i, v := range l.Of {
+	for i, v := range l.Values {
 		if l.Classifies {
 			t.Sums[i].Add64(v)
 		} else {

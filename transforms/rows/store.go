@@ -128,7 +128,7 @@ func (f *publishFn) ProcessElement(
 	return nil
 }
 
-func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count count) (Stored, error) {
+func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total count) (Stored, error) {
 	r, err := f.Recipe.load(ctx, f.Worker)
 	if err != nil {
 		return Stored{}, err
@@ -136,31 +136,31 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	name, place := placeOf(f.Out, w, pane)
 	p := &sums.Manifest{
 		Program: "rows " + transforms.Build(), Recipe: r.Digest,
-		Rows: models.Rows{Read: count.Read, Used: count.Read - count.Rejected, SetAside: count.Rejected},
+		Rows: models.Rows{Read: total.Read, Used: total.Read - total.Rejected, SetAside: total.Rejected},
 	}
 	if v := r.classes(); v != nil {
-		p.Classes, p.ClassCounts = v.Classes, count.Classes
+		p.Classes, p.ClassCounts = v.Classes, total.Classes
 	}
 	_, first := placeOf(f.Out, w, 0)
-	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), count.Files)
+	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), total.Files)
 	if errors.Is(err, fs.ErrNotExist) {
 		// An earlier attempt may have stored the sums and then removed the parts.
-		stored, readErr := sums.ReadManifest(ctx, place)
-		if readErr == nil && stored.Recipe == p.Recipe && stored.Rows == p.Rows &&
-			slices.Equal(stored.ClassCounts, p.ClassCounts) {
-			return Stored{Place: place, Rows: p.Rows.Used, Sums: stored.Sums}, nil
+		earlier, readErr := sums.ReadManifest(ctx, place)
+		if readErr == nil && earlier.Recipe == p.Recipe && earlier.Rows == p.Rows &&
+			slices.Equal(earlier.ClassCounts, p.ClassCounts) {
+			return Stored{Place: place, Rows: p.Rows.Used, Sums: earlier.Sums}, nil
 		}
 	}
 	if err != nil {
 		return Stored{}, err
 	}
-	if len(count.Copies) > 0 {
-		entry := models.EntryOf(sums.CopiesFile, count.Copies)
+	if len(total.Copies) > 0 {
+		entry := models.EntryOf(sums.CopiesFile, total.Copies)
 		p.Copies = &entry
-		files = append(files, storage.File{Name: sums.CopiesFile, Data: count.Copies})
+		files = append(files, storage.File{Name: sums.CopiesFile, Data: total.Copies})
 	}
-	if int64(len(count.Contents)) == 8*p.Rows.Used {
-		files = append(files, p.List(sums.RowHashesOf(count.Contents)))
+	if int64(len(total.Contents)) == 8*p.Rows.Used {
+		files = append(files, p.SetRowHashes(sums.RowHashesOf(total.Contents)))
 	}
 	if _, err = p.Encode(); err != nil { // sets the digest of the sums
 		return Stored{}, err
@@ -172,18 +172,17 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, count 
 	if files, err = p.Files(r.Recipe, files); err != nil {
 		return Stored{}, err
 	}
-	stored := Stored{Place: place, Rows: p.Rows.Used, Sums: p.Sums}
 	if err := storage.Publish(ctx, place, files); err != nil {
 		if !errors.Is(err, fs.ErrExist) {
 			return Stored{}, fault.New(fault.Place, err)
 		}
-		stored, readErr := sums.ReadManifest(ctx, place)
-		if readErr != nil || stored.Sums != p.Sums || stored.Rows != p.Rows {
+		earlier, readErr := sums.ReadManifest(ctx, place)
+		if readErr != nil || earlier.Sums != p.Sums || earlier.Rows != p.Rows {
 			return Stored{}, fault.New(fault.Place,
 				fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
 		}
 	}
-	return stored, clean(ctx)
+	return Stored{Place: place, Rows: p.Rows.Used, Sums: p.Sums}, clean(ctx)
 }
 
 // files writes the sums of each fold to a file in a directory, from files of sums, and returns them. clean
@@ -193,9 +192,9 @@ func (f *publishFn) files(
 ) (files []storage.File, clean func(context.Context) error, err error) {
 	n := ridge.NumParts(r.Shape(len(p.Classes)))
 	at := make([]int64, len(from)) // where the next part begins
-	for _, f := range from {
-		if len(f.Parts) != n*r.Rule.Folds {
-			return nil, nil, fmt.Errorf("rows: %s has %d parts, want %d", f.Name, len(f.Parts), n*r.Rule.Folds)
+	for _, source := range from {
+		if len(source.Parts) != n*r.Rule.Folds {
+			return nil, nil, fmt.Errorf("rows: %s has %d parts, want %d", source.Name, len(source.Parts), n*r.Rule.Folds)
 		}
 	}
 	out, err := sums.NewWriter()
@@ -205,12 +204,12 @@ func (f *publishFn) files(
 	var made []string
 	for fold := range r.Rule.Folds {
 		load := func(i int) (sum []float64, err error) {
-			for k, f := range from {
-				values, err := f.part(ctx, fold*n+i, at[k])
+			for k, source := range from {
+				values, err := source.part(ctx, fold*n+i, at[k])
 				if err != nil {
 					return nil, err
 				}
-				at[k] += f.Parts[fold*n+i].Size
+				at[k] += source.Parts[fold*n+i].Size
 				if sum == nil {
 					sum = values
 					continue
@@ -236,8 +235,8 @@ func (f *publishFn) files(
 		files, made, p.Folds = append(files, file), append(made, file.From), append(p.Folds, frames)
 	}
 	return files, func(ctx context.Context) error {
-		for _, f := range from {
-			made = append(made, f.Name)
+		for _, source := range from {
+			made = append(made, source.Name)
 		}
 		for _, name := range made {
 			if err := storage.Remove(ctx, name); err != nil {

@@ -106,15 +106,15 @@ type sumShardFn struct{ sumFn }
 // windowSums is the state of a sumFn.
 type windowSums struct {
 	collector
-	recipe  *recipe
-	records *records.Reader
-	reader  *transforms.Reader
-	block   block.Block
-	windows map[beam.Window]*windowed
-	open    []*windowed // windows with sums, the least recently used first
-	most    int         // largest number of open windows
-	waiting int         // bytes of the waiting rows
-	room    int         // largest number of these bytes
+	recipe      *recipe
+	records     *records.Reader
+	reader      *transforms.Reader
+	block       block.Block
+	windows     map[beam.Window]*windowed
+	open        []*windowed // windows with sums, the least recently used first
+	mostOpen    int         // largest number of open windows
+	waiting     int         // bytes of the waiting rows
+	mostWaiting int         // largest number of these bytes
 }
 
 // windowed are the rows of a window.
@@ -132,13 +132,13 @@ func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
 func (f *sumFn) ProcessElement(
 	ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, row beam.X, emit func(summed),
 ) error {
-	return f.add(ctx, nil, row, in(pane, w, at), emit)
+	return f.add(ctx, nil, row, placeIn(pane, w, at), emit)
 }
 
 func (f *sumKeyedFn) ProcessElement(
 	ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, key beam.X, row beam.Y, emit func(summed),
 ) error {
-	return f.add(ctx, key, row, in(pane, w, at), emit)
+	return f.add(ctx, key, row, placeIn(pane, w, at), emit)
 }
 
 func (f *sumShardFn) ProcessElement(
@@ -147,7 +147,7 @@ func (f *sumShardFn) ProcessElement(
 ) error {
 	var row beam.X
 	for rows(&row) {
-		if err := f.add(ctx, nil, row, in(pane, w, at), emit); err != nil {
+		if err := f.add(ctx, nil, row, placeIn(pane, w, at), emit); err != nil {
 			return err
 		}
 	}
@@ -162,9 +162,9 @@ func (f *sumFn) begin(ctx context.Context) error {
 		return err
 	}
 	b := &windowSums{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0),
-		windows: map[beam.Window]*windowed{}, room: maxWaiting}
+		windows: map[beam.Window]*windowed{}, mostWaiting: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
-	b.most = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
+	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
 	f.bundle = b
 	return nil
 }
@@ -242,7 +242,7 @@ func (b *windowSums) read(emit func(summed)) error {
 			return err
 		}
 	}
-	for b.waiting > b.room {
+	for b.waiting > b.mostWaiting {
 		fullest := (*windowed)(nil)
 		for _, w := range b.windows {
 			if fullest == nil || w.rows.N > fullest.rows.N {
@@ -268,7 +268,7 @@ func (b *windowSums) give(w *windowed, i int) error {
 		to.Weights = append(to.Weights, from.Weights[i])
 	}
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
-	if to.N%block.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.most {
+	if to.N%block.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
 		return nil
 	}
 	return b.sum(w, nil)
@@ -279,7 +279,7 @@ func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
 // sum adds the waiting rows of a window to its sums. It closes another window if too many are open.
 func (b *windowSums) sum(w *windowed, emit func(summed)) error {
-	if w.sums == nil && len(b.open) >= b.most {
+	if w.sums == nil && len(b.open) >= b.mostOpen {
 		if err := b.close(b.open[0], emit); err != nil {
 			return err
 		}
@@ -350,7 +350,7 @@ func (b *windowSums) close(w *windowed, emit func(summed)) error {
 			return err
 		}
 	}
-	x := summed{Count: w.count, at: in(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())}
+	x := summed{Count: w.count, at: placeIn(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())}
 	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
 	x.Count.Contents = w.sums.TakeContents()
 	if len(copies) > 0 {

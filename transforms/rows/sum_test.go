@@ -43,7 +43,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	t.Cleanup(f.Teardown)
 	f.bundle = &windowSums{
 		recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn,
-			0), windows: map[typex.Window]*windowed{}, most: most, room: room,
+			0), windows: map[typex.Window]*windowed{}, mostOpen: most, mostWaiting: room,
 	}
 	return f
 }
@@ -77,10 +77,10 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		out[key] = was
 	}
 	for i, r := range rows {
-		if err := f.add(t.Context(), nil, r, in(typex.NoFiringPane(), at[i], 0), emit); err != nil {
+		if err := f.add(t.Context(), nil, r, placeIn(typex.NoFiringPane(), at[i], 0), emit); err != nil {
 			t.Fatal(err)
 		}
-		if b := f.bundle; len(b.open) > b.most || b.waiting > b.room+1024*16 {
+		if b := f.bundle; len(b.open) > b.mostOpen || b.waiting > b.mostWaiting+1024*16 {
 			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(b.open), b.waiting)
 		}
 	}

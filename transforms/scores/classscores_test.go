@@ -58,8 +58,8 @@ func TestScoresOfClassesMergeToScoresOfAllRows(t *testing.T) {
 			t.Fatalf("chances %v", want.Probabilities)
 		}
 		// The row whose scores are not finite has no probabilities.
-		if want.Probabilities != nil && want.Probabilities.Tests(1).Rows != 4 {
-			t.Errorf("%+v", want.Probabilities.Tests(1))
+		if want.Probabilities != nil && want.Probabilities.Report(1).Rows != 4 {
+			t.Errorf("%+v", want.Probabilities.Report(1))
 		}
 	}
 }

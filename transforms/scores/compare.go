@@ -71,15 +71,15 @@ func (c *Compared) Code(w *wire.Coder) {
 // MaxCompared is the largest number of columns of Compare.Slices.
 const MaxCompared = 255
 
-func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.ReaderSum, error) {
+func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.Accumulator, error) {
 	cache := &transforms.Shared(r.Worker, newCompared).Cache
 	champion, err := p.Champion.applierFrom(ctx, r, cache)
 	if err != nil {
-		return transforms.ReaderSum{}, err
+		return transforms.Accumulator{}, err
 	}
 	challenger, err := p.Challenger.applierFrom(ctx, r, cache)
 	if err != nil {
-		return transforms.ReaderSum{}, err
+		return transforms.Accumulator{}, err
 	}
 	for _, s := range p.Slices {
 		r.Request.IDs = r.Request.IDs || s.Value < 0
@@ -101,7 +101,7 @@ func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transf
 	} else {
 		c.challenger.rows = &sameRows{from: c.champion, to: c.challenger}
 	}
-	return transforms.ReaderSum{Sum: sum, Label: c.champion.label(), Add: c.add, Done: c.done}, nil
+	return transforms.Accumulator{Sum: sum, Label: c.champion.label(), Add: c.add, Done: c.done}, nil
 }
 
 // comparing adds blocks to the sum.

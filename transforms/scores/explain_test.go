@@ -28,7 +28,7 @@ func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	}
 	m.Manifest.Recipe, m.Manifest.Input.Dim = recipe, 1
 	m.Kept = []storage.File{{Name: models.ProfileFile, Data: []byte(`{"rows": {}}`)}}
-	p := &Predict{Explain: true}
+	p := &Predict{Content: Content{Explain: true}}
 	a := newApplier(someReader(t), m)
 	table, err := p.predictions(a)
 	if err != nil {

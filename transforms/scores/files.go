@@ -32,20 +32,10 @@ type Files struct {
 	Data   Opening       `json:"data"`
 	// MaxBad is the share of a file's rows that may be set aside, from 0 to 1. A file with more is bad as a whole.
 	MaxBad float64 `json:"max_bad"`
+	// Threshold, unless nil, replaces the threshold of each model; see models.Applier.
+	Threshold *float32 `json:"threshold,omitempty"`
 	Content
 	Messages Messages `json:"messages,omitzero"` // how they become rows
-}
-
-// Content has the options of what Files writes for each row; see Predict.
-type Content struct {
-	Format        string   `json:"format"`
-	Scores        bool     `json:"scores,omitempty"`
-	Probabilities bool     `json:"probabilities,omitempty"`
-	Lines         bool     `json:"lines,omitempty"`
-	Explain       bool     `json:"explain,omitempty"`
-	Digest        bool     `json:"digest,omitempty"`
-	Threshold     *float32 `json:"threshold,omitempty"`
-	Certainty
 }
 
 // Opening says how files are opened, in a form that travels to workers.
@@ -301,9 +291,8 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 		return err
 	}
 	p := &Predict{
-		Pass: transforms.Pass{Data: *d, Mode: dataset.KeepPlace}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
-		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Explain: f.Explain, Digest: f.Digest, ID: IDColumn(d),
-		Given: f.Messages.given(file.Message), Certainty: f.Certainty,
+		Pass: transforms.Pass{Data: *d, Mode: dataset.KeepPlace}, Content: f.Content, ID: IDColumn(d),
+		Given: f.Messages.given(file.Message),
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {
 		return fault.New(fault.Data, err)

@@ -61,11 +61,11 @@ func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms
 	return &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// readerSum returns how to add the held-out rows of a reader to sum. add may change the rows.
-func (h HeldOut) readerSum(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
-	add func(*heldRows) error) (transforms.ReaderSum, error) {
+// accumulator returns how to add the held-out rows of a reader to sum. add may change the rows.
+func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
+	add func(*heldRows) error) (transforms.Accumulator, error) {
 	s, err := h.scorer(ctx, r, p)
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}
@@ -111,9 +111,9 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
 }
 
-func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.ReaderSum, error) {
+func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Accumulator, error) {
 	counts := score.NewCalibrationCounts(p.Outputs)
-	return p.HeldOut.readerSum(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
 	})
 }
@@ -152,10 +152,10 @@ func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PC
 	return transforms.Sum(s.Scope("scores.Threshold"), sc, "threshold")
 }
 
-func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.ReaderSum, error) {
+func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Accumulator, error) {
 	counts := score.NewHalves()
 	var probabilities []float32
-	return p.HeldOut.readerSum(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		if p.Probabilities != nil {
 			probabilities = append(probabilities[:0], r.scores...)
 			p.Probabilities.Apply(probabilities, r.scores, len(r.y), 2)

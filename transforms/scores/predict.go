@@ -24,24 +24,26 @@ func init() {
 type Predict struct {
 	transforms.Pass
 	Model
-	Out    string `json:"out,omitempty"`
-	Format string `json:"format,omitempty"` // a format of package export that has columns of text
-	Scores bool   `json:"scores,omitempty"` // add a column with the score of each output
-	// Probabilities adds a column with the probability of each class.
-	Probabilities bool `json:"probabilities,omitempty"`
-	Lines         bool `json:"lines,omitempty"` // add the line of each row; shards must then be whole files
+	Out string `json:"out,omitempty"`
+	Content
 	// Statistics, unless nil, are the statistics of the training rows of the model. Rows are
 	// counted in their cells, but only rows whose content hash has no bit in common with Skip.
 	Statistics *profile.Statistics `json:"statistics,omitempty"`
 	Skip       uint64              `json:"skip,string,omitempty"`
-	// Explain adds columns that explain each prediction.
-	Explain bool `json:"explain,omitempty"`
 	// ID is the name of a first column with the identifiers of the rows; "" if they have none.
 	ID string `json:"id,omitempty"`
-	// Digest adds a last column with the digest of the model.
-	Digest bool `json:"digest,omitempty"`
 	// Given lists the first columns, which have the same value in all rows.
 	Given []Given `json:"given,omitempty"`
+}
+
+// Content says what is written for each row.
+type Content struct {
+	Format        string `json:"format,omitempty"`        // a format of package export that has columns of text
+	Scores        bool   `json:"scores,omitempty"`        // add a column with the score of each output
+	Probabilities bool   `json:"probabilities,omitempty"` // add a column with the probability of each class
+	Lines         bool   `json:"lines,omitempty"`         // add the line of each row; shards must then be whole files
+	Explain       bool   `json:"explain,omitempty"`       // add columns that explain each prediction
+	Digest        bool   `json:"digest,omitempty"`        // add a last column with the digest of the model
 	Certainty
 }
 

@@ -51,7 +51,7 @@ func someReader(t testing.TB) *transforms.Reader {
 // written returns the lines for a block.
 func written(t *testing.T, m *models.Model, format string, scores bool, b *rows.Block) []string {
 	t.Helper()
-	return writtenBy(t, m, &Predict{Format: format, Scores: scores}, b)
+	return writtenBy(t, m, &Predict{Content: Content{Format: format, Scores: scores}}, b)
 }
 
 func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []string {
@@ -123,21 +123,21 @@ func TestProbabilitiesAccompanyThePrediction(t *testing.T) {
 	nan := float32(math.NaN())
 	b := &rows.Block{N: 3, D: 2, X: []float32{1, 1, 0, 0, nan, 1}, Bad: []int{1}}
 	for _, c := range []struct {
-		p    Predict
+		c    Content
 		want []string
 	}{
-		{Predict{Format: "csv", Probabilities: true},
+		{Content{Format: "csv", Probabilities: true},
 			[]string{`prediction,probability_-1,"probability_x,y"`, "-1,0.5,0.5", ",,", ",,"}},
-		{Predict{Format: "csv", Scores: true, Probabilities: true},
+		{Content{Format: "csv", Scores: true, Probabilities: true},
 			[]string{`prediction,score_-1,"score_x,y",probability_-1,"probability_x,y"`, "-1,1,1,0.5,0.5", ",,,,", ",,,,"}},
-		{Predict{Format: "jsonl", Probabilities: true},
+		{Content{Format: "jsonl", Probabilities: true},
 			[]string{`{"prediction":"-1","probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
-		{Predict{Format: "jsonl", Scores: true, Probabilities: true},
+		{Content{Format: "jsonl", Scores: true, Probabilities: true},
 			[]string{`{"prediction":"-1","scores":{"-1":1,"x,y":1},"probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`,
 				`{"prediction":null}`}},
 	} {
-		if got := writtenBy(t, m, &c.p, b); !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %q, want %q", c.p, got, c.want)
+		if got := writtenBy(t, m, &Predict{Content: c.c}, b); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.c, got, c.want)
 		}
 	}
 }

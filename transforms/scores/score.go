@@ -42,10 +42,10 @@ func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("scores.Score"), sc, kind)
 }
 
-func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms.ReaderSum, error) {
+func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms.Accumulator, error) {
 	a, err := p.Model.applier(ctx, r)
 	if err != nil {
-		return transforms.ReaderSum{}, err
+		return transforms.Accumulator{}, err
 	}
 	for _, s := range p.Slices {
 		r.Request.IDs = r.Request.IDs || s.Value < 0
@@ -57,7 +57,7 @@ func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms
 }
 
 // scoreClasses sums up how rows are classified.
-func (a *applier) scoreClasses(p *Score) transforms.ReaderSum {
+func (a *applier) scoreClasses(p *Score) transforms.Accumulator {
 	sum, by := a.newClassScores(), newSliced(p.Slices)
 	sum.Slices = newSlices(p.Slices, a.Model.Linear.K)
 	if p.Grid != nil {
@@ -71,7 +71,7 @@ func (a *applier) scoreClasses(p *Score) transforms.ReaderSum {
 		sum.Worst = score.NewWorst(p.Worst)
 	}
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
-	return transforms.ReaderSum{Sum: sum, Label: labels.index, Add: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: labels.index, Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		output := a.apply(b)
 		sets.classes(sum.Coverage, output, b.Y, repeats)
@@ -109,10 +109,11 @@ func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 }
 
 // scoreTargets sums the errors of predicted numbers.
-func (a *applier) scoreTargets(p *Score) transforms.ReaderSum {
+func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	k := a.Model.Linear.K
-	sum, by := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k),
-		Far: make([]score.Far, k)}, newSliced(p.Slices)
+	by := newSliced(p.Slices)
+	sum := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k),
+		Far: make([]score.Far, k)}
 	grids := a.Model.Manifest.TargetGrid
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
@@ -124,7 +125,7 @@ func (a *applier) scoreTargets(p *Score) transforms.ReaderSum {
 	var intervals *covering
 	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		repeats = p.Grid.Repeats(repeats[:0], b)
 		output := a.apply(b)
 		targets := output.Targets

@@ -51,8 +51,9 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 func (f *Files) Arrive(s beam.Scope, w Arriving, threads int) beam.PCollection {
 	s = s.Scope("scores.Arrive")
 	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
-	files := beam.ParDo(s, &listFn{Spec: encoded(f), Arriving: w}, ticks)
-	return beam.ParDo(s, f.fn(threads), beam.Reshuffle(s, files))
+	fn := f.fn(threads)
+	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, Arriving: w}, ticks)
+	return beam.ParDo(s, fn, beam.Reshuffle(s, files))
 }
 
 // Arriving says how files are found in a pipeline that does not end; see storage.Watch.
@@ -155,11 +156,10 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 // again.
 const recheck = 2 * time.Minute
 
-// watches holds the watches of the streams in this process, by their Spec.
-var watches = struct {
-	sync.Mutex
-	by map[string]*watched
-}{by: map[string]*watched{}}
+// watches caches the watches of an output directory, by the fields of their listFn.
+type watches struct{ transforms.Cache[*watched] }
+
+func newWatches() *watches { return &watches{transforms.Cache[*watched]{Size: 8}} }
 
 type watched struct {
 	sync.Mutex
@@ -168,27 +168,26 @@ type watched struct {
 
 // listFn lists the patterns and emits what is new.
 type listFn struct {
+	transforms.Fn
 	Spec []byte // of a Files
 	Arriving
 
 	bundle *watched
 }
 
-func (f *listFn) Setup() error {
+// Setup finds the watch, which goes on where an earlier listFn of the job in this process has stopped.
+func (f *listFn) Setup() (err error) {
+	f.Fn.Setup()
 	files := new(Files)
 	if err := json.Unmarshal(f.Spec, files); err != nil {
 		return err
 	}
 	key := string(f.Spec) + string(encoded(f.Arriving))
-	watches.Lock()
-	defer watches.Unlock()
-	f.bundle = watches.by[key]
-	if f.bundle == nil {
-		f.bundle = &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done,
-			Recheck: recheck}}
-		watches.by[key] = f.bundle
-	}
-	return nil
+	f.bundle, err = transforms.Shared(f.Worker, newWatches).Get(key, func() (*watched, error) {
+		return &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done,
+			Recheck: recheck}}, nil
+	})
+	return err
 }
 
 func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)) error {

@@ -32,22 +32,23 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
 }
 
-func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.ReaderSum, error) {
+func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Accumulator, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
-	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
+	sum := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}
 	if p.Grouped {
 		sum.Grouped()
 	}
 	if p.LogLoss {
 		sum.Losses = score.NewLogLosses(p.Fits)
 	}
-	all := k + p.Probes
+	k := p.Fits * p.Outputs
+	all := k + p.Probes // scores of a row
 	var c *conformal
 	c, sum.Conformal = p.Conformal.start(p)
 	if p.Keep {
 		sum.Kept = score.NewKept(p.Outputs, p.Fits)
 	}
-	return p.HeldOut.readerSum(ctx, r, &p.Pass, sum, func(r *heldRows) error {
+	return p.HeldOut.accumulator(ctx, r, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats
 		if g := p.Target.Grid; g != nil {
 			for i := range y {

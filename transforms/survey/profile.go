@@ -55,7 +55,7 @@ func (l *ProfileSum) Merge(m *ProfileSum) {
 
 // beginProfile computes the profile of rows, and of their labels if the pass has a
 // target.
-func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transforms.ReaderSum, error) {
+func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transforms.Accumulator, error) {
 	sum := &ProfileSum{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table))}
 	var label dataset.Label
 	switch t := p.Target; {
@@ -75,7 +75,7 @@ func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transfor
 		}
 	}
 	var hashes []uint64
-	return transforms.ReaderSum{Sum: sum, Label: label, Add: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
 		sum.Profile.AddBlock(b, hashes)
 		if len(p.Data.Targets) > 0 && p.Target != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[profile.Sum]("survey", sampled) }
+func init() { transforms.RegisterSum[profile.Sum]("survey", beginSurvey) }
 
 // Survey is a pass that counts the training rows and takes a sample of them.
 type Survey struct {
@@ -30,8 +30,8 @@ func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
 }
 
-// sampled sums the rows that are not held out, with their labels.
-func sampled(_ context.Context, _ *transforms.Reader, p *Survey) (transforms.ReaderSum, error) {
+// beginSurvey sums the rows that are not held out, with their labels.
+func beginSurvey(_ context.Context, _ *transforms.Reader, p *Survey) (transforms.Accumulator, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, samples, mine []uint64
 	var labeled rows.Block
@@ -40,7 +40,7 @@ func sampled(_ context.Context, _ *transforms.Reader, p *Survey) (transforms.Rea
 	if p.Weigh {
 		more = 2
 	}
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(),
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
 		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
@@ -93,13 +93,13 @@ func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Columns"), sc, "columns")
 }
 
-func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transforms.ReaderSum, error) {
+func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transforms.Accumulator, error) {
 	sum := schema.NewSurvey(p.Columns, p.Rules)
 	r.Request.Describe = sum // no other goroutine uses the sum until all records are read
-	return transforms.ReaderSum{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
+	return transforms.Accumulator{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
 }
 
-func init() { transforms.RegisterSum[profile.FoldTally]("tally", tally) }
+func init() { transforms.RegisterSum[profile.FoldTally]("tally", beginTally) }
 
 // Tally is a pass that counts rows by content in each shard, for data with few different rows.
 type Tally struct{ transforms.Pass }
@@ -110,15 +110,15 @@ func (*Tally) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("survey.Tally"), sc, "tally")
 }
 
-func tally(_ context.Context, _ *transforms.Reader, p *Tally) (transforms.ReaderSum, error) {
+func beginTally(_ context.Context, _ *transforms.Reader, p *Tally) (transforms.Accumulator, error) {
 	sum := new(profile.FoldTally)
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
 		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
 		return nil
 	}}, nil
 }
 
-func init() { transforms.RegisterSum[profile.WeightSum]("weigh", weigh) }
+func init() { transforms.RegisterSum[profile.WeightSum]("weigh", beginWeigh) }
 
 // Weigh is a pass that collects the weights of rows.
 type Weigh struct{ transforms.Pass }
@@ -129,9 +129,9 @@ func (*Weigh) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 	return transforms.Sum(s.Scope("survey.Weigh"), sc, "weigh")
 }
 
-func weigh(_ context.Context, _ *transforms.Reader, p *Weigh) (transforms.ReaderSum, error) {
+func beginWeigh(_ context.Context, _ *transforms.Reader, p *Weigh) (transforms.Accumulator, error) {
 	sum := new(profile.WeightSum)
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
 		for _, w := range b.Weights {
 			if w > 0 {
 				sum.Add(w)

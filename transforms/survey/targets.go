@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[preprocess.Targets]("targets", sumTargets) }
+func init() { transforms.RegisterSum[preprocess.Targets]("targets", beginTargets) }
 
 // Targets is a pass that sums the labels of training rows, or counts the rows, for each level of each
 // category. The encodings "target" and "count" use the result. The pass must have a Target.
@@ -42,15 +42,15 @@ func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
 }
 
-func sumTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.ReaderSum, error) {
+func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {
 	sum, err := p.Empty()
 	if err != nil {
-		return transforms.ReaderSum{}, err
+		return transforms.Accumulator{}, err
 	}
 	assigner := p.Assigner()
 	var hashes []uint64
 	var weights []int64
-	return transforms.ReaderSum{Sum: sum, Label: p.Target.Label(),
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
 		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err

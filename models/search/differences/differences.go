@@ -55,7 +55,7 @@ type Pilot struct {
 // because any interaction of two columns shows in their sum.
 func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	type difference struct {
-		of   preprocess.Difference
+		pair preprocess.Difference
 		low  [2]float32 // of the columns
 		sure float64
 	}
@@ -70,7 +70,7 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 			// Columns have the same units if at least half of the longer range is in both.
 			low, high := max(a.low, b.low), min(a.high, b.high)
 			if longer := max(a.high-a.low, b.high-b.low) + 1; longer >= shortest && 2*(high-low+1) >= longer {
-				all = append(all, difference{of: b.minus(a), low: [2]float32{float32(b.low), float32(a.low)}})
+				all = append(all, difference{pair: b.minus(a), low: [2]float32{float32(b.low), float32(a.low)}})
 			}
 		}
 		wholes = append(wholes, a)
@@ -83,21 +83,21 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	left := r.interactions(n, wholes)
 	parallel.Ranges(len(all), 1, r.Threads, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			a, b := all[i].of.First, all[i].of.Second
+			a, b := all[i].pair.First, all[i].pair.Second
 			all[i].sure = r.groupsDiffer(left, func(x []float32) float32 { return max(x[a]-x[b], x[b]-x[a]) })
 		}
 	})
 	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(b.sure, a.sure) })
 	best := all[0]
 	sum := r.groupsDiffer(left, func(x []float32) float32 {
-		return (x[best.of.First] - best.low[0]) + (x[best.of.Second] - best.low[1]) // exact, however large numbers are
+		return (x[best.pair.First] - best.low[0]) + (x[best.pair.Second] - best.low[1]) // exact, however large numbers are
 	})
 	if best.sure < float64(surer*sum) {
 		return to
 	}
 	for _, d := range all[:min(len(all), Most(r.In))] {
 		if d.sure >= max(sureAbove, float64(best.sure*leastSure)) {
-			to.Pairs = append(to.Pairs, d.of)
+			to.Pairs = append(to.Pairs, d.pair)
 		}
 	}
 	return to

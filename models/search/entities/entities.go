@@ -44,8 +44,8 @@ type table struct {
 
 // groups are rows with equal values of a column.
 type groups struct {
-	of []int // number of the group of each row; −1 for none
-	n  int
+	numbers []int // number of the group of each row; −1 for none
+	n       int
 }
 
 // groupsOf groups the rows by the values of a column that several rows have, in ascending order. There are no
@@ -71,7 +71,7 @@ func (t *table) groupsOf(column int) (g groups) {
 		} else {
 			k = -1
 		}
-		g.of = append(g.of, k)
+		g.numbers = append(g.numbers, k)
 	}
 	if float64(repeated) < repeating*float64(t.n) {
 		return groups{}
@@ -83,9 +83,9 @@ func (t *table) groupsOf(column int) (g groups) {
 // names reports whether the rows of a group are similar, in their label or in most of the other columns. If
 // number is true, rows of neighbouring groups must not be similar, too.
 func (t *table) names(column int, g groups, number bool) bool {
-	pairs := groups{slices.Clone(g.of), (g.n + 1) / 2}
-	for i, k := range g.of {
-		pairs.of[i] = k >> 1 // −1 stays
+	pairs := groups{slices.Clone(g.numbers), (g.n + 1) / 2}
+	for i, k := range g.numbers {
+		pairs.numbers[i] = k >> 1 // −1 stays
 	}
 	alone := func(value func(row int) float64, c float64) bool {
 		return !number || correlation(value, pairs) < ordered*c
@@ -117,7 +117,7 @@ func (t *table) names(column int, g groups, number bool) bool {
 func correlation(value func(row int) float64, g groups) float64 {
 	rows, sums := make([]float64, g.n), make([]float64, g.n)
 	var n, sum float64
-	for i, k := range g.of {
+	for i, k := range g.numbers {
 		if v := value(i); k >= 0 && v == v {
 			rows[k]++
 			sums[k] += v
@@ -126,7 +126,7 @@ func correlation(value func(row int) float64, g groups) float64 {
 	}
 	mean := sum / max(1, n)
 	var within, all, used float64
-	for i, k := range g.of {
+	for i, k := range g.numbers {
 		if v := value(i); k >= 0 && v == v {
 			e, f := v-sums[k]/rows[k], v-mean
 			within, all = within+float64(e*e), all+float64(f*f)

@@ -41,26 +41,26 @@ const (
 // frequenciesFor.
 var frequencies = [][]float32{{0.75, 1.5, 3, 6}, {1, 3}, {1.5}}
 
-// Rows are the rows Of (indices) of the matrix X, which is row-major with D numbers in each row.
+// Rows are some rows of the matrix X, which is row-major with D numbers in each row.
 type Rows struct {
-	X  []float32
-	D  int
-	Of []int
+	X       []float32
+	D       int
+	Indices []int // of the rows in X
 }
 
 // Weights returns for each column the sum of z over the products with this column whose z exceeds chance. It
 // returns nil if there are none, or if there are too many columns. Each slice of labels has one number for each
 // of the rows, and is overwritten. The result does not depend on threads.
 func Weights(r Rows, labels [][]float32, threads int) []float64 {
-	f, r, labels := ofTwo(r, labels, threads, false)
+	f, r, labels := testPairs(r, labels, threads, false)
 	m := float64(2 * r.D)
 	triples := m * m * m / 6 * float64(len(labels))
-	n := len(r.Of)
-	if rows := min(n, int(maxTriples/triples)); f != nil && !f.some && rows >= min(n, minRows) {
-		f.bound, r.Of = bound(triples), r.Of[:rows]
+	n := len(r.Indices)
+	if rows := min(n, int(maxTriples/triples)); f != nil && !f.found && rows >= min(n, minRows) {
+		f.bound, r.Indices = bound(triples), r.Indices[:rows]
 		f.triples(r, labels)
 	}
-	if f == nil || !f.some {
+	if f == nil || !f.found {
 		return nil
 	}
 	return f.weights
@@ -69,28 +69,28 @@ func Weights(r Rows, labels [][]float32, threads int) []float64 {
 // Best returns the two columns of the product with the largest z, and whether any z exceeds chance. It overwrites
 // labels.
 func Best(r Rows, labels [][]float32, threads int) (columns [2]int, found bool) {
-	if f, _, _ := ofTwo(r, labels, threads, false); f != nil {
-		return f.best, f.some
+	if f, _, _ := testPairs(r, labels, threads, false); f != nil {
+		return f.best, f.found
 	}
 	return columns, false
 }
 
-// ofTwo tests products of two columns and, if frequencies is true, waves of single columns. It returns nil if
+// testPairs tests products of two columns and, if singles is true, waves of single columns. It returns nil if
 // there are too many columns or no labels that vary, and otherwise a finder with the rows and the standardised
 // labels that were used.
-func ofTwo(r Rows, labels [][]float32, threads int, frequencies bool) (*finder, Rows, [][]float32) {
-	chosen, n := frequenciesFor(len(r.Of), r.D, len(labels))
+func testPairs(r Rows, labels [][]float32, threads int, singles bool) (*finder, Rows, [][]float32) {
+	chosen, n := frequenciesFor(len(r.Indices), r.D, len(labels))
 	labels = slices.DeleteFunc(slices.Clone(labels), func(y []float32) bool { return standardise(y[:n]) == 0 })
 	if n == 0 || len(labels) == 0 {
 		return nil, r, labels
 	}
-	r.Of = r.Of[:n]
+	r.Indices = r.Indices[:n]
 	f := &finder{weights: make([]float64, r.D), threads: threads}
 	m := float64(2 * len(chosen) * r.D)
 	f.bound = bound(m * m / 2 * float64(len(labels)))
 	waves, deviations := r.waves(chosen)
-	if frequencies {
-		f.of, f.deviations, f.sums = chosen, deviations, make([]float64, len(chosen)*r.D*len(chosen)*r.D)
+	if singles {
+		f.frequencies, f.deviations, f.sums = chosen, deviations, make([]float64, len(chosen)*r.D*len(chosen)*r.D)
 	}
 	for _, y := range labels {
 		f.find(y[:n], waves, 2*len(chosen))
@@ -106,15 +106,15 @@ func bound(products float64) float64 { return 2*math.Log(products) + 4 }
 type finder struct {
 	weights []float64
 	bound   float64
-	some    bool // whether any z is above the bound
+	found   bool // whether any z is above the bound
 	largest float64
 	best    [2]int // columns of the product with the largest z
 	// sums has the sum of the z above the bound for any two frequencies of columns, for single ones on the diagonal.
-	// Frequency k of column j has index j·len(of)+k. sums is nil unless Frequencies needs it.
-	sums       []float64
-	of         []float32
-	deviations []float64 // of the columns
-	threads    int
+	// Frequency k of column j has index j·len(frequencies)+k. sums is nil unless Frequencies needs it.
+	sums        []float64
+	frequencies []float32 // ω of each standardised column
+	deviations  []float64 // of the columns
+	threads     int
 }
 
 // find tests products of y with two waves of different columns. waves (n×m) has per waves for each of the last
@@ -141,7 +141,7 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 				for _, c := range append(others, first+j, first+k) {
 					f.weights[c] += z
 				}
-				f.some = true
+				f.found = true
 				if f.sums != nil {
 					f.sums[a/2*(m/2)+b/2] += z
 				}
@@ -155,7 +155,7 @@ func (f *finder) find(y, waves []float32, per int, others ...int) {
 
 // triples tests products of the waves of three columns, with one frequency each.
 func (f *finder) triples(r Rows, labels [][]float32) {
-	n := len(r.Of)
+	n := len(r.Indices)
 	waves, _ := r.waves(frequencies[len(frequencies)-1])
 	by := make([]float32, n)
 	for a := range 2 * (r.D - 2) {
@@ -202,12 +202,12 @@ func Memory(n, d int) int64 {
 // waves returns the standardised cosines and sines of the columns (row-major, 2·len(of) for each column) and the
 // standard deviations of the columns.
 func (r Rows) waves(chosen []float32) (out []float32, deviations []float64) {
-	n, per := len(r.Of), 2*len(chosen)
+	n, per := len(r.Indices), 2*len(chosen)
 	m := r.D * per
 	out, deviations = make([]float32, n*m), make([]float64, r.D)
 	column, cos, sin := make([]float32, n), make([]float32, n), make([]float32, n)
 	for j := range r.D {
-		for i, row := range r.Of {
+		for i, row := range r.Indices {
 			column[i] = r.X[row*r.D+j]
 		}
 		deviations[j] = standardise(column)
@@ -264,7 +264,7 @@ func standardise(x []float32) float64 {
 // turns (row-major, r.D numbers each). Those with the largest z come first; there are at most most. It returns
 // nil if there are too many columns, and overwrites labels.
 func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) {
-	f, r, _ := ofTwo(r, labels, threads, true)
+	f, r, _ := testPairs(r, labels, threads, true)
 	if f == nil {
 		return nil
 	}
@@ -277,7 +277,7 @@ func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) 
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(f.sums[b], f.sums[a]), cmp.Compare(a, b)) })
 	var turns []float32 // by columns
 	for _, deviation := range f.deviations {
-		for _, frequency := range f.of {
+		for _, frequency := range f.frequencies {
 			turns = append(turns, frequency/float32(2*math.Pi*deviation))
 		}
 	}
@@ -286,7 +286,7 @@ func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) 
 		for _, sign := range []float32{1, -1} { // a product of two waves has the sum and the difference
 			if len(out) < most*r.D && (a != b || sign > 0) {
 				w := make([]float32, r.D)
-				w[b/len(f.of)], w[a/len(f.of)] = sign*turns[b], turns[a]
+				w[b/len(f.frequencies)], w[a/len(f.frequencies)] = sign*turns[b], turns[a]
 				out = append(out, w...)
 			}
 		}

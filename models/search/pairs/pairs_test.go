@@ -23,7 +23,7 @@ func needle(n, d int, seed uint64, kind string) (Rows, []float32) {
 			r.X = append(r.X, v)
 		}
 		x := r.X[i*d:]
-		switch r.Of = append(r.Of, i); kind {
+		switch r.Indices = append(r.Indices, i); kind {
 		case "two", "parity":
 			y[i] = x[d-1] * x[d-2]
 		case "three":

@@ -81,12 +81,8 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 	}
 	p.data.Weighted = false // rows of weight 0 have predictions, too
 	scores.WithMissing(p.manifest, p.data)
-	if o.Probabilities {
-		if err := NeedProbabilities("probabilities", o.Model, p.manifest); err != nil {
-			return nil, err
-		}
-	}
-	if err := needCertainty(o, p.manifest); err != nil {
+	content, err := contentOf(o, p.manifest)
+	if err != nil {
 		return nil, err
 	}
 	if p.threshold, err = ThresholdOf(o.Threshold, o.Model, p.manifest); err != nil {
@@ -101,11 +97,9 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 	}
 	p.pass = &scores.Predict{
 		Statistics: p.drift.statistics, Skip: p.drift.skip(p.data),
-		Pass:  transforms.Pass{Data: *p.data, Mode: dataset.FailFast},
-		Model: scores.Model{Dir: model, SHA256: p.manifest.SHA256, Threshold: p.threshold.Rounded()}, Format: o.Format,
-		Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
-		ID: scores.IDColumn(p.data), Explain: o.Explain, Digest: o.Digest,
-		Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
+		Pass:    transforms.Pass{Data: *p.data, Mode: dataset.FailFast},
+		Model:   scores.Model{Dir: model, SHA256: p.manifest.SHA256, Threshold: p.threshold.Rounded()},
+		Content: content, ID: scores.IDColumn(p.data),
 	}
 	if o.MaxBadFraction > 0 {
 		p.pass.Mode = dataset.KeepPlace
@@ -115,6 +109,22 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 		return nil, exit.Dataf("%w", err)
 	}
 	return p, nil
+}
+
+// contentOf returns what is written for each row. It returns an error if the model cannot predict that.
+func contentOf(o options.Predict, m *models.Manifest) (c scores.Content, err error) {
+	if o.Probabilities {
+		if err := NeedProbabilities("probabilities", o.Model, m); err != nil {
+			return c, err
+		}
+	}
+	if err := needCertainty(o, m); err != nil {
+		return c, err
+	}
+	return scores.Content{
+		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
+		Digest: o.Digest, Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
+	}, nil
 }
 
 // checkPredict refuses options that cannot be used together. It finds the model, and sets Format if Out is a file.

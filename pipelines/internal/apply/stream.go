@@ -96,9 +96,16 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	if s.model, err = models.OpenHandle(ctx, o.Model, o.Reload); err != nil {
 		return nil, err
 	}
-	content, err := streamContent(o, s.model.Model(ctx).Manifest)
+	m := s.model.Model(ctx).Manifest
+	content, err := contentOf(o.Predict, m)
 	if err != nil {
 		return nil, err
+	}
+	var threshold *results.Threshold // nil: each model's own is used
+	if o.Threshold != nil {
+		if threshold, err = ThresholdOf(o.Threshold, o.Model, m); err != nil {
+			return nil, err
+		}
 	}
 	name := o.Model
 	if !strings.Contains(name, "://") { // workers may have another current directory
@@ -108,7 +115,8 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	}
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
-		Content: content, Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
+		Threshold: threshold.Rounded(), Content: content,
+		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)
 	return s, err
@@ -123,30 +131,6 @@ func streamPlaces(o options.Stream) (out, dead string, err error) {
 		return out, dead, err
 	}
 	return out, dead, checkDisjoint(o, out, dead)
-}
-
-// streamContent returns what is written for each row. It returns an error if the model cannot predict that.
-func streamContent(o options.Stream, m *models.Manifest) (c scores.Content, err error) {
-	if o.Probabilities {
-		if err := NeedProbabilities("probabilities", o.Model, m); err != nil {
-			return c, err
-		}
-	}
-	if err := needCertainty(o.Predict, m); err != nil {
-		return c, err
-	}
-	c = scores.Content{
-		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
-		Digest: o.Digest, Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
-	}
-	if o.Threshold != nil { // otherwise the threshold of each model is used
-		t, err := ThresholdOf(o.Threshold, o.Model, m)
-		if err != nil {
-			return c, err
-		}
-		c.Threshold = t.Rounded()
-	}
-	return c, nil
 }
 
 // validateStream refuses options that a stream cannot have.

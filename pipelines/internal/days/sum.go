@@ -140,10 +140,10 @@ func listContents(p *sums.Manifest, s *training.Summed) (all storage.File) {
 		for _, r := range s.Reports {
 			hashes = append(hashes, r.Contents)
 		}
-		return p.List(sums.RowHashesOf(hashes...))
+		return p.SetRowHashes(sums.RowHashesOf(hashes...))
 	}
 	for i := range s.Levels {
-		f := p.Levels[i].List(sums.RowHashesOf(s.Levels[i].Contents...))
+		f := p.Levels[i].SetRowHashes(sums.RowHashesOf(s.Levels[i].Contents...))
 		all.Name, all.Data = f.Name, append(all.Data, f.Data...)
 	}
 	return all

@@ -55,7 +55,7 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
 				d.Place, report.Groups(sums.MostRowHashes))
 		}
-		listed, err := d.Listed(ctx)
+		listed, err := d.ReadRowHashes(ctx)
 		if err != nil {
 			return nil, "", err
 		}

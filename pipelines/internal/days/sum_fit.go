@@ -220,7 +220,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	switch {
 	case o.SaveSums == "":
 	case listed > 0:
-		f.files = append(f.files, f.manifest.List(rows))
+		f.files = append(f.files, f.manifest.SetRowHashes(rows))
 	default:
 		j.Progress.Notef("%s", unlisted)
 	}

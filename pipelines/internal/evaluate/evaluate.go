@@ -223,8 +223,8 @@ func addClasses(r *results.Evaluate, scored *scores.ClassScores, m *models.Manif
 			report.Groups(hits.Rows), r.Model, results.UnseenText(r.UnseenLabels), report.SomeOf(names), report.Prefixed("; ", r.UnseenHint))
 	}
 	if scored.Probabilities != nil {
-		tests := scored.Probabilities.Tests(effective / float64(max(1, counted.Rows())))
-		r.Probabilities = &results.ProbabilityReport{Tests: tests, NotFinite: hits.Rows - tests.Rows}
+		tests := scored.Probabilities.Report(effective / float64(max(1, counted.Rows())))
+		r.Probabilities = &results.ProbabilityReport{ReliabilityReport: tests, NotFinite: hits.Rows - tests.Rows}
 	}
 	return nil
 }

@@ -76,9 +76,9 @@ var gateScores = map[string]gateScore{
 	"top3": ofTop(3),
 	"top5": ofTop(5),
 
-	"log_loss": ofProbabilities(func(t *score.Tests) float64 { return t.LogLoss }),
-	"brier":    ofProbabilities(func(t *score.Tests) float64 { return t.Brier }),
-	"ece":      ofProbabilities(func(t *score.Tests) float64 { return t.ECE }),
+	"log_loss": ofProbabilities(func(t *score.ReliabilityReport) float64 { return t.LogLoss }),
+	"brier":    ofProbabilities(func(t *score.ReliabilityReport) float64 { return t.Brier }),
+	"ece":      ofProbabilities(func(t *score.ReliabilityReport) float64 { return t.ECE }),
 
 	meanR2: {
 		has: func(m *models.Manifest) bool { return regresses(m) && m.Outputs > 1 },
@@ -176,11 +176,11 @@ func ofTop(few int) gateScore {
 	return g
 }
 
-func ofProbabilities(figure func(*score.Tests) float64) gateScore {
+func ofProbabilities(figure func(*score.ReliabilityReport) float64) gateScore {
 	return gateScore{
 		has: func(m *models.Manifest) bool { return m.Probabilities != nil },
 		value: func(r *results.Evaluate) (low, high float64, excluded int64) {
-			v := figure(&r.Probabilities.Tests)
+			v := figure(&r.Probabilities.ReliabilityReport)
 			return v, v, r.Probabilities.NotFinite
 		},
 	}

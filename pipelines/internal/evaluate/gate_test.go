@@ -23,7 +23,7 @@ func TestGates(t *testing.T) {
 			Ranking: &score.RankingReport{Positive: "a", AUC: &area, Slack: 0.05, AveragePrecision: &precision,
 				PrecisionLow: &low, PrecisionHigh: &precision},
 		}},
-		Probabilities: &results.ProbabilityReport{Tests: score.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
+		Probabilities: &results.ProbabilityReport{ReliabilityReport: score.ReliabilityReport{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
 	many := &results.Evaluate{Scores: results.Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
 	targets := &results.Evaluate{Scores: results.Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, MAPE: &mape,

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAReportOfNothingIsPrinted(t *testing.T) {
-	r := &results.ProbabilityReport{Tests: score.NewReliability(2, 10).Tests(1), NotFinite: 3}
+	r := &results.ProbabilityReport{ReliabilityReport: score.NewReliability(2, 10).Report(1), NotFinite: 3}
 	var b strings.Builder
 	if _, err := (&results.Evaluate{Probabilities: r}).WriteTo(&b); err != nil {
 		t.Error(err)

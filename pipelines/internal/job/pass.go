@@ -176,7 +176,7 @@ func (j *Job) Damage(err error) {
 
 // Store writes the pass file and returns the scan of the pass.
 func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
-	j.Worker.Share(p.Common())
+	j.Worker.ShareSelection(p.Common())
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
 	sc := transforms.Scan{

@@ -337,7 +337,7 @@ func (t *Total) Lineage() *registry.Lineage {
 func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err error) {
 	plus, minus := make(sums.RowHashes, 0, rows), sums.RowHashes(nil)
 	for _, d := range t.Terms {
-		listed, err := d.Listed(ctx)
+		listed, err := d.ReadRowHashes(ctx)
 		if err != nil {
 			return nil, err
 		}

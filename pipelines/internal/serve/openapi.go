@@ -175,8 +175,8 @@ func (s *served) column(c *schema.Column) node {
 // prediction returns the schema of a prediction with all optional members.
 func (s *served) prediction() node {
 	m, names := s.model, s.model.Outputs()
-	p := scores.Predict{Scores: true, Probabilities: m.Manifest.Probabilities != nil, Explain: s.unexplained == nil,
-		Certainty: s.certainty()}
+	p := scores.Predict{Content: scores.Content{Scores: true, Probabilities: m.Manifest.Probabilities != nil,
+		Explain: s.unexplained == nil, Certainty: s.certainty()}}
 	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), mostLevels)]}
 	if m.NumericClasses() || len(names) > mostLevels {
 		class = node{"type": []string{"string", "number"}, "description": "a class"}

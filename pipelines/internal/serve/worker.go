@@ -284,8 +284,8 @@ func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
 		t.out.Reset()
 		return t, nil
 	}
-	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Scores: o.scores, Probabilities: o.probabilities,
-		Certainty: o.certain, Explain: o.explain}
+	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Content: scores.Content{Scores: o.scores,
+		Probabilities: o.probabilities, Certainty: o.certain, Explain: o.explain}}
 	made, err := p.Table(w.model.model)
 	if err != nil { // only if a file of the model cannot be read
 		slog.Error("serve: explaining", "cause", err)

@@ -25,7 +25,7 @@ func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []
 	around := fold.HeldOutSums
 	around.Targets, around.Squares, around.Cross, around.Width = []float64{0}, []float64{0}, make([]float64, d), 1
 	squares := NewHeldOutErrors(d, 1, threads).Squares(
-		HeldOutFit{N: fit.N, Columns: fit.Columns, Targets: []float64{0}, Each: []float64{1}}, around, vt)
+		HeldOutFit{N: fit.N, Columns: fit.Columns, Targets: []float64{0}, Factors: []float64{1}}, around, vt)
 
 	class, rows, plain := make([]float64, k), 0.0, make([]float64, d) // without the weights of classes
 	for c, weight := range fold.Weights {

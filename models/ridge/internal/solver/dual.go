@@ -17,11 +17,11 @@ type Problem struct {
 	threads int
 
 	mu    sync.Mutex
-	rooms []*room // not in use by a call of Solve
+	spare []*workspace // not in use by a call of Solve
 }
 
-// room is the memory of a call of Solve.
-type room struct {
+// workspace is the memory of a call of Solve.
+type workspace struct {
 	tiles [][]float64 // the kernel without a fold, with μ on its diagonal, and its factor
 	strip []float64   // rows of the fold against the other rows
 }
@@ -30,7 +30,7 @@ type room struct {
 const strip = 192
 
 // Len returns the number of rows.
-func (f *Problem) Len() int { return f.n }
+func (p *Problem) Len() int { return p.n }
 
 // AtOnce returns the number of concurrent calls of Solve that take the least time for a number of rows, each
 // with threads/AtOnce threads. Each call has its own memory.
@@ -58,16 +58,16 @@ type Fit struct {
 }
 
 // Plain reports whether all features have the same penalty; then Solve needs no v for a complete Fit.
-func (f *Problem) Plain() bool { return f.plain }
+func (p *Problem) Plain() bool { return p.plain }
 
 // Solve fits to the rows of all folds except one and stores the weights (D×k) in v, unless v is nil. With a
-// nil v, Fit.Squares is set only if the problem is Plain. each has the factors of the squared errors. If
+// nil v, Fit.Squares is set only if the problem is Plain. factors multiply the squared errors of the outputs. If
 // the matrix is not positive definite to working precision, ok is false and pivot is the index of the
 // failure. The result does not depend on threads.
-func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit Fit, pivot int, ok bool) {
-	out := f.folds[fold]
-	k, end := len(each), out.first+out.n
-	n := f.n - out.n
+func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fit Fit, pivot int, ok bool) {
+	out := p.folds[fold]
+	k, end := len(factors), out.first+out.n
+	n := p.n - out.n
 	// without copies the entries that are not of the fold.
 	without := func(dst, src []float64, width int) {
 		copy(dst, src[:out.first*width])
@@ -79,13 +79,13 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 		}
 		return i
 	}
-	room := f.takeRoom()
-	defer f.giveBack(room)
-	rest := room.kernel(n)
-	f.k.without(rest, out, mu, threads)
+	memory := p.borrow()
+	defer p.giveBack(memory)
+	rest := memory.kernel(n)
+	p.k.without(rest, out, mu, threads)
 	right, targets, ones := make([]float64, n*(k+1)), make([]float64, n*k), make([]float64, n)
-	without(targets, f.y, k)
-	without(ones, f.u, 1)
+	without(targets, p.y, k)
+	without(ones, p.u, 1)
 	for i, u := range ones {
 		copy(right[i*(k+1):], targets[i*k:][:k])
 		right[i*(k+1)+k] = u
@@ -100,7 +100,7 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 			b[c] += float64(u * right[i*(k+1)+c])
 		}
 	}
-	alphas, rows := make([]float64, f.n*k), make([]float64, k*n) // α, and its transpose without the fold
+	alphas, rows := make([]float64, p.n*k), make([]float64, k*n) // α, and its transpose without the fold
 	for c := range k {
 		b[c] /= b[k]
 		for i := range n {
@@ -108,82 +108,82 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 			alphas[place(i)*k+c], rows[c*n+i] = a, a
 			// The residuals of the rows are μα, and VᵀRV = αᵀKα.
 			off := float64(mu * a)
-			fit.Train += float64(each[c] * float64(off*off))
-			fit.Squares += float64(each[c] * float64(a*(targets[i*k+c]-float64(ones[i]*b[c])-off)))
+			fit.Train += float64(factors[c] * float64(off*off))
+			fit.Squares += float64(factors[c] * float64(a*(targets[i*k+c]-float64(ones[i]*b[c])-off)))
 		}
 	}
 	errors := make([]float64, out.n*k)
 	for i := range out.n {
 		for c := range k {
-			errors[i*k+c] = out.y[i*k+c] - float64(f.u[out.first+i]*b[c])
+			errors[i*k+c] = out.y[i*k+c] - float64(p.u[out.first+i]*b[c])
 		}
 	}
 	for from := 0; from < out.n; from += strip {
 		upTo := min(from+strip, out.n)
-		across := room.strip[:(upTo-from)*n]
-		f.k.across(across, out, out.first+from, out.first+upTo, threads)
+		across := memory.strip[:(upTo-from)*n]
+		p.k.across(across, out, out.first+from, out.first+upTo, threads)
 		blas.SubProduct(errors[from*k:upTo*k], across, rows, upTo-from, k, n, threads)
 	}
 	for i, e := range errors {
-		fit.HeldOut += float64(each[i%k] * float64(e*e))
+		fit.HeldOut += float64(factors[i%k] * float64(e*e))
 	}
 	if v == nil {
 		return fit, 0, true
 	}
-	f.weights(v, alphas, k, threads)
-	if !f.plain {
+	p.weights(v, alphas, k, threads)
+	if !p.plain {
 		fit.Squares = 0
 		for i, w := range v {
-			fit.Squares += float64(each[i%k] * float64(w*w))
+			fit.Squares += float64(factors[i%k] * float64(w*w))
 		}
 	}
 	return fit, 0, true
 }
 
-// takeRoom returns memory for one call of Solve, for any fold.
-func (f *Problem) takeRoom() *room {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if last := len(f.rooms) - 1; last >= 0 {
-		r := f.rooms[last]
-		f.rooms = f.rooms[:last]
+// borrow returns memory for one call of Solve, for any fold.
+func (p *Problem) borrow() *workspace {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := len(p.spare) - 1; last >= 0 {
+		r := p.spare[last]
+		p.spare = p.spare[:last]
 		return r
 	}
 	var rest, across int
-	for _, s := range f.folds {
-		rest = max(rest, f.n-s.n)
-		across = max(across, min(strip, s.n)*(f.n-s.n))
+	for _, s := range p.folds {
+		rest = max(rest, p.n-s.n)
+		across = max(across, min(strip, s.n)*(p.n-s.n))
 	}
-	return &room{blas.NewTiles(rest), blas.Make[float64](across)}
+	return &workspace{blas.NewTiles(rest), blas.Make[float64](across)}
 }
 
-// giveBack returns the memory of takeRoom.
-func (f *Problem) giveBack(r *room) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.rooms = append(f.rooms, r)
+// giveBack returns the memory of borrow.
+func (p *Problem) giveBack(w *workspace) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spare = append(p.spare, w)
 }
 
 // kernel returns the memory of a kernel of n rows.
-func (r *room) kernel(n int) *kernel {
+func (w *workspace) kernel(n int) *kernel {
 	k := &kernel{n: n}
 	for i := 0; i*blas.TileDim < n; i++ {
 		for j := range i + 1 {
-			k.tiles = append(k.tiles, r.tiles[len(k.tiles)][:blas.TileRows(n, i)*blas.TileRows(n, j)])
+			k.tiles = append(k.tiles, w.tiles[len(k.tiles)][:blas.TileRows(n, i)*blas.TileRows(n, j)])
 		}
 	}
 	return k
 }
 
 // weights stores V = R⁻¹Zᵀα in v.
-func (f *Problem) weights(v, alpha []float64, k, threads int) {
-	d := len(f.root)
+func (p *Problem) weights(v, alpha []float64, k, threads int) {
+	d := len(p.root)
 	vt := make([]float64, k*d)
-	f.gradient(vt, alpha, d, k, threads)
+	p.gradient(vt, alpha, d, k, threads)
 	for c := range k {
 		for j, w := range vt[c*d:][:d] {
-			v[j*k+c] = w * f.root[j]
-			v[j*k+c] *= f.root[j]
+			v[j*k+c] = w * p.root[j]
+			v[j*k+c] *= p.root[j]
 		}
 	}
 }

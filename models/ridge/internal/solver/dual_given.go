@@ -28,53 +28,53 @@ type fold struct {
 // same for all features, the kernel is a product of whole numbers and exact, apart from its centring.
 func NewDual(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
 	d, k := len(mean), len(target)
-	f := &Problem{root: make([]float64, d), plain: true, threads: threads}
+	p := &Problem{root: make([]float64, d), plain: true, threads: threads}
 	for j, r := range ridge {
-		f.root[j] = 1 / math.Sqrt(r)
-		f.plain = f.plain && r == 1
+		p.root[j] = 1 / math.Sqrt(r)
+		p.plain = p.plain && r == 1
 	}
-	for _, p := range folds {
-		s := &fold{n: len(p.Z) / d, steps: p.Z, first: f.n}
-		f.folds = append(f.folds, s)
-		f.n += s.n
+	for _, points := range folds {
+		s := &fold{n: len(points.Z) / d, steps: points.Z, first: p.n}
+		p.folds = append(p.folds, s)
+		p.n += s.n
 		for i := range s.n {
 			root := 1.0
-			if p.Weights != nil {
-				root = math.Sqrt(p.Weights[i])
+			if points.Weights != nil {
+				root = math.Sqrt(points.Weights[i])
 			}
-			f.u = append(f.u, root)
-			for c, q := range p.Q[i*k:][:k] {
-				f.y = append(f.y, root*(q-target[c]))
+			p.u = append(p.u, root)
+			for c, q := range points.Q[i*k:][:k] {
+				p.y = append(p.y, root*(q-target[c]))
 			}
 		}
-		s.y = f.y[s.first*k:]
+		s.y = p.y[s.first*k:]
 	}
-	if f.plain {
-		f.integers(d, steps)
+	if p.plain {
+		p.integers(d, steps)
 	} else {
-		f.products(mean)
+		p.products(mean)
 	}
-	return f
+	return p
 }
 
 // rows calls do for every row, from several goroutines.
-func (f *Problem) rows(d int, do func(i int, z []int16)) {
-	for _, s := range f.folds {
-		parallel.Each(s.n, f.threads, func(_, i int) { do(s.first+i, s.steps[i*d:][:d]) })
+func (p *Problem) rows(d int, do func(i int, z []int16)) {
+	for _, s := range p.folds {
+		parallel.Each(s.n, p.threads, func(_, i int) { do(s.first+i, s.steps[i*d:][:d]) })
 	}
 }
 
 // integers computes the kernel in whole numbers if all features have the same penalty.
-func (f *Problem) integers(d, steps int) {
-	n := f.n
-	f.k = kernel{n, blas.NewTiles(n)}
+func (p *Problem) integers(d, steps int) {
+	n := p.n
+	p.k = kernel{n, blas.NewTiles(n)}
 	// The block is transposed: its rows are the features, its columns the rows. Whole cache lines of a
 	// column are written at once.
 	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
 	for from := 0; from < d; from += blas.MaxRows {
 		count := min(blas.MaxRows, d-from)
-		for _, s := range f.folds {
-			parallel.Each((s.n+side-1)/side, f.threads, func(_, g int) {
+		for _, s := range p.folds {
+			parallel.Each((s.n+side-1)/side, p.threads, func(_, g int) {
 				first, end := g*side, min((g+1)*side, s.n)
 				for j := range count {
 					to, z := columns[j*n+s.first:], s.steps[from+j:]
@@ -84,55 +84,57 @@ func (f *Problem) integers(d, steps int) {
 				}
 			})
 		}
-		block.Quantize(columns, count, float32(steps), f.threads) // a step is 1
-		blas.Gram(f.k.tiles, block, f.threads)
+		block.Quantize(columns, count, float32(steps), p.threads) // a step is 1
+		blas.Gram(p.k.tiles, block, p.threads)
 	}
-	f.k.centre(f.u, f.threads)
+	p.k.centre(p.u, p.threads)
 }
 
+// productFeatures is the number of features that products takes at a time.
+const productFeatures = 256
+
 // products computes the kernel in float64 if features have different penalties.
-func (f *Problem) products(mean []float64) {
-	const some = 256 // features at a time
-	n, d := f.n, len(mean)
-	f.k = kernel{n, blas.NewTiles(n)}
-	block, part := make([]float64, n*some), make([]float64, strip*n)
-	for from := 0; from < d; from += some {
-		count := min(some, d-from)
-		f.rows(d, func(i int, z []int16) {
+func (p *Problem) products(mean []float64) {
+	n, d := p.n, len(mean)
+	p.k = kernel{n, blas.NewTiles(n)}
+	block, part := make([]float64, n*productFeatures), make([]float64, strip*n)
+	for from := 0; from < d; from += productFeatures {
+		count := min(productFeatures, d-from)
+		p.rows(d, func(i int, z []int16) {
 			for j, v := range z[from:][:count] {
-				block[i*count+j] = f.u[i] * (float64(v) - mean[from+j]) * f.root[from+j]
+				block[i*count+j] = p.u[i] * (float64(v) - mean[from+j]) * p.root[from+j]
 			}
 		})
 		for first := 0; first < n; first += strip {
 			end := min(first+strip, n)
 			rows := part[:(end-first)*end]
 			clear(rows)
-			blas.SubProduct(rows, block[first*count:end*count], block, end-first, end, count, f.threads)
-			f.k.subtract(rows, first, 0, end, f.threads)
+			blas.SubProduct(rows, block[first*count:end*count], block, end-first, end, count, p.threads)
+			p.k.subtract(rows, first, 0, end, p.threads)
 		}
 	}
 }
 
 // gradient stores Σ αz over the rows of all folds in vt (k×D).
-func (f *Problem) gradient(vt, alpha []float64, d, k, threads int) {
-	weighted := make([]float64, f.n*k)
+func (p *Problem) gradient(vt, alpha []float64, d, k, threads int) {
+	weighted := make([]float64, p.n*k)
 	for i := range weighted {
-		weighted[i] = f.u[i/k] * alpha[i]
+		weighted[i] = p.u[i/k] * alpha[i]
 	}
-	type room struct {
+	type scratch struct {
 		z    []float32 // some rows of some features
 		sums []float64 // of these features
 	}
-	rooms := make([]room, max(1, threads))
+	memory := make([]scratch, max(1, threads))
 	parallel.Each((d+gradientSide-1)/gradientSide, threads, func(worker, item int) {
 		first := item * gradientSide
-		n, r := min(gradientSide, d-first), &rooms[worker]
+		n, r := min(gradientSide, d-first), &memory[worker]
 		if r.z == nil {
-			*r = room{make([]float32, gradientSide*gradientSide), make([]float64, gradientSide*k)}
+			*r = scratch{make([]float32, gradientSide*gradientSide), make([]float64, gradientSide*k)}
 		}
 		sums := r.sums[:k*n]
 		clear(sums)
-		for _, s := range f.folds {
+		for _, s := range p.folds {
 			for from := 0; from < s.n; from += gradientSide {
 				rows := min(gradientSide, s.n-from)
 				for i := range rows {
@@ -157,7 +159,7 @@ func Bytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)
 	// Blocks of either kind of kernel are freed before anything else is allocated.
-	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)
+	block := max(6*rows*min(d, blas.MaxRows), 8*(productFeatures+strip)*rows)
 	// Concurrent solutions share the threads; each has its own α.
 	gradient := int64(max(1, threads))*gradientSide*(4*gradientSide+8*k) + int64(AtOnce(rows, threads))*8*rows*k
 	return max(kernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k

@@ -23,7 +23,7 @@ type HeldOutFit struct {
 	N       float64
 	Columns []float64 // Σz
 	Targets []float64 // Σq
-	Each    []float64 // factors of the squared errors of the outputs
+	Factors []float64 // of the squared errors of the outputs
 }
 
 // HeldOutErrors has the memory for computing errors.
@@ -69,7 +69,7 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 
 	var squares float64 // Σ‖q-q̄‖²
 	for c := range k {
-		squares += float64(fit.Each[c] * fold.Squares[c])
+		squares += float64(fit.Factors[c] * fold.Squares[c])
 	}
 	out := make([]float64, len(vt)/(k*d))
 	parallel.Each(len(out), h.threads, func(_, i int) {
@@ -78,10 +78,10 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 			shift := fold.Targets[c]/n - fit.Targets[c]/fit.N // the mean residual
 			for j, v := range vt[(i*k+c)*d:][:d] {
 				m := h.colMean[j]
-				e -= 2 * float64(fit.Each[c]*float64(v*(fold.Cross[j*w+c]-float64(m*fold.Targets[c]))))
+				e -= 2 * float64(fit.Factors[c]*float64(v*(fold.Cross[j*w+c]-float64(m*fold.Targets[c]))))
 				shift -= float64(v * (m - fit.Columns[j]/fit.N))
 			}
-			e += float64(fit.Each[c] * float64(n*float64(shift*shift)))
+			e += float64(fit.Factors[c] * float64(n*float64(shift*shift)))
 		}
 		out[i] = e
 	})
@@ -91,7 +91,7 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 	blas.EachTile(d, h.threads, func(worker, t, i, j int) {
 		size := int(heldOutBytes(d, k*len(out)) / 8)
 		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], size)[:size]
-		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.Tiles[t], vt, fit.Each, i, j, n)
+		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.Tiles[t], vt, fit.Factors, i, j, n)
 	})
 	for i := range out {
 		// Add in the order of the tiles, whichever worker computed them.
@@ -105,7 +105,7 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 
 // form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV for each V, with the factors of the
 // outputs. scratch holds some rows of the tile, the rows of V as columns, and the product of the two.
-func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n float64) {
+func (h *HeldOutErrors) form(dst, scratch, tile, vt, factors []float64, i, j int, n float64) {
 	d, k := h.dim, h.outputs
 	outputs := k * len(dst)
 	top, left := i*blas.TileDim, j*blas.TileDim
@@ -138,7 +138,7 @@ func (h *HeldOutErrors) form(dst, scratch, tile, vt, each []float64, i, j int, n
 		for c := range k {
 			var p [1]float64
 			blas.Dots(p[:], products[(f*k+c)*cols:][:cols], vt[(f*k+c)*d+left:], 0)
-			e += float64(2 * each[c] * p[0])
+			e += float64(2 * factors[c] * p[0])
 		}
 		dst[f] = e
 	}

@@ -25,7 +25,7 @@ func TestErrorsMatchTheRows(t *testing.T) {
 		for i := range vt {
 			vt[i] /= 100
 		}
-		fit := HeldOutFit{N: 7, Columns: draw(d), Targets: draw(k), Each: []float64{1, 0.25}}
+		fit := HeldOutFit{N: 7, Columns: draw(d), Targets: draw(k), Factors: []float64{1, 0.25}}
 		sums := HeldOutSums{N: n, Columns: make([]float64, d), Targets: make([]float64, k), Squares: make([]float64, k),
 			Cross: make([]float64, d*width), Width: width}
 		for tile, i := 0, 0; i*blas.TileDim < d; i++ {
@@ -69,7 +69,7 @@ func TestErrorsMatchTheRows(t *testing.T) {
 					for j := range d {
 						e -= vt[(v*k+c)*d+j] * (z[row*d+j] - fit.Columns[j]/fit.N)
 					}
-					want += fit.Each[c] * e * e
+					want += fit.Factors[c] * e * e
 				}
 			}
 			if math.Abs(got[v]-want) > 1e-9*want {

@@ -25,10 +25,11 @@ type FrequentRow struct {
 // parts of the data be added and subtracted, copies are only counted, and assigned to folds once
 // all parts are known. Create it with NewCopyCounter. It is not safe for concurrent use.
 type CopyCounter struct {
-	frequent, counted map[uint64]int
-	seed              uint64
-	labels            FoldLabels
-	rows              map[uint64]*FrequentRow
+	frequent map[uint64]int // the rows of a Frequency, by RowHash
+	counted  map[uint64]int // its contents, whose copies are counted
+	seed     uint64
+	labels   FoldLabels
+	rows     map[uint64]*FrequentRow // by the hash of their content
 }
 
 // NewCopyCounter returns a CopyCounter for the frequent rows of f, with no copies.
@@ -39,13 +40,13 @@ func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
 
 // Hashes counts the frequent rows of a block. It appends the indices of the other rows to rest, and
 // to dst the hashes that decide their folds, as Assigner.Hashes does.
-func (a *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
+func (c *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
 	for i := range b.N {
-		h := RowHash(a.seed, b.Row(i))
-		if _, ok := a.frequent[h]; ok {
-			h = a.labels.contentOf(b, i, h)
-			if _, ok := a.counted[h]; ok {
-				a.add(h, b, i)
+		h := RowHash(c.seed, b.Row(i))
+		if _, ok := c.frequent[h]; ok {
+			h = c.labels.contentOf(b, i, h)
+			if _, ok := c.counted[h]; ok {
+				c.add(h, b, i)
 				continue
 			}
 			h = CopyHash(h, 0)
@@ -55,31 +56,31 @@ func (a *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64,
 	return dst, rest
 }
 
-func (a *CopyCounter) add(hash uint64, b *rows.Block, i int) {
-	c, ok := a.rows[hash]
+func (c *CopyCounter) add(hash uint64, b *rows.Block, i int) {
+	row, ok := c.rows[hash]
 	if !ok {
 		k := len(b.Y) / max(b.N, 1)
-		c = &FrequentRow{Hash: hash, X: slices.Clone(b.Row(i)), Y: slices.Clone(b.Y[i*k : (i+1)*k])}
+		row = &FrequentRow{Hash: hash, X: slices.Clone(b.Row(i)), Y: slices.Clone(b.Y[i*k : (i+1)*k])}
 		// Copies may differ in the sign of a zero and in the bits of a missing value.
-		for j, x := range c.X {
-			c.X[j] = x + 0
+		for j, x := range row.X {
+			row.X[j] = x + 0
 			if x != x {
-				c.X[j] = float32(math.NaN())
+				row.X[j] = float32(math.NaN())
 			}
 		}
 		if len(b.Weights) > 0 {
-			c.Weight = b.Weights[i]
+			row.Weight = b.Weights[i]
 		}
-		a.rows[hash] = c
+		c.rows[hash] = row
 	}
-	c.Copies++
+	row.Copies++
 }
 
 // Rows returns the counted rows in the order of their hashes.
-func (a *CopyCounter) Rows() []FrequentRow {
-	out := make([]FrequentRow, 0, len(a.rows))
-	for _, h := range slices.Sorted(maps.Keys(a.rows)) {
-		out = append(out, *a.rows[h])
+func (c *CopyCounter) Rows() []FrequentRow {
+	out := make([]FrequentRow, 0, len(c.rows))
+	for _, h := range slices.Sorted(maps.Keys(c.rows)) {
+		out = append(out, *c.rows[h])
 	}
 	return out
 }
