@@ -87,9 +87,8 @@ func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Re
 // ReadFrom opens a shard whose files Ahead has opened. Lines are numbered from the beginning of
 // the shard, or of the file if Shard.Line is known.
 func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Request) *Reader {
-	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line}
-	r.report.Shard = s
-	r.report.Begin = s.Start
+	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line,
+		report: Report{Shard: s, Begin: s.Start}}
 	if err := r.open(ctx, &d.Files[s.File], s); err != nil {
 		r.fault(err)
 	}
@@ -189,12 +188,7 @@ func (r *Reader) add(b *rows.Block) bool {
 // chosen reports whether Dataset.Only and Dataset.Part choose the last row, whose values are x. The fields of a chosen
 // row go on to the sinks that describe them.
 func (r *Reader) chosen(x []float32) bool {
-	switch {
-	case r.ids != nil && !r.ids.locate(r.extras.ID()):
-		return false
-	case r.part == nil:
-		return true
-	case !r.part.takes(x):
+	if r.ids != nil && !r.ids.locate(r.extras.ID()) || r.part != nil && !r.part.takes(x) {
 		return false
 	}
 	r.part.forward(x)
@@ -299,9 +293,7 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 	case errors.As(err, &bad) && (r.ids != nil || r.part != nil && r.part.Test):
 		return r.refuse(b, from, passed, bad)
 	case errors.As(err, &bad):
-		if r.part != nil {
-			r.part.forward(nil)
-		}
+		r.part.forward(nil)
 		return r.refuse(b, from, unusable, bad)
 	}
 	r.fault(err)
@@ -428,14 +420,13 @@ func missing(label []byte) bool {
 
 // end records in the report where reading ended.
 func (r *Reader) end() {
-	switch {
-	case r.text != nil:
+	if r.text != nil {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		if source, ok := r.rows.(interface{ OtherLines() OtherLines }); ok {
 			r.report.OtherLines = source.OtherLines()
 		}
 		r.report.Blank = r.text.Blanks()
-	default:
+	} else {
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed
 		r.report.End = r.report.Begin + r.report.Lines
 		if s, ok := r.rows.(Seeker); ok {

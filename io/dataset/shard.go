@@ -56,12 +56,10 @@ type QuotedRows struct {
 	Rows     int64 // lines of the field that look like rows
 }
 
-// MarshalJSON implements json.Marshaler.
 func (q QuotedRows) MarshalJSON() ([]byte, error) {
 	return json.Marshal([3]int64{q.From, q.To, q.Rows})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
 func (q *QuotedRows) UnmarshalJSON(data []byte) error {
 	var numbers [3]int64
 	err := json.Unmarshal(data, &numbers)

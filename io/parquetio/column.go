@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -323,8 +324,7 @@ type dictionary struct {
 func (d *dictionary) remember(to *dataset.FieldSink) {
 	d.decoder = to.Decoder()
 	if d.decoder != nil {
-		d.from = d.decoder.Slot(to.Column)
-		d.width = d.decoder.SlotWidth(to.Column)
+		d.from, d.width = d.decoder.Slot(to.Column), d.decoder.SlotWidth(to.Column)
 	}
 }
 
@@ -361,10 +361,7 @@ func (d *dictionary) set(e *element, enc, n int64) error {
 	d.n = uint32(n)
 	if d.decoder != nil {
 		d.known = append(d.known[:0], make([]bool, n)...)
-		if m := int(n) * d.width; cap(d.stored) < m {
-			d.stored = make([]float32, m)
-		}
-		d.stored = d.stored[:int(n)*d.width]
+		d.stored = slices.Grow(d.stored[:0], int(n)*d.width)[:int(n)*d.width]
 	}
 	return nil
 }

@@ -203,9 +203,8 @@ func (f *front) set(b []byte) error {
 }
 
 func (f *front) next(n int, v *values) (int, error) {
-	var rest values
 	var one [1][]byte
-	rest.bytes = one[:]
+	rest := values{bytes: one[:]}
 	f.text = f.text[:0]
 	for i := range v.bytes[:n] {
 		shared, err := f.shared.next()

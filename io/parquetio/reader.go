@@ -164,9 +164,6 @@ func (r *reader) fill() error {
 	r.at, r.n = 0, int(min(r.left, int64(rows.PerBlock(r.Width))))
 	clear(r.bad)
 	r.ResetTexts()
-	if r.batch == nil {
-		r.batch = make([]float32, r.n*r.Width)
-	}
 	r.batch = slices.Grow(r.batch[:0], r.n*r.Width)[:r.n*r.Width]
 	for _, c := range r.columns {
 		read := c.read

@@ -68,12 +68,11 @@ func (c *column) putFunc() (putFunc, error) {
 }
 
 // modern returns the element with the logical type that its older converted type stands for.
-func (e *element) modern() element {
-	m := *e
+func (e element) modern() element {
 	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
-		m.logical, m.unit, m.width, m.unsigned = old.logical, old.unit, old.width, old.unsigned
+		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
 	}
-	return m
+	return e
 }
 
 // what returns the name of a type for messages.

@@ -148,9 +148,6 @@ func quantile(all []piece, q float64) (value, within float64) {
 	return 0, 0
 }
 
-// len returns the number of intervals.
-func (c *cells) len() int { return c.used }
-
 // code codes at most limit intervals, in ascending order, which count the given number of numbers.
 func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {
 	c.shift = uint(w.Byte(int(c.shift), 63))
