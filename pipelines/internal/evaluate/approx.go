@@ -102,7 +102,7 @@ func measureErrors(r features.Recipe, exact []float64, x []float32, n, threads i
 // differ.
 func compareErrors(exact, estimates []float64) approximationErrors {
 	if len(exact) != len(estimates) {
-		panic("evaluate: compareErrors: lengths differ")
+		panic("pipelines: compareErrors: lengths differ")
 	}
 	var e approximationErrors
 	for i, k := range exact {
