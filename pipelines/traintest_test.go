@@ -185,6 +185,7 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}{
 		"is a file of the training data too": {nil, TrainTestOptions{Files: []string{file}}},
 		"above 0 and below 1":                {nil, TrainTestOptions{Share: 1}},
+		"none in one of the two parts":       {nil, TrainTestOptions{Share: 1 - 1e-9}},
 		"--fold_column":                      {func(o *TrainOptions) { o.Split.Fold = "size" }, TrainTestOptions{Share: 0.2}},
 		"--recipe":                           {func(o *TrainOptions) { o.Recipe = "model" }, TrainTestOptions{Share: 0.2}},
 		"there is one group":                 {func(o *TrainOptions) { o.Split.Group = []string{"who"} }, TrainTestOptions{Share: 0.2}},

@@ -20,8 +20,8 @@ import (
 )
 
 // readConfig sets the flags that the file of --config has and the command line does not have. Every
-// key must be the name of a flag. A list sets a flag that can be given several times, or that takes
-// a list separated by commas.
+// key must be the name of a flag. Texts are read as on the command line. A list sets a flag that can
+// be given several times, or that takes a list separated by commas.
 func readConfig(cmd *cobra.Command) error {
 	fs := cmd.Flags()
 	f := fs.Lookup("config")
@@ -98,7 +98,7 @@ func setFlag(f *pflag.Flag, value any) error {
 		}
 		words = append(words, fmt.Sprint(v))
 	}
-	if many, ok := f.Value.(pflag.SliceValue); ok {
+	if many, ok := f.Value.(pflag.SliceValue); ok && isList {
 		return many.Replace(words)
 	}
 	return f.Value.Set(strings.Join(words, ","))

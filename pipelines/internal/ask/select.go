@@ -48,6 +48,9 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 				p.seen = p.seen || drawn[f.Version]
 			}
 		}
+		if match := nightSums.FindStringSubmatch(t.Place); match != nil {
+			p.seen = p.seen || drawn[match[2]]
+		}
 		d.parts = append(d.parts, p)
 	}
 	if empty > 0 {
@@ -87,8 +90,8 @@ func (p *part) label(names []string) (value, lacks string) {
 	return value, ""
 }
 
-// nightSums matches the sums of a retraining, whose names have a day and a digest.
-var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-[0-9a-f]{16}/?$`)
+// nightSums matches the sums of a retraining, whose names have a day and the digest of the list of its files.
+var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-([0-9a-f]{16})/?$`)
 
 // dateOf returns the date of a part from its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) (time.Time, error) {
@@ -110,7 +113,8 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	return date, nil
 }
 
-// recipeFiles returns the versions of the files from which the recipe was drawn, if a lineage has them.
+// recipeFiles returns the versions of the files from which the recipe was drawn, and the digests of their days,
+// if a lineage has them.
 func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
 	dir, err := models.ResolveAlias(ctx, d.options.Recipe)
 	if err != nil {
@@ -129,6 +133,7 @@ func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
 	versions := map[string]bool{}
 	for _, p := range l.Sources {
 		if len(l.Drawn) == 0 || slices.Contains(l.Drawn, p.Name) {
+			versions[p.Digest] = true
 			for _, f := range p.Files {
 				versions[f.Version] = true
 			}

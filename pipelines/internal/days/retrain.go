@@ -193,7 +193,7 @@ func (n *night) run(ctx context.Context) error {
 	}
 	if err := n.timed("list", func() (err error) {
 		n.all, err = n.pattern.Days(ctx, n.first, n.options.Day)
-		return err
+		return cmp.Or(err, n.checkHeldOut(ctx))
 	}); err != nil {
 		return err
 	}
@@ -339,6 +339,24 @@ func (j *judgeRows) source() *registry.Source {
 		return &registry.Source{Name: j.name, Files: []registry.File{}}
 	}
 	return &sourcesOf([]Day{*j.day}, nil)[0]
+}
+
+// checkHeldOut returns an error if a file of HeldOut is in a partition: models are trained on its rows.
+func (n *night) checkHeldOut(ctx context.Context) error {
+	if n.options.HeldOut == "" {
+		return nil
+	}
+	held, _ := storage.List(ctx, n.options.HeldOut) // the comparison returns the error
+	for _, p := range n.all {
+		trained := uris([]Day{p})
+		for _, h := range held {
+			if slices.Contains(trained, h.URI) {
+				return exit.Dataf("retrain: --held_out: models are trained on %s, a file of the partition %s; name files "+
+					"outside all partitions", h.Name, p.Date)
+			}
+		}
+	}
+	return nil
 }
 
 // splitJudge returns the rows that judge and the days to train on. The rows are a fixed set,

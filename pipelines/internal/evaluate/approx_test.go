@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -118,6 +119,15 @@ func TestCompareOnNumbersByHand(t *testing.T) {
 	e := compareErrors([]float64{1, 2, 3}, []float64{1, 3, 1})
 	if e.MAE != 1 || math.Abs(e.RMSE-math.Sqrt(5./3)) > 1e-15 || e.Max != 2 || math.Abs(e.Correlation) > 1e-15 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A single pair has no correlation, which JSON cannot say as NaN.
+func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
+	s, err := SummariseErrors(2, []ApproximationErrors{CompareErrors([]float64{1}, []float64{0.5})})
+	data, bad := json.Marshal(s)
+	if err != nil || bad != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" {
+		t.Errorf("%s, %v, %v, %v", data, s.Correlation, err, bad)
 	}
 }
 

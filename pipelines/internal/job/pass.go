@@ -340,6 +340,8 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 		}
 		say(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
 		why = errors.New("has no usable rows: " + strings.Join(parts, "; "))
+	case d.Part != nil:
+		why = errors.New("has no rows, or none in one of the two parts that --test makes")
 	case len(d.Schema.Columns) > 0:
 		why = errors.New("has columns but no rows")
 	}

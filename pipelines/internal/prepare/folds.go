@@ -20,8 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// validateSplit returns a usage error if the options are invalid whatever the data.
-func validateSplit(s options.Split, o dataset.Options) error {
+// validateSplit returns a usage error if the options are invalid whatever the data. schema is the name of a
+// schema file, "" for none.
+func validateSplit(s options.Split, o dataset.Options, schema string) error {
 	var given []string
 	for _, f := range []struct {
 		flag string
@@ -35,6 +36,8 @@ func validateSplit(s options.Split, o dataset.Options) error {
 	case len(given) > 1:
 		return exit.Usagef("%s cannot be used together: each assigns all rows to folds; choose one",
 			strings.Join(given, " and "))
+	case s.Time && schema != "":
+		return exit.Usagef("--time_split cannot be used with --schema: give --time_column and the other flags of columns")
 	case s.Time && o.Time == "":
 		return exit.Usagef("--time_split needs --time_column, the column with the time of each row")
 	case s.Gap != "" && !s.Time:

@@ -69,7 +69,7 @@ func Validate(o options.Prepare) error {
 	if err := o.Encode.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
-	if err := validateSplit(o.Split, o.Data); err != nil {
+	if err := validateSplit(o.Split, o.Data, o.Types.Schema); err != nil {
 		return err
 	}
 	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
