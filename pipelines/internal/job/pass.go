@@ -254,9 +254,9 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 		c.Remarks = fmt.Sprintf("; %d of %d files without rows", n, len(d.Files))
 	}
 	for _, r := range reports {
-		if f := r.Quoted; f[2] > 0 {
+		if q := r.Quoted; q.Rows > 0 {
 			c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
-				"if its quotes are stray, remove them", d.Files[r.Shard.File].Name, r.Shard.Line+f[0], r.Shard.Line+f[1], f[2])
+				"if its quotes are stray, remove them", d.Files[r.Shard.File].Name, r.Shard.Line+q.From, r.Shard.Line+q.To, q.Rows)
 			break
 		}
 	}
