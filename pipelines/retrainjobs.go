@@ -99,7 +99,7 @@ func (n *retrainJobs) checkGate(m *models.Manifest) error {
 	if err != nil {
 		return err
 	}
-	return gates.Check(m)
+	return gates.CheckModel(m)
 }
 
 // checkPairedGate refuses conditions that do not apply to models like this one.

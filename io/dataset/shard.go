@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -45,14 +46,25 @@ type Report struct {
 type OtherLines struct {
 	Blank   int64      `json:"blank,omitempty"`   // blank lines among the lines
 	Headers int64      `json:"headers,omitempty"` // records that repeat the header, which are not rows
-	Quoted  QuotedRows `json:"quoted,omitzero"`
+	Quoted  QuotedRows `json:"quoted,omitzero"`   // the first quoted field that seems to hold rows
 }
 
-// QuotedRows is a quoted field that seems to hold rows, as between two stray quotes.
+// QuotedRows is a quoted field that seems to hold rows, as between two stray quotes. In JSON it is an array of the
+// three numbers.
 type QuotedRows struct {
-	First int64 `json:"first"` // line, from the start of the shard
-	Last  int64 `json:"last"`
-	Rows  int64 `json:"rows"` // lines that look like rows
+	From, To int64 // lines of the shard on which the field begins and ends
+	Rows     int64 // lines of the field that look like rows
+}
+
+func (q QuotedRows) MarshalJSON() ([]byte, error) {
+	return json.Marshal([3]int64{q.From, q.To, q.Rows})
+}
+
+func (q *QuotedRows) UnmarshalJSON(data []byte) error {
+	var numbers [3]int64
+	err := json.Unmarshal(data, &numbers)
+	*q = QuotedRows{numbers[0], numbers[1], numbers[2]}
+	return err
 }
 
 // RowCounts counts rows by their use.

@@ -51,7 +51,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 			return nil, err
 		}
 	}
-	return result, g.check(result)
+	return result, g.checkResult(result)
 }
 
 // evaluation scores the predictions of a model for labelled rows.
@@ -147,7 +147,7 @@ func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g
 	if err != nil {
 		return nil, err
 	}
-	return threshold, cmp.Or(prepare.CheckLabeled(d), g.Check(m))
+	return threshold, cmp.Or(prepare.CheckLabeled(d), g.CheckModel(m))
 }
 
 // count adds the counts of the rows, their groups, and the number of them that are training rows.

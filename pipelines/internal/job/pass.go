@@ -256,7 +256,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	if i := slices.IndexFunc(reports, func(r dataset.Report) bool { return r.Quoted.Rows > 0 }); i >= 0 {
 		shard, f := reports[i].Shard, reports[i].Quoted
 		c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
-			"if its quotes are stray, remove them", d.Files[shard.File].Name, shard.Line+f.First, shard.Line+f.Last, f.Rows)
+			"if its quotes are stray, remove them", d.Files[shard.File].Name, shard.Line+f.From, shard.Line+f.To, f.Rows)
 	}
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
