@@ -64,7 +64,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*results.CompareModels,
 	*scores.Compared, error) {
 	pass := &scores.Compare{
-		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Opts, p.champion.data), Mode: dataset.KeepPlace,
+		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Options, p.champion.data), Mode: dataset.KeepPlace,
 			Target: &transforms.Labeling{}},
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
 		Slices: p.slices,

@@ -89,7 +89,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, error) {
 	o, d := e.options, e.data
 	pass := &scores.Score{
-		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: prepare.Mode(o.MaxBadFraction),
+		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
 		Model: e.Model, Classifies: e.manifest.Task == models.Classification, Slices: e.slices,
 	}

@@ -132,7 +132,7 @@ func (v *verification) certify(ctx context.Context, result *results.Verify) erro
 	if err := v.job.TakeFiles(v.model, v.manifest); err != nil {
 		return err
 	}
-	scan, err := v.job.Store(ctx, pass)
+	scan, err := v.job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
