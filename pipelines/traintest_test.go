@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -201,5 +202,18 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "model")); err == nil {
 			t.Errorf("%s: a model was trained", want)
 		}
+	}
+}
+
+func TestWorkDirectoriesOfATestLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := jobtest.Write(t, t.TempDir(), "visits.csv", strings.Join(visits(300, 60, 1), ""))
+	o := tested(file, filepath.Join(dir, "model"))
+	o.Job.Work = filepath.Join(dir, "work") + "/"
+	if _, err := TrainAndTest(t.Context(), o, TrainTestOptions{Share: 0.3}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

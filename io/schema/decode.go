@@ -314,13 +314,4 @@ func parseBool(text []byte) (v float32, ok bool) {
 }
 
 // quote quotes the first 40 characters of a text.
-func quote(text []byte) string {
-	n := 0
-	for i := range string(text[:min(len(text), 200)]) {
-		n++
-		if n > 40 {
-			return strconv.Quote(string(text[:i]) + "…")
-		}
-	}
-	return strconv.Quote(string(text[:min(len(text), 200)]))
-}
+func quote(text []byte) string { return quoteFile(string(text[:min(len(text), 200)])) }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/option"
@@ -37,12 +38,7 @@ func readConfig(cmd *cobra.Command) error {
 	if err := option.UnmarshalYAML(data, &config); err != nil {
 		return fmt.Errorf("--config: %s: %w", name, err)
 	}
-	keys := make([]string, 0, len(config))
-	for key := range config {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(config)) {
 		f := fs.Lookup(key)
 		if f == nil || key == "config" {
 			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, suggestion(fs, key))
