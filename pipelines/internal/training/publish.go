@@ -224,7 +224,7 @@ func (m *Model) result() *results.Train {
 		return r
 	}
 	r.Notes = append(r.Notes, gridNotes(f.Learner, f.floor, t.Prepared.Copies != nil, t.regression())...)
-	if f.intervals == nil && t.opts.Intervals == options.PlainIntervals {
+	if f.intervals == nil && t.spec.Intervals == options.PlainIntervals {
 		r.Notes = append(r.Notes, "--intervals plain has no effect: intervals need held-out rows (see --folds), and those of "+
 			"classes also probabilities (see --calibrate)")
 	}
