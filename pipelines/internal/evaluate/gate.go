@@ -223,7 +223,7 @@ func parseGate(text string) (g gate, err error) {
 				strings.Join(gateScoreNames(), ", "))
 		}
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || !exact.Finite(g.bound) {
-			return g, exit.Usagef("--gate: %q is not a number", bound)
+			return g, exit.Usagef("--gate: %q is not a finite number", bound)
 		}
 		return g, nil
 	}
