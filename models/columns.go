@@ -144,8 +144,7 @@ func (m *Model) fillIn(x []float32) {
 // in columns of each of the model's columns.
 func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) ([]float64, error) {
 	if s.decoder == nil {
-		// A nil centre: it is subtracted later, from float64.
-		s.decoder = schema.NewDecoder(m.table, nil)
+		s.decoder = schema.NewDecoder(m.table, m.centre)
 		s.decoded = make([]float32, m.table.Width())
 	}
 	width := m.table.Width()
@@ -171,6 +170,9 @@ func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) 
 			}
 			for i := range typed.Width() {
 				dst[at+slot+i] = float64(s.decoded[slot+i])
+			}
+			if v := dst[at+slot]; typed.Type == schema.Number && m.centre != nil && m.centre[slot] != 0 && v == v {
+				dst[at+slot] = s.decoder.Whole() // the centre is subtracted later
 			}
 		}
 	}

@@ -329,6 +329,18 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	}
 }
 
+// A text is as exact as the same number: the centre is subtracted before it is rounded to float32.
+func TestTextsOfCentredColumnsAreExact(t *testing.T) {
+	m := regressor(t)
+	m.Manifest.Input.Options = json.RawMessage(`{"centre":[1700000000,0],"table":{"missing":["na"],
+		"columns":[{"name":"when","type":"number"},{"name":"x","type":"number"}]}}`)
+	x, err := loaded(t, m).AppendRows(nil, Column{Name: "when", Texts: []string{"1700000001.25", "NA", "1700000003"}},
+		Column{Name: "x", Texts: []string{"2.5", "1", ""}})
+	if want := "[1.70000000125e+09 2.5 NaN 1 1.700000003e+09 NaN]"; err != nil || fmt.Sprint(x) != want {
+		t.Errorf("rows %v, %v, want %v", x, err, want)
+	}
+}
+
 func TestManyPredictAtOnce(t *testing.T) {
 	m := loaded(t, on(t, fourier.Gaussian{In: 6, Out: 64, Width: 1}))
 	const n = 50

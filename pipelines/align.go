@@ -106,13 +106,8 @@ func (o AlignOptions) validate() error {
 	case f.Directory() != "":
 		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}
-	if err := report.CheckPicture(o.Curve); err != nil {
-		return err
-	}
-	if err := prepare.Validate(o.training().PrepareOptions()); err != nil {
-		return err
-	}
-	if err := tuning.ValidateGame(o.Learned, f); err != nil {
+	if err := cmp.Or(report.CheckPicture(o.Curve), prepare.Validate(o.training().PrepareOptions()),
+		tuning.ValidateGame(o.Learned, f)); err != nil {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})

@@ -62,12 +62,12 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 			err, fitted.Rows = nil, m.Rows.Used
 		}
 	}
-	var data *fault.Fault
+	unusable, ok := errors.AsType[*fault.Fault](err)
 	switch {
 	case err == nil:
 		emit(fitted)
-	case errors.As(err, &data) && data.Kind == fault.Data:
-		reject(rows.Rejected{Key: stored.Place, Reason: data.Message})
+	case ok && unusable.Kind == fault.Data:
+		reject(rows.Rejected{Key: stored.Place, Reason: unusable.Message})
 	default:
 		return fault.New(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", stored.Place, err))
 	}

@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -37,13 +38,9 @@ type RetrainResult = results.Retrain
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
 // no model, the error is an *exit.OutcomeError or says what failed, and the report is complete.
 func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
-	if _, err := evaluate.ParseGates(o.Gate); err != nil {
-		return nil, err
-	}
-	if _, err := evaluate.ParseConditions(pairedFlag, o.PairedGate); err != nil {
-		return nil, err
-	}
-	if err := checkRetrainable(o.Train); err != nil {
+	_, gateErr := evaluate.ParseGates(o.Gate)
+	_, pairedErr := evaluate.ParseConditions(pairedFlag, o.PairedGate)
+	if err := cmp.Or(gateErr, pairedErr, checkRetrainable(o.Train)); err != nil {
 		return nil, err
 	}
 	train := spec.Options{Train: o.Train}
@@ -51,7 +48,8 @@ func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
 		return nil, exit.Usagef("--window auto chooses by the sums of days, which the learner %s does not have; "+
 			"give a number of days, such as --window 90d, or train with ridge", train.LearnerName())
 	}
-	o.Program, o.Train.Data.Ignore = engine.Version(), days.DayColumns(o.Data)
+	o.Program = engine.Version()
+	o.Train.Data.Ignore = days.DayColumns(o.Data)
 	report, err := days.Retrain(ctx, o.RetrainData, &retrainJobs{o})
 	if kept, ok := errors.AsType[*exit.ResumableError](err); ok {
 		kept.Same = true // see buildJob
@@ -72,15 +70,17 @@ func checkRetrainable(t TrainOptions) error {
 	if _, rounds := (spec.Options{Train: t}).Rounds(); rounds {
 		return nil // it is trained on rows every night
 	}
-	for _, x := range []struct {
-		flag string
-		set  bool
-	}{{"calibrate " + t.Calibrate, t.Calibrate == score.Isotonic}, {"threshold", t.Threshold != ""}, {"select",
-		t.Lambda.Selects()}} {
-		if x.set {
-			return exit.Usagef("--%s needs the scores of rows, and the models of later nights are fitted to sums, "+
-				"which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)
-		}
+	flag := ""
+	switch {
+	case t.Calibrate == score.Isotonic:
+		flag = "calibrate " + t.Calibrate
+	case t.Threshold != "":
+		flag = "threshold"
+	case t.Lambda.Selects():
+		flag = "select"
+	default:
+		return nil
 	}
-	return nil
+	return exit.Usagef("--%s needs the scores of rows, and the models of later nights are fitted to sums, "+
+		"which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", flag)
 }

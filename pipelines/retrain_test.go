@@ -162,7 +162,7 @@ func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 		if err != nil || r.Outcome != results.Promoted {
 			t.Fatalf("day %d: %+v, %v", day, r, err)
 		}
-		m, err := models.ReadManifest(jobtest.Ctx, n.reg.Place(r.Model))
+		m, err := models.ReadManifest(jobtest.Ctx, n.reg.ModelDir(r.Model))
 		if err != nil {
 			t.Fatal(err)
 		}

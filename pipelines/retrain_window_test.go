@@ -152,7 +152,7 @@ func (n *nights) errorOn(t *testing.T, day int, model string) float64 {
 func (n *nights) errorsOf(t *testing.T, day int, of string, windows map[int]float64) {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(of))
+	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.ModelDir(of))
 	if err != nil {
 		t.Fatal(err)
 	}

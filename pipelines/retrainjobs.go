@@ -51,7 +51,8 @@ func (n *retrainJobs) scoreJob() options.Job {
 
 func (n *retrainJobs) Train(ctx context.Context, model string, files []string) error {
 	t := spec.Options{Train: n.o.Train}
-	t.Model, t.Job, t.Data.Data = model, n.buildJob(), files
+	t.Model, t.Data.Data = model, files
+	t.Job = n.buildJob()
 	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
 		if !t.Calibrates() {
@@ -70,8 +71,12 @@ func (n *retrainJobs) Reference(ctx context.Context, model string, files []strin
 		return err
 	}
 	t := n.o.Train.Prepare
-	t.Data.Data, t.Job, t.Kernel = files, n.buildJob(), &fourier.GaussianOptions{Features: 32}
-	t.Scale, t.Encode, t.Room, t.Folds, t.Job.Log = nil, preprocess.ColumnOptions{}, 0, 5, nil
+	t.Data.Data = files
+	t.Job = n.buildJob()
+	t.Job.Log = nil
+	t.Kernel = &fourier.GaussianOptions{Features: 32}
+	t.Scale, t.Encode, t.Room = nil, preprocess.ColumnOptions{}, 0
+	t.Folds = spec.DefaultFolds
 	if len(t.Data.Columns) > 0 {
 		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
 	}
@@ -94,7 +99,7 @@ func (n *retrainJobs) checkGate(m *models.Manifest) error {
 	if err != nil {
 		return err
 	}
-	return gates.Check(m)
+	return gates.CheckModel(m)
 }
 
 // checkPairedGate refuses conditions that do not apply to models like this one.
@@ -124,7 +129,8 @@ func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 // heldOutData returns the options of the data on which models are scored. The model determines the columns.
 func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 	d := n.o.Train.Data
-	d.Data, d.Columns, d.Drop, d.Weight, d.ID = files, nil, nil, "", ""
+	d.Data = files
+	d.Columns, d.Drop, d.Weight, d.ID = nil, nil, "", ""
 	return d
 }
 

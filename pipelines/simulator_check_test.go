@@ -45,7 +45,7 @@ func (s *simulation) registryWhole() {
 	}
 	for _, alias := range models.AliasNames {
 		if model := a.Model(alias); model != "" {
-			if _, err := models.CheckDir(jobtest.Ctx, reg.Place(model)); err != nil {
+			if _, err := models.CheckDir(jobtest.Ctx, reg.ModelDir(model)); err != nil {
 				s.problem("the %s is not whole: %v", alias, err)
 			}
 		}
@@ -90,7 +90,7 @@ func (s *simulation) repeatLast(tasks []task) {
 	reg := registry.Registry{Dir: s.o.Models}
 	before, _ := reg.State(jobtest.Ctx)
 	if s.last == results.Promoted && s.o.MaxDrift == 0 {
-		l, err := registry.ReadLineage(jobtest.Ctx, reg.Place(before.Champion))
+		l, err := registry.ReadLineage(jobtest.Ctx, reg.ModelDir(before.Champion))
 		if err != nil || l == nil || l.HeldOut == nil {
 			s.problem("the lineage of the champion: %v", err)
 			return

@@ -232,6 +232,8 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 		{"cannot be used together", exit.CodeUsage,
 			func(o *TrainOptions) { o.Split.Group, o.Split.Fold = []string{"patient"}, "fold" }},
 		{"needs --time_column", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time = true }},
+		{"cannot be used with --schema: give --time_column", exit.CodeUsage,
+			func(o *TrainOptions) { o.Split.Time, o.Types.Schema = true, "schema.yaml" }},
 		{"--time_gap needs --time_split", exit.CodeUsage, func(o *TrainOptions) { o.Split.Gap = "7d" }},
 		{"must be a number with a unit", exit.CodeUsage,
 			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},

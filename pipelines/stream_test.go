@@ -402,7 +402,7 @@ func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 		b.put("a.csv", 2)
 		b.put("b.csv", 2)
 		name, aside := b.path("in/a.csv"), b.path("aside.csv")
-		restore := disk.Swap(&opening{FS: disk.Now(), name: name,
+		restore := disk.Swap(&opening{FS: disk.Current(), name: name,
 			before: func() error { return errors.Join(os.Rename(name, aside), place(name)) }})
 		o := b.o
 		o.Each = func(r StreamRound) error {

@@ -8,6 +8,8 @@
 // options, which are structs of package options, and for their results. FitStored and TrainRows are not jobs but
 // transforms, for pipelines of other programs.
 //
+// Errors name options by the flags of the command: --max_bad_fraction is the field MaxBadFraction.
+//
 // A job runs in the process that calls it. Only Serve listens on a port, unless a runner needs one.
 // A job prints only to options.Job.Log, never ends the process, and leaves the program's loggers
 // alone, except that Beam's log lines about the job are dropped unless engine.Engine.Verbose is

@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,15 +63,11 @@ type RowsOptions struct {
 // Sample is negative.
 func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.TrainRows")
-	switch {
-	case o.Sample < 0:
+	if o.Sample < 0 {
 		panic(fmt.Sprintf("pipelines: TrainRows: Sample must be at least 0 (have %d)", o.Sample))
-	case o.Sample == 0:
-		o.Sample = 20_000
 	}
-	if o.Room == 0 {
-		o.Room = 1
-	}
+	o.Sample = cmp.Or(o.Sample, 20_000)
+	o.Room = cmp.Or(o.Room, 1)
 	if typex.IsKV(all.Type()) {
 		panic("pipelines: TrainRows takes rows that have their keys as a field")
 	}
@@ -154,11 +151,11 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 	if err := os.WriteFile(data, []byte(text.String()), 0o600); err != nil {
 		return "", err
 	}
-	var o TrainOptions
-	o.Data = dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
-		Roles: dataset.Roles{Weight: f.Weight}}
-	o.Task, o.Lambda.Path, o.Room, o.Seed, o.MaxBadFraction = f.Options.Task, f.Options.Lambda, f.Options.Room,
-		f.Options.Seed, 1
+	o := TrainOptions{Lambda: LambdaOptions{Path: f.Options.Lambda}, Prepare: PrepareOptions{
+		Data: dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
+			Roles: dataset.Roles{Weight: f.Weight}},
+		Task: f.Options.Task, Room: f.Options.Room, Seed: f.Options.Seed, MaxBadFraction: 1,
+	}}
 	if f.Options.Features > 0 {
 		o.Kernel = &fourier.GaussianOptions{Features: f.Options.Features}
 	}

@@ -57,10 +57,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 		return nil, err
 	}
 	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
-	evaluation.Job.Resume = false
-	if o.Job.Work != "" {
-		evaluation.Job.Work += "-test"
-	}
+	evaluation.Job.Work, evaluation.Job.Resume = holdout.WorkDir(o.Job.Work), false
 	result.Test.EvaluateResult, err = Evaluate(ctx, evaluation)
 	return result, exit.AfterPublish(o.Model, err)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -185,6 +186,7 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}{
 		"is a file of the training data too": {nil, TrainTestOptions{Files: []string{file}}},
 		"above 0 and below 1":                {nil, TrainTestOptions{Share: 1}},
+		"none in one of the two parts":       {nil, TrainTestOptions{Share: 1 - 1e-9}},
 		"--fold_column":                      {func(o *TrainOptions) { o.Split.Fold = "size" }, TrainTestOptions{Share: 0.2}},
 		"--recipe":                           {func(o *TrainOptions) { o.Recipe = "model" }, TrainTestOptions{Share: 0.2}},
 		"there is one group":                 {func(o *TrainOptions) { o.Split.Group = []string{"who"} }, TrainTestOptions{Share: 0.2}},
@@ -200,5 +202,18 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "model")); err == nil {
 			t.Errorf("%s: a model was trained", want)
 		}
+	}
+}
+
+func TestWorkDirectoriesOfATestLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := jobtest.Write(t, t.TempDir(), "visits.csv", strings.Join(visits(300, 60, 1), ""))
+	o := tested(file, filepath.Join(dir, "model"))
+	o.Job.Work = filepath.Join(dir, "work") + "/"
+	if _, err := TrainAndTest(t.Context(), o, TrainTestOptions{Share: 0.3}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -206,7 +206,7 @@ func (n *nights) run(t *testing.T, day int) (*results.Retrain, time.Duration) {
 // files at once, and returns how long that took.
 func (n *nights) check(t *testing.T, day int, report *results.Retrain) time.Duration {
 	t.Helper()
-	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
+	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.ModelDir(report.Model))
 	if err != nil || l == nil {
 		t.Fatalf("day %d: %v", day, err)
 	}
@@ -222,7 +222,7 @@ func (n *nights) check(t *testing.T, day int, report *results.Retrain) time.Dura
 	dir := t.TempDir()
 	begun := time.Now()
 	if n.o.Train.Learner == nil {
-		fromScratch(t, n.reg.Place(l.Recipe), files, dir)
+		fromScratch(t, n.reg.ModelDir(l.Recipe), files, dir)
 	} else {
 		train := n.o.Train
 		train.Model, train.Data.Data, train.Data.Ignore = dir+"/model", files, []string{"dt"}
@@ -236,7 +236,7 @@ func (n *nights) check(t *testing.T, day int, report *results.Retrain) time.Dura
 		names = names[:2] // the manifest of a recipe says more, such as the profile of its rows
 	}
 	for _, name := range names {
-		got, errGot := storage.ReadFile(jobtest.Ctx, storage.Join(n.reg.Place(report.Model), name), 1<<30)
+		got, errGot := storage.ReadFile(jobtest.Ctx, storage.Join(n.reg.ModelDir(report.Model), name), 1<<30)
 		want, errWant := os.ReadFile(filepath.Join(dir, "model", name))
 		if errGot != nil || errWant != nil || !slices.Equal(got, want) {
 			t.Errorf("day %d: %s of %s differs from a training from scratch: %v %v\n%s\n%s", day, name, report.Model, errGot,
@@ -251,7 +251,7 @@ func (n *nights) check(t *testing.T, day int, report *results.Retrain) time.Dura
 // the sums of the days.
 func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	t.Helper()
-	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.Place(report.Model))
+	l, err := registry.ReadLineage(jobtest.Ctx, n.reg.ModelDir(report.Model))
 	if err != nil {
 		t.Fatalf("day %d: %v", day, err)
 	}
@@ -270,14 +270,14 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	}
 	files[0] = write("left.csv", lines[6:])
 	o := ForgetOptions{
-		Model: n.reg.Place(report.Model), SumDirs: SumDirs{Sums: slices.Compact(sums)},
+		Model: n.reg.ModelDir(report.Model), SumDirs: SumDirs{Sums: slices.Compact(sums)},
 		Data: dataset.Options{Data: []string{write("gone.csv", lines[1:6])}, Label: "y"},
 		Out:  dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
 	}
 	if _, err := Forget(jobtest.Ctx, o); err != nil {
 		t.Fatalf("day %d: %v", day, err)
 	}
-	fromScratch(t, n.reg.Place(l.Recipe), files, dir)
+	fromScratch(t, n.reg.ModelDir(l.Recipe), files, dir)
 	if contentOf(t, dir+"/once/weights.safetensors") != contentOf(t, dir+"/model/weights.safetensors") {
 		t.Errorf("day %d: the model without rows differs from a training from scratch", day)
 	}
@@ -430,7 +430,7 @@ func (n *nights) story(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := InspectModel(jobtest.Ctx, n.reg.Dir+"@champion")
-	if err != nil || report.Directory != n.reg.Place(previous) {
+	if err != nil || report.Directory != n.reg.ModelDir(previous) {
 		t.Errorf("after a rollback from %s: %v", champion, err)
 	}
 	// The night is not done again.

@@ -33,7 +33,7 @@ type FS interface {
 	Sync(name string) error
 	// Lock takes the lock of a file, which it makes where needed. It is ErrLocked if
 	// another holds it, and errors.ErrUnsupported if the file system has no locks.
-	Lock(name string) (Held, error)
+	Lock(name string) (FileLock, error)
 }
 
 // File is an open file.
@@ -46,8 +46,8 @@ type File interface {
 	Sync() error
 }
 
-// Held is a lock that lasts until Close or until the process ends.
-type Held interface {
+// FileLock is a lock that lasts until Close or until the process ends.
+type FileLock interface {
 	// Note makes data the content of the lock's file.
 	Note(data []byte) error
 	Close() error
@@ -62,8 +62,8 @@ var current atomic.Pointer[box]
 
 func init() { current.Store(&box{OS{}}) }
 
-// Now returns the file system in use.
-func Now() FS { return current.Load().FS }
+// Current returns the file system in use.
+func Current() FS { return current.Load().FS }
 
 // Swap puts another file system in place until restore is called. It is for tests.
 func Swap(f FS) (restore func()) {
@@ -109,7 +109,7 @@ func (OS) Rename(from, to string) error               { return os.Rename(from, t
 func (OS) RenameNew(from, to string) error            { return renameNew(from, to) }
 func (OS) Remove(name string) error                   { return os.Remove(name) }
 func (OS) RemoveAll(name string) error                { return os.RemoveAll(name) }
-func (OS) Lock(name string) (Held, error)             { return lock(name) }
+func (OS) Lock(name string) (FileLock, error)         { return lock(name) }
 
 // Sync ignores that a file system cannot sync directories: not every one can.
 func (OS) Sync(name string) error {

@@ -5,4 +5,4 @@ package disk
 import "errors"
 
 // lock is not available on systems that have no advisory file locks.
-func lock(string) (Held, error) { return nil, errors.ErrUnsupported }
+func lock(string) (FileLock, error) { return nil, errors.ErrUnsupported }

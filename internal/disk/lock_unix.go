@@ -25,7 +25,7 @@ func (l flocked) Note(data []byte) error {
 	return err
 }
 
-func lock(name string) (Held, error) {
+func lock(name string) (FileLock, error) {
 	for {
 		f, err := lockFile(name)
 		if err != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// MaxEncoded is the greatest length of an encoded Sum in bytes.
-const MaxEncoded = 1 + 8*limbs
+// maxEncoded is the greatest length of an encoded Sum in bytes.
+const maxEncoded = 1 + 8*limbs
 
 var errEncoding = errors.New("exact: damaged encoding of a sum")
 

@@ -65,11 +65,14 @@ func DotResidues[T Whole](a []T, r []uint64) (sum uint64) {
 
 // Combination is a linear combination of at most 8,192 rows of whole numbers up to 2⁵³, with
 // residues as coefficients: the high and low halves of each number.
-type Combination [2][]uint64
+type Combination struct{ high, low []uint64 }
+
+// NewCombination returns a combination of no rows of n numbers.
+func NewCombination(n int) Combination { return Combination{make([]uint64, n), make([]uint64, n)} }
 
 // AddRow adds u times a row to the beginning of the combination.
 func AddRow[T Whole](s Combination, u uint64, row []T) {
-	hi, lo := s[0][:len(row)], s[1][:len(row)]
+	hi, lo := s.high[:len(row)], s.low[:len(row)]
 	for i, v := range row {
 		h, l := bits.Mul64(u, uint64(int64(v)))
 		to, less := hi[i], u&uint64(int64(v)>>63)
@@ -80,4 +83,4 @@ func AddRow[T Whole](s Combination, u uint64, row []T) {
 }
 
 // At returns number i modulo Prime.
-func (s Combination) At(i int) uint64 { return residue(s[0][i], s[1][i]) }
+func (s Combination) At(i int) uint64 { return residue(s.high[i], s.low[i]) }

@@ -58,7 +58,7 @@ func TestResiduesMatchBigIntegers(t *testing.T) {
 			want.Add(want, new(big.Int).Mul(big.NewInt(v), of(u)))
 		}
 		same("inner product", DotResidues(values, residues), want)
-		sum, wants := Combination{make([]uint64, 3), make([]uint64, 3)}, [3]*big.Int{{}, {}, {}}
+		sum, wants := NewCombination(3), [3]*big.Int{{}, {}, {}}
 		for i := range rows {
 			AddRow(sum, residues[i], values[i:i+3])
 			for c := range wants {
@@ -83,7 +83,7 @@ func BenchmarkDotResidues(b *testing.B) {
 }
 
 func BenchmarkAddRow(b *testing.B) {
-	row, s := make([]int16, 4096), Combination{make([]uint64, 4096), make([]uint64, 4096)}
+	row, s := make([]int16, 4096), NewCombination(4096)
 	for i := range row {
 		row[i] = int16(i * 7919)
 	}

@@ -263,10 +263,10 @@ func (w whiskers) DataRange() (xmin, xmax, ymin, ymax float64) {
 // Plot draws the intervals.
 func (w whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	line := func(at, from, to float64, shift, cap vg.Length) {
-		a, b := vg.Point{X: x(at) + shift, Y: y(from)}, vg.Point{X: x(at) + shift + cap, Y: y(to)}
+	line := func(at, from, to float64, shift, width vg.Length) {
+		a, b := vg.Point{X: x(at) + shift, Y: y(from)}, vg.Point{X: x(at) + shift + width, Y: y(to)}
 		if w.Across {
-			a, b = vg.Point{X: x(from), Y: y(at) + shift}, vg.Point{X: x(to), Y: y(at) + shift + cap}
+			a, b = vg.Point{X: x(from), Y: y(at) + shift}, vg.Point{X: x(to), Y: y(at) + shift + width}
 		}
 		c.StrokeLine2(draw.LineStyle{Color: w.Tone, Width: vg.Points(0.9)}, a.X, a.Y, b.X, b.Y)
 	}

@@ -134,7 +134,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	r.Record = dataset.NewRecord(fields)
 	at := 0
 	for _, n := range lengths {
-		r.lists = append(r.lists, listOf{n, fields.Uses(at, n)})
+		r.lists = append(r.lists, listOf{n, fields.Reads(at, n)})
 		at += max(1, n)
 	}
 	return r, nil

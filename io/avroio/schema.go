@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +42,7 @@ type node struct {
 	fields  []field  // of a record
 	parts   []*node  // branches of a union; the elements of an array or the values of a map
 	symbols [][]byte // of an enum
+	empty   bool     // values have no bytes
 }
 
 // field is a field of a record.
@@ -105,7 +107,7 @@ func (p *parser) parse(v any, space string, depth int) (*node, error) {
 // name returns the type with a name.
 func (p *parser) name(name, space string) (*node, error) {
 	if k, ok := primitives[name]; ok {
-		return &node{kind: k}, nil
+		return &node{kind: k, empty: k == null}, nil
 	}
 	if n := p.named[full(name, space)]; n != nil {
 		return n, nil
@@ -129,7 +131,7 @@ func (p *parser) object(v map[string]any, space string, depth int) (*node, error
 	n.logical, _ = v["logicalType"].(string)
 	n.scale = whole(v["scale"])
 	if k, ok := primitives[kindName]; ok {
-		n.kind = k
+		n.kind, n.empty = k, k == null
 		return n, nil
 	}
 	part := func(key string) (err error) {
@@ -172,6 +174,7 @@ func (p *parser) object(v map[string]any, space string, depth int) (*node, error
 		if n.size < 0 || n.size > maxValue {
 			return nil, fmt.Errorf("fixed %.40q has %d bytes", name, n.size)
 		}
+		n.empty = n.size == 0
 		return n, nil
 	}
 	n.kind = record
@@ -188,6 +191,7 @@ func (p *parser) object(v map[string]any, space string, depth int) (*node, error
 		}
 		n.fields = append(n.fields, field{fieldName, t})
 	}
+	n.empty = !slices.ContainsFunc(n.fields, func(f field) bool { return !f.node.empty })
 	return n, nil
 }
 

@@ -93,7 +93,7 @@ func (e *evidence) add(f fields) {
 			c.again++
 		}
 		switch kindOf(b) {
-		case number:
+		case kindNumber:
 			v := lines.ParseFloat64(b)
 			if c.numbers == 0 {
 				c.min, c.max = v, v
@@ -102,8 +102,8 @@ func (e *evidence) add(f fields) {
 			c.min, c.max = min(c.min, v), max(c.max, v)
 			c.whole = c.whole || bytes.IndexByte(b, '.') < 0
 			c.fractions = c.fractions || v != math.Trunc(v)
-		case text:
-			if e.first[i] == text && isTime([]byte(e.texts[i])) && isTime(b) {
+		case kindText:
+			if e.first[i] == kindText && isTime([]byte(e.texts[i])) && isTime(b) {
 				c.times++
 			}
 		}
@@ -133,7 +133,7 @@ func (e *evidence) counts(texts []string) {
 			n++
 		case f == 0 && t == "":
 			e.index = true
-		case e.first[f] == text:
+		case e.first[f] == kindText:
 			others++
 		default:
 			others = len(texts)
@@ -148,7 +148,7 @@ func (e *evidence) counts(texts []string) {
 func (e *evidence) pandas() error {
 	last, fractions := -1, false
 	for f, k := range e.first {
-		if k != number {
+		if k != kindNumber {
 			continue
 		}
 		last++
@@ -184,57 +184,68 @@ const (
 // because a wrong guess would lose a row or add a false one. Without any evidence, the
 // record is a header if all its fields are text.
 func (e *evidence) header(label int) (header bool, doubt string, err error) {
-	over, numeral, texts, again, filled := -1, -1, 0, 0, 0
-	for f, k := range e.first {
-		c := &e.columns[f]
-		if e.texts[f] != "" {
-			filled++
-			again += min(c.again, 1)
-		}
-		switch {
-		case k == text && f == label:
-			if e.records > 0 && c.numbers == e.records {
-				over = f
-			}
-		case k == text && c.times > 0, k == number && f != label:
-			numeral = f
-		case k == text:
-			texts++
-			if c.numbers > 0 {
-				over = f
-			}
-		}
-	}
-	values := 2*again >= filled && again > 0
+	s := e.signs(label)
 	switch {
-	case again == 0 && e.numbersAreNames():
+	case s.again == 0 && e.numbersAreNames():
 		return true, fmt.Sprintf(asHeader, "its numbers are unlike those below them"), nil
-	case over >= 0 && 2*again > filled:
+	case s.name >= 0 && 2*s.again > s.filled:
 		return false, fmt.Sprintf(asRow, "most of its texts occur again in their columns"), nil
-	case over >= 0 && numeral >= 0:
+	case s.name >= 0 && s.value >= 0:
 		return false, "", fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above "+
-			"numbers, but field %d is a number; set header to yes or no", over+1, numeral+1)
-	case over >= 0:
+			"numbers, but field %d is a number; set header to yes or no", s.name+1, s.value+1)
+	case s.name >= 0:
 		return true, "", nil
-	case numeral >= 0:
-		if again == 0 && e.steps() {
+	case s.value >= 0:
+		if s.again == 0 && e.steps() {
 			doubt = fmt.Sprintf(asRow, "its numbers could be values, though they rise by equal steps, as names do")
 		}
 		return false, doubt, nil
-	case texts == 0:
+	case s.texts == 0, s.again > 0 && 2*s.again >= s.filled:
 		return false, "", nil
-	case values:
-		return false, "", nil
-	case label >= 0 && e.first[label] == number && e.isValue(label):
+	case label >= 0 && e.first[label] == kindNumber && e.isValue(label):
 		return false, fmt.Sprintf(asRow, "its label is a number like those below it"), nil
-	case label >= 0 && e.first[label] != missing && e.columns[label].again > 0:
+	case label >= 0 && e.first[label] != kindMissing && e.columns[label].again > 0:
 		return false, fmt.Sprintf(asRow, "its label occurs again below it"), nil
-	case again > 0:
+	case s.again > 0:
 		return true, fmt.Sprintf(asHeader, "most of its texts do not occur again in their columns"), nil
 	case e.twice:
 		return false, fmt.Sprintf(asRow, "a text occurs twice in it"), nil
 	}
 	return true, "", nil
+}
+
+// signs are what the fields of the first record show about whether it is a header.
+type signs struct {
+	name   int // last field with text above numbers; −1 if there is none
+	value  int // last field with a number or a time, except the label; −1 if there is none
+	texts  int // fields with text that is not a time, except the label
+	filled int // fields that are not empty
+	again  int // of these, the ones whose text occurs again in their columns
+}
+
+func (e *evidence) signs(label int) signs {
+	s := signs{name: -1, value: -1}
+	for f, k := range e.first {
+		c := &e.columns[f]
+		if e.texts[f] != "" {
+			s.filled++
+			s.again += min(c.again, 1)
+		}
+		switch {
+		case k == kindText && f == label:
+			if e.records > 0 && c.numbers == e.records {
+				s.name = f
+			}
+		case k == kindText && c.times > 0, k == kindNumber && f != label:
+			s.value = f
+		case k == kindText:
+			s.texts++
+			if c.numbers > 0 {
+				s.name = f
+			}
+		}
+	}
+	return s
 }
 
 // isValue reports whether the number of a column in the first record is like those below it.
@@ -249,7 +260,7 @@ func (e *evidence) isValue(f int) bool {
 func (e *evidence) numerals() (n []int, ok bool) {
 	seen := map[int]bool{}
 	for f, k := range e.first {
-		if k != number {
+		if k != kindNumber {
 			continue
 		}
 		v, err := strconv.Atoi(e.texts[f])
@@ -277,7 +288,7 @@ func (e *evidence) numbersAreNames() bool {
 	n, ok := e.numerals()
 	fractions := true
 	for f, k := range e.first {
-		if k != number || !ok {
+		if k != kindNumber || !ok {
 			continue
 		}
 		c, v := &e.columns[f], float64(n[0])

@@ -24,15 +24,15 @@ type fields struct {
 // more reports whether there is another field. A record has at least one.
 func (f *fields) more() bool { return f.at <= len(f.rec) }
 
-// next is like whole, but returns the text without the spaces around it.
+// next is like untrimmed, but returns the text without the spaces around it.
 func (f *fields) next() (text []byte, reason string) {
-	text, reason = f.whole()
+	text, reason = f.untrimmed()
 	return trim(text, f.comma), reason
 }
 
-// whole returns the text of the next field, valid until the next call, or the reason why
+// untrimmed returns the text of the next field, valid until the next call, or the reason why
 // the record is not CSV.
-func (f *fields) whole() (text []byte, reason string) {
+func (f *fields) untrimmed() (text []byte, reason string) {
 	b := f.rec[f.at:]
 	if len(b) == 0 || b[0] != '"' {
 		n := bytes.IndexByte(b, f.comma)
@@ -141,19 +141,19 @@ func (r *Records) Record() ([]string, error) {
 type kind uint8
 
 const (
-	number  kind = iota // finite
-	missing             // empty, or a word for a missing value
-	text
+	kindNumber  kind = iota // finite
+	kindMissing             // empty, or a word for a missing value
+	kindText
 )
 
 func kindOf(b []byte) kind {
 	if v, ok := lines.ParseNumber(b); ok && !math.IsInf(float64(v), 0) {
-		return number
+		return kindNumber
 	}
 	if len(b) == 0 || isMissing(b) || isInfinite(b) {
-		return missing
+		return kindMissing
 	}
-	return text
+	return kindText
 }
 
 // isMissing reports whether b is a word that R, pandas, SQL or the UCI repository
@@ -180,8 +180,8 @@ func isInfinite(b []byte) bool {
 	return false
 }
 
-// reason returns why the text of a field cannot be a value of a row.
-func reason(b []byte) string {
+// notNumber returns why the text of a field cannot be a value of a row.
+func notNumber(b []byte) string {
 	if len(b) == 0 {
 		return "is empty"
 	}
@@ -195,7 +195,7 @@ func reason(b []byte) string {
 	case isInfinite(b):
 		return q + " is not a finite number"
 	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'},
-		1)) == number:
+		1)) == kindNumber:
 		return q + " is not a number (its fraction seems to begin with a comma)"
 	}
 	return q + " is not a number"

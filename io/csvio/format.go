@@ -208,13 +208,13 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	}
 	switch {
 	case describes:
-		r.describe(sink)
+		r.setDescription(sink)
 	case sink != nil:
-		r.types(sink.(*schema.Decoder))
+		r.setDecoder(sink.(*schema.Decoder))
 	default:
-		r.centre(in.Data.Schema.Centre)
+		r.setCentre(in.Data.Schema.Centre)
 	}
-	return r, r.tap(in, describes)
+	return r, r.setTaps(in, describes) // last: they stand in front of the sinks
 }
 
 // Encoding is how the text of a file is stored. The zero value means the encoding of the model, or UTF8.

@@ -1,5 +1,5 @@
 // Package csvio reads rows from CSV and TSV files. It detects the separator (Sniff) and
-// whether the first record is a header (type evidence). A Reader splits records into fields and
+// whether the first record is a header (type evidence). A reader splits records into fields and
 // converts them to rows of float32. The package registers the formats csv and tsv.
 package csvio
 
@@ -120,7 +120,7 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 	case n > dataset.MaxColumns:
 		return Layout{}, "", fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, dataset.MaxColumns)
 	}
-	l.Columns = names(l.Encoding.decode(new([]byte), rec), l.Comma, n)
+	l.Columns = headerNames(l.Encoding.decode(new([]byte), rec), l.Comma, n)
 	switch {
 	case o.Header == Present, o.Header == Auto && o.ByName():
 		l.Header = true
@@ -140,7 +140,7 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 	for f, name := range l.Columns {
 		switch {
 		case !l.Header:
-			l.Columns[f] = generated(f)
+			l.Columns[f] = generatedName(f)
 		case !utf8.ValidString(name): // JSON would change the name in the model
 			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
@@ -170,14 +170,14 @@ func spaced(head []byte, err error) error {
 	return fmt.Errorf(`%w; its fields seem to be separated by spaces: write it as CSV first, in Python: pandas.%s.to_csv("FILE.csv", index=False)`, err, call)
 }
 
-// names returns the n fields of a header. A field without a name gets its generated name.
-func names(rec []byte, comma byte, n int) []string {
+// headerNames returns the n fields of a header. A field without a name gets a generated one.
+func headerNames(rec []byte, comma byte, n int) []string {
 	s := make([]string, 0, n)
 	f := fields{rec: rec, comma: comma}
 	for i := 0; f.more(); i++ {
 		name, _ := f.next()
 		if len(name) == 0 {
-			s = append(s, generated(i))
+			s = append(s, generatedName(i))
 		} else {
 			s = append(s, string(name))
 		}
@@ -185,8 +185,8 @@ func names(rec []byte, comma byte, n int) []string {
 	return s
 }
 
-// generated returns the name of a field without one.
-func generated(f int) string { return "c" + strconv.Itoa(f+1) }
+// generatedName returns the name of a field without one.
+func generatedName(f int) string { return "c" + strconv.Itoa(f+1) }
 
 // sniffLen and sniffRecords limit how much of a file is examined for its separator.
 const (
@@ -236,7 +236,7 @@ func regularity(head []byte, comma byte) (score float64, n int) {
 				break
 			}
 			fields++
-			if kindOf(text) == number {
+			if kindOf(text) == kindNumber {
 				here++
 			}
 		}

@@ -15,29 +15,28 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Values of Reader.uses for fields that are not features.
+// Values of reader.uses for fields that are not features.
 const (
-	ignored = -1 - iota
-	weight
-	name  // only the id, or part of a key
-	label // the first label; lower values are further labels
+	useNone = -1 - iota
+	useWeight
+	useText  // only the id, or part of a key
+	useLabel // the first label; lower values are further labels
 )
 
-// Reader reads the rows of one shard of a CSV file.
-type Reader struct {
+// reader reads the rows of one shard of a CSV file.
+type reader struct {
 	lines  *lines.Reader
 	layout Layout
 	uses   []int32 // for each field, the index of a feature or one of the constants above
 	lastTexts
-	numbers
+	rowNumbers
 	part   *dataset.TestFilter // nil if all rows are read
 	taps   []*dataset.Tap      // of fields that decide about the part, or are described; nil if all rows are read
 	text   []byte              // text of a quoted field, reused
 	recode []byte              // a record in UTF-8
 	path   [][]byte            // values of the last fields, which are in the path of the file
 	begun  bool
-	heads  int64    // records that repeat the header
-	quoted [3]int64 // the first quoted field that seems to hold records
+	others dataset.OtherLines // without blank lines
 	fatal  error
 }
 
@@ -49,11 +48,11 @@ type lastTexts struct {
 	keys   []kept
 }
 
-// numbers describes how fields of features become the numbers of a row.
-type numbers struct {
-	values []value     // of each feature
-	width  int         // numbers in a row
-	sink   schema.Sink // takes features that are not simple; nil if all are
+// rowNumbers describes how fields of features become the numbers of a row.
+type rowNumbers struct {
+	features []feature
+	width    int         // numbers in a row
+	sink     schema.Sink // takes features that are not simple; nil if all are
 }
 
 // kept is a field whose text is stored in addition to its other use.
@@ -62,42 +61,42 @@ type kept struct {
 	text  []byte // of the last row; nil if there is no such field
 }
 
-// value is how the field of a feature is read.
-type value struct {
+// feature says how the field of a feature is read.
+type feature struct {
 	slot   int32   // index in the row
 	simple bool    // the field is a plain number
 	centre float64 // number to subtract from it
 }
 
 var (
-	_ rows.Reader = (*Reader)(nil)
-	_ rows.Extras = (*Reader)(nil)
+	_ rows.Reader = (*reader)(nil)
+	_ rows.Extras = (*reader)(nil)
 )
 
-// newReader returns a Reader of the rows in the records of r, which must have the
+// newReader returns a reader of the rows in the records of r, which must have the
 // options Quote and the layout's Comma. It panics if the layout is not valid.
 //
 // If the layout has a header and the shard starts at the beginning of the file, its
 // first record is the header. A file must not be cut before its header.
-func newReader(r *lines.Reader, l Layout) *Reader {
+func newReader(r *lines.Reader, l Layout) *reader {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
-	d := &Reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)),
-		numbers: numbers{values: make([]value, len(l.Features)), width: len(l.Features)}}
+	d := &reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)),
+		rowNumbers: rowNumbers{features: make([]feature, len(l.Features)), width: len(l.Features)}}
 	for f := range d.uses {
-		d.uses[f] = ignored
+		d.uses[f] = useNone
 	}
 	for i, f := range l.Features {
 		d.uses[f] = int32(i)
-		d.values[i] = value{slot: int32(i), simple: true}
+		d.features[i] = feature{slot: int32(i), simple: true}
 	}
 	for i, f := range l.Labels() {
-		d.uses[f] = label - int32(i)
+		d.uses[f] = useLabel - int32(i)
 		d.labels = append(d.labels, []byte{})
 	}
 	if f := l.Role(dataset.WeightRole); f >= 0 {
-		d.uses[f], d.weight = weight, []byte{}
+		d.uses[f], d.weight = useWeight, []byte{}
 	}
 	if f := l.Role(dataset.IDRole); f >= 0 {
 		d.id = d.keep(f)
@@ -105,46 +104,43 @@ func newReader(r *lines.Reader, l Layout) *Reader {
 	return d
 }
 
-// centre subtracts c, which has the length of a row, from each row in float64, before
-// rounding to float32.
-func (r *Reader) centre(c []float64) {
-	for i := range r.values {
-		if c != nil {
-			r.values[i].centre = c[r.values[i].slot]
-		}
+// setCentre subtracts c, unless it is nil, from each row in float64, before rounding to float32.
+func (r *reader) setCentre(c []float64) {
+	for i := range c {
+		r.features[i].centre = c[i]
 	}
 }
 
 // keepKeys makes the reader store the texts of the fields of keys.
-func (r *Reader) keepKeys(fields []int) {
+func (r *reader) keepKeys(fields []int) {
 	for _, f := range fields {
 		r.keys = append(r.keys, r.keep(f))
 	}
 }
 
-func (r *Reader) keep(f int) kept {
+func (r *reader) keep(f int) kept {
 	switch use := r.uses[f]; {
-	case use == ignored:
-		r.uses[f] = name
+	case use == useNone:
+		r.uses[f] = useText
 	case use >= 0:
-		r.values[use].simple = false // the text would be passed over
+		r.features[use].simple = false // the text would be passed over
 	}
 	return kept{f, []byte{}}
 }
 
-// types makes d decode the fields of features. The columns of its table are the features of the layout.
-func (r *Reader) types(d *schema.Decoder) {
+// setDecoder makes d decode the fields of features. The columns of its table are the features of the layout.
+func (r *reader) setDecoder(d *schema.Decoder) {
 	r.sink, r.width = d, d.Width()
-	for i := range r.values {
-		v := &r.values[i]
+	for i := range r.features {
+		v := &r.features[i]
 		v.slot = int32(d.Slot(i))
 		centre, simple := d.Simple(i)
 		v.centre, v.simple = centre, simple && v.simple
 	}
 }
 
-// tap puts taps in front of the fields that decide about the part of the input, and of described fields.
-func (r *Reader) tap(in *dataset.Input, describes bool) (err error) {
+// setTaps puts taps in front of the fields that decide about the part of the input, and of described fields.
+func (r *reader) setTaps(in *dataset.Input, describes bool) (err error) {
 	var sinks []dataset.FieldSink
 	if describes {
 		sinks = make([]dataset.FieldSink, len(r.uses))
@@ -156,26 +152,26 @@ func (r *Reader) tap(in *dataset.Input, describes bool) (err error) {
 	for f, t := range r.taps {
 		switch {
 		case t == nil:
-		case r.uses[f] == ignored:
-			r.uses[f] = name
+		case r.uses[f] == useNone:
+			r.uses[f] = useText
 		case r.uses[f] >= 0 && r.part.Key != nil:
-			r.values[r.uses[f]].simple = false // the text would be passed over
+			r.features[r.uses[f]].simple = false // the text would be passed over
 		}
 	}
 	return err
 }
 
-// describe makes rows empty and passes all fields of Layout.Described to the sink.
-func (r *Reader) describe(s schema.Sink) {
+// setDescription makes rows empty and passes all fields of Layout.Described to the sink.
+func (r *reader) setDescription(s schema.Sink) {
 	fields := r.layout.Described()
-	r.sink, r.width, r.values = s, 0, make([]value, len(fields))
+	r.sink, r.width, r.features = s, 0, make([]feature, len(fields))
 	for i, f := range fields {
 		r.uses[f] = int32(i)
 	}
 }
 
 // Target returns the text of a label of the last row, nil if the layout has none.
-func (r *Reader) Target(i int) []byte {
+func (r *reader) Target(i int) []byte {
 	if len(r.labels) == 0 {
 		return nil
 	}
@@ -183,20 +179,20 @@ func (r *Reader) Target(i int) []byte {
 }
 
 // Weight returns the text of the last row's weight, nil if the layout has none.
-func (r *Reader) Weight() []byte { return r.weight }
+func (r *reader) Weight() []byte { return r.weight }
 
 // ID returns the text of the last row's identifier, nil if the layout has none.
-func (r *Reader) ID() []byte { return r.id.text }
+func (r *reader) ID() []byte { return r.id.text }
 
 // Key returns text i of those that the last row's key is made of.
-func (r *Reader) Key(i int) []byte { return r.keys[i].text }
+func (r *reader) Key(i int) []byte { return r.keys[i].text }
 
 // Line returns the line on which the row that Append read last begins.
-func (r *Reader) Line() int64 { return r.lines.Line() }
+func (r *reader) Line() int64 { return r.lines.Line() }
 
 // Append implements rows.Reader. Fields that are not features must be well formed, but
 // may hold anything.
-func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
+func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if !r.begun {
 		r.begun = true
 		r.fatal = r.begin()
@@ -215,9 +211,9 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 		rec = r.layout.Encoding.decode(&r.recode, rec)
 		switch {
 		case r.layout.Header && r.repeatsHeader(rec):
-			r.heads++
+			r.others.Headers++
 		default:
-			if r.quoted[2] == 0 && r.lines.Lines()-r.lines.Line() > fewLines {
+			if r.others.Quoted.Rows == 0 && r.lines.Lines()-r.lines.Line() > fewLines {
 				r.findQuoted(rec)
 			}
 			return r.parse(x, rec)
@@ -230,7 +226,7 @@ const fewLines = 4
 
 // findQuoted looks for a quoted field that seems to hold records: nine of ten of its lines have as many
 // separators as a record.
-func (r *Reader) findQuoted(rec []byte) {
+func (r *reader) findQuoted(rec []byte) {
 	f := fields{rec: rec, comma: r.layout.Comma}
 	separators := len(r.layout.Stored()) - 1
 	for line := r.lines.Line(); f.more(); {
@@ -251,19 +247,18 @@ func (r *Reader) findQuoted(rec []byte) {
 			}
 		}
 		if 10*alike >= 9*len(inside) {
-			r.quoted = [3]int64{from, line, int64(alike)}
+			r.others.Quoted = dataset.QuotedRows{From: from, To: line, Rows: int64(alike)}
 			return
 		}
 	}
 }
 
-// Seen returns the number of records that repeat the header, as joined files have them, and are not
-// rows. quoted is the first and the last line of the first quoted field that seems to hold records,
-// as between two stray quotes, and how many; zeros if there is none.
-func (r *Reader) Seen() (headers int64, quoted [3]int64) { return r.heads, r.quoted }
+// OtherLines counts the records that repeat the header, as joined files have them, and finds the first quoted field
+// that seems to hold records.
+func (r *reader) OtherLines() dataset.OtherLines { return r.others }
 
 // repeatsHeader reports whether a record has the fields of the header.
-func (r *Reader) repeatsHeader(rec []byte) bool {
+func (r *reader) repeatsHeader(rec []byte) bool {
 	names := r.layout.Stored()
 	if c := rec[0]; c > ' ' && c != '"' && c != r.layout.Comma && !strings.HasPrefix(names[0], string(c)) {
 		return false // nearly all records end here
@@ -273,7 +268,7 @@ func (r *Reader) repeatsHeader(rec []byte) bool {
 		if !f.more() {
 			return false
 		}
-		if b, reason := f.next(); reason != "" || string(b) != name && (len(b) > 0 || name != generated(i)) {
+		if b, reason := f.next(); reason != "" || string(b) != name && (len(b) > 0 || name != generatedName(i)) {
 			return false
 		}
 	}
@@ -284,7 +279,7 @@ var bom = []byte("\xef\xbb\xbf")
 
 // begin skips the header. A header that differs from the layout's is an error: with
 // other columns or another order, the rows would be wrong.
-func (r *Reader) begin() error {
+func (r *reader) begin() error {
 	if !r.layout.Header || r.lines.Begin() != 0 {
 		return nil
 	}
@@ -303,7 +298,7 @@ func (r *Reader) begin() error {
 	if want := len(r.layout.Stored()); n != want {
 		return fmt.Errorf("csvio: header: has %d columns, want %d", n, want)
 	}
-	for f, name := range names(rec, r.layout.Comma, n) {
+	for f, name := range headerNames(rec, r.layout.Comma, n) {
 		if want := r.layout.Columns[f]; name != want {
 			return fmt.Errorf("csvio: header: column %d is %s, want %s", f+1, dataset.Quote(name), dataset.Quote(want))
 		}
@@ -312,7 +307,7 @@ func (r *Reader) begin() error {
 }
 
 // parse appends the values of a record to x.
-func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
+func (r *reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	base := len(x)
 	x = slices.Grow(x, r.width)[:base+r.width]
 	row := x[base:]
@@ -324,9 +319,9 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 		if at > len(rec) {
 			return x[:base], nil, r.bad(rec, f, "")
 		}
-		if use >= 0 && r.values[use].simple {
+		if use >= 0 && r.features[use].simple {
 			// A bare number up to the comma, which nearly all fields are.
-			to := &r.values[use]
+			to := &r.features[use]
 			v, n := lines.NumberPrefix(rec[at:])
 			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && exact.Finite(v) {
 				plain := v
@@ -340,7 +335,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 				at = end + 1
 				continue
 			}
-		} else if use == ignored {
+		} else if use == useNone {
 			n := bytes.IndexByte(rec[at:], comma)
 			if n < 0 {
 				n = len(rec) - at
@@ -351,7 +346,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			}
 		}
 		w := fields{rec: rec, comma: comma, at: at, text: r.text}
-		b, why := w.whole()
+		b, why := w.untrimmed()
 		at, r.text = w.at, w.text
 		if why != "" {
 			return x[:base], nil, r.bad(rec, f, why)
@@ -372,7 +367,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 }
 
 // put stores the text of field f of a record, or returns why the record cannot be used.
-func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRow {
+func (r *reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRow {
 	b := trim(whole, r.layout.Comma)
 	if f == r.id.field && r.id.text != nil {
 		r.id.text = append(r.id.text[:0], whole...)
@@ -383,7 +378,7 @@ func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 		}
 	}
 	use := r.uses[f]
-	if use != ignored && !utf8.Valid(b) {
+	if use != useNone && !utf8.Valid(b) {
 		return r.bad(rec, f, notUTF8(b))
 	}
 	if r.taps != nil && r.taps[f] != nil {
@@ -399,19 +394,19 @@ func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 	case use >= 0:
 		v, ok := lines.ParseNumber(b)
 		if !ok || !exact.Finite(v) {
-			bad := r.bad(rec, f, reason(b))
+			bad := r.bad(rec, f, notNumber(b))
 			bad.NotNumber = true
 			return bad
 		}
-		to := &r.values[use]
+		to := &r.features[use]
 		if to.centre != 0 {
 			v = lines.NumberMinus(b, to.centre)
 		}
 		row[to.slot] = v
-	case use == weight:
+	case use == useWeight:
 		r.weight = append(r.weight[:0], b...)
-	case use <= label:
-		to := &r.labels[label-use]
+	case use <= useLabel:
+		to := &r.labels[useLabel-use]
 		*to = append((*to)[:0], b...)
 	}
 	return nil
@@ -419,7 +414,7 @@ func (r *Reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 
 // bad returns the error of a record whose field f is invalid for a reason. If the
 // record is not CSV or has the wrong number of fields, that is reported instead.
-func (r *Reader) bad(rec []byte, f int, reason string) *rows.BadRow {
+func (r *reader) bad(rec []byte, f int, reason string) *rows.BadRow {
 	e := &rows.BadRow{Line: r.lines.Line()}
 	n, at, broken := (&fields{rec: rec, comma: r.layout.Comma}).count()
 	want := len(r.layout.Stored())

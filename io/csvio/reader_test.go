@@ -52,7 +52,7 @@ func read(r rows.Reader) (all []row, err error) {
 	}
 }
 
-func open(in io.Reader, l Layout) *Reader {
+func open(in io.Reader, l Layout) *reader {
 	return newReader(lines.New(in, lines.Options{End: -1, Quote: true, Comma: l.Comma}), l)
 }
 
@@ -60,7 +60,7 @@ func open(in io.Reader, l Layout) *Reader {
 func columns(comma byte, n, label int) Layout {
 	l := Layout{Comma: comma, TableLayout: dataset.TableLayout{Label: label}}
 	for f := range n {
-		l.Columns = append(l.Columns, generated(f))
+		l.Columns = append(l.Columns, generatedName(f))
 		if f != label {
 			l.Features = append(l.Features, f)
 		}

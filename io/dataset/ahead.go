@@ -187,19 +187,19 @@ type headReader struct {
 	head []byte
 }
 
-func (b *headReader) Read(p []byte) (int, error) {
-	if len(b.head) > 0 {
-		n := copy(p, b.head)
-		b.head = b.head[n:]
+func (r *headReader) Read(p []byte) (int, error) {
+	if len(r.head) > 0 {
+		n := copy(p, r.head)
+		r.head = r.head[n:]
 		return n, nil
 	}
 	switch {
-	case b.file.rest != nil:
-		return b.file.rest.Read(p)
-	case b.file.err != nil:
-		return 0, b.file.err
+	case r.file.rest != nil:
+		return r.file.rest.Read(p)
+	case r.file.err != nil:
+		return 0, r.file.err
 	}
 	return 0, io.EOF
 }
 
-func (b *headReader) Close() error { return nil } // the Source closes the file
+func (r *headReader) Close() error { return nil } // the Source closes the file

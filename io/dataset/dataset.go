@@ -175,6 +175,11 @@ type Error struct {
 	Err    error
 }
 
+// Errorf returns an Error about the data as a whole, which names the first file.
+func (d *Dataset) Errorf(format string, args ...any) error {
+	return &Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
+}
+
 // Error returns package, file and cause, each once, whatever prefixes the cause already has.
 func (e *Error) Error() string {
 	pkg := "dataset"

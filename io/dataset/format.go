@@ -311,7 +311,7 @@ func (in *Input) Open(ctx context.Context, o storage.Object, compression string,
 	if err != nil {
 		return nil, err
 	}
-	in.reader.closer = append(in.reader.closer, c)
+	in.reader.closers = append(in.reader.closers, c)
 	if compression == "" {
 		return c, nil
 	}
@@ -319,7 +319,7 @@ func (in *Input) Open(ctx context.Context, o storage.Object, compression string,
 	if err != nil {
 		return nil, err
 	}
-	in.reader.closer = append(in.reader.closer, z)
+	in.reader.closers = append(in.reader.closers, z)
 	return z, nil
 }
 

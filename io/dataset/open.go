@@ -56,7 +56,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if len(objects) == 0 {
 		return nil, errors.New("dataset: no files to read")
 	}
-	first, head, err := d.lead(ctx)
+	first, head, err := d.firstContent(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,24 +78,28 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if o.Strict && len(d.Notes) > 0 {
 		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("strict: " + strings.Join(d.Notes, "; "))}
 	}
-	if o.Like != nil && o.Like.Table != nil && d.Schema.Dim == len(o.Like.Table.Columns) {
-		d.Schema.SetTable(o.Like.Table)
-	}
-	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
-		return nil, &Error{d.Schema.Format, d.Files[first].Name,
-			fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
-	}
 	if o.Like != nil {
-		if err := d.Schema.Shape().Other(o.Like.Shape(), "the model takes"); err != nil {
-			return nil, &Error{d.Schema.Format, d.Files[first].Name, err}
+		if err := d.Schema.fit(o.Like); err != nil {
+			return nil, opening.Error(first, err)
 		}
-		d.Schema.Centre, d.Schema.Numbers = o.Like.Centre, o.Like.Numbers
 	}
 	return d, nil
 }
 
-// lead returns the index of the first file with content, and the beginning of this file.
-func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) {
+// fit has rows read as for the model with the schema like, or returns an error if the model takes other rows.
+func (s *Schema) fit(like *Schema) error {
+	if like.Table != nil && s.Dim == len(like.Table.Columns) {
+		s.SetTable(like.Table)
+	}
+	if s.Dim != like.Dim {
+		return fmt.Errorf("has rows of %d values, the model takes %d", s.Dim, like.Dim)
+	}
+	s.Centre, s.Numbers = like.Centre, like.Numbers
+	return s.Shape().Other(like.Shape(), "the model takes")
+}
+
+// firstContent returns the index of the first file with content, and the beginning of this file.
+func (d *Dataset) firstContent(ctx context.Context) (first int, head []byte, err error) {
 	for i := range d.Files {
 		f := &d.Files[i]
 		if head, f.Compression, err = Peek(ctx, f.Object); err != nil {

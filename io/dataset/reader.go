@@ -36,15 +36,15 @@ type Reader struct {
 	source *Source // nil if no file was opened ahead
 	name   string
 	parser
-	first  int64       // lines or records before the shard
-	labels []float64   // of the last row
-	number []byte      // scratch of plainNumber
-	wide   *row        // a row already read, but too long for the last block
-	ids    *idFilter   // nil unless Dataset.Only is set
-	levels *levelNames // nil unless rows have levels
-	part   *TestFilter // nil unless Dataset.Part is set
-	report Report
-	closer []io.Closer
+	first   int64       // lines or records before the shard
+	labels  []float64   // of the last row
+	number  []byte      // scratch of plainNumber
+	wide    *rowParts   // a row already read, but too long for the last block
+	ids     *idFilter   // nil unless Dataset.Only is set
+	levels  *levelNames // nil unless rows have levels
+	part    *TestFilter // nil unless Dataset.Part is set
+	report  Report
+	closers []io.Closer
 }
 
 // parser has the reader of the format, and the lines and the decoder of that reader.
@@ -69,8 +69,8 @@ type Request struct {
 	Describe schema.Sink
 }
 
-// row is a row with its label as a number.
-type row struct {
+// rowParts has the values of a row, and what is stored next to them.
+type rowParts struct {
 	line   int64
 	x      []float32
 	y      []float64
@@ -87,9 +87,8 @@ func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Re
 // ReadFrom opens a shard whose files Ahead has opened. Lines are numbered from the beginning of
 // the shard, or of the file if Shard.Line is known.
 func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Request) *Reader {
-	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line}
-	r.report.Shard = s
-	r.report.Begin = s.Start
+	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line,
+		report: Report{Shard: s, Begin: s.Start}}
 	if err := r.open(ctx, &d.Files[s.File], s); err != nil {
 		r.fault(err)
 	}
@@ -165,27 +164,34 @@ func (r *Reader) add(b *rows.Block) bool {
 	if err != nil {
 		return r.stopped(b, from, err)
 	}
-	if r.ids != nil && !r.ids.has(r.extras.ID()) || r.part != nil && !r.part.takes(x[from:]) {
+	if !r.chosen(x[from:]) {
 		return r.refuse(b, from, passed, nil)
 	}
-	if r.part != nil {
-		r.part.forward(x[from:])
-	}
-	now, f, reason := r.attributes(token)
+	parts, f, reason := r.partsOf(token)
 	if f != usable {
-		return r.refuse(b, from, f, &rows.BadRow{Line: now.line, Reason: reason})
+		return r.refuse(b, from, f, &rows.BadRow{Line: parts.line, Reason: reason})
 	}
 	r.ids.use()
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.PerBlock(d) {
 		// All earlier rows would be padded to this length.
-		wide := now // so that only such a row is allocated
-		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(now.y)
+		wide := parts // so that only such a row is allocated
+		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(parts.y)
 		r.wide = &wide
 		b.X = x[:from]
 		return false
 	}
 	b.X = x
-	r.use(b, from, now)
+	r.use(b, from, parts)
+	return true
+}
+
+// chosen reports whether Dataset.Only and Dataset.Part choose the last row, whose values are x. The fields of a chosen
+// row go on to the sinks that describe them.
+func (r *Reader) chosen(x []float32) bool {
+	if r.ids != nil && !r.ids.locate(r.extras.ID()) || r.part != nil && !r.part.takes(x) {
+		return false
+	}
+	r.part.forward(x)
 	return true
 }
 
@@ -200,40 +206,40 @@ const (
 	passed
 )
 
-// attributes returns the line, weight, key, level and labels of the last row. token is the text of the
+// partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
 // first label. The reason says why the row is not usable.
-func (r *Reader) attributes(token []byte) (now row, f fate, reason string) {
-	now = row{line: r.rows.Line(), weight: 1}
+func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
+	parts = rowParts{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		weight := r.extras.Weight()
 		weight, reason = r.plainNumber(weight)
 		if reason == "" {
-			now.weight, reason = rows.ParseWeight(weight)
+			parts.weight, reason = rows.ParseWeight(weight)
 		}
 		if reason != "" {
-			return now, unusable, reason
+			return parts, unusable, reason
 		}
-		if now.weight == 0 && r.Mode != KeepPlace {
-			return now, weightless, NoWeight
+		if parts.weight == 0 && r.Mode != KeepPlace {
+			return parts, weightless, NoWeight
 		}
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		now.key, reason = r.data.Key.Of(r.extras.Key)
+		parts.key, reason = r.data.Key.Of(r.extras.Key)
 		if reason != "" {
-			return now, unusable, reason
+			return parts, unusable, reason
 		}
 	}
 	if r.levels != nil {
-		now.level, reason = r.levels.name(r.extras.Key)
+		parts.level, reason = r.levels.name(r.extras.Key)
 		if reason != "" {
-			return now, unusable, reason
+			return parts, unusable, reason
 		}
 	}
 	if r.Label != nil {
 		f, reason = r.label(token)
-		now.y = r.labels
+		parts.y = r.labels
 	}
-	return now, f, reason
+	return parts, f, reason
 }
 
 // label converts the labels of the last row, the first of which is token. If one is missing or
@@ -287,9 +293,7 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 	case errors.As(err, &bad) && (r.ids != nil || r.part != nil && r.part.Test):
 		return r.refuse(b, from, passed, bad)
 	case errors.As(err, &bad):
-		if r.part != nil {
-			r.part.forward(nil)
-		}
+		r.part.forward(nil)
 		return r.refuse(b, from, unusable, bad)
 	}
 	r.fault(err)
@@ -297,8 +301,8 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 }
 
 // use makes a row of the values in b.X[from:].
-func (r *Reader) use(b *rows.Block, from int, w row) {
-	r.place(b, w)
+func (r *Reader) use(b *rows.Block, from int, parts rowParts) {
+	r.place(b, parts)
 	r.decoder.Use(b.X[from:])
 	if d := len(b.X) - from; d != b.D {
 		pad(b, from, d)
@@ -307,22 +311,22 @@ func (r *Reader) use(b *rows.Block, from int, w row) {
 }
 
 // place counts a row of the block and stores its label, line, weight, key, level and id.
-func (r *Reader) place(b *rows.Block, w row) {
+func (r *Reader) place(b *rows.Block, parts rowParts) {
 	b.N++
 	if r.Label != nil {
-		b.Y = append(b.Y, w.y...)
+		b.Y = append(b.Y, parts.y...)
 	}
 	if r.data.Weighted && r.Describe == nil {
-		b.Weights = append(b.Weights, w.weight)
+		b.Weights = append(b.Weights, parts.weight)
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		b.Keys = append(b.Keys, w.key)
+		b.Keys = append(b.Keys, parts.key)
 	}
 	if r.levels != nil {
-		b.Levels = append(b.Levels, w.level)
+		b.Levels = append(b.Levels, parts.level)
 	}
 	if r.Lines {
-		b.Lines = append(b.Lines, r.first+w.line)
+		b.Lines = append(b.Lines, r.first+parts.line)
 	}
 	if r.IDs && r.extras != nil {
 		if id := r.extras.ID(); id != nil {
@@ -402,7 +406,7 @@ func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
 	if r.Mode == KeepPlace {
 		b.X = append(b.X, make([]float32, b.D)...)
 		b.Bad = append(b.Bad, b.N)
-		r.place(b, row{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
+		r.place(b, rowParts{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
 	}
 }
 
@@ -416,16 +420,13 @@ func missing(label []byte) bool {
 
 // end records in the report where reading ended.
 func (r *Reader) end() {
-	switch {
-	case r.text != nil:
+	if r.text != nil {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
-		r.report.Blank = r.text.Blanks()
-		if source, ok := r.rows.(interface {
-			Seen() (headers int64, quoted [3]int64)
-		}); ok {
-			r.report.Headers, r.report.Quoted = source.Seen()
+		if source, ok := r.rows.(interface{ OtherLines() OtherLines }); ok {
+			r.report.OtherLines = source.OtherLines()
 		}
-	default:
+		r.report.Blank = r.text.Blanks()
+	} else {
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed
 		r.report.End = r.report.Begin + r.report.Lines
 		if s, ok := r.rows.(Seeker); ok {
@@ -455,7 +456,7 @@ func (r *Reader) Report() Report { return r.report }
 
 // Close closes the files.
 func (r *Reader) Close() {
-	for i := len(r.closer) - 1; i >= 0; i-- {
-		r.closer[i].Close()
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		r.closers[i].Close()
 	}
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -43,9 +44,27 @@ type Report struct {
 
 // OtherLines counts lines that are not rows.
 type OtherLines struct {
-	Blank   int64    `json:"blank,omitempty"`   // blank lines among the lines
-	Headers int64    `json:"headers,omitempty"` // records that repeat the header, which are not rows
-	Quoted  [3]int64 `json:"quoted,omitzero"`   // from line, to line, rows: a quoted field that seems to hold rows
+	Blank   int64      `json:"blank,omitempty"`   // blank lines among the lines
+	Headers int64      `json:"headers,omitempty"` // records that repeat the header, which are not rows
+	Quoted  QuotedRows `json:"quoted,omitzero"`   // the first quoted field that seems to hold rows
+}
+
+// QuotedRows is a quoted field that seems to hold rows, as between two stray quotes. In JSON it is an array of the
+// three numbers.
+type QuotedRows struct {
+	From, To int64 // lines of the shard on which the field begins and ends
+	Rows     int64 // lines of the field that look like rows
+}
+
+func (q QuotedRows) MarshalJSON() ([]byte, error) {
+	return json.Marshal([3]int64{q.From, q.To, q.Rows})
+}
+
+func (q *QuotedRows) UnmarshalJSON(data []byte) error {
+	var numbers [3]int64
+	err := json.Unmarshal(data, &numbers)
+	*q = QuotedRows{numbers[0], numbers[1], numbers[2]}
+	return err
 }
 
 // RowCounts counts rows by their use.

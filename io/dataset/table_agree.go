@@ -25,7 +25,7 @@ func BeginTable(o *Opening, layout Tabular) {
 			d.Key.Layout = t.TimeLayout
 		}
 		for _, role := range roles {
-			if f := t.Role(role); f >= 0 && (role == by || by == GroupRole && slices.Contains(groups, role)) {
+			if f := t.Role(role); f >= 0 && (role == by || by == groupRole && slices.Contains(groups, role)) {
 				d.Key.Columns = append(d.Key.Columns, t.Columns[f])
 			}
 		}
@@ -98,9 +98,9 @@ func AgreeColumns(o *Opening, files []Seen) error {
 	if !slices.ContainsFunc(files, func(f Seen) bool { return f.What != nil }) {
 		return nil
 	}
-	schema := *base.Table()
+	common := *base.Table()
 	if SameLayout(o) == nil {
-		keepCommon(o, &schema, files)
+		keepCommon(o, &common, files)
 	}
 	layouts := make([]Layout, len(files))
 	for i := range files {
@@ -108,59 +108,59 @@ func AgreeColumns(o *Opening, files []Seen) error {
 			continue
 		}
 		tabular := layoutOf(files[i], base)
-		if slices.Equal(tabular.Table().Columns, schema.Columns) && tabular.Table().Path == schema.Path {
+		if slices.Equal(tabular.Table().Columns, common.Columns) && tabular.Table().Path == common.Path {
 			continue
 		}
-		// columns with the names of the schema
-		layout, err := Match(&schema, &TableLayout{Columns: tabular.Table().Columns, Path: tabular.Table().Path,
+		// the same columns, in the order of this file
+		layout, err := Match(&common, &TableLayout{Columns: tabular.Table().Columns, Path: tabular.Table().Path,
 			Label: -1})
 		if err == nil {
-			err = checkRoles(o, i, &schema, &layout)
+			err = checkRoles(o, i, &common, &layout)
 		}
 		if err != nil {
 			return ErrDiffers(o, i, err)
 		}
 		layouts[i] = tabular.With(layout)
 	}
-	d.Schema.Layout, d.Schema.Dim, d.Schema.Columns = base.With(schema), len(schema.Features), schema.Names()
+	d.Schema.Layout, d.Schema.Dim, d.Schema.Columns = base.With(common), len(common.Features), common.Names()
 	for i, l := range layouts {
 		if l != nil {
 			d.Files[i].Layout = l
 		}
 	}
-	forgetUnread(d, &schema)
+	forgetUnread(d, &common)
 	return nil
 }
 
-// checkRoles checks that file i has the label and the roles of the schema. They are required,
+// checkRoles checks that file i has the label and the roles of the common columns. They are required,
 // unless the data is for a model: then a role that one file lacks is read from no file.
-func checkRoles(o *Opening, i int, schema, layout *TableLayout) error {
+func checkRoles(o *Opening, i int, common, layout *TableLayout) error {
 	d := o.Data
 	lacks := func(f int, role, ignored string) error {
 		if o.Options.Like == nil || slices.Contains(levels, role) {
-			return fmt.Errorf("column %q, the %s, is missing", schema.Columns[f], role)
+			return fmt.Errorf("column %q, the %s, is missing", common.Columns[f], role)
 		}
-		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %s are not read", schema.Columns[f],
+		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %s are not read", common.Columns[f],
 			role, d.Files[i].Name, ignored))
 		return nil
 	}
-	if schema.Label >= 0 && layout.Label < 0 && d.Labeled {
-		missing := slices.IndexFunc(schema.Labels(), func(f int) bool {
-			return !slices.Contains(layout.Columns, schema.Columns[f])
+	if common.Label >= 0 && layout.Label < 0 && d.Labeled {
+		missing := slices.IndexFunc(common.Labels(), func(f int) bool {
+			return !slices.Contains(layout.Columns, common.Columns[f])
 		})
-		if err := lacks(schema.Labels()[max(missing, 0)], labelRole, "labels"); err != nil {
+		if err := lacks(common.Labels()[max(missing, 0)], labelRole, "labels"); err != nil {
 			return err
 		}
 		d.Labeled = false
 	}
 	for _, role := range roles {
-		if f := schema.Role(role); f >= 0 && layout.Role(role) < 0 {
-			if keyed := role == FoldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
+		if f := common.Role(role); f >= 0 && layout.Role(role) < 0 {
+			if keyed := role == foldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
 				if err := lacks(f, role, role+"s"); err != nil {
 					return err
 				}
 			}
-			*schema = schema.without(role)
+			*common = common.without(role)
 			d.Weighted = d.Weighted && role != WeightRole
 		}
 	}
@@ -175,8 +175,8 @@ func layoutOf(f Seen, base Tabular) Tabular {
 	return base
 }
 
-// keepCommon reduces the schema to the columns that all files have.
-func keepCommon(o *Opening, schema *TableLayout, files []Seen) {
+// keepCommon reduces the columns of the first file to those that all files have.
+func keepCommon(o *Opening, common *TableLayout, files []Seen) {
 	base := o.Data.Schema.Layout.(Tabular)
 	have := map[string]int{} // number of files that have a column
 	var different [][]string
@@ -206,8 +206,8 @@ func keepCommon(o *Opening, schema *TableLayout, files []Seen) {
 			order = names
 		}
 	}
-	if reduced, ok := schema.keep(order); ok {
-		*schema = reduced
+	if reduced, ok := common.keep(order); ok {
+		*common = reduced
 	} else {
 		return // Match reports what is missing
 	}
@@ -258,29 +258,19 @@ func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 	return k, len(k.Features) > 0 && labelsKept == len(labels) && len(k.Roles) == len(l.Roles)
 }
 
-// forgetUnread removes labels that are not read from every file, and roles that the schema does
-// not have, from the layouts of all files.
-func forgetUnread(d *Dataset, schema *TableLayout) {
-	less := func(l Layout) Layout {
-		tabular, ok := l.(Tabular)
-		if !ok {
-			return l
-		}
-		t := *tabular.Table()
+// forgetUnread removes labels that are not read from every file, and roles that the common
+// columns do not have, from the layouts of all files.
+func forgetUnread(d *Dataset, common *TableLayout) {
+	changeLayouts(d, func(t *TableLayout) {
 		if !d.Labeled {
-			t = t.Unlabeled()
+			*t = t.Unlabeled()
 		}
 		for _, role := range roles {
-			if schema.Role(role) < 0 {
-				t = t.without(role)
+			if common.Role(role) < 0 {
+				*t = t.without(role)
 			}
 		}
-		return tabular.With(t)
-	}
-	d.Schema.Layout = less(d.Schema.Layout)
-	for i := range d.Files {
-		d.Files[i].Layout = less(d.Files[i].Layout)
-	}
+	})
 }
 
 // BeginStored completes the schema from the names of the columns of the first file with content,
@@ -304,7 +294,7 @@ func JoinStored(o *Opening, i int, names []string, unreadable func(column int) e
 	if err := checkCount(names); err != nil {
 		return nil, o.Error(i, err)
 	}
-	used := o.Data.Schema.Layout.(Tabular).Table().Used()
+	used := o.Data.Schema.Layout.(Tabular).Table().UsedNames()
 	for c, name := range names {
 		if err := unreadable(c); err != nil && used[name] {
 			return nil, o.Error(i, err)

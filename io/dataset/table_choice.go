@@ -95,13 +95,13 @@ func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
 func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 	columns := l.Columns
 	what := make([]string, len(columns)) // the role of a column
-	if err := c.layLabels(&l, p); err != nil {
+	if err := c.setLabels(&l, p); err != nil {
 		return TableLayout{}, err
 	}
 	for _, f := range l.Labels() {
 		what[f] = labelRole
 	}
-	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {FoldRole, c.Fold}}
+	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {foldRole, c.Fold}}
 	for _, several := range []struct {
 		roles, given []string
 	}{{groups, c.Group}, {levels, c.Levels}} {
@@ -131,14 +131,14 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 		}
 		l.Roles[role.name] = f
 	}
-	if err := c.layFeatures(&l, p, what); err != nil {
+	if err := c.setFeatures(&l, p, what); err != nil {
 		return TableLayout{}, err
 	}
 	return l, nil
 }
 
-// layFeatures sets the features of l: columns without another role that the choice does not leave out.
-func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
+// setFeatures sets the features of l: columns without another role that the choice does not leave out.
+func (c Choice) setFeatures(l *TableLayout, p *places, what []string) error {
 	const feature, dropped = "feature", "dropped"
 	for _, given := range c.Columns {
 		fields, pattern, err := p.all("column", given)
@@ -184,8 +184,8 @@ func (c Choice) layFeatures(l *TableLayout, p *places, what []string) error {
 	return nil
 }
 
-// layLabels sets the labels of l to the chosen ones.
-func (c Choice) layLabels(l *TableLayout, p *places) error {
+// setLabels sets the labels of l to the chosen ones.
+func (c Choice) setLabels(l *TableLayout, p *places) error {
 	var fields []int
 	for _, given := range c.labels(l.Columns) {
 		labels, pattern, err := p.all(labelRole, given)

@@ -153,7 +153,7 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 		t.Error(err)
 	}
 	layout, _ = Choice{ID: "a", Group: []string{"a"}}.Layout([]string{"a", "b"})
-	if got, err := Match(&model, &layout); err != nil || got.Role(IDRole) != 0 || got.Role(GroupRole) != 0 ||
+	if got, err := Match(&model, &layout); err != nil || got.Role(IDRole) != 0 || got.Role(groupRole) != 0 ||
 		!slices.Contains(got.Features, 0) || got.Validate() != nil {
 		t.Errorf("a feature that names rows and groups: %+v, %v", got, err)
 	}

@@ -25,20 +25,20 @@ const (
 	WeightRole = "weight" // weight of the row
 	IDRole     = "id"     // copied to predictions
 	TimeRole   = "time"   // time of the row; rows of different times can be scored separately
-	FoldRole   = "fold"   // the number of the row's fold
-	GroupRole  = "group"  // group of the row; if several columns name it, the others are group2, group3, …
-	LevelRole  = "level"  // level of the row; further columns are level2, level3, …
+	foldRole   = "fold"   // the number of the row's fold
+	groupRole  = "group"  // group of the row; if several columns name it, the others are group2, group3, …
+	levelRole  = "level"  // level of the row; further columns are level2, level3, …
 )
 
 const labelRole = "label" // the role of a label
 
-var roles = slices.Concat([]string{WeightRole, IDRole, TimeRole, FoldRole}, groups, levels)
+var roles = slices.Concat([]string{WeightRole, IDRole, TimeRole, foldRole}, groups, levels)
 
 // groups are the roles of the columns that together name the group of a row.
-var groups = []string{GroupRole, GroupRole + "2", GroupRole + "3", GroupRole + "4"}
+var groups = []string{groupRole, groupRole + "2", groupRole + "3", groupRole + "4"}
 
 // levels are the roles of the columns that together name the level of a row.
-var levels = []string{LevelRole, LevelRole + "2", LevelRole + "3", LevelRole + "4"}
+var levels = []string{levelRole, levelRole + "2", levelRole + "3", levelRole + "4"}
 
 // TableLayout says which fields of a record are features, labels or have another role. It is
 // plain data and part of a model; call Validate on one that was read from a file. It is the
@@ -131,7 +131,7 @@ func (l *TableLayout) Role(role string) int {
 func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	switch {
 	case d.Key == nil:
-	case d.Key.By == GroupRole:
+	case d.Key.By == groupRole:
 		for _, role := range groups[:len(d.Key.Columns)] {
 			fields = append(fields, l.Role(role))
 		}
@@ -162,8 +162,8 @@ func (l *TableLayout) RoleNames() (names []string) {
 	return names
 }
 
-// Uses reports, for each field, whether it is a feature or a label or has another role.
-func (l *TableLayout) Uses() []bool {
+// UsedFields reports, for each field, whether it is a feature or a label or has another role.
+func (l *TableLayout) UsedFields() []bool {
 	uses := make([]bool, len(l.Columns))
 	for _, f := range l.Features {
 		uses[f] = true
@@ -177,11 +177,11 @@ func (l *TableLayout) Uses() []bool {
 	return uses
 }
 
-// Used returns the names of the columns that are used.
-func (l *TableLayout) Used() map[string]bool {
+// UsedNames returns the names of the columns that are used.
+func (l *TableLayout) UsedNames() map[string]bool {
 	used := map[string]bool{}
-	for f, uses := range l.Uses() {
-		if uses {
+	for f, isUsed := range l.UsedFields() {
+		if isUsed {
 			used[l.Columns[f]] = true
 		}
 	}

@@ -71,8 +71,8 @@ func OtherLength(k, n int) string {
 // IsNested is the reason why a row cannot be used whose value has parts while others have none.
 const IsNested = "is an object or an array, and nested values are not supported"
 
-// Uses reports whether any of n fields is read, beginning with field.
-func (f *Fields) Uses(field, n int) bool {
+// Reads reports whether any of n fields is read, beginning with field.
+func (f *Fields) Reads(field, n int) bool {
 	return slices.ContainsFunc(f.To[field:field+n], func(to FieldSink) bool { return to.Sink != nil })
 }
 

@@ -108,12 +108,7 @@ func (l *TableLayout) matchRoles(m *TableLayout, at func(f int) int) error {
 
 // hasRole reports whether a field has a role.
 func (l *TableLayout) hasRole(f int) bool {
-	for _, at := range l.Roles {
-		if at == f {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(l.Roles)), f)
 }
 
 // NamedIn reports whether another file has columns with the names of all features.

@@ -78,8 +78,8 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	return f, nil
 }
 
-// Read says which row of a batch is read next, for its TestFilter.
-func (f *Fields) Read(i int) {
+// StartRow says which row of a batch is read next, for its TestFilter.
+func (f *Fields) StartRow(i int) {
 	if f.part != nil {
 		f.part.At = i
 	}

@@ -161,6 +161,9 @@ func (f *TestFilter) takes(x []float32) bool {
 
 // forward passes the fields of the last row, which the Taps held back, to their sinks.
 func (f *TestFilter) forward(row []float32) {
+	if f == nil {
+		return
+	}
 	for _, t := range f.taps {
 		if t.next.Sink != nil {
 			t.forward(row, f.At)

@@ -117,7 +117,7 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 
 // flat returns an error if a used column has nested values.
 func flat(l *dataset.TableLayout, k *keys) error {
-	for f, uses := range l.Uses() {
+	for f, uses := range l.UsedFields() {
 		name := l.Columns[f]
 		if i, ok := k.index[name]; ok && uses && k.values[i].nested > 0 {
 			return fmt.Errorf("line %d: %w", k.values[i].nested, dataset.NoColumn(name))

@@ -64,7 +64,7 @@ func newReader(text Source, in *dataset.Input, l *layout) (*reader, error) {
 		r.index[name] = f
 		if list, first := strings.CutSuffix(name, dataset.ElementName("", 0)); first {
 			n := l.ListAt(f, list)
-			r.lists[list] = listOf{f, n, fields.Uses(f, n)}
+			r.lists[list] = listOf{f, n, fields.Reads(f, n)}
 		}
 	}
 	if t := in.Data.Schema.Table; t != nil && t.Decimal != 0 && t.Decimal != '.' {

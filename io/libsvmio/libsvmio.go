@@ -223,7 +223,7 @@ func sniff(head []byte) bool {
 	const most = 20
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
 	pairs, good, bad := 0, 0, 0
-	for lines := 0; lines < most && len(head) > 0; {
+	for seen := 0; seen < most && len(head) > 0; {
 		line, rest, whole := bytes.Cut(head, []byte{'\n'})
 		head = rest
 		if i := bytes.IndexByte(line, '#'); i >= 0 {
@@ -231,7 +231,7 @@ func sniff(head []byte) bool {
 		}
 		line = skipSpace(line)
 		if len(line) == 0 {
-			lines++
+			seen++
 			continue
 		}
 		fits := true
@@ -251,7 +251,7 @@ func sniff(head []byte) bool {
 		} else {
 			bad++
 		}
-		lines++
+		seen++
 	}
 	return pairs > 0 && good > bad
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -15,23 +16,23 @@ type columnReader struct {
 	*column
 	field   int // of the layout
 	to      *dataset.FieldSink
-	put     put
+	put     putFunc
 	number  number // how numbers are stored, if that is simple
-	codecs  *compress.Blocks
-	scratch *scratch
+	blocks  *compress.Blocks
+	scratch *buffers
 	stream  stream
 	codec   int64
 	left    int64 // values in the chunk after this page
 	page    int64 // values left in this page
 	content []byte
-	encoding
+	pageValues
 
-	// open, unless nil, reads the levels at the beginning of a page b of lists, and returns the rest.
-	open func(h *header, b []byte) ([]byte, error)
+	// setLevels, unless nil, reads the levels at the beginning of a page b of lists, and returns the rest.
+	setLevels func(h *header, b []byte) ([]byte, error)
 }
 
-// encoding holds the encoded levels and values of a page, and the dictionary of the chunk.
-type encoding struct {
+// pageValues holds the encoded levels and values of a page, and the dictionary of the chunk.
+type pageValues struct {
 	levels   hybrid // definition levels, if the column is optional
 	values   decoder
 	decoders *decoders
@@ -40,27 +41,27 @@ type encoding struct {
 	dict     dictionary
 }
 
-// scratch is memory that all columns of a reader share.
-type scratch struct {
+// buffers are memory that all columns of a reader share.
+type buffers struct {
 	levels [batchRows]uint32
 	index  [batchRows]uint32
 	fixed  [batchRows]uint64
 	bytes  [batchRows][]byte
 }
 
-// bad is a function that is called for a row of the batch that cannot be used.
-type bad func(row, field int, reason string)
+// rejectFunc is called for a row of the batch that cannot be used.
+type rejectFunc func(row, field int, reason string)
 
 // begin begins the chunk of a row group.
 func (c *columnReader) begin(ch *chunk) error {
 	switch {
 	case ch.physical != c.element.physical:
 		return c.errorf("is damaged: a row group has another type than the schema")
-	case ch.codec < 0 || ch.codec >= int64(len(codecs)):
+	case ch.codec < 0 || ch.codec >= int64(len(codecNames)):
 		return c.errorf("is compressed with an unknown codec (%d)", ch.codec)
-	case ch.codec == 3 || ch.codec == 5:
+	case ch.codec == codecLZO || ch.codec == codecHadoopLZ4:
 		return c.errorf("is compressed with %s, which is not supported; write it with Snappy, Zstandard or gzip",
-			codecs[ch.codec])
+			codecNames[ch.codec])
 	}
 	c.codec, c.left, c.page = ch.codec, ch.values, 0
 	c.dict.reset()
@@ -87,7 +88,7 @@ func (c *columnReader) next() error {
 		switch h.kind {
 		case pageDictionary:
 			// The content of an uncompressed page is in the memory of the stream, which later pages overwrite.
-			c.dict.content, err = h.content(c.dict.content, body, c.codec, c.codecs)
+			c.dict.content, err = h.content(c.dict.content, body, c.codec, c.blocks)
 			if err == nil && c.codec == codecNone {
 				c.dict.own = append(c.dict.own[:0], c.dict.content...)
 				c.dict.content = c.dict.own
@@ -103,7 +104,7 @@ func (c *columnReader) next() error {
 				return errPage
 			}
 			var b []byte
-			if b, err = h.content(c.content, body, c.codec, c.codecs); err == nil {
+			if b, err = h.content(c.content, body, c.codec, c.blocks); err == nil {
 				if c.codec != codecNone && !(h.kind == pageDataV2 && !h.compressed) {
 					c.content = b
 				}
@@ -140,8 +141,8 @@ func (c *columnReader) header() (h header, err error) {
 
 // openPage begins the values of a page.
 func (c *columnReader) openPage(h *header, b []byte) (err error) {
-	if c.open != nil {
-		if b, err = c.open(h, b); err != nil {
+	if c.setLevels != nil {
+		if b, err = c.setLevels(h, b); err != nil {
 			return err
 		}
 	} else if h.kind == pageDataV2 {
@@ -186,7 +187,7 @@ func prefixed(b []byte) (first, rest []byte, err error) {
 }
 
 // read stores the values of n rows.
-func (c *columnReader) read(rows []float32, width, n int, bad bad) error {
+func (c *columnReader) read(rows []float32, width, n int, reject rejectFunc) error {
 	for at := 0; at < n; {
 		if c.page == 0 {
 			if c.left == 0 {
@@ -197,7 +198,7 @@ func (c *columnReader) read(rows []float32, width, n int, bad bad) error {
 			}
 		}
 		m := int(min(int64(n-at), c.page, batchRows))
-		if err := c.store(rows, width, at, m, bad); err != nil {
+		if err := c.store(rows, width, at, m, reject); err != nil {
 			return err
 		}
 		at += m
@@ -207,7 +208,7 @@ func (c *columnReader) read(rows []float32, width, n int, bad bad) error {
 }
 
 // store stores the next m values of the page from a row on.
-func (c *columnReader) store(rows []float32, width, at, m int, bad bad) error {
+func (c *columnReader) store(rows []float32, width, at, m int, reject rejectFunc) error {
 	levels, present := c.scratch.levels[:m], m
 	if c.optional && !c.levels.ones(m) {
 		if err := c.levels.next(levels); err != nil {
@@ -225,14 +226,14 @@ func (c *columnReader) store(rows []float32, width, at, m int, bad bad) error {
 		}
 	}
 	if c.indexed && present == m && c.dict.decoder != nil && c.dict.width == 1 {
-		return c.storeIndexed(rows, width, at, index, bad)
+		return c.storeIndexed(rows, width, at, index, reject)
 	}
 	v := values{fixed: c.scratch.fixed[:]}
 	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.physical == fixedArray {
 		v.fixed, v.bytes = nil, c.scratch.bytes[:]
 	}
 	if c.number.kind != 0 && !c.indexed && present == m {
-		return c.storeNumbers(rows, width, at, m, bad)
+		return c.storeNumbers(rows, width, at, m, reject)
 	}
 	used, got, remaining := 0, 0, present // decoded values or indices that are used; values to decode
 	for j := range m {
@@ -270,14 +271,14 @@ func (c *columnReader) store(rows []float32, width, at, m int, bad bad) error {
 			reason = c.put(c.to, row, fixed, b)
 		}
 		if reason != "" {
-			bad(at+j, c.field, reason)
+			reject(at+j, c.field, reason)
 		}
 	}
 	return nil
 }
 
 // storeIndexed stores the entries of the dictionary with some indices, one value each.
-func (c *columnReader) storeIndexed(rows []float32, width, at int, index []uint32, bad bad) error {
+func (c *columnReader) storeIndexed(rows []float32, width, at int, index []uint32, reject rejectFunc) error {
 	d := &c.dict
 	known, stored := d.known, d.stored[:len(d.known)]
 	to := at*width + d.from
@@ -289,7 +290,7 @@ func (c *columnReader) storeIndexed(rows []float32, width, at int, index []uint3
 			rows[to] = stored[i]
 		default:
 			if reason := d.store(c, rows[(at+j)*width:(at+j+1)*width], i); reason != "" {
-				bad(at+j, c.field, reason)
+				reject(at+j, c.field, reason)
 			}
 		}
 		to += width
@@ -323,17 +324,16 @@ type dictionary struct {
 func (d *dictionary) remember(to *dataset.FieldSink) {
 	d.decoder = to.Decoder()
 	if d.decoder != nil {
-		d.from = d.decoder.Slot(to.Column)
-		d.width = d.decoder.SlotWidth(to.Column)
+		d.from, d.width = d.decoder.Slot(to.Column), d.decoder.SlotWidth(to.Column)
 	}
 }
 
 func (d *dictionary) reset() { d.n, d.known = 0, d.known[:0] }
 
 // set takes the entries in content.
-func (d *dictionary) set(e *element, encoding, n int64) error {
-	if encoding != encPlain && encoding != encPlainDictionary {
-		return fmt.Errorf("has a dictionary of encoding %d, which is not supported", encoding)
+func (d *dictionary) set(e *element, enc, n int64) error {
+	if enc != encPlain && enc != encPlainDictionary {
+		return fmt.Errorf("has a dictionary of encoding %d, which is not supported", enc)
 	}
 	if n > int64(len(d.content)) || e.physical == boolean || d.n > 0 {
 		return errPage
@@ -361,10 +361,7 @@ func (d *dictionary) set(e *element, encoding, n int64) error {
 	d.n = uint32(n)
 	if d.decoder != nil {
 		d.known = append(d.known[:0], make([]bool, n)...)
-		if m := int(n) * d.width; cap(d.stored) < m {
-			d.stored = make([]float32, m)
-		}
-		d.stored = d.stored[:int(n)*d.width]
+		d.stored = slices.Grow(d.stored[:0], int(n)*d.width)[:int(n)*d.width]
 	}
 	return nil
 }

@@ -50,31 +50,31 @@ func fixedSize(e *element) int {
 }
 
 // open returns the decoder of values in b.
-func (d *decoders) open(e *element, encoding int64, b []byte) (decoder, error) {
+func (d *decoders) open(e *element, enc int64, b []byte) (decoder, error) {
 	size := fixedSize(e)
 	integer := e.physical == int32s || e.physical == int64s
 	switch {
-	case encoding == encPlain:
+	case enc == encPlain:
 		d.plain = plain{b: b, size: size}
 		return &d.plain, nil
-	case encoding == encRLE && e.physical == boolean:
+	case enc == encRLE && e.physical == boolean:
 		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
 			return nil, errPage
 		}
 		n := binary.LittleEndian.Uint32(b)
 		return (*truths)(d), d.truth.set(b[4:4+n], 1)
-	case encoding == encDeltaBinary && integer:
+	case enc == encDeltaBinary && integer:
 		return (*integers)(d), d.delta.set(b)
-	case encoding == encDeltaLength && e.physical == byteArray:
+	case enc == encDeltaLength && e.physical == byteArray:
 		return &d.ends, d.ends.set(b)
-	case encoding == encDeltaBytes && (e.physical == byteArray || e.physical == fixedArray):
+	case enc == encDeltaBytes && (e.physical == byteArray || e.physical == fixedArray):
 		d.front.size = size
 		return &d.front, d.front.set(b)
-	case encoding == encSplit && size > 0 && e.physical != int96s:
+	case enc == encSplit && size > 0 && e.physical != int96s:
 		d.split = split{b: b, size: size, n: len(b) / size}
 		return &d.split, nil
 	}
-	return nil, fmt.Errorf("has a page of encoding %d, which is not supported for %s", encoding, e.what())
+	return nil, fmt.Errorf("has a page of encoding %d, which is not supported for %s", enc, e.what())
 }
 
 // plain decodes values that are stored one after another (PLAIN).
@@ -203,9 +203,8 @@ func (f *front) set(b []byte) error {
 }
 
 func (f *front) next(n int, v *values) (int, error) {
-	var rest values
 	var one [1][]byte
-	rest.bytes = one[:]
+	rest := values{bytes: one[:]}
 	f.text = f.text[:0]
 	for i := range v.bytes[:n] {
 		shared, err := f.shared.next()

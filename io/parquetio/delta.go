@@ -87,11 +87,7 @@ func (d *delta) unpack() uint64 {
 	from, shift := d.at>>3, d.at&7
 	d.at += d.width
 	var word [16]byte
-	if from+9 <= len(d.bits) {
-		copy(word[:], d.bits[from:from+9])
-	} else {
-		copy(word[:], d.bits[from:])
-	}
+	copy(word[:9], d.bits[from:])
 	v := binary.LittleEndian.Uint64(word[:]) >> shift
 	if shift+d.width > 64 {
 		v |= uint64(word[8]) << (64 - shift)

@@ -94,9 +94,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		file.Cuts = append(file.Cuts, cut)
 	}
 	first := o.Data.Schema.Layout.(*dataset.TableLayout)
-	file.Memory = f.memory(first.Used()) + 4*int64(len(first.Features))*int64(rows.PerBlock(len(first.Features)))
+	file.Memory = f.memory(first.UsedNames()) + 4*int64(len(first.Features))*int64(rows.PerBlock(len(first.Features)))
 	return dataset.JoinStored(o, i, f.names, func(c int) error {
-		_, err := f.columns[c].put()
+		_, err := f.columns[c].putFunc()
 		return err
 	})
 }

@@ -62,7 +62,8 @@ func (e *element) isNumber() bool {
 	case floats, doubles:
 		return true
 	case int32s, int64s:
-		return e.logical == 0 && (e.converted < 0 || e.converted >= 11 && e.converted <= 18) || e.logical == logicalInteger
+		logical := e.modern().logical
+		return logical == 0 || logical == logicalInteger
 	case fixedArray:
 		return e.logical == logicalFloat16 && e.length == 2
 	}
@@ -139,7 +140,7 @@ func (l *listReader) take(c *column, field int, to *dataset.FieldSink) {
 	l.numbers[c.item].set(&c.element, to)
 }
 
-func newListReader(c *column, s *scratch) *listReader {
+func newListReader(c *column, s *buffers) *listReader {
 	n := c.list.n
 	l := &listReader{list: c.list, to: make([]*dataset.FieldSink, n), fields: make([]int, n), numbers: make([]number, n)}
 	l.column, l.scratch, l.decoders = c, s, new(decoders)
@@ -240,9 +241,9 @@ func (l *listReader) decode(n int) error {
 }
 
 // read stores the lists of n rows.
-func (l *listReader) read(rows []float32, width, n int, bad bad) error {
+func (l *listReader) read(rows []float32, width, n int, reject rejectFunc) error {
 	for i := range n {
-		if err := l.readOne(rows[i*width:(i+1)*width], i, bad); err != nil {
+		if err := l.readOne(rows[i*width:(i+1)*width], i, reject); err != nil {
 			return err
 		}
 	}
@@ -250,7 +251,7 @@ func (l *listReader) read(rows []float32, width, n int, bad bad) error {
 }
 
 // readOne stores the list of a row.
-func (l *listReader) readOne(row []float32, i int, bad bad) error {
+func (l *listReader) readOne(row []float32, i int, reject rejectFunc) error {
 	k, null := 0, false
 	for first := true; ; first = false {
 		if l.at == l.lists.n {
@@ -271,26 +272,26 @@ func (l *listReader) readOne(row []float32, i int, bad bad) error {
 		case def < l.list.empty:
 			null = true
 		case def > l.list.empty:
-			l.put1(row, i, k, bad)
+			l.storeElement(row, i, k, reject)
 			k++
 		}
 		l.at++
 	}
 	if k != l.list.n && !null {
-		bad(i, l.field, dataset.OtherLength(k, l.list.n))
+		reject(i, l.field, dataset.OtherLength(k, l.list.n))
 	}
 	for ; k < l.list.n; k++ {
 		if to := l.to[k]; to != nil {
 			if reason := to.Null(row); reason != "" {
-				bad(i, l.fields[k], reason)
+				reject(i, l.fields[k], reason)
 			}
 		}
 	}
 	return nil
 }
 
-// put1 stores element k of the list of row i.
-func (l *listReader) put1(row []float32, i, k int, bad bad) {
+// storeElement stores element k of the list of row i.
+func (l *listReader) storeElement(row []float32, i, k int, reject rejectFunc) {
 	if k >= l.list.n || l.to[k] == nil {
 		return
 	}
@@ -309,7 +310,7 @@ func (l *listReader) put1(row []float32, i, k int, bad bad) {
 		reason = l.columnReader.put(l.to[k], row, l.lists.fixed[at], l.lists.half[at])
 	}
 	if reason != "" {
-		bad(i, l.fields[k], reason)
+		reject(i, l.fields[k], reason)
 	}
 }
 

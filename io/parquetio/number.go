@@ -32,8 +32,8 @@ func (n *number) set(e *element, to *dataset.FieldSink) {
 		return
 	}
 	n.slot, n.centre = d.Slot(to.Column), centre
-	integer := e.logical == 0 && (e.converted < 0 || e.converted >= 15 && e.converted <= 18) ||
-		e.logical == logicalInteger && !e.unsigned
+	modern := e.modern()
+	integer := modern.logical == 0 || modern.logical == logicalInteger && !modern.unsigned
 	switch {
 	case e.physical == doubles:
 		n.kind = fromDouble
@@ -47,13 +47,13 @@ func (n *number) set(e *element, to *dataset.FieldSink) {
 }
 
 // storeNumbers stores the next m values of the page, none of which is missing.
-func (c *columnReader) storeNumbers(rows []float32, width, at, m int, bad bad) error {
+func (c *columnReader) storeNumbers(rows []float32, width, at, m int, reject rejectFunc) error {
 	n := &c.number
 	if p, ok := c.values.(*plain); ok && n.kind == fromDouble {
 		if 8*m > len(p.b) {
 			return errPage
 		}
-		c.storeDoubles(rows, width, at, p.b[:8*m], bad)
+		c.storeDoubles(rows, width, at, p.b[:8*m], reject)
 		p.b = p.b[8*m:]
 		return nil
 	}
@@ -67,7 +67,7 @@ func (c *columnReader) storeNumbers(rows []float32, width, at, m int, bad bad) e
 			if x, ok := n.value(bits); ok {
 				rows[(at+i)*width+n.slot] = x
 			} else {
-				c.storeOne(rows, width, at+i, bits, bad)
+				c.storeOne(rows, width, at+i, bits, reject)
 			}
 		}
 		at, m = at+got, m-got
@@ -76,9 +76,9 @@ func (c *columnReader) storeNumbers(rows []float32, width, at, m int, bad bad) e
 }
 
 // storeOne stores a number that needs care.
-func (c *columnReader) storeOne(rows []float32, width, at int, bits uint64, bad bad) {
+func (c *columnReader) storeOne(rows []float32, width, at int, bits uint64, reject rejectFunc) {
 	if reason := c.put(c.to, rows[at*width:(at+1)*width], bits, nil); reason != "" {
-		bad(at, c.field, reason)
+		reject(at, c.field, reason)
 	}
 }
 
@@ -102,13 +102,13 @@ func plainDouble(bits uint64) bool {
 }
 
 // storeDoubles stores the numbers in b.
-func (c *columnReader) storeDoubles(rows []float32, width, at int, b []byte, bad bad) {
+func (c *columnReader) storeDoubles(rows []float32, width, at int, b []byte, reject rejectFunc) {
 	centre := c.number.centre
 	for to := at*width + c.number.slot; len(b) >= 8; b, at, to = b[8:], at+1, to+width {
 		bits := binary.LittleEndian.Uint64(b)
 		switch v := math.Float64frombits(bits); {
 		case !plainDouble(bits):
-			c.storeOne(rows, width, at, bits, bad)
+			c.storeOne(rows, width, at, bits, reject)
 		case centre != 0:
 			rows[to] = float32(v - centre)
 		default:

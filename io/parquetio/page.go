@@ -29,15 +29,17 @@ const (
 
 // Codecs.
 const (
-	codecNone   = 0
-	codecSnappy = 1
-	codecGzip   = 2
-	codecBrotli = 4
-	codecZstd   = 6
-	codecLZ4    = 7
+	codecNone      = 0
+	codecSnappy    = 1
+	codecGzip      = 2
+	codecLZO       = 3
+	codecBrotli    = 4
+	codecHadoopLZ4 = 5
+	codecZstd      = 6
+	codecLZ4       = 7
 )
 
-var codecs = []string{"none", "Snappy", "gzip", "LZO", "Brotli", "LZ4 of Hadoop", "Zstandard", "LZ4"}
+var codecNames = []string{"none", "Snappy", "gzip", "LZO", "Brotli", "LZ4 of Hadoop", "Zstandard", "LZ4"}
 
 // blockOf are the codecs that can be decoded.
 var blockOf = map[int64]compress.Block{
@@ -128,7 +130,7 @@ func (h *header) content(dst, body []byte, codec int64, z *compress.Blocks) ([]b
 	dst = append(dst[:0], body[:levels]...)
 	dst, err := z.Append(dst, body[levels:], blockOf[codec], int(h.size)-levels)
 	if err != nil {
-		return nil, fmt.Errorf("a page cannot be decompressed (%s): %w", codecs[codec], err)
+		return nil, fmt.Errorf("a page cannot be decompressed (%s): %w", codecNames[codec], err)
 	}
 	return dst, nil
 }

@@ -54,16 +54,16 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	}
 	r := &reader{Fields: fields, bad: map[int]*rows.BadRow{}}
 	r.source = &source{ctx: ctx, object: object, last: last}
-	scratch, codecs := new(scratch), new(compress.Blocks)
+	shared, blocks := new(buffers), new(compress.Blocks)
 	for _, field := range r.Used {
 		if f.columns[field].list != nil {
-			if err := r.addElement(&f.columns[field], field, scratch, codecs); err != nil {
+			if err := r.addElement(&f.columns[field], field, shared, blocks); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		c := &columnReader{column: &f.columns[field], field: field, to: &r.To[field], scratch: scratch, codecs: codecs}
-		if c.put, err = c.column.put(); err != nil {
+		c := &columnReader{column: &f.columns[field], field: field, to: &r.To[field], scratch: shared, blocks: blocks}
+		if c.put, err = c.column.putFunc(); err != nil {
 			return nil, err
 		}
 		c.decoders = new(decoders)
@@ -79,12 +79,12 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 }
 
 // addElement adds an element of a list to the columns.
-func (r *reader) addElement(c *column, field int, s *scratch, codecs *compress.Blocks) (err error) {
+func (r *reader) addElement(c *column, field int, shared *buffers, blocks *compress.Blocks) (err error) {
 	l := r.lists[c.leaf]
 	if l == nil {
-		l = newListReader(c, s)
-		l.field, l.codecs, l.stream.source, l.open = field, codecs, r.source, l.levelsOf
-		if l.columnReader.put, err = c.put(); err != nil {
+		l = newListReader(c, shared)
+		l.field, l.blocks, l.stream.source, l.setLevels = field, blocks, r.source, l.levelsOf
+		if l.columnReader.put, err = c.putFunc(); err != nil {
 			return err
 		}
 		if r.lists == nil {
@@ -164,23 +164,20 @@ func (r *reader) fill() error {
 	r.at, r.n = 0, int(min(r.left, int64(rows.PerBlock(r.Width))))
 	clear(r.bad)
 	r.ResetTexts()
-	if r.batch == nil {
-		r.batch = make([]float32, r.n*r.Width)
-	}
 	r.batch = slices.Grow(r.batch[:0], r.n*r.Width)[:r.n*r.Width]
 	for _, c := range r.columns {
 		read := c.read
 		if l := r.lists[c.leaf]; l != nil {
 			read = l.read
 		}
-		if err := read(r.batch, r.Width, r.n, r.note); err != nil {
+		if err := read(r.batch, r.Width, r.n, r.reject); err != nil {
 			return c.errorf("near row %d: %w", r.line+1, err)
 		}
 	}
 	for i := range r.n {
 		r.SetPath(r.batch[i*r.Width:(i+1)*r.Width], func(field int, reason string) {
 			if reason != "" {
-				r.note(i, field, reason)
+				r.reject(i, field, reason)
 			}
 		})
 	}
@@ -188,8 +185,8 @@ func (r *reader) fill() error {
 	return nil
 }
 
-// note records the first reason why a row of the batch cannot be used.
-func (r *reader) note(row, field int, reason string) {
+// reject records the first reason why a row of the batch cannot be used.
+func (r *reader) reject(row, field int, reason string) {
 	if r.bad[row] == nil || r.bad[row].Column > field+1 {
 		r.bad[row] = r.Bad(r.line+int64(row)+1, field, reason)
 	}
@@ -205,7 +202,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	i := r.at
 	r.at++
 	r.line++
-	r.Read(i)
+	r.StartRow(i)
 	if bad := r.bad[i]; bad != nil {
 		return x, nil, bad
 	}

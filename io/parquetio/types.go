@@ -50,24 +50,29 @@ var logicalOf = map[int64]element{
 	19: {logical: logicalJSON}, 20: {logical: logicalBSON}, 21: {logical: -1},
 }
 
-// put passes a value to its target: fixed holds the bits of values of up to 8 bytes, b
+// putFunc passes a value to its target: fixed holds the bits of values of up to 8 bytes, b
 // the others.
-type put func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) (reason string)
+type putFunc func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) (reason string)
 
-// put returns how the values of a column are passed, or the reason why they cannot be.
-func (c *column) put() (put, error) {
-	e := c.element
+// putFunc returns how the values of a column are passed, or the reason why they cannot be.
+func (c *column) putFunc() (putFunc, error) {
 	if c.nested {
 		return nil, dataset.NoColumn(c.name)
 	}
-	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
-		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
-	}
-	if p := e.put(); p != nil {
+	e := c.element.modern()
+	if p := e.putFunc(); p != nil {
 		return p, nil
 	}
 	return nil, fmt.Errorf("column %s has values of %s, which are not supported; drop the column",
 		dataset.Quote(c.name), e.what())
+}
+
+// modern returns the element with the logical type that its older converted type stands for.
+func (e element) modern() element {
+	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
+		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
+	}
+	return e
 }
 
 // what returns the name of a type for messages.
@@ -86,7 +91,7 @@ func (e *element) what() string {
 	return name
 }
 
-func (e *element) put() put {
+func (e *element) putFunc() putFunc {
 	switch e.physical {
 	case boolean:
 		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
@@ -128,7 +133,7 @@ func (e *element) put() put {
 }
 
 // putInteger returns how the values of an integer type are passed.
-func (e *element) putInteger() put {
+func (e *element) putInteger() putFunc {
 	signed := func(fixed uint64) int64 { return int64(fixed) }
 	if e.physical == int32s {
 		signed = func(fixed uint64) int64 { return int64(int32(fixed)) }
@@ -185,7 +190,7 @@ func putInt96(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
 func putText(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
 
 // putDecimal passes a decimal number.
-func putDecimal(scale int64) put {
+func putDecimal(scale int64) putFunc {
 	return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
 		return to.Decimal(row, b, scale)
 	}

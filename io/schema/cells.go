@@ -5,11 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // cells is a histogram of float64 numbers. All intervals have the same width on the scale of
-// orderOf, as narrow as a limit on their number allows. Adding numbers only ever widens the
+// rows.OrderedKey, as narrow as a limit on their number allows. Adding numbers only ever widens the
 // intervals, so the histogram depends on the numbers alone, not on their order.
 type cells struct {
 	shift uint   // an interval has 1<<shift float64
@@ -25,7 +26,7 @@ type cell struct {
 
 // add counts a number n times, in at most limit intervals.
 func (c *cells) add(v float64, n int64, limit int) {
-	c.count(orderOf(v)>>c.shift, n)
+	c.count(rows.OrderedKey(v)>>c.shift, n)
 	c.bound(limit)
 }
 
@@ -66,8 +67,8 @@ func (c *cells) bound(limit int) {
 	}
 }
 
-// Merge adds the numbers of d, which is not changed.
-func (c *cells) Merge(d *cells, limit int) {
+// merge adds the numbers of d, which is not changed.
+func (c *cells) merge(d *cells, limit int) {
 	if d.used == 0 {
 		return
 	}
@@ -89,23 +90,6 @@ func (c *cells) sorted() []cell {
 	return sorted
 }
 
-// orderOf maps numbers to whole numbers in the same order.
-func orderOf(v float64) uint64 {
-	b := math.Float64bits(v + 0)
-	if b>>63 != 0 {
-		return ^b
-	}
-	return b | 1<<63
-}
-
-// numberAt is the inverse of orderOf.
-func numberAt(k uint64) float64 {
-	if k>>63 != 0 {
-		return math.Float64frombits(k &^ (1 << 63))
-	}
-	return math.Float64frombits(^k)
-}
-
 // piece is an interval with the number of values in it.
 type piece struct {
 	From, To float64
@@ -116,7 +100,7 @@ type piece struct {
 func (c *cells) pieces(lo, hi float64) []piece {
 	var all []piece
 	for _, e := range c.sorted() {
-		p := piece{numberAt(e.key << c.shift), numberAt(e.key<<c.shift | (1<<c.shift - 1)), e.n}
+		p := piece{rows.KeyNumber(e.key << c.shift), rows.KeyNumber(e.key<<c.shift | (1<<c.shift - 1)), e.n}
 		// The ends of an interval beyond all numbers may be no numbers at all.
 		if !(p.From >= lo) {
 			p.From = lo
@@ -147,9 +131,6 @@ func quantile(all []piece, q float64) (value, within float64) {
 	}
 	return 0, 0
 }
-
-// len returns the number of intervals.
-func (c *cells) len() int { return c.used }
 
 // code codes at most limit intervals, in ascending order, which count the given number of numbers.
 func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 func TestCellsDependOnTheNumbersAlone(t *testing.T) {
@@ -30,7 +32,7 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 		for len(parts) > 1 {
 			last := parts[len(parts)-1]
 			parts = parts[:len(parts)-1]
-			parts[r.IntN(len(parts))].Merge(&last, limit)
+			parts[r.IntN(len(parts))].merge(&last, limit)
 		}
 		if parts[0].shift != whole.shift || !slices.Equal(parts[0].sorted(), whole.sorted()) {
 			t.Fatalf("cut and merged: %v, want %v", parts[0].sorted(), whole.sorted())
@@ -60,11 +62,11 @@ func TestOrderOfNumbersIsInvertible(t *testing.T) {
 	numbers := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -5e-324, 0, 5e-324, 1, 1.5, math.MaxFloat64,
 		math.Inf(1)}
 	for i, v := range numbers {
-		if numberAt(orderOf(v)) != v || i > 0 && orderOf(v) <= orderOf(numbers[i-1]) {
-			t.Errorf("%g has order %d", v, orderOf(v))
+		if rows.KeyNumber(rows.OrderedKey(v)) != v || i > 0 && rows.OrderedKey(v) <= rows.OrderedKey(numbers[i-1]) {
+			t.Errorf("%g has order %d", v, rows.OrderedKey(v))
 		}
 	}
-	if orderOf(math.Copysign(0, -1)) != orderOf(0) {
+	if rows.OrderedKey(math.Copysign(0, -1)) != rows.OrderedKey(0) {
 		t.Error("zeros differ")
 	}
 }

@@ -32,9 +32,10 @@ type Decoder struct {
 	missing   *missing
 	decimal   byte
 	thousands byte
-	text      []byte // scratch
-	unit      []byte // likewise
-	counted   int64  // see Counted
+	text      []byte  // scratch
+	unit      []byte  // likewise
+	whole     float64 // see Whole
+	counted   int64   // see Counted
 	nulls     int64
 	others    int64
 	zones     int64
@@ -126,6 +127,9 @@ func (d *Decoder) Counted() int64 { return d.counted }
 // Nulls returns the number of missing values in used rows.
 func (d *Decoder) Nulls() int64 { return d.nulls }
 
+// Whole returns the last number of which Text subtracted a centre.
+func (d *Decoder) Whole() float64 { return d.whole }
+
 // Null stores a missing value.
 func (d *Decoder) Null(row []float32, column int) string {
 	d.counted++
@@ -205,7 +209,8 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 		return quote(written) + " is " + rows.CheckFinite(v)
 	}
 	if c.centre != 0 {
-		v = lines.NumberMinus(text, c.centre)
+		d.whole = lines.ParseFloat64(text)
+		v = float32(d.whole - c.centre)
 	}
 	row[c.slot] = v
 	return ""
@@ -309,13 +314,4 @@ func parseBool(text []byte) (v float32, ok bool) {
 }
 
 // quote quotes the first 40 characters of a text.
-func quote(text []byte) string {
-	n := 0
-	for i := range string(text[:min(len(text), 200)]) {
-		n++
-		if n > 40 {
-			return strconv.Quote(string(text[:i]) + "…")
-		}
-	}
-	return strconv.Quote(string(text[:min(len(text), 200)]))
-}
+func quote(text []byte) string { return quoteFile(string(text[:min(len(text), 200)])) }

@@ -36,7 +36,7 @@ func (s *Survey) Code(c *wire.Coder) {
 	c.Check(s.total <= maxWeight || s.limit <= 1)
 }
 
-func (c *survey) code(w *wire.Coder, cells int) {
+func (c *columnCounts) code(w *wire.Coder, cells int) {
 	left := w.Uvarint(uint64(c.fields), 1<<50) // fields that are not accounted for
 	c.fields = int64(left)
 	take := func(n *int64) {
@@ -50,7 +50,7 @@ func (c *survey) code(w *wire.Coder, cells int) {
 	}
 	c.zeros = uint(w.Byte(int(c.zeros), 64))
 	entries := c.levels.sorted()
-	wire.Each(w, &entries, math.MaxInt32, func(e *level) {
+	wire.Each(w, &entries, math.MaxInt32, func(e *storedLevel) {
 		var stored []byte
 		if !w.Reading() {
 			stored = c.levels.stored(e)

@@ -228,62 +228,21 @@ func (r *reader) field(indent int) error {
 			return err
 		}
 		seen[key] = true
-		var text string
-		switch key {
-		case "levels":
+		switch {
+		case key == "levels":
 			if f.Levels, err = r.levels(value, keys); err != nil {
 				return err
 			}
 			continue
-		case "name", "role", "type", "layout", "buckets", "encode", "fill", "unit":
-			if err := r.value(value, &text); err != nil {
-				return err
-			}
-		default:
-			return unknown("key", key, "name", "role", "type", "layout", "buckets", "levels", "encode", "fill", "unit")
+		case !slices.Contains(fieldKeys, key):
+			return unknown("key", key, fieldKeys...)
 		}
-		switch key {
-		case "name":
-			f.Name = text
-			if len(text) > maxLevelText {
-				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), maxLevelText)
-			}
-		case "role":
-			f.Role = Role(text)
-			if !slices.Contains(roles, f.Role) {
-				return unknown("role", text, "feature", "label", "weight", "id", "time", "ignore")
-			}
-		case "type":
-			f.Type = Type(text)
-			if !slices.Contains(types, f.Type) {
-				return unknown("type", text, "number", "boolean", "category", "time")
-			}
-		case "layout":
-			f.Layout = text
-			if !slices.Contains(TimeLayoutNames(), text) {
-				return unknown("layout of times", text, TimeLayoutNames()...)
-			}
-		case "encode":
-			f.Encode = text
-			if !slices.Contains(encodings, text) {
-				return unknown("encoding", text, encodings...)
-			}
-		case "fill":
-			f.Fill = text
-			if _, ok := f.FillNumber(); !ok && text != Mean && text != Median {
-				return fmt.Errorf("fill: want mean, median or a number, have %s", quoteFile(text))
-			}
-		case "unit":
-			f.Unit = text
-			if !slices.Contains(lines.Units[:], text) {
-				return unknown("unit", text, lines.Units[:]...)
-			}
-		case "buckets":
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 1 || n > MaxLevels {
-				return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, quoteFile(text))
-			}
-			f.Buckets = n
+		var text string
+		if err := r.value(value, &text); err != nil {
+			return err
+		}
+		if err := f.set(key, text); err != nil {
+			return err
 		}
 		r.next()
 	}
@@ -292,6 +251,57 @@ func (r *reader) field(indent int) error {
 	}
 	if !seen["name"] {
 		return fmt.Errorf("the column before this line has no name; a column without one has the name \"\"")
+	}
+	return nil
+}
+
+// fieldKeys are the keys of a column.
+var fieldKeys = []string{"name", "role", "type", "layout", "buckets", "levels", "encode", "fill", "unit"}
+
+// set sets what a key other than levels says about a column.
+func (f *Field) set(key, text string) error {
+	switch key {
+	case "name":
+		f.Name = text
+		if len(text) > maxLevelText {
+			return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), maxLevelText)
+		}
+	case "role":
+		f.Role = Role(text)
+		if !slices.Contains(roles, f.Role) {
+			return unknown("role", text, "feature", "label", "weight", "id", "time", "ignore")
+		}
+	case "type":
+		f.Type = Type(text)
+		if !slices.Contains(types, f.Type) {
+			return unknown("type", text, "number", "boolean", "category", "time")
+		}
+	case "layout":
+		f.Layout = text
+		if !slices.Contains(TimeLayoutNames(), text) {
+			return unknown("layout of times", text, TimeLayoutNames()...)
+		}
+	case "encode":
+		f.Encode = text
+		if !slices.Contains(encodings, text) {
+			return unknown("encoding", text, encodings...)
+		}
+	case "fill":
+		f.Fill = text
+		if _, ok := f.FillNumber(); !ok && text != Mean && text != Median {
+			return fmt.Errorf("fill: want mean, median or a number, have %s", quoteFile(text))
+		}
+	case "unit":
+		f.Unit = text
+		if !slices.Contains(lines.Units[:], text) {
+			return unknown("unit", text, lines.Units[:]...)
+		}
+	case "buckets":
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > MaxLevels {
+			return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, quoteFile(text))
+		}
+		f.Buckets = n
 	}
 	return nil
 }

@@ -41,8 +41,8 @@ func appendField(b []byte, f *Field) []byte {
 	b = fmt.Appendf(b, "\n    role: %s\n", f.Role)
 	if f.Type != "" {
 		b = fmt.Appendf(b, "    type: %s", f.Type)
-		if about := about(f); about != "" {
-			b = append(append(b, "  # "...), about...)
+		if text := summaryText(f); text != "" {
+			b = append(append(b, "  # "...), text...)
 		}
 		b = append(b, '\n')
 	}
@@ -98,8 +98,8 @@ func SortedLevels(f *Field) (levels []Level) {
 	return levels
 }
 
-// about returns what is known about the fields of a column, for a comment.
-func about(f *Field) string {
+// summaryText returns what is known about the fields of a column, for a comment.
+func summaryText(f *Field) string {
 	s := f.Summary
 	if s == nil {
 		return ""

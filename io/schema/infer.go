@@ -107,32 +107,8 @@ func (in *inference) note(column int, d *doubt, detail string, args ...any) {
 func (in *inference) decideType(i int) error {
 	f := &in.d.Fields[i]
 	s := f.Summary
-	texts := float64(s.Texts)
-	layout, share, other := s.layout()
-	asked := true
-	switch f.Type = in.Types[i]; {
-	case f.Type != "":
-	case s.dates():
-		f.Type, asked = Time, false
-	case f.Role == When && float64(s.Numbers) < mostly*texts:
-		f.Type = Time
-	case s.codeNames():
-		f.Type, asked = Category, false
-	case float64(s.Numbers) >= mostly*texts: // also if there are none
-		f.Type, asked = Number, false
-	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.numbersAreNames():
-		// A measurement with faulty fields, whose rows must not go unnoticed as levels.
-		f.Type, asked = Number, false
-	case (in.d.Decimal == ',' || in.d.Thousands != 0) && s.Numbers > 0 && s.form() >= 0:
-		// Numbers, but some are not written as the rules say. They must not go unnoticed as levels.
-		f.Type, asked = Number, false
-	case s.pair():
-		f.Type, asked = Boolean, false
-	case share >= mostly:
-		f.Type, asked = Time, false
-	default:
-		f.Type, asked = Category, false
-	}
+	var asked bool
+	f.Type, asked = in.typeOf(f, in.Types[i])
 	switch f.Type {
 	case Number:
 		in.numberNotes(i, asked)
@@ -141,25 +117,7 @@ func (in *inference) decideType(i int) error {
 			in.note(i, doubtNotBoolean, "%d of %d", n, s.Texts)
 		}
 	case Time:
-		if layout == "" {
-			return fmt.Errorf("schema: column %.60q: texts such as %s have no known layout of times; known are %s",
-				cmp.Or(f.Name, fmt.Sprint(i+1)), quote([]byte(s.odd)), strings.Join(TimeLayoutNames(), ", "))
-		}
-		f.Layout = layout
-		switch n := s.Texts - s.Times[layout]; {
-		case n > 0 && f.Role == When:
-			in.note(i, doubtNoTime, "%d of %d", n, s.Texts)
-		case n > 0:
-			in.note(i, doubtNotTime, "%d of %d", n, s.Texts)
-		case other != "":
-			in.note(i, doubtMonth, "read as %s, not %s", layout, other)
-		case s.zone(layout) == ZoneSome:
-			in.note(i, doubtZones, "%d of %d with a zone", s.tally.count(isZoned), s.Texts)
-		case layout == DigitsLayout && !asked:
-			in.note(i, doubtDigits, "%.0f to %.0f", s.Min, s.Max)
-		case !asked:
-			in.note(i, doubtTime, "layout %s", layout)
-		}
+		return in.decideLayout(i, asked)
 	case Category:
 		in.decideLevels(i, asked)
 		if alike := Alike(s.texts()); alike != "" {
@@ -167,6 +125,63 @@ func (in *inference) decideType(i int) error {
 		}
 	default:
 		return fmt.Errorf("schema: column %d (%.60q): unknown type %.40q", i+1, f.Name, f.Type)
+	}
+	return nil
+}
+
+// typeOf returns the type of a column, and whether the user's hint or the role of the column asks for it.
+func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
+	s := f.Summary
+	texts, numbers := float64(s.Texts), float64(s.Numbers)
+	_, withLayout, _ := s.layout()
+	switch {
+	case hint != "":
+		return hint, true
+	case s.dates():
+		return Time, false
+	case f.Role == When && numbers < mostly*texts:
+		return Time, true
+	case s.codeNames():
+		return Category, false
+	case numbers >= mostly*texts: // also if there are none
+		return Number, false
+	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.numbersAreNames():
+		// A measurement with faulty fields, whose rows must not go unnoticed as levels.
+		return Number, false
+	case (in.d.Decimal == ',' || in.d.Thousands != 0) && s.Numbers > 0 && s.form() >= 0:
+		// Numbers, but some are not written as the rules say. They must not go unnoticed as levels.
+		return Number, false
+	case s.pair():
+		return Boolean, false
+	case withLayout >= mostly:
+		return Time, false
+	}
+	return Category, false
+}
+
+// decideLayout sets the layout of a column of times.
+func (in *inference) decideLayout(i int, asked bool) error {
+	f := &in.d.Fields[i]
+	s := f.Summary
+	layout, _, other := s.layout()
+	if layout == "" {
+		return fmt.Errorf("schema: column %.60q: texts such as %s have no known layout of times; known are %s",
+			cmp.Or(f.Name, fmt.Sprint(i+1)), quote([]byte(s.odd)), strings.Join(TimeLayoutNames(), ", "))
+	}
+	f.Layout = layout
+	switch n := s.Texts - s.Times[layout]; {
+	case n > 0 && f.Role == When:
+		in.note(i, doubtNoTime, "%d of %d", n, s.Texts)
+	case n > 0:
+		in.note(i, doubtNotTime, "%d of %d", n, s.Texts)
+	case other != "":
+		in.note(i, doubtMonth, "read as %s, not %s", layout, other)
+	case s.zone(layout) == ZoneSome:
+		in.note(i, doubtZones, "%d of %d with a zone", s.tally.count(isZoned), s.Texts)
+	case layout == DigitsLayout && !asked:
+		in.note(i, doubtDigits, "%.0f to %.0f", s.Min, s.Max)
+	case !asked:
+		in.note(i, doubtTime, "layout %s", layout)
 	}
 	return nil
 }

@@ -27,14 +27,14 @@ const (
 // table is dropped: such labels are not classes, and only whether they can be targets
 // is recorded.
 type LabelCounts struct {
-	place    map[string]int // index of a label in table
-	table    []count
+	index    map[string]int // index of a label in table
+	table    []labelCount
 	overflow bool
 	tally    labelTally  // labels after an overflow
 	weights  []exact.Sum // sum of the weights for each label in table; nil if rows have no weights
 }
 
-type count struct {
+type labelCount struct {
 	label string
 	n     int64
 }
@@ -49,7 +49,7 @@ type labelTally struct {
 // Add counts one label. It returns the index of the label for AddWeight, −1 if labels are not
 // counted separately.
 func (c *LabelCounts) Add(label []byte) int {
-	if i, ok := c.place[string(label)]; ok {
+	if i, ok := c.index[string(label)]; ok {
 		c.table[i].n++
 		return i
 	}
@@ -70,16 +70,16 @@ func (c *LabelCounts) AddWeight(i int, w float32) {
 
 func (c *LabelCounts) add(label string, n int64) int {
 	if !c.overflow {
-		if i, ok := c.place[label]; ok {
+		if i, ok := c.index[label]; ok {
 			c.table[i].n += n
 			return i
 		}
 		if len(c.table) < MaxClasses && len(label) <= MaxLabel {
-			if c.place == nil {
-				c.place = make(map[string]int)
+			if c.index == nil {
+				c.index = make(map[string]int)
 			}
-			c.place[label] = len(c.table)
-			c.table = append(c.table, count{label, n})
+			c.index[label] = len(c.table)
+			c.table = append(c.table, labelCount{label, n})
 			return len(c.table) - 1
 		}
 		c.spill()
@@ -90,12 +90,12 @@ func (c *LabelCounts) add(label string, n int64) int {
 
 // spill stops counting labels separately.
 func (c *LabelCounts) spill() {
-	c.tally = c.count()
-	c.place, c.table, c.overflow = nil, nil, true
+	c.tally = c.total()
+	c.index, c.table, c.overflow = nil, nil, true
 }
 
-// count returns the tally of all labels.
-func (c *LabelCounts) count() labelTally {
+// total returns the tally of all labels.
+func (c *LabelCounts) total() labelTally {
 	t := c.tally
 	for _, e := range c.table {
 		t.add(e.label, e.n)
@@ -141,7 +141,7 @@ func (c *LabelCounts) Merge(d *LabelCounts) {
 		c.spill()
 	}
 	if c.overflow {
-		t := d.count()
+		t := d.total()
 		c.tally.merge(&t)
 		return
 	}
@@ -178,7 +178,7 @@ type LabelSummary struct {
 // Summary returns what has been collected. The labels become classes here:
 // numbers in canonical form by value if all are numbers, otherwise text as written.
 func (c *LabelCounts) Summary() LabelSummary {
-	t := c.count()
+	t := c.total()
 	s := LabelSummary{
 		Rows:     t.rows,
 		Overflow: c.overflow,
@@ -266,7 +266,7 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 	slices.SortFunc(order, func(x, y int) int { return strings.Compare(c.table[x].label, c.table[y].label) })
 	last, total := "", int64(0)
 	wire.Items(w, &order, w.Short(len(order), MaxClasses), func(i *int) {
-		var e count
+		var e labelCount
 		var sum exact.Sum
 		if !w.Reading() {
 			e = c.table[*i]

@@ -167,15 +167,7 @@ func labelNumber(label []byte) (float64, bool) {
 
 // isDecimal reports whether a label has only bytes of decimal numbers and a plausible length.
 func isDecimal(t []byte) bool {
-	if len(t) == 0 || len(t) > MaxLabel {
-		return false
-	}
-	for _, c := range t {
-		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			return false
-		}
-	}
-	return true
+	return len(t) > 0 && len(t) <= MaxLabel && len(bytes.Trim(t, "0123456789.-+eE")) == 0
 }
 
 // maxExact is the number up to which float64 represents every whole number exactly.
@@ -200,10 +192,8 @@ func canonicalLabel(label []byte) string {
 	if x == math.Trunc(x) && math.Abs(x) < maxExact {
 		return strconv.FormatInt(int64(x), 10)
 	}
-	return shortest(x)
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
-
-func shortest(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // whole reports whether a label of value x is a whole number; from 2⁵³ on it must be written in digits.
 func whole(label []byte, x float64) bool {

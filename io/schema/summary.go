@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -68,7 +67,6 @@ type NumberRange struct {
 type notNumbers struct {
 	others int64    // number of these texts
 	codes  int64    // number of others that do not mean a missing value
-	coded  int64    // number of codes with a digit
 	absent []string // words for a missing value, as written
 	odd    string   // an example
 }
@@ -86,46 +84,11 @@ func (s *Survey) column(column int) *Summary {
 			sum.Codes = append(sum.Codes, Level{s.rules.Missing[i], n})
 		}
 	}
-	all := c.rest
-	var numbers []piece
-	if c.cells.len() > 0 {
-		numbers = c.cells.pieces(c.rest.min, c.rest.max)
-	}
-	var weight int64
-	for i := range c.levels.entries {
-		e := &c.levels.entries[i]
-		stored := c.levels.stored(e)
-		var has traits
-		var value float64
-		if e.size <= maxLevelText {
-			has, value = s.traitsOf(stored)
-			sum.Levels = append(sum.Levels, Level{string(stored), e.n})
-		} else {
-			sum.longTexts++
-		}
-		all.add(has, value, stored, e.size, e.n)
-		if has&isNumber != 0 {
-			numbers = append(numbers, piece{From: value, To: value, N: e.n})
-			continue
-		}
-		sum.others++
-		if has&isAbsent != 0 {
-			sum.absent = append(sum.absent, string(stored))
-		} else if sum.codes++; bytes.ContainsAny(stored, "0123456789") {
-			sum.coded++
-		}
-		if n := e.n; n > weight || n == weight && string(stored) < sum.odd {
-			weight, sum.odd = n, string(stored[:min(len(stored), maxExample)])
-		}
-	}
-	slices.SortFunc(sum.Levels, func(a, b Level) int {
-		return cmp.Or(cmp.Compare(b.Rows, a.Rows), strings.Compare(a.Text, b.Text))
-	})
+	numbers := s.addLevels(sum, c)
+	all := &sum.tally
 	sum.Texts = all.n
 	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.count(isNumber), all.count(isWhole), all.count(hasZeros),
 		all.count(isBoolean)
-	sum.tally = all
-	slices.Sort(sum.absent)
 	sum.Times, sum.Units = all.named(firstLayout, TimeLayoutNames()), all.named(firstUnit, lines.Units[:])
 	for u, n := range sum.Units { // numbers with another unit than most are other texts
 		if u == sum.unit() {
@@ -153,6 +116,46 @@ func (s *Survey) column(column int) *Summary {
 		sum.Distinct = int64(min(max(math.Ldexp(known, int(c.zeros)), known+1), float64(sum.Texts)))
 	}
 	return sum
+}
+
+// addLevels adds the texts that a column counts one by one, and the tally of all its texts. It returns the numbers.
+func (s *Survey) addLevels(sum *Summary, c *columnCounts) (numbers []piece) {
+	sum.tally = c.rest
+	if c.cells.used > 0 {
+		numbers = c.cells.pieces(c.rest.min, c.rest.max)
+	}
+	var most int64 // rows with the example
+	for i := range c.levels.entries {
+		e := &c.levels.entries[i]
+		stored := c.levels.stored(e)
+		var has traits
+		var value float64
+		if e.size <= maxLevelText {
+			has, value = s.traitsOf(stored)
+			sum.Levels = append(sum.Levels, Level{string(stored), e.n})
+		} else {
+			sum.longTexts++
+		}
+		sum.tally.add(has, value, stored, e.size, e.n)
+		if has&isNumber != 0 {
+			numbers = append(numbers, piece{From: value, To: value, N: e.n})
+			continue
+		}
+		sum.others++
+		if has&isAbsent != 0 {
+			sum.absent = append(sum.absent, string(stored))
+		} else {
+			sum.codes++
+		}
+		if n := e.n; n > most || n == most && string(stored) < sum.odd {
+			most, sum.odd = n, string(stored[:min(len(stored), maxExample)])
+		}
+	}
+	slices.Sort(sum.absent)
+	slices.SortFunc(sum.Levels, func(a, b Level) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), strings.Compare(a.Text, b.Text))
+	})
+	return numbers
 }
 
 // named maps names to the counts of traits, beginning with the trait first. It omits zero counts.

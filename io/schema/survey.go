@@ -29,7 +29,7 @@ const (
 type Survey struct {
 	rules   Rules
 	missing *missing
-	columns []survey
+	columns []columnCounts
 	limit   int64 // weight of a column
 	total   int64 // weights of all texts of the columns, each at most limit
 	scratch []byte
@@ -39,13 +39,13 @@ type Survey struct {
 
 var _ Sink = (*Survey)(nil)
 
-// survey holds the counts of one column.
-type survey struct {
+// columnCounts holds the counts of one column.
+type columnCounts struct {
 	fields int64
 	null   int64   // fields that a format stores as missing
 	empty  int64   // empty texts
 	codes  []int64 // texts that mean a missing value, by index of the code
-	levels levels
+	levels levelTable
 	weight int64 // of levels
 	// The texts in levels are those whose hash has at least zeros leading zero bits.
 	zeros uint
@@ -61,7 +61,7 @@ func NewSurvey(columns int, rules Rules) *Survey {
 	}
 	s := &Survey{
 		rules:   Rules{slices.Clone(rules.Missing), rules.Decimal, rules.Thousands},
-		columns: make([]survey, columns),
+		columns: make([]columnCounts, columns),
 		limit:   maxColumnWeight,
 	}
 	s.missing = newMissing(s.rules.Missing)
@@ -122,16 +122,16 @@ func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
 	if !c.keeps(hash) {
 		s.spill(c, stored, size, 1)
 	} else if c.levels.add(hash, stored, size, 1) {
-		s.grown(c)
+		s.levelAdded(c)
 	}
 	return ""
 }
 
 // keeps reports whether texts with the given hash are levels.
-func (c *survey) keeps(hash uint64) bool { return hash>>(64-c.zeros) == 0 }
+func (c *columnCounts) keeps(hash uint64) bool { return hash>>(64-c.zeros) == 0 }
 
 // spill adds a text to the tally of a column.
-func (s *Survey) spill(c *survey, stored []byte, size uint32, n int64) {
+func (s *Survey) spill(c *columnCounts, stored []byte, size uint32, n int64) {
 	var has traits
 	var value float64
 	if int(size) == len(stored) {
@@ -143,8 +143,8 @@ func (s *Survey) spill(c *survey, stored []byte, size uint32, n int64) {
 	}
 }
 
-// grown enforces the bounds after a level was added to a column.
-func (s *Survey) grown(c *survey) {
+// levelAdded enforces the bounds after a level was added to a column.
+func (s *Survey) levelAdded(c *columnCounts) {
 	e := &c.levels.entries[len(c.levels.entries)-1]
 	s.total -= s.share(c)
 	c.weight += e.weight()
@@ -156,7 +156,7 @@ func (s *Survey) grown(c *survey) {
 }
 
 // share returns the weight of all texts of a column, at most limit.
-func (s *Survey) share(c *survey) int64 {
+func (s *Survey) share(c *columnCounts) int64 {
 	if c.zeros > 0 {
 		return s.limit // the spilled texts exceeded it
 	}
@@ -177,20 +177,20 @@ func (s *Survey) bound() {
 }
 
 // tighten spills levels of a column until the others are within the limit.
-func (s *Survey) tighten(c *survey) {
+func (s *Survey) tighten(c *columnCounts) {
 	for c.weight > s.limit && c.zeros < 64 {
 		s.widen(c, c.zeros+1)
 	}
 }
 
 // widen keeps the levels whose hash has at least zeros leading zero bits, and spills the others.
-func (s *Survey) widen(c *survey, zeros uint) {
+func (s *Survey) widen(c *columnCounts, zeros uint) {
 	if zeros <= c.zeros {
 		return
 	}
 	c.zeros = zeros
 	c.weight = 0
-	c.levels.filter(func(e *level) bool {
+	c.levels.filter(func(e *storedLevel) bool {
 		if !c.keeps(e.hash) {
 			s.spill(c, c.levels.stored(e), e.size, e.n)
 			return false
@@ -206,7 +206,7 @@ func (s *Survey) Bytes(times float64) int64 {
 	for i := range s.columns {
 		c := &s.columns[i]
 		weight += float64(c.weight)
-		used += float64(c.cells.len())
+		used += float64(c.cells.used)
 	}
 	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }
@@ -229,7 +229,7 @@ func (s *Survey) Merge(t *Survey) {
 			c.codes[j] += n
 		}
 		c.rest.merge(&d.rest)
-		c.cells.Merge(&d.cells, s.maxCells())
+		c.cells.merge(&d.cells, s.maxCells())
 		s.widen(c, d.zeros)
 		for j := range d.levels.entries {
 			e := &d.levels.entries[j]

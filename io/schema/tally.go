@@ -54,11 +54,11 @@ type tally struct {
 func (t *tally) add(has traits, value float64, stored []byte, size uint32, n int64) {
 	if has&isNumber == 0 {
 		clipped := stored[:min(len(stored), maxExample)]
-		if t.counts[0] == t.n || string(clipped) < t.odd {
+		if t.count(isNumber) == t.n || string(clipped) < t.odd {
 			t.odd = string(clipped)
 		}
 	} else {
-		if t.counts[0] == 0 {
+		if t.count(isNumber) == 0 {
 			t.min, t.max = value, value
 		}
 		t.min, t.max = min(t.min, value), max(t.max, value)
@@ -82,11 +82,11 @@ func (t *tally) merge(u *tally) {
 		*t = *u
 		return
 	}
-	if u.counts[0] < u.n && (t.counts[0] == t.n || u.odd < t.odd) {
+	if u.count(isNumber) < u.n && (t.count(isNumber) == t.n || u.odd < t.odd) {
 		t.odd = u.odd
 	}
-	if u.counts[0] > 0 {
-		if t.counts[0] == 0 {
+	if u.count(isNumber) > 0 {
+		if t.count(isNumber) == 0 {
 			t.min, t.max = u.min, u.max
 		}
 		t.min, t.max = min(t.min, u.min), max(t.max, u.max)
@@ -184,29 +184,29 @@ func numberOf(text []byte) (has traits, value float64) {
 	return has, value
 }
 
-// levels counts texts: a hash table whose keys share one slice of bytes, so a known text costs no allocation.
-type levels struct {
+// levelTable counts texts: a hash table whose keys share one slice of bytes, so a known text costs no allocation.
+type levelTable struct {
 	index   []int32 // 1 + the index in entries, 0 where free; a power of two of them
-	entries []level
+	entries []storedLevel
 	text    []byte
 }
 
-// level is a text and its count. Only the first maxLevelText bytes of a long text are stored;
+// storedLevel is a text and its count. Only the first maxLevelText bytes of a long text are stored;
 // long texts with equal beginnings are distinguished by length and hash.
-type level struct {
+type storedLevel struct {
 	hash uint64
 	n    int64
-	off  uint32 // of the stored bytes in levels.text
+	off  uint32 // of the stored bytes in levelTable.text
 	size uint32 // bytes of the text
 }
 
 // stored returns the stored bytes of a level.
-func (l *levels) stored(e *level) []byte {
+func (l *levelTable) stored(e *storedLevel) []byte {
 	return l.text[e.off : e.off+min(e.size, maxLevelText)]
 }
 
 // add counts a text n times and reports whether it is new. stored is its first bytes.
-func (l *levels) add(hash uint64, stored []byte, size uint32, n int64) (fresh bool) {
+func (l *levelTable) add(hash uint64, stored []byte, size uint32, n int64) (fresh bool) {
 	if 2*len(l.entries) >= len(l.index) {
 		l.rehash(max(16, 2*len(l.index)))
 	}
@@ -214,7 +214,7 @@ func (l *levels) add(hash uint64, stored []byte, size uint32, n int64) (fresh bo
 	for at := hash & mask; ; at = (at + 1) & mask {
 		i := l.index[at]
 		if i == 0 {
-			l.entries = append(l.entries, level{hash, n, uint32(len(l.text)), size})
+			l.entries = append(l.entries, storedLevel{hash, n, uint32(len(l.text)), size})
 			l.text = append(l.text, stored...)
 			l.index[at] = int32(len(l.entries))
 			return true
@@ -228,7 +228,7 @@ func (l *levels) add(hash uint64, stored []byte, size uint32, n int64) (fresh bo
 }
 
 // rehash makes an index of size places.
-func (l *levels) rehash(size int) {
+func (l *levelTable) rehash(size int) {
 	l.index = make([]int32, size)
 	mask := uint64(size - 1)
 	for i := range l.entries {
@@ -241,8 +241,8 @@ func (l *levels) rehash(size int) {
 }
 
 // filter keeps the levels for which keep is true.
-func (l *levels) filter(keep func(e *level) bool) {
-	var kept levels
+func (l *levelTable) filter(keep func(e *storedLevel) bool) {
+	var kept levelTable
 	for i := range l.entries {
 		e := &l.entries[i]
 		if keep(e) {
@@ -261,15 +261,15 @@ func (l *levels) filter(keep func(e *level) bool) {
 }
 
 // sorted returns the levels in ascending order of their texts.
-func (l *levels) sorted() []level {
+func (l *levelTable) sorted() []storedLevel {
 	s := slices.Clone(l.entries)
-	slices.SortFunc(s, func(a, b level) int { return l.compare(&a, &b) })
+	slices.SortFunc(s, func(a, b storedLevel) int { return l.compare(&a, &b) })
 	return s
 }
 
-func (l *levels) compare(a, b *level) int {
+func (l *levelTable) compare(a, b *storedLevel) int {
 	return cmp.Or(bytes.Compare(l.stored(a), l.stored(b)), cmp.Compare(a.size, b.size), cmp.Compare(a.hash, b.hash))
 }
 
 // weight returns the memory that a level takes in a survey, in units of about 50 bytes.
-func (e *level) weight() int64 { return 1 + int64(min(e.size, maxLevelText))/32 }
+func (e *storedLevel) weight() int64 { return 1 + int64(min(e.size, maxLevelText))/32 }

@@ -82,21 +82,20 @@ func (l *TimeLayout) Parse(text []byte) (t time.Time, ok bool) {
 	if l.Name == DigitsLayout && (year < 1900 || year > 2100) {
 		return t, false
 	}
-	var at [4]int // hour, minute, second and nanosecond
-	east := 0
+	var hour, minute, second, nano, east int
 	if (len(c.rest) > 0 || l.order == "") && !c.bad {
 		if l.order != "" && !c.skip(' ') && !(l.iso && c.skip('T')) {
 			return t, false
 		}
-		at = c.timeOfDay()
+		hour, minute, second, nano = c.timeOfDay()
 		if l.iso {
 			east = c.zone()
 		}
 	}
-	if c.bad || len(c.rest) > 0 || month < 1 || month > 12 || day < 1 || at[0] > 23 || at[1] > 59 || at[2] > 59 {
+	if c.bad || len(c.rest) > 0 || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
 		return t, false
 	}
-	t = time.Date(year, time.Month(month), day, at[0], at[1], at[2], at[3], time.UTC)
+	t = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
 	if t.Day() != day { // of the next month
 		return t, false
 	}
@@ -184,12 +183,12 @@ func Month(parts []float32) string {
 // values stores the timeParts of a time that was read by the layout. A time of day alone has only an hour.
 func (l *TimeLayout) values(dst []float32, t time.Time) {
 	t = t.UTC()
-	clock := float64(t.Hour()) + float64(t.Minute())/60 + (float64(t.Second())+float64(t.Nanosecond())*1e-9)/3600
+	hours := float64(t.Hour()) + float64(t.Minute())/60 + (float64(t.Second())+float64(t.Nanosecond())*1e-9)/3600
 	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
-	dst[0] = float32(math.Round(float64(midnight.Unix())/86400) + clock/24)
+	dst[0] = float32(math.Round(float64(midnight.Unix())/86400) + hours/24)
 	dst[1] = float32(t.Month())
 	dst[2] = float32((t.Weekday() + 6) % 7)
-	dst[3] = float32(clock)
+	dst[3] = float32(hours)
 	if l.order == "" {
 		dst[0] = 0
 	}
@@ -263,29 +262,29 @@ func (c *clock) month() int {
 }
 
 // timeOfDay reads hours and minutes, perhaps seconds with a fraction, and perhaps AM or PM.
-func (c *clock) timeOfDay() (at [4]int) {
-	at[0] = c.digits(1, 2)
+func (c *clock) timeOfDay() (hour, minute, second, nano int) {
+	hour = c.digits(1, 2)
 	c.want(':')
-	at[1] = c.digits(2, 2)
+	minute = c.digits(2, 2)
 	if c.skip(':') {
-		at[2] = c.digits(2, 2)
+		second = c.digits(2, 2)
 		if c.skip('.') {
-			at[3] = c.fraction()
+			nano = c.fraction()
 		}
 	}
 	n := len(c.rest)
 	if n < 2 || n > 3 || c.rest[n-1]|0x20 != 'm' {
-		return at
+		return hour, minute, second, nano
 	}
 	if half := c.rest[n-2] | 0x20; half == 'a' || half == 'p' {
-		c.bad = c.bad || n == 3 && c.rest[0] != ' ' || at[0] < 1 || at[0] > 12
+		c.bad = c.bad || n == 3 && c.rest[0] != ' ' || hour < 1 || hour > 12
 		c.rest = nil
-		at[0] %= 12
+		hour %= 12
 		if half == 'p' {
-			at[0] += 12
+			hour += 12
 		}
 	}
-	return at
+	return hour, minute, second, nano
 }
 
 // digits reads a number of least to most digits.

@@ -104,28 +104,28 @@ func ChangedNote(path string) string {
 // Next lists the patterns and returns at most n files that it has not returned before and whose work
 // is not done.
 func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
-	var arrived Found
+	var found Found
 	if w.base == "" {
-		base, err := Base(w.Patterns)
+		base, err := commonDir(w.Patterns)
 		if err != nil {
-			return arrived, err
+			return found, err
 		}
 		w.base = base
 	}
 	objects, waiting, err := w.list(ctx)
 	if err != nil {
-		return arrived, err
+		return found, err
 	}
 	now := time.Now()
 	if w.Now != nil {
 		now = w.Now()
 	}
 	if err := w.ask(ctx, now); err != nil {
-		return arrived, err
+		return found, err
 	}
 	l := listing{now: now, given: map[string]seen{}, young: map[string]seen{}}
 	for _, o := range objects {
-		w.sort(o, &l, &arrived)
+		w.sort(o, &l, &found)
 	}
 	if len(objects) == 0 { // the directory may be gone for a moment
 		l.given, l.young = w.given, w.young
@@ -135,14 +135,14 @@ func (w *Watch) Next(ctx context.Context, n int) (Found, error) {
 			l.given[path] = s
 		}
 	}
-	w.addNotes(&l, waiting, &arrived)
-	w.young, w.waiting, w.old = l.young, waiting, arrived.Old
-	arrived.keep(n)
-	for _, f := range arrived.Files {
+	w.addNotes(&l, waiting, &found)
+	w.young, w.waiting, w.old = l.young, waiting, found.Old
+	found.keep(n)
+	for _, f := range found.Files {
 		l.given[f.Path] = seen{f.Size, f.Modified, now}
 	}
 	w.given = l.given
-	return arrived, nil
+	return found, nil
 }
 
 // listing is what one call of Next sees.
@@ -153,7 +153,7 @@ type listing struct {
 }
 
 // sort counts a file in found, or adds it to found.Files if it is new and whole, and enters it in l.
-func (w *Watch) sort(o Object, l *listing, arrived *Found) {
+func (w *Watch) sort(o Object, l *listing, found *Found) {
 	path := strings.TrimPrefix(strings.TrimPrefix(o.URI, w.base), "/")
 	if before, given := w.given[path]; given {
 		l.given[path] = seen{o.Size, o.Modified, l.now}
@@ -164,7 +164,7 @@ func (w *Watch) sort(o Object, l *listing, arrived *Found) {
 	}
 	age := time.Duration(l.now.UnixNano() - o.Modified)
 	if w.MaxAge > 0 && o.Modified > 0 && age > w.MaxAge {
-		arrived.Old++
+		found.Old++
 		return
 	}
 	if age < w.Settle && !strings.Contains(o.URI, "://") {
@@ -177,28 +177,28 @@ func (w *Watch) sort(o Object, l *listing, arrived *Found) {
 			l.future = append(l.future, path)
 		}
 		if l.now.Sub(s.since) < w.Settle {
-			arrived.Unsettled++
+			found.Unsettled++
 			return
 		}
 	}
-	arrived.Files = append(arrived.Files, ArrivedFile{o, path})
+	found.Files = append(found.Files, ArrivedFile{o, path})
 }
 
 // addNotes adds to found what is new: files that changed or have a time in the future, entries that wait for
 // another reason than before, and more old files.
-func (w *Watch) addNotes(l *listing, waiting map[string]string, arrived *Found) {
-	arrived.Changed, arrived.Waiting = len(l.changed), len(waiting)
-	arrived.note(l.changed, ChangedNote)
-	arrived.note(l.future, func(path string) string {
+func (w *Watch) addNotes(l *listing, waiting map[string]string, found *Found) {
+	found.Changed, found.Waiting = len(l.changed), len(waiting)
+	found.note(l.changed, ChangedNote)
+	found.note(l.future, func(path string) string {
 		return fmt.Sprintf("%s has a time in the future: it is read when its size and time have not changed for %v",
 			path, w.Settle)
 	})
 	news := slices.DeleteFunc(slices.Collect(maps.Keys(waiting)),
 		func(name string) bool { return w.waiting[name] == waiting[name] })
-	arrived.note(news, func(name string) string { return "waiting for " + name + ": " + waiting[name] })
-	if arrived.Old > w.old {
-		arrived.Notes = append(arrived.Notes,
-			fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", arrived.Old))
+	found.note(news, func(name string) string { return "waiting for " + name + ": " + waiting[name] })
+	if found.Old > w.old {
+		found.Notes = append(found.Notes,
+			fmt.Sprintf("files that are older than --max_age, have no predictions and are not read: %d", found.Old))
 	}
 }
 
@@ -244,8 +244,8 @@ func (w *Watch) list(ctx context.Context) (all map[string]Object, waiting map[st
 	return all, waiting, nil
 }
 
-// Base returns the directory that all patterns begin with, as an absolute name.
-func Base(patterns []string) (string, error) {
+// commonDir returns the directory that all patterns begin with, as an absolute name.
+func commonDir(patterns []string) (string, error) {
 	var base []string
 	for i, pattern := range patterns {
 		abs, err := Abs(pattern)

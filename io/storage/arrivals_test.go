@@ -268,7 +268,7 @@ func TestTheBaseIsTheDirectoryThatAllPatternsBeginWith(t *testing.T) {
 		{[]string{"gs://b/*", "gs://c/*"}, ""},
 		{[]string{"/*"}, "/"},
 	} {
-		got, err := Base(test.patterns)
+		got, err := commonDir(test.patterns)
 		if got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%q: %q, %v; want %q", test.patterns, got, err, test.want)
 		}

@@ -107,7 +107,7 @@ func (local) hold(p string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := disk.Now().Lock(p)
+	h, err := disk.Current().Lock(p)
 	for try := 0; errors.Is(err, disk.ErrLocked); try++ {
 		// The process that has just taken the lock may not have written its name yet.
 		by, readErr := readOwner(p)
@@ -115,7 +115,7 @@ func (local) hold(p string) (release func(), err error) {
 			return nil, BusyError(by.ID, by.Host)
 		}
 		time.Sleep(ownerWait)
-		h, err = disk.Now().Lock(p)
+		h, err = disk.Current().Lock(p)
 	}
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
@@ -124,7 +124,7 @@ func (local) hold(p string) (release func(), err error) {
 		return nil, err
 	}
 	if err := h.Note(text); err != nil {
-		disk.Now().Remove(p) // on a full disk it would stay, empty
+		disk.Current().Remove(p) // on a full disk it would stay, empty
 		h.Close()
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (local) hold(p string) (release func(), err error) {
 // holdByName holds the lock p by making that file. Taking over the file of a process that
 // has ended would need a lock, so that is left to the user.
 func holdByName(p string, text []byte) (release func(), err error) {
-	f, err := disk.Now().Create(p, false)
+	f, err := disk.Current().Create(p, false)
 	if errors.Is(err, fs.ErrExist) {
 		by, readErr := readOwner(p)
 		if readErr == nil && by.Gone() {
@@ -152,14 +152,14 @@ func holdByName(p string, text []byte) (release func(), err error) {
 		err = cerr
 	}
 	if err != nil {
-		disk.Now().Remove(p)
+		disk.Current().Remove(p)
 		return nil, err
 	}
-	return func() { disk.Now().Remove(p) }, nil
+	return func() { disk.Current().Remove(p) }, nil
 }
 
 func readOwner(p string) (by disk.Process, err error) {
-	f, err := disk.Now().Open(p)
+	f, err := disk.Current().Open(p)
 	if err != nil {
 		return by, err
 	}
@@ -199,7 +199,7 @@ func (c *localClaim) Clear(context.Context) error { return clearBeside(c.p) }
 // Drop removes the lock's file while it holds the lock: a process that waits for the lock
 // sees that the file is gone and makes another.
 func (c *localClaim) Drop(context.Context) error {
-	err := disk.Now().Remove(ClaimName(c.p))
+	err := disk.Current().Remove(ClaimName(c.p))
 	c.release()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

@@ -97,7 +97,7 @@ type noting struct {
 	open chan struct{}
 }
 
-func (n noting) Lock(name string) (disk.Held, error) {
+func (n noting) Lock(name string) (disk.FileLock, error) {
 	h, err := n.OS.Lock(name)
 	if err != nil {
 		return nil, err
@@ -106,13 +106,13 @@ func (n noting) Lock(name string) (disk.Held, error) {
 }
 
 type late struct {
-	disk.Held
+	disk.FileLock
 	open chan struct{}
 }
 
 func (l late) Note(data []byte) error {
 	<-l.open
-	return l.Held.Note(data)
+	return l.FileLock.Note(data)
 }
 
 func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
@@ -152,9 +152,9 @@ func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
 // full is a disk on which a lock's file can be made, but not written.
 type full struct{ disk.OS }
 
-type unwritten struct{ disk.Held }
+type unwritten struct{ disk.FileLock }
 
-func (full) Lock(name string) (disk.Held, error) {
+func (full) Lock(name string) (disk.FileLock, error) {
 	h, err := disk.OS{}.Lock(name)
 	return unwritten{h}, err
 }
@@ -175,7 +175,7 @@ func TestAClaimOnAFullDiskLeavesNothing(t *testing.T) {
 // lockless is a file system without locks.
 type lockless struct{ disk.OS }
 
-func (lockless) Lock(string) (disk.Held, error) { return nil, errors.ErrUnsupported }
+func (lockless) Lock(string) (disk.FileLock, error) { return nil, errors.ErrUnsupported }
 
 func TestWithoutLocksTheFileItselfIsTheClaim(t *testing.T) {
 	defer disk.Swap(lockless{})()

@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// teller is called for entries that cannot be listed, as by ListReadable. If it is nil, the first such entry
+// reportFunc is called for entries that cannot be listed, as by ListReadable. If it is nil, the first such entry
 // ends the listing with an error.
-type teller func(name, why string)
+type reportFunc func(name, why string)
 
 // meta are the special characters of patterns.
 const meta = `*?[\`
@@ -32,7 +32,7 @@ const separator = string(filepath.Separator)
 // Each part of the pattern matches as filepath.Match does. Names that begin with a dot
 // are matched only by parts that do. Symbolic links to directories are followed. ** matches
 // across directories, as on gs://.
-func glob(ctx context.Context, pattern string, bad teller) ([]string, error) {
+func glob(ctx context.Context, pattern string, bad reportFunc) ([]string, error) {
 	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
 		return nil, Invalidf("%v", err)
 	}
@@ -49,7 +49,7 @@ func glob(ctx context.Context, pattern string, bad teller) ([]string, error) {
 // globbing is the state of one call of glob.
 type globbing struct {
 	ctx   context.Context
-	bad   teller
+	bad   reportFunc
 	names []string
 	root  string // the directory before the first wildcard, once it is known
 
@@ -106,7 +106,7 @@ func (g *globbing) match(dir string, parts []string, list func(dir string) ([]fs
 			}
 			err = g.match(name, rest, list)
 		}
-		if err = g.bad.fault(name, err); err != nil {
+		if err = g.bad.report(name, err); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (g *globbing) match(dir string, parts []string, list func(dir string) ([]fs
 
 // literal adds a name without wildcards, if it exists.
 func (g *globbing) literal(name string) error {
-	_, err := disk.Now().Stat(name)
+	_, err := disk.Current().Stat(name)
 	switch {
 	case absent(err):
 		return nil
@@ -135,7 +135,7 @@ func (g *globbing) deep(dir, pattern string, list func(dir string) ([]fs.DirEntr
 	}
 	g.dotted = dotPart(pattern)
 	var above []fs.FileInfo
-	if fi, err := disk.Now().Stat(filepath.Clean(dir)); err == nil {
+	if fi, err := disk.Current().Stat(filepath.Clean(dir)); err == nil {
 		above = append(above, fi)
 	}
 	entries, err := list(dir)
@@ -158,13 +158,13 @@ func (g *globbing) inside(name string) error {
 	return fail("stat", name, err)
 }
 
-// fault reports the error of an entry to bad, or returns it if bad is nil. It ignores an entry that has
+// report reports the error of an entry to bad, or returns it if bad is nil. It ignores an entry that has
 // vanished.
-func (bad teller) fault(name string, err error) error {
+func (bad reportFunc) report(name string, err error) error {
 	if err == nil || bad == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if _, gone := disk.Now().Lstat(name); !absent(gone) {
+	if _, gone := disk.Current().Lstat(name); !absent(gone) {
 		bad(name, reason(errors.Unwrap(fail("stat", name, err))))
 	}
 	return nil
@@ -193,7 +193,7 @@ func (g *globbing) below(dir, path string, entries []fs.DirEntry, above []fs.Fil
 				err = g.below(name, rel+"/", entries, append(above[:len(above):len(above)], fi))
 			}
 		}
-		if err = g.bad.fault(name, err); err != nil {
+		if err = g.bad.report(name, err); err != nil {
 			return err
 		}
 	}
@@ -208,7 +208,7 @@ func (g *globbing) entries(dir string) ([]fs.DirEntry, error) {
 	if dir == "" {
 		dir = "."
 	}
-	entries, err := disk.Now().ReadDir(dir)
+	entries, err := disk.Current().ReadDir(dir)
 	return entries, fail("list", dir, dangling(dir, err))
 }
 
@@ -232,7 +232,7 @@ func (g *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
 			return nil, err
 		}
 	}
-	fi, err := disk.Now().Stat(name)
+	fi, err := disk.Current().Stat(name)
 	if err != nil {
 		return nil, fail("stat", name, dangling(name, err))
 	}

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// changed returns the time of the last change of the content or attributes of a file, in
+// changeTime returns the time of the last change of the content or attributes of a file, in
 // nanoseconds since 1970. Unlike the time of modification, programs cannot set it.
-func changed(fi fs.FileInfo) int64 {
+func changeTime(fi fs.FileInfo) int64 {
 	if s, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return s.Ctim.Nano()
 	}

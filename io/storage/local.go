@@ -17,28 +17,28 @@ import (
 // local is the local disk.
 type local struct{}
 
-// path returns the local path that a name stands for.
-func path(name string) (string, error) {
+// localPath returns the path that a name stands for.
+func localPath(name string) (string, error) {
 	if name == "" {
 		return "", Invalidf("empty name")
 	}
 	return filepath.Abs(name)
 }
 
-func (local) Abs(name string) (string, error) { return path(name) }
+func (local) Abs(name string) (string, error) { return localPath(name) }
 
 func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
 	return l.list(ctx, pattern, nil)
 }
 
-func (l local) list(ctx context.Context, pattern string, bad teller) ([]Object, error) {
-	p, err := path(pattern)
+func (l local) list(ctx context.Context, pattern string, bad reportFunc) ([]Object, error) {
+	p, err := localPath(pattern)
 	if err != nil {
 		return nil, err
 	}
 	names, named := []string{pattern}, true
 	root, rootErr := filepath.EvalSymlinks(filepath.Dir(p[:strings.IndexAny(p+meta, meta)] + "x"))
-	if _, err := disk.Now().Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
+	if _, err := disk.Current().Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
 		if strings.HasSuffix(pattern, separator) {
 			return nil, DirectoryError(pattern)
 		}
@@ -75,7 +75,7 @@ func (l local) list(ctx context.Context, pattern string, bad teller) ([]Object, 
 		default:
 			objects = append(objects, o)
 		}
-		if err = bad.fault(name, err); err != nil {
+		if err = bad.report(name, err); err != nil {
 			return nil, err
 		}
 	}
@@ -110,11 +110,11 @@ func leadsOut(root string) error {
 }
 
 func (local) Stat(ctx context.Context, name string) (Object, error) {
-	p, err := path(name)
+	p, err := localPath(name)
 	if err != nil {
 		return Object{}, err
 	}
-	fi, err := disk.Now().Stat(p)
+	fi, err := disk.Current().Stat(p)
 	switch {
 	case err != nil:
 		return Object{}, err
@@ -132,11 +132,11 @@ func (local) Stat(ctx context.Context, name string) (Object, error) {
 func version(fi fs.FileInfo) string {
 	const base = 36
 	return strconv.FormatInt(fi.Size(), base) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), base) + "." +
-		strconv.FormatInt(changed(fi), base)
+		strconv.FormatInt(changeTime(fi), base)
 }
 
 func (local) Exists(_ context.Context, p string) (bool, error) {
-	_, err := disk.Now().Lstat(p)
+	_, err := disk.Current().Lstat(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -144,7 +144,7 @@ func (local) Exists(_ context.Context, p string) (bool, error) {
 }
 
 func (local) Names(_ context.Context, p string) (names []string, err error) {
-	entries, err := disk.Now().ReadDir(p)
+	entries, err := disk.Current().ReadDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func (local) Names(_ context.Context, p string) (names []string, err error) {
 }
 
 func (l local) Open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error) {
-	p, err := path(o.URI)
+	p, err := localPath(o.URI)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -165,7 +165,7 @@ func (l local) Open(ctx context.Context, o Object, off, n int64) (r io.ReadClose
 			return nil, 0, err
 		}
 	}
-	f, err := disk.Now().Open(p)
+	f, err := disk.Current().Open(p)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -38,7 +38,7 @@ func (l local) Create(ctx context.Context, p string, _ int64, wait bool, write f
 		return err
 	}
 	if wait {
-		return disk.Now().Sync(filepath.Dir(p))
+		return disk.Current().Sync(filepath.Dir(p))
 	}
 	settling.add(p)
 	return nil
@@ -54,10 +54,10 @@ func replace(ctx context.Context, p string, write func(io.Writer) error, durable
 	tmp := tmpName(p)
 	err = writeNew(ctx, tmp, write, durable, private)
 	if err == nil {
-		err = disk.Now().Rename(tmp, p)
+		err = disk.Current().Rename(tmp, p)
 	}
 	if err != nil {
-		disk.Now().Remove(tmp)
+		disk.Current().Remove(tmp)
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func MakePrivate(ctx context.Context, name string) error {
 // mkdirAll makes a directory and those above it, and syncs each before it is used. It reports whether state
 // in the directory is private. Directories that it makes for state in a private directory are private, too.
 func mkdirAll(dir string, state bool) (private bool, err error) {
-	fi, err := disk.Now().Stat(dir)
+	fi, err := disk.Current().Stat(dir)
 	switch {
 	case err == nil && fi.IsDir():
 		return state && fi.Mode().Perm()&0o077 == 0, nil
@@ -97,13 +97,13 @@ func mkdirAll(dir string, state bool) (private bool, err error) {
 
 // mkdir makes a directory in an existing one.
 func mkdir(dir string, private bool) (bool, error) {
-	if err := disk.Now().Mkdir(dir, private); err != nil {
-		if fi, statErr := disk.Now().Stat(dir); statErr == nil && fi.IsDir() {
+	if err := disk.Current().Mkdir(dir, private); err != nil {
+		if fi, statErr := disk.Current().Stat(dir); statErr == nil && fi.IsDir() {
 			return private, nil // another process was faster
 		}
 		return false, err
 	}
-	return private, disk.Now().Sync(filepath.Dir(dir))
+	return private, disk.Current().Sync(filepath.Dir(dir))
 }
 
 // writers are the buffers of files that are written: a new one costs more than a small file.
@@ -111,7 +111,7 @@ var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 1<<18)
 
 // writeNew writes a file that must not exist; durable waits for the disk.
 func writeNew(ctx context.Context, p string, write func(io.Writer) error, durable, private bool) (err error) {
-	f, err := disk.Now().Create(p, private)
+	f, err := disk.Current().Create(p, private)
 	if err != nil {
 		return err
 	}
@@ -160,12 +160,12 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 		return err
 	}
 	tmp := tmpName(p)
-	if err := disk.Now().Mkdir(tmp, false); err != nil {
+	if err := disk.Current().Mkdir(tmp, false); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			disk.Now().RemoveAll(tmp)
+			disk.Current().RemoveAll(tmp)
 		}
 	}()
 	tasks, tctx := errgroup.WithContext(ctx)
@@ -178,15 +178,15 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	if err := tasks.Wait(); err != nil {
 		return err
 	}
-	if err := disk.Now().Sync(tmp); err != nil {
+	if err := disk.Current().Sync(tmp); err != nil {
 		return err
 	}
-	if err := disk.Now().RenameNew(tmp, p); err != nil {
+	if err := disk.Current().RenameNew(tmp, p); err != nil {
 		return err
 	}
 	// All processes now see the whole directory. If this fails, a power cut may still
 	// undo the rename.
-	return disk.Now().Sync(filepath.Dir(p))
+	return disk.Current().Sync(filepath.Dir(p))
 }
 
 func (l local) CheckAbsent(ctx context.Context, dir string) error {
@@ -197,14 +197,14 @@ func (l local) CheckAbsent(ctx context.Context, dir string) error {
 	return err
 }
 
-func (local) Remove(_ context.Context, p string) error { return disk.Now().RemoveAll(p) }
+func (local) Remove(_ context.Context, p string) error { return disk.Current().RemoveAll(p) }
 
 func (local) RemoveEmpty(_ context.Context, p, except string) (err error) {
 	if except != "" {
 		err = clearBeside(filepath.Join(p, except))
 	}
 	if err == nil {
-		err = disk.Now().Remove(p)
+		err = disk.Current().Remove(p)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -214,7 +214,7 @@ func (local) RemoveEmpty(_ context.Context, p, except string) (err error) {
 
 // clearBeside deletes unfinished files that killed writers of p have left beside it.
 func clearBeside(p string) error {
-	entries, err := disk.Now().ReadDir(filepath.Dir(p))
+	entries, err := disk.Current().ReadDir(filepath.Dir(p))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -225,7 +225,7 @@ func clearBeside(p string) error {
 		if !unfinished(e.Name(), filepath.Base(p)) {
 			continue
 		}
-		if err := disk.Now().RemoveAll(filepath.Join(filepath.Dir(p), e.Name())); err != nil {
+		if err := disk.Current().RemoveAll(filepath.Join(filepath.Dir(p), e.Name())); err != nil {
 			return err
 		}
 	}

@@ -183,8 +183,8 @@ func (s *settler) run() {
 	}
 }
 
-// now returns a channel that is closed when all files are synced, nil if they are.
-func (s *settler) now() <-chan struct{} {
+// unsynced returns a channel that is closed when all files are synced, nil if they are.
+func (s *settler) unsynced() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running
@@ -193,7 +193,7 @@ func (s *settler) now() <-chan struct{} {
 // settle syncs files, and then the directories that name them. Errors are not reported:
 // a lost file is detected by its checksum and made again.
 func settle(files []string) {
-	fsys := disk.Now()
+	fsys := disk.Current()
 	var tasks errgroup.Group
 	tasks.SetLimit(parallelSyncs)
 	var dirs []string // in the order of the files, so that a run can be repeated in a test
@@ -213,11 +213,11 @@ func settle(files []string) {
 }
 
 // Flushed reports whether all state that this process has written is on the disk.
-func Flushed() bool { return settling.now() == nil }
+func Flushed() bool { return settling.unsynced() == nil }
 
 // Flush waits until Flushed.
 func Flush() {
-	if running := settling.now(); running != nil {
+	if running := settling.unsynced(); running != nil {
 		<-running
 	}
 }

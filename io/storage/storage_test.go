@@ -154,11 +154,11 @@ func TestAReplacedObjectOfEqualSizeAndTimeIsNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if changed(was) == 0 {
+		if changeTime(was) == 0 {
 			t.Fatal("the time of change is not known")
 		}
 		// The clock of the file system moves in steps.
-		for now := was; changed(now) == changed(was); {
+		for now := was; changeTime(now) == changeTime(was); {
 			if err := change(name); err != nil {
 				t.Fatal(err)
 			}

@@ -245,7 +245,7 @@ func (l local) claimSoon(ctx context.Context, p string) (Claimed, error) {
 // readSwapped returns the content of a file, nil if there is none. Of a file that is too
 // large it returns the beginning, which is not equal to any content.
 func readSwapped(p string) ([]byte, error) {
-	f, err := disk.Now().Open(p)
+	f, err := disk.Current().Open(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -60,7 +60,7 @@ func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Gri
 	r, s, left, k := a.Random[:d], a.Random[d:], left[len(head.Part(0)):], len(all)/max(1, n)
 	var mu sync.Mutex
 	parallel.Ranges(n, n/max(1, threads)+1, threads, func(first, end int) {
-		row, sum := make([]int16, d), exact.Combination{make([]uint64, d), make([]uint64, d)}
+		row, sum := make([]int16, d), exact.NewCombination(d)
 		for i := first; i < end; i++ {
 			z.Row(row, i)
 			labels, w := all[i*k:][:k], uint64(1)
@@ -111,7 +111,7 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 	}
 	ti, tj := l.Place(i)
 	cols, up, down := blas.TileRows(l.Dim, tj), ti*blas.TileDim, tj*blas.TileDim
-	mirrored := exact.Combination{make([]uint64, cols), make([]uint64, cols)}
+	mirrored := exact.NewCombination(cols)
 	for j := range len(part) / cols {
 		row := part[j*cols:][:cols]
 		below := row

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -114,5 +116,41 @@ func TestFilesOfTheTrainingAreRecognisedAmongOthers(t *testing.T) {
 			"training data") {
 			t.Errorf("%s: %s", model, out)
 		}
+	}
+}
+
+// The days of a retraining are recognised, too. The second model is fitted to sums.
+func TestDaysOfARetrainingAreRecognised(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for day := range 4 {
+		at := fmt.Sprintf("data/dt=2026-01-0%d", day+1)
+		if err := os.MkdirAll(filepath.Join(dir, at), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, at+"/a.csv", plainFiles(t, 100+day)["csv"])
+	}
+	for _, day := range []string{"2026-01-03", "2026-01-04"} {
+		run(t, dir, "retrain", "--models", "models", "--data", "data/dt=YYYY-MM-DD/*.csv", "--label", "y", "--features", "32",
+			"--search", "none", "--day", day, "--quiet")
+	}
+	made, err := filepath.Glob(filepath.Join(dir, "models", "2026-01-04-*"))
+	if err != nil || len(made) != 1 {
+		t.Fatal(made, err)
+	}
+	for file, rows := range map[string]int{"data/dt=2026-01-03/a.csv": 102, "data/dt=2026-01-04/a.csv": 0} {
+		out := must(t, dir, "evaluate", "--model", made[0], "--data", file, "--quiet")
+		if strings.Contains(out, fmt.Sprintf("note: %d of %[1]d rows are of files", rows)) != (rows > 0) {
+			t.Errorf("%s: %s", file, out)
+		}
+	}
+	first, err := filepath.Glob(filepath.Join(dir, "models", "2026-01-03-*"))
+	last, bad := filepath.Glob(filepath.Join(dir, "models-sums", "*", "2026-01-04-*"))
+	if err != nil || bad != nil || len(first) != 1 || len(last) != 1 {
+		t.Fatal(first, last, err, bad)
+	}
+	out := must(t, dir, "ask", "groups", "--sums", filepath.Dir(last[0])+"/20*", "--recipe", first[0], "--quiet")
+	if !strings.Contains(out, "2026-01-02 *") || strings.Contains(out, "2026-01-03 *") {
+		t.Errorf("the days of the recipe are not marked:\n%s", out)
 	}
 }

@@ -72,21 +72,21 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	args = withoutJobFlag(args)
 	root := newRoot(args...)
 	root.SetArgs(args)
-	out := &exit.Output{Writer: stdout}
+	out := &output{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	stderr = root.ErrOrStderr() // --log_format may have replaced it
-	var started *startedError
+	_, started := errors.AsType[*startedError](err)
 	switch {
-	case out.ReaderGone(err):
+	case out.readerGone(err):
 		return exit.CodeOK // for instance head
-	case out.Err != nil && !errors.As(err, &started): // help or a version
-		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.Err)
+	case out.err != nil && !started: // help or a version
+		fmt.Fprintf(stderr, "bochner: standard output: %v\n", out.err)
 		return exit.CodeData
 	case err == nil:
 		return exit.CodeOK
-	case !errors.As(err, &started):
+	case !started:
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(fault.Text(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
@@ -187,7 +187,8 @@ func onWorker(args []string) bool {
 // with: making the flags of all takes as long as a small job.
 func newRoot(args ...string) *cobra.Command {
 	root := commandFromText("bochner")
-	root.Version, root.SilenceErrors, root.SilenceUsage, root.Args = engine.Version(), true, true, nil
+	root.Version, root.Args = engine.Version(), nil
+	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().Func("storage_emulator",
 		"Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.",

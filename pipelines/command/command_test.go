@@ -280,7 +280,7 @@ func TestConfigRefusals(t *testing.T) {
 func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	cmd := trainCommand()
 	name := filepath.Join(t.TempDir(), "c.yaml")
-	text := "seed: 18446744073709551615\nfeatures: 100\nheader: no\nC: 1e-3\nplan: true\nlabel: -1\ndata: a.csv\nlabel_files: [b, 'c,d']\nlambda: auto\nwidth: 7\n"
+	text := "seed: 18446744073709551615\nfeatures: 100\nheader: no\nC: 1e-3\nplan: true\nlabel: -1\ndata: a.csv\nlabel_files: [b, 'c,d']\nmissing: NA,-999\nlambda: auto\nwidth: 7\n"
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	}
 	for flag, want := range map[string]string{
 		"seed": "18446744073709551615", "features": "50", "header": "no", "C": "0.001", "plan": "true", "label": "-1",
-		"data": "[a.csv]", "label_files": `[b,"c,d"]`, "lambda": "auto", "width": "7",
+		"data": "[a.csv]", "label_files": `[b,"c,d"]`, "missing": "[NA,-999]", "lambda": "auto", "width": "7",
 	} {
 		f := cmd.Flags().Lookup(flag)
 		if got := f.Value.String(); got != want || !f.Changed {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"reflect"
@@ -169,9 +170,7 @@ func (f *kernelFlags) flags() []*option.Option {
 // inGroup puts options that have no group into the given one.
 func inGroup(group string, options []*option.Option) []*option.Option {
 	for _, o := range options {
-		if o.Group == "" {
-			o.Group = group
-		}
+		o.Group = cmp.Or(o.Group, group)
 	}
 	return options
 }

@@ -94,8 +94,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		}
 		return fmt.Errorf("--%s: %w", f.Name, cause)
 	}
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return fmt.Errorf("%w%s", err, suggestion(cmd.Flags(), unknown.GetSpecifiedName()))
 	}
 	return err

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/option"
@@ -20,8 +21,8 @@ import (
 )
 
 // readConfig sets the flags that the file of --config has and the command line does not have. Every
-// key must be the name of a flag. A list sets a flag that can be given several times, or that takes
-// a list separated by commas.
+// key must be the name of a flag. Texts are read as on the command line. A list sets a flag that can
+// be given several times, or that takes a list separated by commas.
 func readConfig(cmd *cobra.Command) error {
 	fs := cmd.Flags()
 	f := fs.Lookup("config")
@@ -37,12 +38,7 @@ func readConfig(cmd *cobra.Command) error {
 	if err := option.UnmarshalYAML(data, &config); err != nil {
 		return fmt.Errorf("--config: %s: %w", name, err)
 	}
-	keys := make([]string, 0, len(config))
-	for key := range config {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(config)) {
 		f := fs.Lookup(key)
 		if f == nil || key == "config" {
 			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, suggestion(fs, key))
@@ -98,7 +94,7 @@ func setFlag(f *pflag.Flag, value any) error {
 		}
 		words = append(words, fmt.Sprint(v))
 	}
-	if many, ok := f.Value.(pflag.SliceValue); ok {
+	if many, ok := f.Value.(pflag.SliceValue); ok && isList {
 		return many.Replace(words)
 	}
 	return f.Value.Set(strings.Join(words, ","))

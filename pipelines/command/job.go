@@ -112,7 +112,8 @@ func startJob(cmd *cobra.Command, args []string, data *dataset.Options, opts *op
 			// Workers in this process take Beam's log lines from their job.
 			slog.SetDefault(slog.New(slog.DiscardHandler))
 		}
-		opts.Log, opts.LimitMemory = jobLog(cmd), true
+		opts.Log = jobLog(cmd)
+		opts.LimitMemory = true
 	}
 	remove, err := takeStdin(cmd.Context(), data, cmd.InOrStdin())
 	if err != nil {

@@ -274,7 +274,8 @@ func askCommand() *cobra.Command {
 		LogFlags
 	}
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
-		o.Question, o.Log = args[0], jobLog(cmd)
+		o.Question = args[0]
+		o.Log = jobLog(cmd)
 		return pipelines.Ask(cmd.Context(), o.AskOptions)
 	})
 	cmd.Args, cmd.ValidArgs = oneArgument("a question", pipelines.Questions()), pipelines.Questions()

@@ -21,7 +21,8 @@ func kernelCommand() *cobra.Command {
 	}, kernels.flags()...)
 	draw := cmd.Flags().Lookup("draw")
 	opt := optionOf(draw)
-	opt.Values, opt.Common = append(slices.Clone(opt.Values), "all"), true
+	opt.Values = append(slices.Clone(opt.Values), "all")
+	opt.Common = true
 	draw.Value = allValue{opt, &o.All}
 	return cmd
 }

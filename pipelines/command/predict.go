@@ -41,8 +41,8 @@ func predictCommand() *cobra.Command {
 			return nil, err
 		}
 		if o.Out == standardOutput {
-			if out, ok := cmd.OutOrStdout().(*exit.Output); ok {
-				if err := out.Open(); err != nil {
+			if out, ok := cmd.OutOrStdout().(*output); ok {
+				if err := out.checkOpen(); err != nil {
 					return nil, err
 				}
 			}

@@ -40,7 +40,8 @@ func retrainCommand() *cobra.Command {
 		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
 			r.Train.Room = laterMargin
 		}
-		r.Data, r.Settings, r.Command, r.Log = o.Train.Data.Data[0], recipeSettings(cmd), retrainCommandLine(cmd), o.Train.Job.Log
+		r.Data, r.Log = o.Train.Data.Data[0], o.Train.Job.Log
+		r.Settings, r.Command = recipeSettings(cmd), retrainCommandLine(cmd)
 		return pipelines.Retrain(cmd.Context(), r)
 	}, flags.flags()...)
 	fs := cmd.Flags()

@@ -29,8 +29,6 @@ type Engine struct {
 	Threads int    `flag:"threads" help:"Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results."`
 	Verbose bool   `flag:"verbose" help:"Print the log of Beam."`
 
-	SolveThreads int // Threads as the user set it, before WithDefaults
-
 	// Checkpoint is the least time between two checkpoints of a reader. 0 is
 	// a minute; a negative time stores a checkpoint after every shard.
 	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Shortest time between two checkpoints of a parallel reader; 0 is a minute, a negative time is after every shard. Does not change results."`
@@ -67,7 +65,6 @@ func (e Engine) LocalWorkers() bool { return e.InProcess() || jobopts.IsLoopback
 // WithDefaults returns the engine with defaults for fields that are zero.
 func (e Engine) WithDefaults() Engine {
 	e.Runner = cmp.Or(e.Runner, Direct)
-	e.SolveThreads = e.Threads
 	about, cores := e.About(), runtime.GOMAXPROCS(0)
 	switch {
 	case about.Serial:
@@ -174,8 +171,8 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 
 // isNoise reports whether a warning needs no line: it repeats the job's error or is listed in noise.
 func isNoise(message string) bool {
-	var reported *fault.Fault
-	return errors.As(fault.Find(errors.New(message)), &reported) ||
+	_, reported := errors.AsType[*fault.Fault](fault.Find(errors.New(message)))
+	return reported ||
 		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
 

@@ -136,10 +136,10 @@ func Await(ctx context.Context, run func() error, cancel func()) error {
 
 // Failure returns the cause of a pipeline's error: the fault.Fault of a worker, or an *exit.RunnerError.
 func (e Engine) Failure(err error) error {
-	var reported *fault.Fault
 	err = fault.Find(err)
+	_, reported := errors.AsType[*fault.Fault](err)
 	switch {
-	case err == nil, errors.As(err, &reported), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, reported, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case strings.Contains(err.Error(), "worker disconnected"):
 		err = fmt.Errorf("a worker ended during the job; was it killed, perhaps because it was out of memory?\n%w", err)

@@ -30,8 +30,7 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 	removeDead(ctx)
 	made, err := os.MkdirTemp("", newTempPrefix)
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) {
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
 			err = p.Err
 		}
 		if errors.Is(err, syscall.ENOENT) {

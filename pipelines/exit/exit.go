@@ -30,7 +30,8 @@ const (
 	CodeInterrupted = 130
 )
 
-// UsageError means that flags or options are wrong.
+// UsageError means that options are wrong. Its text names them by the flags of the command: --max_bad_fraction is
+// the field MaxBadFraction.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
@@ -139,38 +140,38 @@ var faultCodes = map[fault.Kind]int{
 	fault.Damaged: CodeStorage, fault.Model: CodeModel, fault.Crash: CodeCrash,
 }
 
+// is reports whether an error is a T, or wraps one.
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
+}
+
 // Code returns the exit code for an error.
 func Code(err error) int {
-	var (
-		reported  *fault.Fault
-		usageErr  *UsageError
-		dataErr   *DataError
-		formatErr *dataset.Error
-		gateErr   *GateError
-		outcome   *OutcomeError
-		storeErr  *storage.Error
-	)
+	outcome, noModel := errors.AsType[*OutcomeError](err)
+	reported, inWorker := errors.AsType[*fault.Fault](err)
+	stored, inStorage := errors.AsType[*storage.Error](err)
 	switch {
 	case err == nil:
 		return CodeOK
 	case errors.Is(err, context.Canceled):
 		return CodeInterrupted
-	case errors.As(err, &usageErr):
+	case is[*UsageError](err):
 		return CodeUsage
-	case errors.As(err, &gateErr):
+	case is[*GateError](err):
 		return CodeGate
-	case errors.As(err, &outcome):
+	case noModel:
 		return outcome.Code
 	case errors.Is(err, models.ErrBadModel):
 		return CodeModel
-	case errors.As(err, &reported):
+	case inWorker:
 		return cmp.Or(faultCodes[reported.Kind], CodeFailed)
-	case errors.As(err, &storeErr): // also inside the error of a file that could not be read
-		if storeErr.Refused() {
+	case inStorage: // also inside the error of a file that could not be read
+		if stored.Refused() {
 			return CodeData
 		}
 		return CodeStorage
-	case errors.As(err, &dataErr), errors.As(err, &formatErr):
+	case is[*DataError](err), is[*dataset.Error](err):
 		return CodeData
 	}
 	return CodeFailed

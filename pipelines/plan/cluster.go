@@ -32,10 +32,10 @@ type Cluster struct {
 
 // ClusterUse says how a job uses the machines of a cluster.
 type ClusterUse struct {
-	Workers int `json:"workers"`
-	Threads int `json:"threads_worker"` // readers that run at the same time on a worker
-	Readers int `json:"readers"`
-	Algebra int `json:"threads_reader"` // threads for linear algebra in each reader
+	Workers        int `json:"workers"`
+	Threads        int `json:"threads_worker"` // readers that run at the same time on a worker
+	Readers        int `json:"readers"`
+	AlgebraThreads int `json:"threads_reader"` // threads for linear algebra in each reader
 	// WorkerBytes is the option worker_bytes that determines the number of stripes; 0 for one stripe.
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 }
@@ -91,18 +91,18 @@ const gibPerCPU = 7.5
 // work is the total work of a job, for any number of workers, in bytes and operations as in Rates.
 type work struct {
 	pipelines int
-	passesOver
-	players      int     // number of readers that can share feature learning
-	solve        float64 // operations of the solve, on one worker
-	states       float64 // bytes that one worker reads to compute the states of the rounds
-	stored, runs float64 // bytes of the sums of a reader, and the number of runs that are merged
-	pause        float64 // least seconds between two checkpoints
-	summing      float64 // share of the reading that is for sums
+	rowWork
+	gamePartitions int     // number of readers that can share feature learning
+	solve          float64 // operations of the solve, on one worker
+	states         float64 // bytes that one worker reads to compute the states of the rounds
+	stored, runs   float64 // bytes of the sums of a reader, and the number of runs that are merged
+	pause          float64 // least seconds between two checkpoints
+	summing        float64 // share of the reading that is for sums
 }
 
-// passesOver has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
+// rowWork has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
 // learning.
-type passesOver struct {
+type rowWork struct {
 	read, maps, sums, steps, search float64
 }
 
@@ -149,13 +149,14 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Ju
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1
 	// The angle between a row and a frequency takes two products for each number.
-	w := work{pipelines: p.Jobs, passesOver: passesOver{search: p.search * (4*row + angleFlops)}, players: p.players}
+	w := work{pipelines: p.Pipelines, rowWork: rowWork{search: p.search * (4*row + angleFlops)},
+		gamePartitions: p.gamePartitions}
 	w.read = float64(reads) * float64(p.Bytes)
 	if l != nil {
 		// Each pass maps the rows, scores them and learns from them. Partial results are weights and their changes.
 		outputs := float64(p.Outputs)
-		w.maps = float64(p.maps) * rows * features * 2 * (row + 2*outputs)
-		w.states = float64(p.maps) * float64(l.Common().Partitions) * 8 * features * outputs
+		w.maps = float64(p.fitPasses) * rows * features * 2 * (row + 2*outputs)
+		w.states = float64(p.fitPasses) * float64(l.Common().Partitions) * 8 * features * outputs
 		if p.Outputs == 2 {
 			outputs = 1 // the scores of two classes are opposite
 		}
@@ -170,7 +171,8 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Ju
 	w.maps = mapped * rows * features * 2 * row
 	if m.Carried == 0 {
 		w.sums = rows * features * (features + 1) / 2
-		w.stored, w.runs = float64(p.sumsHeld)*float64(p.shape().Bytes()), float64(p.runs())
+		w.stored = float64(p.sumsHeld) * float64(p.shape().Bytes())
+		w.runs = float64(p.runs())
 		w.summing = float64(stripes) / float64(reads)
 	}
 	// ridge.Work counts seconds of a core, which is two virtual CPUs.
@@ -200,7 +202,7 @@ func (s solution) cheapest(e engine.Engine) *Cluster {
 			machine := Cluster{Machine: fmt.Sprintf("%s-%d", family.name, cpus), CPUs: cpus,
 				Memory: int64(cpus) * int64(family.gb) << 30}
 			for threads := 1; threads <= cpus; threads *= 2 {
-				machine.Algebra = cmp.Or(e.Threads, threads)
+				machine.AlgebraThreads = cmp.Or(e.Threads, threads)
 				c, fits := s.fit(machine, e)
 				if fits && (best.Machine == "" || c.cost() < 0.99*best.cost()) {
 					best = c
@@ -220,9 +222,9 @@ func (s solution) cheapest(e engine.Engine) *Cluster {
 // false if none fits.
 func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 	usable := machine.Memory*85/100 - 1<<30 // the system and Beam take the rest
-	for n := max(1, machine.CPUs/machine.Algebra); n > 0; n /= 2 {
+	for n := max(1, machine.CPUs/machine.AlgebraThreads); n > 0; n /= 2 {
 		c, given := machine, e
-		given.Threads, given.Readers = c.Algebra, cmp.Or(e.Readers, e.About().Readers)
+		given.Threads, given.Readers = c.AlgebraThreads, cmp.Or(e.Readers, e.About().Readers)
 		if e.WorkerBytes == 0 {
 			given.WorkerBytes = usable/int64(n) + job.ProgramBytes + job.SlackBytes
 		}
@@ -257,11 +259,17 @@ func (s solution) fit(machine Cluster, e engine.Engine) (*Cluster, bool) {
 // least multiple of readers with which the parallel part takes at most planSeconds, or no longer than the rest.
 // There are at most as many readers as shards. Without rows there are no times.
 func (c *Cluster) share(s solution, w work, readers int, given bool) {
-	read, threads := w.read/c.Rates.Read, float64(c.Algebra)
-	sum, search := (w.maps/c.Rates.Map+w.sums/c.Rates.Gram+w.steps/c.Rates.Solve)/threads, w.search/c.Rates.Map/threads
-	start, solve := float64(w.pipelines)*c.Rates.Start, w.solve/(c.Rates.Solve*float64(c.CPUs))
+	threads := float64(c.AlgebraThreads)
+	one := Times{ // with one reader
+		Start:  float64(w.pipelines) * c.Rates.Start,
+		Read:   w.read / c.Rates.Read,
+		Sum:    (w.maps/c.Rates.Map + w.sums/c.Rates.Gram + w.steps/c.Rates.Solve) / threads,
+		Search: w.search / c.Rates.Map / threads,
+		Solve:  w.solve / (c.Rates.Solve * float64(c.CPUs)),
+	}
 	if !given && w.maps > 0 {
-		needed := int(min((read+sum+search)/max(planSeconds, start+solve), maxPlanReaders-1)) + 1
+		parallel := one.Read + one.Sum + one.Search
+		needed := int(min(parallel/max(planSeconds, one.Start+one.Solve), maxPlanReaders-1)) + 1
 		readers = min((needed+readers-1)/readers*readers, maxPlanReaders)
 	}
 	shards := max(1, s.shards)
@@ -270,8 +278,8 @@ func (c *Cluster) share(s solution, w work, readers int, given bool) {
 		return
 	}
 	each := float64((shards+c.Readers-1)/c.Readers) / float64(shards)
-	c.Read, c.Sum, c.Search = read*each, sum*each, search*max(each, 1/float64(max(w.players, 1)))
-	c.Start, c.Solve = start, solve+w.states/c.Rates.Store
+	c.Times = Times{Start: one.Start, Read: one.Read * each, Sum: one.Sum * each,
+		Search: one.Search * max(each, 1/float64(max(w.gamePartitions, 1))), Solve: one.Solve + w.states/c.Rates.Store}
 	c.store(w)
 }
 
@@ -281,8 +289,9 @@ func (c *Cluster) store(w work) {
 	if w.stored == 0 {
 		return
 	}
-	once, merge := w.stored/c.Rates.Store, 0.0
+	once := w.stored / c.Rates.Store
 	c.saves = int64((c.Sum + c.Read*w.summing) / max(w.pause, 20*once))
+	merge := 0.0
 	if c.Readers > 1 {
 		merge = max(1, float64(c.Readers)/w.runs)
 	}
@@ -303,9 +312,9 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 	}
 	flags := fmt.Sprintf("--readers %d", c.Readers)
 	on := report.Counted(c.Threads, "reader") + " on each"
-	if c.Algebra > 1 {
-		on += fmt.Sprintf(" with %d threads", c.Algebra)
-		flags += fmt.Sprintf(" --threads %d", c.Algebra)
+	if c.AlgebraThreads > 1 {
+		on += fmt.Sprintf(" with %d threads", c.AlgebraThreads)
+		flags += fmt.Sprintf(" --threads %d", c.AlgebraThreads)
 	}
 	if c.WorkerBytes > 0 {
 		flags += fmt.Sprintf(" --worker_bytes %d", c.WorkerBytes)
@@ -320,19 +329,20 @@ func (c *Cluster) write(w io.Writer, p *Plan) {
 	if c.Start == 0 {
 		return
 	}
-	search, sum, store, solve := "", "map and sum", "", "solve"
+	search, store := "", ""
 	if c.Store > 0 {
 		store = ", store and merge sums " + report.Minutes(c.Store)
 	}
 	if c.Search > 0 {
 		search = "search for features " + report.Minutes(c.Search) + ", "
 	}
+	sum, solve := "map and sum", "solve"
 	if p.Rounds > 0 {
 		sum, solve = "map and learn", "combine partial results"
 	}
 	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: %s start %s, read %s, %s%s %s%s, %s %s\n",
 		report.Minutes(c.seconds()), c.Hours,
-		report.Counted(p.Jobs, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, sum,
+		report.Counted(p.Pipelines, "pipeline"), report.Minutes(c.Start), report.Minutes(c.Read), search, sum,
 		report.Minutes(c.Sum),
 		store, solve, report.Minutes(c.Solve))
 	fmt.Fprintf(w,

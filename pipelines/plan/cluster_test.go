@@ -20,11 +20,11 @@ import (
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
 func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
-		PlanData: PlanData{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n,
-			Columns: d}, PlanModel: PlanModel{Outputs: 1, Features: features, Folds: 5, Lambdas: 8},
-		PlanWork: PlanWork{Passes: 2, Learner: "ridge", Jobs: 2, Readers: 8}, estimate: estimate{sumsHeld: 5},
+		Data: Data{Files: 100, Bytes: n * int64(d) * 9, Shards: 9600, Rows: n,
+			Columns: d}, Model: Model{Outputs: 1, Features: features, Folds: 5, Lambdas: 8},
+		Work: Work{Passes: 2, Learner: "ridge", Pipelines: 2, Readers: 8}, estimate: estimate{sumsHeld: 5},
 		Memory: results.Memory{Worker: int64(worker * (1 << 30)),
-			Solve: int64(solve * (1 << 30))}, planNotes: planNotes{machines: true},
+			Solve: int64(solve * (1 << 30))}, notes: notes{machines: true},
 	}
 }
 
@@ -56,7 +56,7 @@ func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 		c := test.plan.cluster(engine.Engine{Runner: engine.Dataflow, Readers: test.readers})
 		if c.Machine != test.machine || c.Workers != test.workers {
 			t.Errorf("%d readers of %d bytes, %d to solve: %d of %s (%d readers each, %d threads), want %d of %s",
-				c.Readers, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, c.Algebra, test.workers, test.machine)
+				c.Readers, test.plan.Worker, test.plan.Solve, c.Workers, c.Machine, c.Threads, c.AlgebraThreads, test.workers, test.machine)
 		}
 		if int64(c.Threads)*test.plan.Worker > c.Memory || c.Machine != "" && test.plan.Solve > c.Memory ||
 			c.Workers*c.Threads < c.Readers && c.Machine != "" {
@@ -99,7 +99,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 		t.Errorf("16 readers %+v\n32 readers %+v", c, double)
 	}
 	// A billion rows get as many readers as are of use.
-	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Readers*free.Algebra <= 64 ||
+	if free := p.cluster(engine.Engine{Runner: engine.Dataflow}); free.Readers*free.AlgebraThreads <= 64 ||
 		free.Readers > maxPlanReaders || free.Read+free.Sum > 2*planSeconds {
 		t.Errorf("%+v", free)
 	}
@@ -164,10 +164,10 @@ func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 		e := engine.Engine{Runner: engine.Dataflow}
 		c := s.cheapest(e)
 		least := 1e9 * float64(features) * float64(features+1) / 2 / c.Rates.Gram / 3600
-		if c.Machine == "" || c.Hours > 1.25*least || c.Threads*c.Algebra != c.CPUs {
+		if c.Machine == "" || c.Hours > 1.25*least || c.Threads*c.AlgebraThreads != c.CPUs {
 			t.Errorf("%d features: %.0f CPU hours, of which the products take %.0f: %+v", features, c.Hours, least, c)
 		}
-		e.Readers, e.Threads, e.WorkerBytes = c.Readers, c.Algebra, c.WorkerBytes
+		e.Readers, e.Threads, e.WorkerBytes = c.Readers, c.AlgebraThreads, c.WorkerBytes
 		if same := s.cheapest(e); same.Hours > 1.01*c.Hours || same.memory.Stripes != c.memory.Stripes {
 			t.Errorf("what is advised has another plan:\n%+v\n%+v", c, same)
 		}
@@ -185,7 +185,7 @@ func TestReadersOfMuchMemoryHaveThreads(t *testing.T) {
 	p := aPlan(1e9, 100, 60_000, 60, 60)
 	c, one := p.cluster(engine.Engine{Runner: engine.Dataflow}), p.cluster(engine.Engine{Runner: engine.Dataflow,
 		Threads: 1})
-	if c.Threads*c.Algebra < c.CPUs || c.cost() > one.cost()/4 {
+	if c.Threads*c.AlgebraThreads < c.CPUs || c.cost() > one.cost()/4 {
 		t.Errorf("%+v\nis not a quarter of the cost of readers with a thread each\n%+v", c, one)
 	}
 }
@@ -233,9 +233,9 @@ func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	if _, c := of("svm", 400); math.Abs(c.Sum-shared.Sum-steps) > 1e-6*steps {
 		t.Errorf("steps take %g s, want %g", c.Sum-shared.Sum, steps)
 	}
-	if one.Parts != 1 || many.Parts != 400 || alone.Readers != 1 || shared.Readers != 400 ||
+	if one.Partitions != 1 || many.Partitions != 400 || alone.Readers != 1 || shared.Readers != 400 ||
 		math.Abs(alone.Sum-400*shared.Sum) > 1e-6*alone.Sum {
-		t.Errorf("%d and %d partitions:\n%+v\n%+v", one.Parts, many.Parts, alone, shared)
+		t.Errorf("%d and %d partitions:\n%+v\n%+v", one.Partitions, many.Partitions, alone, shared)
 	}
 	if shared.Start >= 3600 {
 		t.Errorf("100 rounds wait %g s for machines", shared.Start)

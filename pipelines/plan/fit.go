@@ -16,8 +16,8 @@ import (
 
 // FitPlan is an estimate of what a fit to sums will need, by the manifests of the sums.
 type FitPlan struct {
-	FitPlanSums
-	FitPlanModel
+	FitSums
+	FitModel
 	results.Memory
 	Stored     int64   `json:"bytes_stored"` // largest size of the work directory
 	Threads    int     `json:"threads"`
@@ -27,16 +27,16 @@ type FitPlan struct {
 	memoryNote string  // note on the machine's memory
 }
 
-// FitPlanSums describes the sums that are added.
-type FitPlanSums struct {
+// FitSums describes the sums that are added.
+type FitSums struct {
 	Sums  int   `json:"sums"`  // number of directories
 	Parts int   `json:"parts"` // number of parts of the data
 	Rows  int64 `json:"rows"`
 	Read  int64 `json:"bytes"` // size of the sums
 }
 
-// FitPlanModel describes the model of a plan.
-type FitPlanModel struct {
+// FitModel describes the model of a plan.
+type FitModel struct {
 	Features   int `json:"features"`
 	Components int `json:"components,omitempty"` // number of components of an embedding
 	Folds      int `json:"folds"`
@@ -50,15 +50,15 @@ const addRate = 125e6
 
 // Fit plans a fit to sums. It reads only the manifests of the sums.
 func Fit(ctx context.Context, o options.Fit) (*FitPlan, error) {
-	f, err := days.FactsOf(ctx, o)
+	f, err := days.ReadFitFacts(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	e, rule := o.Job.Engine.WithDefaults(), f.Recipe.Rule
 	shape := f.Recipe.Shape(f.Classes)
 	p := &FitPlan{
-		FitPlanSums: FitPlanSums{Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes},
-		FitPlanModel: FitPlanModel{Features: shape.Dim, Components: rule.Components, Folds: rule.Folds,
+		FitSums: FitSums{Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes},
+		FitModel: FitModel{Features: shape.Dim, Components: rule.Components, Folds: rule.Folds,
 			Outputs: shape.Outputs, Lambdas: spec.Lambdas(f.Recipe, o.Lambda)},
 		Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, f.Listed, e.Threads),
 		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads),

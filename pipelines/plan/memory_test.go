@@ -17,7 +17,7 @@ import (
 // What is stored is of the readers that the plan itself advises.
 func TestThePlannedSumsAreOfThePlansReaders(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
-	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Readers*c.Algebra <= 64 {
+	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Readers*c.AlgebraThreads <= 64 {
 		t.Fatalf("%+v", c)
 	}
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))

@@ -20,7 +20,8 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 	p.Learner = o.LearnerName()
 	switch l := o.Iterative(); {
 	case p.Components > 0:
-		p.Learner, p.Folds = iterative.DefinitionOf(pca.NewLearnerOptions()).Name, 1
+		p.Learner = iterative.DefinitionOf(pca.NewLearnerOptions()).Name
+		p.Folds = 1
 		p.scan("one to profile it")
 		p.scan("one to sum its features")
 	case l != nil:
@@ -83,7 +84,9 @@ func (p *Plan) scan(purpose string) {
 	if p.purposes != "" {
 		purpose = ", " + purpose
 	}
-	p.Passes, p.Jobs, p.purposes = p.Passes+1, p.Jobs+1, p.purposes+purpose
+	p.Passes++
+	p.Pipelines++
+	p.purposes += purpose
 }
 
 // sums plans a fit in one pass.
@@ -114,13 +117,14 @@ func (p *Plan) iterative(o spec.Options) {
 	if folds > 0 || l.Samples(p.Features) > 0 || p.Regression && r.Init == "" {
 		p.scan("one to survey it")
 	}
-	p.maps = p.fits * (r.Rounds + 1)
+	p.fitPasses = p.fits * (r.Rounds + 1)
 	need := "of which learners rarely need all"
 	if l.Steps() > 0 {
 		need = "all of which " + p.Learner + " may need with many partitions"
 	}
-	p.Passes, p.purposes = p.Passes+p.maps, p.purposes+", and at most one per round, "+need
-	p.Jobs += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
+	p.Passes += p.fitPasses
+	p.purposes += ", and at most one per round, " + need
+	p.Pipelines += p.fits * ((r.Rounds + r.PerJob) / r.PerJob)
 }
 
 // learning adds the passes of feature learning: one to sample rows, and the passes of the game.
@@ -128,15 +132,17 @@ func (p *Plan) learning(o spec.Options, dim int) {
 	a := o.Learned
 	p.scan("one for the sample of feature learning")
 	n := tuning.SampleRows(a, p.Rows, dim)
-	frequencies := tuning.Plays(a, o.LearnedKernel())
+	frequencies := tuning.GameFrequencies(a, o.LearnedKernel())
 	if frequencies == 0 {
 		return
 	}
 	game := tuning.GameOf(a, 1, 1, frequencies, o.Seed)
 	p.Game = (game.Frequencies + game.Take - 1) / game.Take
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
-	p.players, p.plays = a.Partitions, 1+tuning.ReadsOfAGame*p.Game
-	p.Passes, p.Jobs = p.Passes+p.plays, p.Jobs+(tuning.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
+	p.gamePartitions = a.Partitions
+	p.gamePasses = 1 + tuning.ReadsOfAGame*p.Game
+	p.Passes += p.gamePasses
+	p.Pipelines += (tuning.RoundsOfAGame*p.Game + a.PerJob) / a.PerJob
 	p.purposes += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer",
-		p.plays, report.Counted(p.Game, "round"), game.Take)
+		p.gamePasses, report.Counted(p.Game, "round"), game.Take)
 }

@@ -20,30 +20,27 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Memory has upper bounds on the memory of a training run, in bytes.
-type Memory = results.Memory
-
 // Plan is an estimate of what a training run will need.
 type Plan struct {
-	PlanData
-	PlanWork
+	Data
+	Work
 	estimate
-	PlanModel
+	Model
 	results.Memory
 	// Stored bounds the size of the sums, or of rows instead of them, that readers store in the work directory.
 	// While readers run, checkpoints may take as much again. Shuffle is the size of the data that workers exchange
 	// through the runner.
 	Stored  int64 `json:"bytes_stored"`
 	Shuffle int64 `json:"bytes_shuffled"`
-	PlanDecision
+	Decision
 	Cluster *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
-	planNotes
+	notes
 	// Refused is the reason if training would be refused, because the map has too many frequencies.
 	Refused string `json:"refused,omitempty"`
 }
 
-// PlanData describes the files of a plan.
-type PlanData struct {
+// Data describes the files of a plan.
+type Data struct {
 	Files   int    `json:"files"`
 	Format  string `json:"format"`
 	Bytes   int64  `json:"bytes"` // size of the stored files
@@ -53,33 +50,33 @@ type PlanData struct {
 	Columns int    `json:"columns"`    // numbers per row
 }
 
-// PlanWork describes the steps of the job.
-type PlanWork struct {
-	Passes  int    `json:"passes"` // over the data
-	Readers int    `json:"readers"`
-	Learner string `json:"learner"`
-	Rounds  int    `json:"rounds,omitempty"`      // largest number for each λ, for an iterative learner
-	Parts   int    `json:"partitions,omitempty"`  // partitions of the rows, for an iterative learner
-	Game    int    `json:"game_rounds,omitempty"` // rounds of feature learning, if each finds the largest number of frequencies
-	Jobs    int    `json:"pipelines"`
-	Objects int64  `json:"objects"` // largest number of objects written into the work directory
+// Work describes the steps of the job.
+type Work struct {
+	Passes     int    `json:"passes"` // over the data
+	Readers    int    `json:"readers"`
+	Learner    string `json:"learner"`
+	Rounds     int    `json:"rounds,omitempty"`      // largest number for each λ, for an iterative learner
+	Partitions int    `json:"partitions,omitempty"`  // partitions of the rows, for an iterative learner
+	Game       int    `json:"game_rounds,omitempty"` // rounds of feature learning, if each finds the largest number of frequencies
+	Pipelines  int    `json:"pipelines"`
+	Objects    int64  `json:"objects"` // largest number of objects written into the work directory
 }
 
 // estimate has quantities on which costs depend.
 type estimate struct {
-	fits     int     // number of fits of an iterative learner
-	maps     int     // passes of these fits; each maps all rows to all features
-	plays    int     // passes of rounds of feature learning
-	players  int     // partitions in these rounds
-	search   float64 // number of angles that feature learning computes
-	purposes string  // description of the passes
+	fits           int     // number of fits of an iterative learner
+	fitPasses      int     // passes of these fits; each maps all rows to all features
+	gamePasses     int     // passes of rounds of feature learning
+	gamePartitions int     // partitions in these rounds
+	search         float64 // number of angles that feature learning computes
+	purposes       string  // description of the passes
 	// sumsHeld is the number of sums that a reader holds.
 	sumsHeld int
 	scaled   bool // intervals are scaled by leverage
 }
 
-// PlanModel describes the model, as far as a preview of the rows shows.
-type PlanModel struct {
+// Model describes the model, as far as a preview of the rows shows.
+type Model struct {
 	Features   int   `json:"features"`
 	Components int   `json:"components,omitempty"` // number of components of an embedding, which has no learner
 	Folds      int   `json:"folds"`
@@ -90,8 +87,8 @@ type PlanModel struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 }
 
-// PlanDecision says how scores become classes, and whether features are searched.
-type PlanDecision struct {
+// Decision says how scores become classes, and whether features are searched.
+type Decision struct {
 	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
 	// Threshold is the score by which held-out rows choose a threshold between two classes; "" for none.
 	Threshold  string `json:"threshold,omitempty"`
@@ -99,8 +96,8 @@ type PlanDecision struct {
 	Unsearched string `json:"not_searched,omitempty"`  // why features are not searched
 }
 
-// planNotes are notes on the machine.
-type planNotes struct {
+// notes are notes on the machine.
+type notes struct {
 	machines   bool   // the runner starts machines for each job
 	memoryNote string // note on the machine's memory
 	// unbounded is a note on --worker_bytes.
@@ -136,17 +133,17 @@ func planJob(ctx context.Context, o spec.Options, components int) (*Plan, error)
 	}
 	o = o.WithSolver(seen.Rows, seen.Features, seen.Outputs, seen.Regression)
 	unsearched := seen.decideSearch(&o, d)
-	engine := o.Job.Engine.WithDefaults()
+	e := o.Job.Engine.WithDefaults()
 	p := &Plan{
-		PlanData: PlanData{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(job.Shards(o.Job, d)),
+		Data: Data{Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(job.Shards(o.Job, d)),
 			Rows: seen.Rows, Exact: seen.exact, Columns: seen.Dim},
-		PlanModel: PlanModel{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
+		Model: Model{Seen: seen.read, Whole: seen.whole, Features: seen.Features, Outputs: seen.Outputs,
 			Regression: seen.Regression, Components: components},
-		PlanDecision: PlanDecision{Calibrate: calibration(o, seen), Unsearched: unsearched},
-		planNotes:    planNotes{machines: engine.About().Machines},
-		Refused:      tooWide(o, seen),
+		Decision: Decision{Calibrate: calibration(o, seen), Unsearched: unsearched},
+		notes:    notes{machines: e.About().Machines},
+		Refused:  tooWide(o, seen),
 	}
-	p.Readers = max(1, min(engine.Readers, p.Shards))
+	p.Readers = max(1, min(e.Readers, p.Shards))
 	p.scaled = o.Intervals != options.PlainIntervals && o.Intervals != options.NoIntervals && components == 0
 	p.passes(o, d, seen)
 	p.resources(o, d, seen)
@@ -183,10 +180,10 @@ func open(ctx context.Context, o spec.Options, components int) (*dataset.Dataset
 
 // resources adds memory, machines and files to a plan whose passes are known.
 func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
-	engine := o.Job.Engine.WithDefaults()
+	e := o.Job.Engine.WithDefaults()
 	p.sumsHeld = o.PlannedFolding(seen.Facts).Folds
-	if engine.InProcess() {
-		p.Memory = o.Memory(seen.Facts, engine, p.Readers)
+	if e.InProcess() {
+		p.Memory = o.Memory(seen.Facts, e, p.Readers)
 		var err error
 		if p.memoryNote, err = o.CheckMachine(p.Memory); err != nil {
 			p.memoryNote = err.Error() // a plan reports this, so it is no error
@@ -196,11 +193,12 @@ func (p *Plan) resources(o spec.Options, d *dataset.Dataset, seen *preview) {
 		p.Memory, p.Readers = p.Cluster.memory, max(1, p.Cluster.Readers)
 		o.Job.Engine.Readers = p.Readers
 	}
-	p.unbounded = p.Memory.ExceedsWorker(engine)
+	p.unbounded = p.Memory.ExceedsWorker(e)
 	if p.Rounds > 0 {
-		p.Parts = o.WithPartitions(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
+		p.Partitions = o.WithPartitions(len(d.Shards(job.ShardBytes))).Iterative().Common().Partitions
 	} else {
-		p.Stored, p.Shuffle = int64(p.Readers)*int64(p.sumsHeld)*p.shape().Bytes(), p.lines()*lineBytes
+		p.Stored = int64(p.Readers) * int64(p.sumsHeld) * p.shape().Bytes()
+		p.Shuffle = p.lines() * lineBytes
 		if p.Carried > 0 {
 			p.Stored = 3 * p.Carried // the last two checkpoints, and all rows
 		}
@@ -231,8 +229,8 @@ func (p *Plan) lines() int64 {
 // objects returns the number of objects that a job, its passes and its fits write into the work directory.
 func (p *Plan) objects() int64 {
 	const job, pass, fit, round = 6, 3, 2, 2
-	n := int64(job + pass*(p.Passes-p.plays-p.maps) + p.plays*(round+2*p.players) + p.maps*(round+2*p.Parts) +
-		fit*max(p.fits, 1))
+	n := int64(job + pass*(p.Passes-p.gamePasses-p.fitPasses) + p.gamePasses*(round+2*p.gamePartitions) +
+		p.fitPasses*(round+2*p.Partitions) + fit*max(p.fits, 1))
 	if p.Rounds == 0 && p.Components == 0 {
 		n++ // the sketch of the leverages
 	}

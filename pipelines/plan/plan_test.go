@@ -125,7 +125,7 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 		Learned: options.Game{Take: 10, Chains: 100, Steps: 5, Sample: 150},
 	}
 	p := plan(t, o) // 25 frequencies
-	if p.Game != 3 || p.Passes != 2+1+1+2*3 || p.Jobs != 2+1+4 {
+	if p.Game != 3 || p.Passes != 2+1+1+2*3 || p.Pipelines != 2+1+4 {
 		t.Errorf("%+v", p)
 	}
 	if want := "10 over the data: one to profile it, one to train, one for the sample of feature learning, 7 for 3 rounds of a game"; !strings.Contains(jobtest.Text(t, p), want) {

@@ -34,53 +34,32 @@ type preview struct {
 
 // readPreview reads some of the rows, or all if there are few. It ignores labels for an embedding.
 func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, components int) (*preview, error) {
-	g := &preview{whole: true}
+	p := &preview{whole: true}
 	if prepare.TypesGiven(o.Types) && d.Schema.Table == nil {
 		var err error
-		if g.Surveyed, err = describe(ctx, o, d); err != nil {
+		if p.Surveyed, err = describe(ctx, o, d); err != nil {
 			return nil, err
 		}
 	}
 	numbers := d.Schema.Table != nil || !d.Schema.Traits().Columns
-	g.Components = components
-	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
-	g.Weighted, g.Unnamed = d.Weighted, !d.Schema.Traits().Columns
-	g.Patches = prepare.PatchNumbers(o.Scale, d.Schema)
-	var labels schema.LabelCounts
-	count := func(token []byte) (float64, string) {
-		labels.Add(token)
-		return 0, ""
-	}
-	var stored, values, nonzero int64
-	var b rows.Block
-	var hashes []uint64
-	seen := profile.New(profile.Options{})
+	p.Components = components
+	p.Dim, p.Grows = d.Schema.Dim, d.Schema.Dim == 0
+	p.Weighted, p.Unnamed = d.Weighted, !d.Schema.Traits().Columns
+	p.Patches = prepare.PatchNumbers(o.Scale, d.Schema)
+	r := &previewReader{preview: p, options: o, data: d, sample: profile.New(profile.Options{})}
+	var stored int64 // bytes of the shards
 	for _, shard := range job.Shards(o.Job, d) {
-		if stored >= previewBytes || values >= previewValues {
-			g.whole = false
+		if stored >= previewBytes {
+			p.whole = false
 			break
 		}
 		stored += d.Bytes(shard)
-		r := d.Read(ctx, shard, count, dataset.SkipRow)
-		for values < previewValues && r.Next(&b) {
-			g.read += int64(b.N)
-			g.Dim = max(g.Dim, b.D)
-			values += int64(b.N) * int64(b.D)
-			if o.Searching() && !g.Unnamed && tuning.PilotRows(1, b.D) > 0 {
-				hashes = rows.HashBlock(hashes, o.Seed, &b)
-				seen.AddBlock(&b, hashes)
-			}
-			if g.Grows {
-				nonzero += countNonzero(b.X[:b.N*b.D])
-			}
-		}
-		report := r.Report()
-		r.Close()
+		report := r.readShard(ctx, shard)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if values >= previewValues {
-			g.whole = false
+		if r.values >= previewValues {
+			p.whole = false
 			break
 		}
 		if report.NotNumbers && !numbers {
@@ -97,22 +76,59 @@ func readPreview(ctx context.Context, o spec.Options, d *dataset.Dataset, compon
 				}
 				return typed, err
 			}
-			g.Surveyed = surveyed
+			p.Surveyed = surveyed
 		}
 		if report.Fault != "" {
-			g.whole = false // training will report the error in the file
+			p.whole = false // training will report the error in the file
 		}
 	}
-	if g.Dim == 0 && g.read > 0 {
+	if p.Dim == 0 && p.read > 0 {
 		return nil, prepare.NoNumbers(d)
 	}
-	if err := g.target(o, d, labels.Summary()); err != nil {
+	if err := p.target(o, d, r.labels.Summary()); err != nil {
 		return nil, err
 	}
-	if g.whole { // later rows may repeat values
-		g.Measured = tuning.Measured(seen, d.Schema.Table)
+	if p.whole { // later rows may repeat values
+		p.Measured = tuning.Measured(r.sample, d.Schema.Table)
 	}
-	return g, g.estimate(ctx, o, d, nonzero)
+	return p, p.estimate(ctx, o, d, r.nonzero)
+}
+
+// previewReader reads the rows of a preview.
+type previewReader struct {
+	*preview
+	options spec.Options
+	data    *dataset.Dataset
+	labels  schema.LabelCounts
+	sample  *profile.Sum // of the rows, if features are searched
+	values  int64        // numbers in the rows
+	nonzero int64        // numbers that are not 0, counted if rows grow
+	block   rows.Block
+	hashes  []uint64
+}
+
+// readShard reads a shard up to the limit of values.
+func (r *previewReader) readShard(ctx context.Context, shard dataset.Shard) dataset.Report {
+	in := r.data.Read(ctx, shard, r.countLabel, dataset.SkipRow)
+	defer in.Close()
+	for b := &r.block; r.values < previewValues && in.Next(b); {
+		r.read += int64(b.N)
+		r.Dim = max(r.Dim, b.D)
+		r.values += int64(b.N) * int64(b.D)
+		if r.options.Searching() && !r.Unnamed && tuning.PilotRows(1, b.D) > 0 {
+			r.hashes = rows.HashBlock(r.hashes, r.options.Seed, b)
+			r.sample.AddBlock(b, r.hashes)
+		}
+		if r.Grows {
+			r.nonzero += countNonzero(b.X[:b.N*b.D])
+		}
+	}
+	return in.Report()
+}
+
+func (r *previewReader) countLabel(token []byte) (float64, string) {
+	r.labels.Add(token)
+	return 0, ""
 }
 
 func countNonzero(values []float32) (n int64) {
@@ -125,47 +141,47 @@ func countNonzero(values []float32) (n int64) {
 }
 
 // estimate estimates values of all rows from the rows that were read, which have nonzero numbers that are not 0.
-func (g *preview) estimate(ctx context.Context, o spec.Options, d *dataset.Dataset, nonzero int64) (err error) {
-	g.Values = float64(g.Dim)
-	if g.Grows && g.read > 0 {
-		g.Values = float64(nonzero) / float64(g.read)
+func (p *preview) estimate(ctx context.Context, o spec.Options, d *dataset.Dataset, nonzero int64) (err error) {
+	p.Values = float64(p.Dim)
+	if p.Grows && p.read > 0 {
+		p.Values = float64(nonzero) / float64(p.read)
 	}
-	g.Rows, g.exact = g.read, g.whole
-	if !g.whole {
-		if g.Rows, g.exact, err = d.EstimateRows(ctx); err != nil {
+	p.Rows, p.exact = p.read, p.whole
+	if !p.whole {
+		if p.Rows, p.exact, err = d.EstimateRows(ctx); err != nil {
 			return err
 		}
 	}
-	g.Scaled, g.Reading = g.Dim, d.Memory()
+	p.Scaled = p.Dim
+	p.Reading = d.Memory()
 	if t := d.Schema.Table; t != nil {
-		g.encoded(o, t)
+		p.encoded(o, t)
 	}
-	g.Features = o.Kernel.Size(g.Scaled).Features
-	switch {
-	case len(o.Scale) == 0 || o.Scale[0] == "auto":
-		g.Prepared = d.Schema.Traits().Scale != "none"
-	default:
-		g.Prepared = o.Scale[0] != "none"
+	p.Features = o.Kernel.Size(p.Scaled).Features
+	scale := d.Schema.Traits().Scale
+	if !prepare.AutoScale(o.Scale) {
+		scale = o.Scale[0]
 	}
+	p.Prepared = scale != "none"
 	return nil
 }
 
 // searched returns upper bounds on the number and the length of rows in a search for features.
-func (g *preview) searched() (rows int64, length int) {
-	return cmp.Or(g.Rows, search.MaxRows), max(g.Dim, g.Scaled)
+func (p *preview) searched() (rows int64, length int) {
+	return cmp.Or(p.Rows, search.MaxRows), max(p.Dim, p.Scaled)
 }
 
 // decideSearch adapts the options to the search for features. If the options ask for a search but there will be
 // none, it returns the reason, otherwise "".
-func (g *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched string) {
+func (p *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched string) {
 	if !o.Searching() {
 		return ""
 	}
-	rows, length := g.searched()
+	rows, length := p.searched()
 	shortened, undo := tuning.Shorten(d.Schema.Table, o.Encode, rows, length)
 	if shortened != nil {
-		g.encoded(*o, d.Schema.Table)
-		_, length = g.searched()
+		p.encoded(*o, d.Schema.Table)
+		_, length = p.searched()
 	}
 	unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0,
 		preprocess.NeedsTargets(d.Schema.Table, o.Encode))
@@ -174,20 +190,20 @@ func (g *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched 
 		o.Search = options.NoSearch
 		if undo != nil {
 			undo()
-			g.encoded(*o, d.Schema.Table)
+			p.encoded(*o, d.Schema.Table)
 		}
-	case g.exact:
-		g.Features = tuning.Features(o.Kernels, g.Rows, g.Features)
+	case p.exact:
+		p.Features = tuning.Features(o.Kernels, p.Rows, p.Features)
 	}
 	return unsearched
 }
 
 // encoded sets the facts that follow from the encodings of a table.
-func (g *preview) encoded(o spec.Options, t *schema.Table) {
-	g.Scaled, g.Short, g.Levels = preprocess.ColumnBounds(t, o.Encode, g.Outputs)
-	g.Summed = preprocess.SummedLevels(t, o.Encode)
+func (p *preview) encoded(o spec.Options, t *schema.Table) {
+	p.Scaled, p.Short, p.Levels = preprocess.ColumnBounds(t, o.Encode, p.Outputs)
+	p.Summed = preprocess.SummedLevels(t, o.Encode)
 	if slices.Contains(o.Scale, "unit") {
-		g.Short = 0
+		p.Short = 0
 	}
 }
 
@@ -219,27 +235,27 @@ func describe(ctx context.Context, o spec.Options, d *dataset.Dataset) (surveyed
 }
 
 // target decides on the task from the labels in the preview.
-func (g *preview) target(o spec.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
-	g.Outputs = 1
-	if g.Components > 0 {
+func (p *preview) target(o spec.Options, d *dataset.Dataset, seen schema.LabelSummary) error {
+	p.Outputs = 1
+	if p.Components > 0 {
 		return nil
 	}
 	if n := len(d.Targets); n > 0 {
-		g.Outputs, g.Regression = n, true
+		p.Outputs, p.Regression = n, true
 		return nil
 	}
 	t, err := prepare.DecideTask(o.Task, d, &seen)
-	if err == nil && g.whole {
+	if err == nil && p.whole {
 		err = prepare.CheckIDs(o.Task, d, t, &seen)
 	}
 	switch {
-	case err != nil && g.whole:
+	case err != nil && p.whole:
 		return err
 	case err != nil:
-		g.Outputs = 2 // later rows may have other labels
+		p.Outputs = 2 // later rows may have other labels
 	case t.Classes != nil:
-		g.Outputs = len(t.Classes.Classes)
+		p.Outputs = len(t.Classes.Classes)
 	}
-	g.Regression = t.Grid != nil
+	p.Regression = t.Grid != nil
 	return nil
 }

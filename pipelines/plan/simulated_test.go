@@ -166,7 +166,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			for _, n := range simulated.written {
 				written += float64(min(n, 2)) // the lock is renewed while the job runs
 			}
-			near("pipelines", float64(p.Jobs), float64(simulated.pipelines))
+			near("pipelines", float64(p.Pipelines), float64(simulated.pipelines))
 			near("objects written", float64(p.Objects), written)
 			if p.Carried == 0 && p.Objects != int64(written) && p.Objects != int64(written)+1 { // without trials of lambda
 				t.Errorf("%s: the plan has %d objects, the job writes %g", name, p.Objects, written)
@@ -180,21 +180,21 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				if did.sums > 0 {
 					did.sums = simulated.folded * width * (width + 1) / 2
 				}
-				if p.Parts > 0 {
+				if p.Partitions > 0 {
 					did.maps = simulated.learned * width * 2 * (2 + 2*2)
 				}
 				near("bytes to read", planned.read, did.read)
 				near("products to sum", planned.sums, did.sums)
 				near("operations of maps", planned.maps, did.maps)
-				ok, shared := *p.Cluster, solution{shards: cmp.Or(p.Parts, files)}
+				ok, shared := *p.Cluster, solution{shards: cmp.Or(p.Partitions, files)}
 				ok.share(shared, did, readers, true)
 				near("CPU hours", p.Cluster.Hours, ok.seconds()/3600*float64(ok.Workers*ok.CPUs))
 				near("seconds after starts", p.Cluster.seconds()-p.Cluster.Start,
 					ok.seconds()-ok.Start) // starts are most of the time of small data
 			}
-			if n := simulated.partials(); p.Parts != n || p.Parts > 0 &&
-				(p.Parts != cmp.Or(c.rounds.Partitions, readers) || p.Parts != r.Log.Partitions) {
-				t.Errorf("%s: the plan has %d partitions, the job %d", name, p.Parts, n)
+			if n := simulated.partials(); p.Partitions != n || p.Partitions > 0 &&
+				(p.Partitions != cmp.Or(c.rounds.Partitions, readers) || p.Partitions != r.Log.Partitions) {
+				t.Errorf("%s: the plan has %d partitions, the job %d", name, p.Partitions, n)
 			}
 			if (p.Stripes > 1) != (c.name == "ridge, stripes") || (p.Carried > 0) != (c.name == "ridge, few rows") {
 				t.Errorf("%s: %d stripes, %d bytes of rows", name, p.Stripes, p.Carried)

@@ -53,8 +53,8 @@ func (p *Plan) writeModel(w io.Writer) {
 		fmt.Fprintf(w, "%s\n", report.Counted(p.Components, "component"))
 	} else {
 		shared := ""
-		if p.Parts > 0 {
-			shared = ", " + report.Counted(p.Parts, "partition")
+		if p.Partitions > 0 {
+			shared = ", " + report.Counted(p.Partitions, "partition")
 		}
 		fmt.Fprintf(w, "%s of lambda, %s%s\n", report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"), shared)
 	}

@@ -124,7 +124,7 @@ func (r Registry) WriteLineage(ctx context.Context, model string, l *Lineage) er
 	if err != nil {
 		return err
 	}
-	return storage.WriteFile(ctx, storage.Join(r.Place(model), f.Name), f.Data)
+	return storage.WriteFile(ctx, storage.Join(r.ModelDir(model), f.Name), f.Data)
 }
 
 // ReadLineage returns the lineage in the directory of a model, nil if there is none.

@@ -66,16 +66,16 @@ func (r Registry) List(ctx context.Context) (*List, error) {
 			x.Name = path.Base(dir)
 			x.Aliases = s.Of(x.Name)
 			m, err := models.ReadManifest(tctx, dir)
-			var bad *models.Error
-			switch {
-			case errors.As(err, &bad):
+			if bad, ok := errors.AsType[*models.Error](err); ok {
 				x.Damaged = bad.Err.Error()
 				return nil
-			case err != nil:
+			}
+			if err != nil {
 				return err
 			}
-			x.Task, x.Learner, x.Features, x.Outputs, x.Lambda = m.Task, m.Learner.Kind, m.Features, m.Outputs, m.Learner.Lambda
-			x.Rows, x.Scores, x.Manifest, x.Program = m.Rows.Used, m.Scores, m.SHA256, m.Program
+			x.ListedModel = ListedModel{Task: m.Task, Learner: m.Learner.Kind, Features: m.Features, Outputs: m.Outputs,
+				Rows: m.Rows.Used, Lambda: m.Learner.Lambda}
+			x.Scores, x.Manifest, x.Program = m.Scores, m.SHA256, m.Program
 			return nil
 		})
 	}

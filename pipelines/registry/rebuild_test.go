@@ -63,7 +63,7 @@ func TestLostAliasesMatchTheHistory(t *testing.T) {
 				!strings.Contains(s.Rebuilt, "the last of the 7 events") {
 				t.Errorf("%s, %s: %v, %q\n%s\nwant\n%s", where, damage, err, s.Rebuilt, data, whole)
 			}
-			if place, err := models.ResolveAlias(ctx, dir+"@champion"); err != nil || place != r.Place("b") {
+			if place, err := models.ResolveAlias(ctx, dir+"@champion"); err != nil || place != r.ModelDir("b") {
 				t.Errorf("%s, %s: the champion is %s, %v", where, damage, place, err)
 			}
 			if got := r.story(t); !strings.HasSuffix(got, "7 keep d") {

@@ -70,8 +70,8 @@ func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	return s, data, err
 }
 
-// Place returns the directory of a model.
-func (r Registry) Place(model string) string { return storage.Join(r.Dir, model) }
+// ModelDir returns the directory of a model.
+func (r Registry) ModelDir(model string) string { return storage.Join(r.Dir, model) }
 
 // isOwnDir reports whether dir is the directory of the registry.
 func (r Registry) isOwnDir(dir string) bool {
@@ -168,7 +168,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 	if err := models.CheckAlias(model); err != nil {
 		return nil, exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
-	m, err := models.CheckDir(ctx, r.Place(model))
+	m, err := models.CheckDir(ctx, r.ModelDir(model))
 	if err != nil {
 		return nil, err
 	}

@@ -376,7 +376,7 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 
 func TestLineageIsNextToTheManifest(t *testing.T) {
 	r := with(t, t.TempDir(), "a")
-	if l, err := ReadLineage(ctx, r.Place("a")); l != nil || err != nil {
+	if l, err := ReadLineage(ctx, r.ModelDir("a")); l != nil || err != nil {
 		t.Error(l, err)
 	}
 	want := &Lineage{Program: "v1", Origins: Origins{Recipe: "a"},
@@ -384,11 +384,11 @@ func TestLineageIsNextToTheManifest(t *testing.T) {
 	if err := r.WriteLineage(ctx, "a", want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadLineage(ctx, r.Place("a"))
+	got, err := ReadLineage(ctx, r.ModelDir("a"))
 	if err != nil || got.Sources[0].Files[0] != want.Sources[0].Files[0] {
 		t.Errorf("%v %+v", err, got)
 	}
-	if _, err := models.CheckDir(ctx, r.Place("a")); err != nil {
+	if _, err := models.CheckDir(ctx, r.ModelDir("a")); err != nil {
 		t.Error(err)
 	}
 }

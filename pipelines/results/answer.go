@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -30,7 +31,7 @@ type Ask struct {
 
 // WriteTo prints the answer for people.
 func (a *Ask) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "sums      %s, %s, %s\n", report.Counted(a.Directories, "part"), report.Counted64(a.Rows, "row"),
 		report.Counted(a.Features, "feature"))
 	fmt.Fprintf(&b, "question  %s\nlambda    chosen %s\n", a.Asked, a.By)
@@ -54,8 +55,7 @@ func (a *Ask) WriteTo(w io.Writer) (int64, error) {
 	for _, n := range a.Notes {
 		fmt.Fprintf(&b, "note      %s\n", n)
 	}
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
 
 // AnswerFacts describes the sums of an answer.

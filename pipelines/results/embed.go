@@ -1,9 +1,9 @@
 package results
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models"
@@ -26,12 +26,11 @@ type Embed struct {
 
 // WriteTo prints the result for people.
 func (r *Embed) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.Dim, r.Kernel, report.GridText(r.Steps))
 	report.ComponentTable(r.Components).Write(&b)
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/results/table"
@@ -55,7 +56,7 @@ type ErrorSummary struct {
 	MAE         ErrorInterval `json:"mae"`
 	RMSE        ErrorInterval `json:"rmse"`
 	Max         ErrorInterval `json:"max"`
-	Correlation ErrorInterval `json:"correlation"`
+	Correlation ErrorInterval `json:"correlation,omitzero"`
 }
 
 // ErrorInterval is a mean over seeds with its confidence interval.
@@ -64,8 +65,16 @@ type ErrorInterval struct {
 	Half float64 `json:"half"` // half the width of the 95% interval; 0 for a single seed
 }
 
-// String formats the interval as mean ± half.
-func (i ErrorInterval) String() string { return fmt.Sprintf("%.5f ± %.5f", i.Mean, i.Half) }
+// IsZero reports whether there is no mean: a correlation is not defined if all values of the kernel are equal.
+func (i ErrorInterval) IsZero() bool { return math.IsNaN(i.Mean) }
+
+// String formats the interval as mean ± half, or as - without a mean.
+func (i ErrorInterval) String() string {
+	if i.IsZero() {
+		return "-"
+	}
+	return fmt.Sprintf("%.5f ± %.5f", i.Mean, i.Half)
+}
 
 // ErrorBounds has proven bounds on the errors of independent Fourier features, next to the measured errors.
 // Each bound holds for a drawn map with probability 0.95.

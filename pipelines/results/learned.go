@@ -1,10 +1,10 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models"
@@ -29,7 +29,7 @@ type Learned struct {
 }
 
 // write describes how the features were learned, for people.
-func (f *Learned) write(b *strings.Builder) {
+func (f *Learned) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "learned   from %s rows", report.Groups(f.Rows))
 	if f.HeldOut > 0 {
 		fmt.Fprintf(b, "; %s held out of the search", report.OneIn(f.HeldOut))
@@ -92,7 +92,7 @@ type Align struct {
 
 // WriteTo prints the result for people.
 func (r *Align) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "out       %s\n", r.Out)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Features, r.Kernel)
@@ -102,6 +102,5 @@ func (r *Align) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to learn the features\n", r.Seconds["profile"],
 		r.Seconds["align"])
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -35,7 +36,7 @@ type Train struct {
 
 // WriteTo prints the result for people.
 func (r *Train) WriteTo(w io.Writer) (int64, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	r.writeRows(&b)
 	r.writeFeatures(&b)
@@ -51,11 +52,10 @@ func (r *Train) WriteTo(w io.Writer) (int64, error) {
 	}
 	facts.Write(&b, 10)
 	r.writeSeconds(&b)
-	n, err := io.WriteString(w, b.String())
-	return int64(n), err
+	return b.WriteTo(w)
 }
 
-func (r *Train) writeRows(b *strings.Builder) {
+func (r *Train) writeRows(b *bytes.Buffer) {
 	fmt.Fprintf(b, "rows      %s\n", r.Rows.WithList())
 	if r.Weights != nil {
 		fmt.Fprintf(b, "weights   %s\n", report.WeightsText(r.Weights))
@@ -78,7 +78,7 @@ func (r *Train) writeRows(b *strings.Builder) {
 	}
 }
 
-func (r *Train) writeFeatures(b *strings.Builder) {
+func (r *Train) writeFeatures(b *bytes.Buffer) {
 	fmt.Fprintf(b, "features  %d of the %s, seed %d\n", r.Dim, r.Kernel, r.Seed)
 	if r.Steps > 0 {
 		fmt.Fprintf(b, "grid      %s\n", report.GridText(r.Steps))
@@ -98,7 +98,7 @@ func (r *Train) writeFeatures(b *strings.Builder) {
 	report.WriteStretch(b, r.Stretch)
 }
 
-func (r *Train) writeFit(b *strings.Builder) {
+func (r *Train) writeFit(b *bytes.Buffer) {
 	switch {
 	case r.Components != nil:
 		report.ComponentTable(r.Components).Write(b)
@@ -123,7 +123,7 @@ func (r *Train) writeFit(b *strings.Builder) {
 	}
 }
 
-func (r *Train) writeSeconds(b *strings.Builder) {
+func (r *Train) writeSeconds(b *bytes.Buffer) {
 	if r.Sums > 0 {
 		fmt.Fprintf(b, "seconds   %.1f to add sums, %.1f to solve\n", r.Seconds["add"], r.Seconds["solve"])
 		return

@@ -46,7 +46,7 @@ func TestPrismSplitsAReader(t *testing.T) {
 		want, undisturbed := sumParts(t, passOf(t, lines, 1, false), 9_000, "direct", transforms.Scan{Readers: 1, Threads: 1})
 		split := false
 		for attempt := 0; attempt < 200 && !split; attempt++ {
-			h := &holding{FS: disk.Now(), split: make(chan struct{}), most: 3 * time.Second}
+			h := &holding{FS: disk.Current(), split: make(chan struct{}), most: 3 * time.Second}
 			restore := disk.Swap(h)
 			got, st := sumParts(t, passOf(t, lines, 1, false), 9_000, "prism",
 				transforms.Scan{Readers: 1, Threads: 1, Stripes: stripes, Split: true, Checkpoint: -1})

@@ -305,7 +305,7 @@ func (n *node) sync() {
 	}
 }
 
-func (m *Mem) Lock(name string) (disk.Held, error) {
+func (m *Mem) Lock(name string) (disk.FileLock, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir, base, err := m.parent("open", name)

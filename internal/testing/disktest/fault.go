@@ -179,7 +179,7 @@ func (f *Fault) Sync(name string) error {
 	return f.do("sync", name, func() error { return f.FS.Sync(name) })
 }
 
-func (f *Fault) Lock(name string) (disk.Held, error) {
+func (f *Fault) Lock(name string) (disk.FileLock, error) {
 	if err := f.call("lock", name, true); err != nil {
 		return nil, err
 	}

@@ -277,7 +277,7 @@ func (t *Turns) decide(w *waiting) error {
 func (t *Turns) kill(d *Driver) {
 	d.gone = true
 	for l := range d.held {
-		l.Held.Close()
+		l.FileLock.Close()
 	}
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *waiting) bool {
 		if w.d == d {
@@ -293,7 +293,7 @@ type locks struct {
 	t *Turns
 }
 
-func (l locks) Lock(name string) (disk.Held, error) {
+func (l locks) Lock(name string) (disk.FileLock, error) {
 	h, err := l.Mem.Lock(name)
 	d := l.t.caller()
 	if err != nil || d == nil {
@@ -308,7 +308,7 @@ func (l locks) Lock(name string) (disk.Held, error) {
 
 // lock is a lock that a driver holds until it is killed.
 type lock struct {
-	disk.Held
+	disk.FileLock
 	t *Turns
 	d *Driver
 }
@@ -320,5 +320,5 @@ func (l *lock) Close() error {
 		return nil
 	}
 	delete(l.d.held, l)
-	return l.Held.Close()
+	return l.FileLock.Close()
 }

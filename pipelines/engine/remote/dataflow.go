@@ -69,13 +69,14 @@ func (dataflow) Validate(engine.Engine) error {
 			return exit.Usagef("--%s: %q is not of the form gs://BUCKET/DIR", name, place)
 		}
 	}
-	for _, no := range [][2]string{
+	for _, refused := range []struct{ flag, instead string }{
 		{"dry_run", "use --plan"},
 		{"template_location", "deploy/dataflow has a flex template"},
 		{"update", "a stopped job continues with --resume"},
 	} {
-		if beamFlag(no[0]) != flag.Lookup(no[0]).DefValue {
-			return exit.Usagef("--%s: a job of several pipelines needs the results of each of them; %s", no[0], no[1])
+		if beamFlag(refused.flag) != flag.Lookup(refused.flag).DefValue {
+			return exit.Usagef("--%s: a job of several pipelines needs the results of each of them; %s", refused.flag,
+				refused.instead)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-// Package about describes models for people. Read reads the files of a model directory, and Of takes those of a
+// Package about describes models for people. Read reads the files of a model directory, and New takes the files of a
 // directory that is about to be published. Model.Page is the report.
 package about
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -64,8 +65,8 @@ func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error
 	return a, a.decode()
 }
 
-// Of takes the data of a report from the files of a directory that is about to be published.
-func Of(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
+// New takes the data of a report from the files of a directory that is about to be published.
+func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
 	files []storage.File) (*Model, error) {
 	a := &Model{Manifest: m, Stretch: metric, Lineage: l, files: map[string][]byte{}}
 	for _, f := range files {
@@ -173,7 +174,7 @@ func (a *Model) headline() *page.Headline {
 		return nil
 	}
 	heldOut := l.Log.HeldOut
-	for _, trial := range l.Log.Path { // held-out errors are those of the trial, before the final fit
+	for _, trial := range l.Log.Path { // the trial before the final fit has the held-out errors
 		if heldOut.HeldOutRows == 0 && trial.Lambda == l.Lambda {
 			heldOut = trial.HeldOut
 		}
@@ -204,7 +205,7 @@ func headlineOf(name string, f report.Figure, write func(float64) string, about 
 		unit = " " + unit
 	}
 	h := &page.Headline{Figure: strings.TrimSpace(capitalize(name + " " + value)), About: about}
-	if f.Low == f.Low {
+	if !math.IsNaN(f.Low) {
 		h.Range = "95% interval " + interval + strings.TrimPrefix(unit, "%")
 	}
 	return h

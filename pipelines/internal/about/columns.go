@@ -57,10 +57,12 @@ func (a *Model) columns() (all []columnFacts) {
 
 // column describes a column by the statistics of the value at slot of a row.
 func (a *Model) column(described schema.Column, slot int) columnFacts {
-	c, rows, centre := columnFacts{Field: schema.Field{Column: described, Role: schema.Feature}}, a.profile.Rows, 0.0
+	c := columnFacts{Field: schema.Field{Column: described, Role: schema.Feature}}
+	rows := a.profile.Rows
 	if rows == nil || slot >= len(rows.Columns) {
 		return c
 	}
+	centre := 0.0
 	if slot < len(a.schema.Centre) {
 		centre = a.schema.Centre[slot]
 	}

@@ -27,7 +27,7 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 	return ""
 }
 
-// OnFirst replaces the held-out figures of each λ by those of the first fold, whose targets have the given
+// OnFirst replaces the held-out figures of each λ by the figures of the first fold, whose targets have the given
 // variances.
 func OnFirst(path []ridge.Row, variance []float64) {
 	for i := range path {

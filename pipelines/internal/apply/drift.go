@@ -28,9 +28,9 @@ func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dat
 	if err := prepare.CheckDrift(bound); err != nil {
 		return nil, err
 	}
-	k := &driftCheck{bound: bound, cluster: m.Learner.Split.GroupSize()}
+	c := &driftCheck{bound: bound, cluster: m.Learner.Split.GroupSize()}
 	if _, ok := m.File(sums.ProfileFile); !ok && bound == 0 {
-		return k, nil
+		return c, nil
 	}
 	p, err := sums.ReadProfile(ctx, model, m)
 	if err != nil {
@@ -40,10 +40,10 @@ func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dat
 		if bound > 0 {
 			return nil, exit.Usagef("--max_drift: %s has no statistics of its columns, because there are too many", model)
 		}
-		return k, nil
+		return c, nil
 	}
-	k.statistics, k.schema, k.names = p.Rows, sums.SchemaChangesOf(m.Input, d), sums.DriftNamesOf(d)
-	return k, nil
+	c.statistics, c.schema, c.names = p.Rows, sums.SchemaChangesOf(m.Input, d), sums.DriftNamesOf(d)
+	return c, nil
 }
 
 // countedBytes is the size of data up to which all rows are counted. Of larger data one row in two, four and so
@@ -52,7 +52,7 @@ func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dat
 const countedBytes = 2 << 20
 
 // skip returns a mask for content hashes: rows with a bit in it are not counted.
-func (k *driftCheck) skip(d *dataset.Dataset) uint64 {
+func (c *driftCheck) skip(d *dataset.Dataset) uint64 {
 	stride := uint64(1)
 	for size := d.Size(); size > countedBytes; size /= 2 {
 		stride *= 2
@@ -61,11 +61,11 @@ func (k *driftCheck) skip(d *dataset.Dataset) uint64 {
 }
 
 // counted returns the report on the rows of all shards, nil if they were not counted.
-func (k *driftCheck) counted(written []transforms.Written) (*sums.DriftReport, error) {
-	if k.statistics == nil {
+func (c *driftCheck) counted(written []transforms.Written) (*sums.DriftReport, error) {
+	if c.statistics == nil {
 		return nil, nil
 	}
-	all := sums.NewDriftCounts(k.statistics)
+	all := sums.NewDriftCounts(c.statistics)
 	for _, w := range written {
 		if w.Drift == nil {
 			continue
@@ -74,15 +74,15 @@ func (k *driftCheck) counted(written []transforms.Written) (*sums.DriftReport, e
 			return nil, err
 		}
 	}
-	r := sums.DriftOfCounts(k.statistics, all, k.cluster, k.names)
-	r.Schema = k.schema
+	r := sums.DriftOfCounts(c.statistics, all, c.cluster, c.names)
+	r.Schema = c.schema
 	return r, nil
 }
 
 // check returns an *exit.GateError if the lower bound on the drift of a column exceeds the bound.
-func (k *driftCheck) check(r *sums.DriftReport) error {
-	if k.bound == 0 {
+func (c *driftCheck) check(r *sums.DriftReport) error {
+	if c.bound == 0 {
 		return nil
 	}
-	return exit.NotPassed(r.Exceeds(k.bound, 0))
+	return exit.NotPassed(r.Exceeds(c.bound, 0))
 }

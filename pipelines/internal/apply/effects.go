@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// MaxEffectRows is the largest number of rows that are predicted, and MaxEffectColumns the
+	// maxEffectRows is the largest number of rows that are predicted, and maxEffectColumns the
 	// largest number of columns.
-	MaxEffectRows    = 1000
-	MaxEffectColumns = 4096
+	maxEffectRows    = 1000
+	maxEffectColumns = 4096
 	// minEffectRows is the least number of rows that are predicted.
 	minEffectRows = 100
 	// maxDraws is the largest number of other rows for each row.
@@ -32,17 +32,17 @@ const (
 	predictions = 1 << 18
 )
 
-// EffectsOf measures the effects of columns on the scores of a model. x has n rows of the model's
+// effectsOf measures the effects of columns on the scores of a model. x has n rows of the model's
 // inputs, row-major, as for models.Applier.Scores. The rows must be in random order, because only the
 // first ones are used. The result does not depend on threads.
-func EffectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*results.EffectsReport, error) {
+func effectsOf(ctx context.Context, m *models.Model, x []float32, n, threads int) (*results.EffectsReport, error) {
 	columns := m.Columns()
 	d, _ := m.Map.Dims()
-	if len(columns) > MaxEffectColumns {
+	if len(columns) > maxEffectColumns {
 		return nil, fmt.Errorf("effects: rows have %d columns; effects are measured of at most %d", len(columns),
-			MaxEffectColumns)
+			maxEffectColumns)
 	}
-	n = min(n, MaxEffectRows, max(minEffectRows, predictions/len(columns)))
+	n = min(n, maxEffectRows, max(minEffectRows, predictions/len(columns)))
 	if n < 2 {
 		return nil, errors.New("effects: two rows are needed, of which one has the values of the other")
 	}
@@ -135,10 +135,10 @@ const (
 	maxDependenceOutputs = 4
 )
 
-// DependenceOf measures how predictions depend on each of the named columns. x has n rows as for EffectsOf. The
+// dependenceOf measures how predictions depend on each of the named columns. x has n rows as for effectsOf. The
 // outputs are the probability of the positive class of two, of the first of several classes, or the first
 // target. For a model without probabilities they are scores.
-func DependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
+func dependenceOf(ctx context.Context, m *models.Model, x []float32, n int,
 	names []string) (all []results.Dependence, err error) {
 	n = min(n, maxDependenceRows)
 	d, _ := m.Map.Dims()

@@ -45,16 +45,16 @@ func normal(n int) []float32 {
 
 // Scores are 2x₀ + 5 and 3x₁x₂ + x₃ − 7, whose variance is 4 + 9 + 1; nobody can tell x₁x₂ without x₁, nor without x₂.
 func TestEffectsMatchTheDefinition(t *testing.T) {
-	x := normal(MaxEffectRows + 100)
-	r, err := EffectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, MaxEffectRows+100, 1)
+	x := normal(maxEffectRows + 100)
+	r, err := effectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, maxEffectRows+100, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Rows != MaxEffectRows || r.Draws != maxDraws || len(r.Columns) != 5 {
+	if r.Rows != maxEffectRows || r.Draws != maxDraws || len(r.Columns) != 5 {
 		t.Fatalf("%d rows, %d draws, %d columns", r.Rows, r.Draws, len(r.Columns))
 	}
-	scores := (&models.Applier{Model: modelOf()}).Scores(x, MaxEffectRows)
-	variance := spread(scores, MaxEffectRows, 2)
+	scores := (&models.Applier{Model: modelOf()}).Scores(x, maxEffectRows)
+	variance := spread(scores, maxEffectRows, 2)
 	if math.Abs(variance/14-1) > 0.2 {
 		t.Errorf("variance %v of these rows, 14 of all", variance)
 	}
@@ -68,7 +68,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 		t.Errorf("the last is %+v", r.Columns[4])
 	}
 	for _, threads := range []int{0, 2, 7} {
-		if again, err := EffectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, MaxEffectRows,
+		if again, err := effectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, maxEffectRows,
 			threads); err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("%d threads give something else: %v", threads, err)
 		}
@@ -81,7 +81,7 @@ func TestEffectsOfAllPairs(t *testing.T) {
 	const n = 9
 	x := normal(n)
 	columns := map[string][]int{"p": {0}, "q": {1}, "r": {2, 3}, "s": {4}}
-	r, err := EffectsOf(context.Background(), modelOf("p", "q", "r", "r", "s"), x, n, 2)
+	r, err := effectsOf(context.Background(), modelOf("p", "q", "r", "r", "s"), x, n, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,21 +133,21 @@ func TestModelsWithoutEffects(t *testing.T) {
 	for i := range 10 {
 		x[5*i], x[5*i+1], x[5*i+3] = 1, 0, 2
 	}
-	if _, err := EffectsOf(context.Background(), modelOf(), x, 10, 1); err == nil ||
+	if _, err := effectsOf(context.Background(), modelOf(), x, 10, 1); err == nil ||
 		!strings.Contains(err.Error(), "the same for all of 10 rows") {
 		t.Errorf("equal predictions: %v", err)
 	}
-	if _, err := EffectsOf(context.Background(), modelOf(), x, 1, 1); err == nil ||
+	if _, err := effectsOf(context.Background(), modelOf(), x, 1, 1); err == nil ||
 		!strings.Contains(err.Error(), "two rows") {
 		t.Errorf("one row: %v", err)
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := EffectsOf(stopped, modelOf(), normal(10), 10, 1); !errors.Is(err, context.Canceled) {
+	if _, err := effectsOf(stopped, modelOf(), normal(10), 10, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	x[4*5] = float32(math.Inf(1))
-	if _, err := EffectsOf(context.Background(), modelOf(), x, 10, 1); err == nil ||
+	if _, err := effectsOf(context.Background(), modelOf(), x, 10, 1); err == nil ||
 		!strings.Contains(err.Error(), "not finite") {
 		t.Errorf("an infinite score: %v", err)
 	}

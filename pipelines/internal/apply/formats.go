@@ -177,11 +177,11 @@ type contextWriter struct {
 	io.Writer
 }
 
-func (j contextWriter) Write(b []byte) (int, error) {
-	if err := j.ctx.Err(); err != nil {
+func (w contextWriter) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
 		return 0, err
 	}
-	n, err := j.Writer.Write(b)
+	n, err := w.Writer.Write(b)
 	if err != nil {
 		err = exit.Dataf("the predictions are not complete: %w", fmt.Errorf("write to the output: %w", err))
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -90,12 +89,12 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 	defer func() { err = j.Close(ctx, err) }()
 	defer j.Progress.Done()
 	j.Progress.Phase("reading", 0)
-	x, n, total, sum, err := sample(ctx, j, d, m, o.MaxBadFraction)
+	sample, err := readSample(ctx, j, d, m, o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
 	j.Progress.Phase("predicting", 0)
-	result.Effects, err = EffectsOf(ctx, m, x, n, j.Engine.Threads)
+	result.Effects, err = effectsOf(ctx, m, sample.x, sample.n, j.Engine.Threads)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -106,13 +105,13 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 	}
 	// Rows of the sample are not independent if they share a group.
 	if size := m.Manifest.Learner.Split.GroupSize(); size > 1 {
-		together := math.Sqrt(1 + (size-1)*float64(n)/float64(max(1, total)))
+		together := math.Sqrt(1 + (size-1)*float64(sample.n)/float64(max(1, sample.profiled.Counts.Used)))
 		for i := range result.Effects.Columns {
 			result.Effects.Columns[i].StdErr *= together
 		}
 	}
 	if o.Whole {
-		err = addWhole(ctx, result, m, d, sum, x, n)
+		err = addWhole(ctx, result, m, d, sample)
 	}
 	return result, err
 }
@@ -121,37 +120,44 @@ func InspectEffects(ctx context.Context, model string, o options.Inspect) (resul
 const mostDependences = 6
 
 // addWhole adds drift, and the partial dependence on the columns with the largest effects.
-func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *dataset.Dataset, sum *profile.Sum, x []float32,
-	n int) (err error) {
+func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *dataset.Dataset,
+	sample *rowSample) (err error) {
 	var names []string
 	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {
 		names = append(names, e.Column)
 	}
-	if r.Dependences, err = DependenceOf(ctx, m, x, n, names); err != nil {
+	if r.Dependences, err = dependenceOf(ctx, m, sample.x, sample.n, names); err != nil {
 		return err
 	}
-	k, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)
-	if err != nil || k.statistics == nil || len(sum.Statistics().Columns) != len(k.statistics.Columns) {
+	c, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)
+	sum := &sample.profiled.Sum
+	if err != nil || c.statistics == nil || len(sum.Statistics().Columns) != len(c.statistics.Columns) {
 		return err
 	}
-	r.Drift = sums.DriftOfSum(k.statistics, sum, k.cluster, k.names)
-	r.Drift.Schema = k.schema
+	r.Drift = sums.DriftOfSum(c.statistics, sum, c.cluster, c.names)
+	r.Drift.Schema = c.schema
 	return nil
 }
 
-// sample returns n rows of the data as a model takes them. They are the rows with the least hashes: their order
-// is random, and does not depend on the order of the rows in the data.
-func sample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,
-	maxBad float64) (x []float32, n int, total int64, sum *profile.Sum, err error) {
+// rowSample has n rows of the data as a model takes them. They are the rows with the least hashes: their order is
+// random, and does not depend on the order of the rows in the data.
+type rowSample struct {
+	x        []float32
+	n        int
+	profiled *prepare.Profiling
+}
+
+func readSample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,
+	maxBad float64) (*rowSample, error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, maxBad, 0, &transforms.Labeling{Open: true})
 	if err != nil {
-		return nil, 0, 0, nil, err
+		return nil, err
 	}
 	sampled, n, width := p.Sum.Sample()
 	dim, _ := m.Map.Dims()
-	x = make([]float32, n*dim)
+	x := make([]float32, n*dim)
 	for i := range n { // sparse rows may be shorter than the rows of the model
 		copy(x[i*dim:(i+1)*dim], sampled[i*width:(i+1)*width])
 	}
-	return x, n, p.Counts.Used, &p.Sum, nil
+	return &rowSample{x, n, p}, nil
 }

@@ -18,14 +18,14 @@ type tally struct {
 }
 
 // counts returns the counts with the quantiles of the latencies.
-func (c *tally) counts() results.StreamCounts {
-	c.P50, c.P99 = c.latencies.quantile(0.5), c.latencies.quantile(0.99)
-	return c.StreamCounts
+func (t *tally) counts() results.StreamCounts {
+	t.P50, t.P99 = t.latencies.quantile(0.5), t.latencies.quantile(0.99)
+	return t.StreamCounts
 }
 
 // finish sets the fields of r that are known after a round, which began at begun and has the counts c.
-func (s *streaming) finish(r *results.StreamRound, c *tally, begun time.Time) {
-	r.StreamCounts, r.Total = c.counts(), s.total.counts()
+func (s *streaming) finish(r *results.StreamRound, counts *tally, begun time.Time) {
+	r.StreamCounts, r.Total = counts.counts(), s.total.counts()
 	if r.Ended {
 		r.StreamCounts = r.Total
 	}
@@ -39,26 +39,26 @@ func (s *streaming) finish(r *results.StreamRound, c *tally, begun time.Time) {
 	}
 }
 
-func (c *tally) add(f scores.FileResult) {
+func (t *tally) add(f scores.FileResult) {
 	switch {
 	case f.Known:
-		c.known++
+		t.known++
 		if f.Changed {
-			c.Changed++
+			t.Changed++
 		}
 		return
 	case f.Retry != "":
-		c.Retried++
+		t.Retried++
 		return
 	case f.Bad != "":
-		c.BadFiles++
+		t.BadFiles++
 	default:
-		c.Files++
-		c.Rows += f.Rows
-		c.SetAside += f.SetAside
+		t.Files++
+		t.Rows += f.Rows
+		t.SetAside += f.SetAside
 	}
 	if f.Latency > 0 {
-		c.latencies.add(f.Latency)
+		t.latencies.add(f.Latency)
 	}
 }
 

@@ -103,11 +103,11 @@ func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*resu
 	if err != nil {
 		return nil, err
 	}
-	steps, err := d.steps()
+	dates, err := d.dates()
 	if err != nil {
 		return nil, err
 	}
-	w := &results.ChosenWindow{Of: len(steps)}
+	w := &results.ChosenWindow{Of: len(dates)}
 	if w.All, w.Chosen, _, err = d.forgetting(ctx); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 type part struct {
 	term         parts.Term
 	date         time.Time  // zero if it has none
-	judges, seen bool       // models are scored on it; the recipe was drawn from some of its files
+	judged, seen bool       // models are scored on it; the recipe was drawn from some of its files
 	head         []float64  // the first part of its sum
 	sum          *ridge.Sum // of all folds; nil if it is not kept in memory
 }
@@ -169,23 +169,24 @@ func (d *data) part(ctx context.Context, i int) (*ridge.Sum, error) {
 // sum returns the sum of units in a slot, which is valid until the slot is used again. Because sums
 // are exact, it adds and subtracts only the parts in which the units differ from the slot.
 func (d *data) sum(ctx context.Context, slot int, units []unit) (*ridge.Sum, error) {
-	s, in, n := d.slots[slot], make([]bool, len(d.parts)), 0
+	s, in := d.slots[slot], make([]bool, len(d.parts))
 	if s == nil {
 		s = &running{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
 		d.slots[slot] = s
 	}
+	added, changed := 0, 0
 	for _, u := range units {
 		for _, i := range u.parts {
 			in[i] = true
-			n++
+			added++
 		}
 	}
 	for i := range in {
 		if in[i] != s.in[i] {
-			n--
+			changed++
 		}
 	}
-	if n < 0 { // starting from zero takes fewer additions
+	if added < changed { // starting from zero takes fewer additions
 		s.Clear()
 		clear(s.in)
 	}

@@ -23,8 +23,8 @@ func datesOf(s results.Span, before []unit) []unit {
 	return before
 }
 
-// judged has the results of a judged date.
-type judged struct {
+// judgedDate has the results of a judged date.
+type judgedDate struct {
 	unit
 	head    []float64
 	values  []float64           // of λ, the largest first
@@ -36,15 +36,16 @@ type judged struct {
 // forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for the first
 // date, from cross-validation inside the first training set of the first span. Sums with a half-life are scaled
 // and rounded at each date: their relative error is below 2⁻⁵¹ times the half-life.
-func (d *data) forward(ctx context.Context, spans []results.Span) (history []judged, first float64, err error) {
-	steps, err := d.steps()
+func (d *data) forward(ctx context.Context, spans []results.Span) (history []judgedDate, first float64, err error) {
+	dates, err := d.dates()
 	if err != nil {
 		return nil, 0, err
 	}
 	var values []float64 // of λ on the dates judged before
 	squares := map[string][]float64{}
-	for t := max(1, d.options.Gap+1); t < len(steps); t++ {
-		j, before := judged{unit: d.judges(steps[t])}, steps[:t-d.options.Gap]
+	for t := max(1, d.options.Gap+1); t < len(dates); t++ {
+		j := judgedDate{unit: d.onlyJudged(dates[t])}
+		before := dates[:t-d.options.Gap]
 		sums, err := d.sumSpans(ctx, spans, before, &j, values)
 		if err != nil {
 			return nil, 0, err
@@ -75,7 +76,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 	if len(history) == 0 {
 		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
 			"(--gap_dates %d), or sums that meet --judge %q",
-			report.Counted(len(steps), "date"), d.options.Gap, d.options.Judge)
+			report.Counted(len(dates), "date"), d.options.Gap, d.options.Judge)
 	}
 	return history, first, nil
 }
@@ -83,10 +84,11 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 // sumSpans starts the results of a judged date: it returns the sum of each span of the dates before, nil where the
 // errors are known. It makes all sums before they are used, because they may read the same parts. values are the
 // values of λ on earlier judged dates.
-func (d *data) sumSpans(ctx context.Context, spans []results.Span, before []unit, j *judged,
+func (d *data) sumSpans(ctx context.Context, spans []results.Span, before []unit, j *judgedDate,
 	values []float64) ([]*ridge.Sum, error) {
 	sums := make([]*ridge.Sum, len(spans))
-	j.head, j.squares, j.keys = d.head(j.unit), make([][]float64, len(spans)), make([]string, len(spans))
+	j.head = d.head(j.unit)
+	j.squares, j.keys = make([][]float64, len(spans)), make([]string, len(spans))
 	for c, s := range spans {
 		train := datesOf(s, before)
 		j.train = append(j.train, results.AnswerRow{Trained: spanOf(train)})
@@ -109,10 +111,11 @@ func (d *data) sumSpans(ctx context.Context, spans []results.Span, before []unit
 }
 
 // judgeSpans sets the errors of fits to the sums of sumSpans. dates is the number of all dates before the judged one.
-func (d *data) judgeSpans(ctx context.Context, spans []results.Span, sums []*ridge.Sum, dates int, j *judged) (err error) {
+func (d *data) judgeSpans(ctx context.Context, spans []results.Span, sums []*ridge.Sum, dates int, j *judgedDate) (err error) {
 	for c, s := range spans {
 		if sums[c] != nil {
-			j.values, j.train[c].TrainedRows = d.values(sums[c]), sums[c].Rows()
+			j.values = d.values(sums[c])
+			j.train[c].TrainedRows = sums[c].Rows()
 		}
 		switch {
 		case c > 0 && spans[0] == (results.Span{}) && s.Window >= dates: // all dates so far
@@ -120,7 +123,7 @@ func (d *data) judgeSpans(ctx context.Context, spans []results.Span, sums []*rid
 		case sums[c] != nil:
 			d.fits++
 			fits := d.evaluator.Fit(sums[c], j.values)
-			if j.squares[c], err = d.judge(ctx, fits, j.unit, len(j.values)); err != nil {
+			if j.squares[c], err = d.squaresOn(ctx, fits, j.unit, len(j.values)); err != nil {
 				return err
 			}
 		}
@@ -222,7 +225,7 @@ type choices struct {
 // prequential judges each date by the pair that follow chooses from the dates before it (Dawid
 // 1984). The first date uses the first span. Errors are divided by twice the mean error per date of
 // the best pair so far: a date counts as one observation, because its rows are similar.
-func (d *data) prequential(history []judged, spans []int, first float64) (*choices, error) {
+func (d *data) prequential(history []judgedDate, spans []int, first float64) (*choices, error) {
 	var totals, costs [][]float64
 	for _, squares := range history[0].squares {
 		totals, costs = append(totals, make([]float64, len(squares))), append(costs, make([]float64, len(squares)))
@@ -313,7 +316,7 @@ func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.F
 }
 
 // chooseSpan chooses among some spans, given their positions.
-func (d *data) chooseSpan(history []judged, first float64, spans []results.Span,
+func (d *data) chooseSpan(history []judgedDate, first float64, spans []results.Span,
 	positions []int) (*results.Forgetting, error) {
 	c, err := d.prequential(history, positions, first)
 	if err != nil {

@@ -29,7 +29,7 @@ func (d *data) groups(ctx context.Context) (*results.Ask, error) {
 	var rows []results.AnswerRow
 	var tallies []tally
 	for k, g := range all {
-		u := d.judges(g)
+		u := d.onlyJudged(g)
 		if len(u.parts) == 0 || len(all) == 1 {
 			continue
 		}
@@ -57,7 +57,7 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 	}
 	var judged []unit
 	for _, g := range all {
-		if u := d.judges(g); len(u.parts) > 0 {
+		if u := d.onlyJudged(g); len(u.parts) > 0 {
 			judged = append(judged, u)
 		}
 	}
@@ -93,7 +93,7 @@ func (d *data) judgeItself(ctx context.Context, group unit) (tallies []tally, er
 		from, to := b*len(dirs)/blocks, (b+1)*len(dirs)/blocks
 		var judges []unit
 		for _, u := range dirs[from:to] {
-			u = d.judges(u)
+			u = d.onlyJudged(u)
 			if len(u.parts) > 0 {
 				judges = append(judges, u)
 			}
@@ -124,7 +124,7 @@ func (d *data) shuffled(all []unit, index int) []unit {
 
 // curve judges models of the last 1, 2, 4, … dates, and of as many dates in random order.
 func (d *data) curve(ctx context.Context) (*results.Ask, error) {
-	if err := d.dated(); err != nil {
+	if err := d.checkDated(); err != nil {
 		return nil, err
 	}
 	train, judged, err := d.splitJudged(nil)
@@ -191,7 +191,8 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		row.Worth = &results.Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
 		rows = append(rows, row.AnswerRow)
 	}
-	sets, how := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}, ""
+	sets := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}
+	how := ""
 	switch {
 	case len(groups) <= exactGroups:
 		err = sets.exactShapley(ctx, rows)
@@ -305,20 +306,20 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRo
 // the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
 // over all training dates. Models of few early dates may score below MinR2, too.
 func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
-	if err := d.dated(); err != nil {
+	if err := d.checkDated(); err != nil {
 		return nil, err
 	}
-	steps, judged, err := d.splitJudged(nil)
+	dates, judged, err := d.splitJudged(nil)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := d.sum(ctx, trainSlot, steps)
+	sum, err := d.sum(ctx, trainSlot, dates)
 	if err != nil {
 		return nil, err
 	}
-	b := &bisection{data: d, steps: steps, judged: judged, models: map[int]scoredRow{0: {}}, bad: len(steps) + 1,
+	b := &bisection{data: d, dates: dates, judged: judged, models: map[int]scoredRow{0: {}}, bad: len(dates) + 1,
 		least: d.options.MinR2}
-	if b.lambda, err = d.lambda(ctx, steps, sum); err != nil {
+	if b.lambda, err = d.lambda(ctx, dates, sum); err != nil {
 		return nil, err
 	}
 	if err := b.run(ctx); err != nil {
@@ -329,13 +330,14 @@ func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 		t.Rows = append(t.Rows, b.models[n].AnswerRow)
 	}
 	a := &results.Ask{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
-	if b.bad > len(steps) {
+	if b.bad > len(dates) {
 		a.Verdict = "no date broke the score"
 		return a, nil
 	}
 	good, bad := b.models[b.good], b.models[b.bad]
-	f := &results.Found{Name: steps[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fall(good, bad), MinR2: b.least}
-	a.Found, a.Verdict = f, fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
+	f := &results.Found{Name: dates[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fallInterval(good, bad), MinR2: b.least}
+	a.Found = f
+	a.Verdict = fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
 	return a, nil
 }
 
@@ -343,7 +345,7 @@ func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 // (bad).
 type bisection struct {
 	data          *data
-	steps, judged []unit
+	dates, judged []unit
 	lambda        float64
 	models        map[int]scoredRow // of the first dates, by their number
 	good, bad     int               // bad is the number of all dates plus one if no model is bad
@@ -355,7 +357,7 @@ func (b *bisection) model(ctx context.Context, n int) (scoredRow, error) {
 	if row, ok := b.models[n]; ok {
 		return row, nil
 	}
-	row, err := b.data.fitAndScore(ctx, b.steps[n-1].name, b.steps[:n], b.judged, b.lambda)
+	row, err := b.data.fitAndScore(ctx, b.dates[n-1].name, b.dates[:n], b.judged, b.lambda)
 	if err == nil {
 		b.models[n] = row
 	}
@@ -387,16 +389,16 @@ func (b *bisection) run(ctx context.Context) error {
 // compareHalves sets the least R², good and bad. The model of the first half, quarter and so on must be better than
 // the model of all dates by 0.01 and, if there is an interval, significantly. If none is, all models are good.
 func (b *bisection) compareHalves(ctx context.Context) error {
-	all, err := b.model(ctx, len(b.steps))
+	all, err := b.model(ctx, len(b.dates))
 	if err != nil {
 		return err
 	}
-	for n := len(b.steps); n > 1 && b.bad > len(b.steps); n /= 2 {
+	for n := len(b.dates); n > 1 && b.bad > len(b.dates); n /= 2 {
 		half, err := b.model(ctx, n/2)
 		if err != nil {
 			return err
 		}
-		i := b.data.fall(half, all)
+		i := b.data.fallInterval(half, all)
 		if !(half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0)) {
 			continue
 		}
@@ -406,17 +408,17 @@ func (b *bisection) compareHalves(ctx context.Context) error {
 			return err
 		}
 		if whole.R2 >= b.least {
-			b.good, b.bad = n, len(b.steps)
+			b.good, b.bad = n, len(b.dates)
 		}
 	}
-	if b.bad > len(b.steps) {
-		b.good = len(b.steps)
+	if b.bad > len(b.dates) {
+		b.good = len(b.dates)
 	}
 	return nil
 }
 
-// fall returns the interval of the difference between the R² of two models.
-func (d *data) fall(good, bad scoredRow) results.Interval {
+// fallInterval returns the interval of the difference between the R² of two models.
+func (d *data) fallInterval(good, bad scoredRow) results.Interval {
 	return d.interval(min(len(good.tallies), len(bad.tallies)), func(times []float64) float64 {
 		return d.r2(good.tallies, times) - d.r2(bad.tallies, times)
 	})

@@ -87,8 +87,8 @@ func (d *data) interval(n int, statistic func(times []float64) float64) results.
 	return results.Interval{Low: &values[tail], High: &values[samples-1-tail]}
 }
 
-// judge returns the squared errors of fits, for each λ, on the parts of a unit.
-func (d *data) judge(ctx context.Context, f *ridge.Fits, u unit, values int) ([]float64, error) {
+// squaresOn returns the squared errors of fits, for each λ, on the parts of a unit.
+func (d *data) squaresOn(ctx context.Context, f *ridge.Fits, u unit, values int) ([]float64, error) {
 	all := make([]float64, values)
 	for _, i := range u.parts {
 		s, err := d.part(ctx, i)
@@ -134,7 +134,7 @@ func (d *data) fitAndJudge(ctx context.Context, train, judged []unit, lambda flo
 	d.fits++
 	fits := d.evaluator.Fit(s, []float64{lambda})
 	for _, u := range judged {
-		squares, err := d.judge(ctx, fits, u, 1)
+		squares, err := d.squaresOn(ctx, fits, u, 1)
 		if err != nil {
 			return scoredRow{}, err
 		}

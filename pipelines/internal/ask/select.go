@@ -40,13 +40,16 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 		if p.date, err = d.dateOf(t); err != nil {
 			return err
 		}
-		if p.judges, err = t.Holds(judge); err != nil {
+		if p.judged, err = t.Holds(judge); err != nil {
 			return exit.Dataf("--judge %q: %w", d.options.Judge, err)
 		}
 		for _, l := range t.Leaves {
 			for _, f := range l.Files {
 				p.seen = p.seen || drawn[f.Version]
 			}
+		}
+		if match := nightSums.FindStringSubmatch(t.Place); match != nil {
+			p.seen = p.seen || drawn[match[2]]
 		}
 		d.parts = append(d.parts, p)
 	}
@@ -87,30 +90,37 @@ func (p *part) label(names []string) (value, lacks string) {
 	return value, ""
 }
 
-// nightSums matches the sums of a retraining, whose names have a day and a digest.
-var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-[0-9a-f]{16}/?$`)
+// nightSums matches the sums of a retraining, whose names have a day and the digest of the list of its files.
+var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-([0-9a-f]{16})/?$`)
 
 // dateOf returns the date of a part from its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	labels := t.LabelsOf(0)
-	date, ok := parts.Date(labels[d.options.DateLabel])
-	if d.options.DateLabel != "" && !ok {
-		return time.Time{}, exit.Usagef("--date_label %s: %s has no such label with a date such as 2026-11-20",
-			d.options.DateLabel, t.Place)
-	} else if placeDate, err := parts.DateOf(t.Place); err == nil && d.options.DateLabel == "" {
-		return placeDate, nil
-	} else if match := nightSums.FindStringSubmatch(t.Place); match != nil && d.options.DateLabel == "" {
-		date, ok = parts.Date(match[1])
-	}
-	for _, label := range slices.Sorted(maps.Keys(labels)) {
+	if name := d.options.DateLabel; name != "" {
+		date, ok := parts.Date(labels[name])
 		if !ok {
-			date, ok = parts.Date(labels[label])
+			return date, exit.Usagef("--date_label %s: %s has no such label with a date such as 2026-11-20", name, t.Place)
+		}
+		return date, nil
+	}
+	if date, err := parts.DateOf(t.Place); err == nil {
+		return date, nil
+	}
+	if match := nightSums.FindStringSubmatch(t.Place); match != nil {
+		if date, ok := parts.Date(match[1]); ok {
+			return date, nil
 		}
 	}
-	return date, nil
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		if date, ok := parts.Date(labels[label]); ok {
+			return date, nil
+		}
+	}
+	return time.Time{}, nil
 }
 
-// recipeFiles returns the versions of the files from which the recipe was drawn, if a lineage has them.
+// recipeFiles returns the versions of the files from which the recipe was drawn, and the digests of their days,
+// if a lineage has them.
 func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
 	dir, err := models.ResolveAlias(ctx, d.options.Recipe)
 	if err != nil {
@@ -129,6 +139,7 @@ func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
 	versions := map[string]bool{}
 	for _, p := range l.Sources {
 		if len(l.Drawn) == 0 || slices.Contains(l.Drawn, p.Name) {
+			versions[p.Digest] = true
 			for _, f := range p.Files {
 				versions[f.Version] = true
 			}
@@ -137,8 +148,8 @@ func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
 	return versions, nil
 }
 
-// dated returns an error if a part has no date.
-func (d *data) dated() error {
+// checkDated returns an error if a part has no date.
+func (d *data) checkDated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
 			return exit.Usagef("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
@@ -148,11 +159,11 @@ func (d *data) dated() error {
 	return nil
 }
 
-// grouped returns the parts some as units, by the values of the labels by, sorted by value. Without
+// grouped returns parts, given their positions, as units by the values of the labels by, sorted by value. Without
 // labels a unit is a date, or a single part if some parts have no date.
-func (d *data) grouped(by []string, indices []int) (all []unit, _ error) {
-	dated := d.dated() == nil
-	for _, i := range indices {
+func (d *data) grouped(by []string, positions []int) (all []unit, _ error) {
+	dated := d.checkDated() == nil
+	for _, i := range positions {
 		p := &d.parts[i]
 		name, lacks := p.label(by)
 		switch {
@@ -185,36 +196,35 @@ func nameOf(t time.Time) string {
 	return strings.TrimSuffix(t.Format("2006-01-02T15:04"), "T00:00")
 }
 
-// steps returns a unit for each date, sorted by time.
-func (d *data) steps() ([]unit, error) {
-	if err := d.dated(); err != nil {
+// dates returns a unit for each date, sorted by time.
+func (d *data) dates() ([]unit, error) {
+	if err := d.checkDated(); err != nil {
 		return nil, err
 	}
 	return d.grouped(nil, d.everything())
 }
 
-// judges returns the unit with only the parts on which models are scored.
-func (d *data) judges(u unit) unit {
-	return unit{u.name, slices.DeleteFunc(slices.Clone(u.parts), func(i int) bool { return !d.parts[i].judges })}
+// onlyJudged returns the unit with only the parts on which models are scored.
+func (d *data) onlyJudged(u unit) unit {
+	return unit{u.name, slices.DeleteFunc(slices.Clone(u.parts), func(i int) bool { return !d.parts[i].judged })}
 }
 
 // splitJudged returns the units to train on, grouped by labels if there are any, and the units on
 // which models are scored: by --judge, or the newest fifth of the dates.
 func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 	if d.options.Judge == "" {
-		steps, err := d.steps()
+		dates, err := d.dates()
 		if err != nil {
 			return nil, nil, err
 		}
-		for k, s := range steps {
+		for k, s := range dates {
 			for _, i := range s.parts {
-				d.parts[i].judges = k >= len(steps)-max(1, len(steps)/5)
+				d.parts[i].judged = k >= len(dates)-max(1, len(dates)/5)
 			}
 		}
 	}
-	judge := func(i int) bool { return d.parts[i].judges }
-	trains := slices.DeleteFunc(d.everything(), judge)
-	judges := slices.DeleteFunc(d.everything(), func(i int) bool { return !judge(i) })
+	trains := slices.DeleteFunc(d.everything(), func(i int) bool { return d.parts[i].judged })
+	judges := d.onlyJudged(unit{parts: d.everything()}).parts
 	if len(trains) == 0 || len(judges) == 0 {
 		return nil, nil, exit.Dataf("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both "+
 			"must be at least 1", len(trains), len(judges), d.options.Judge)

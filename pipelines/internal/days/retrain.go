@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Jobs are the jobs that a retraining runs. Each may be repeated, because its output is complete or absent.
@@ -70,7 +71,7 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 	if err := validateRetrain(&o); err != nil {
 		return nil, err
 	}
-	pattern, err := ParsePattern(o.Data, o.Where)
+	pattern, err := parsePattern(o.Data, o.Where)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 }
 
 func validateRetrain(o *options.RetrainData) error {
-	if _, err := ParseDay(o.Day); err != nil {
+	if _, err := parseDay(o.Day); err != nil {
 		return err
 	}
 	switch {
@@ -121,11 +122,9 @@ func validateRetrain(o *options.RetrainData) error {
 	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
 		return exit.Usagef("retrain: bounds of drift must be at least 0")
 	}
-	if o.Sums == "" {
-		o.Sums = strings.TrimRight(o.Models, "/") + "-sums"
-	}
-	for _, pair := range [][2]string{{o.Sums, o.Models}, {o.Models, o.Sums}} {
-		inside, err := storage.Within(pair[0], pair[1])
+	o.Sums = cmp.Or(o.Sums, strings.TrimRight(o.Models, "/")+"-sums")
+	for _, d := range []struct{ dir, other string }{{o.Sums, o.Models}, {o.Models, o.Sums}} {
+		inside, err := storage.Within(d.dir, d.other)
 		if err != nil {
 			return err
 		}
@@ -141,12 +140,12 @@ type night struct {
 	options  options.RetrainData
 	jobs     Jobs
 	registry registry.Registry
-	pattern  *Pattern
+	pattern  *pattern
 	report   *results.Retrain
 	compared *results.CompareModels // of the new model with the champion; nil for none
 
-	first    string // first day of the window; "" if it has no bound
-	all      []Day  // days of the window
+	firstDay string // first day of the window; "" if it has no bound
+	days     []Day  // days of the window
 	champion string // its name; "" if there is none or its directory is lost
 	lineage  *registry.Lineage
 	index    *index // of the champion's recipe, or of a reference recipe
@@ -180,7 +179,7 @@ func (n *night) run(ctx context.Context) error {
 	n.champion = s.Champion
 	n.report.Champion, n.report.Before = s.Champion, s.Champion
 	if n.champion != "" {
-		switch exists, err := storage.Exists(ctx, storage.Join(n.registry.Place(n.champion), models.ManifestFile)); {
+		switch exists, err := storage.Exists(ctx, storage.Join(n.registry.ModelDir(n.champion), models.ManifestFile)); {
 		case err != nil:
 			return err
 		case !exists:
@@ -189,39 +188,39 @@ func (n *night) run(ctx context.Context) error {
 		}
 	}
 	if n.options.Window.Days > 0 {
-		n.first = n.since(n.options.Window.Days)
+		n.firstDay = n.since(n.options.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
-		n.all, err = n.pattern.Days(ctx, n.first, n.options.Day)
-		return err
+		n.days, err = n.pattern.days(ctx, n.firstDay, n.options.Day)
+		return cmp.Or(err, n.checkHeldOut(ctx))
 	}); err != nil {
 		return err
 	}
 	if n.champion == "" {
 		return n.drawNew(ctx, "there is no champion")
 	}
-	if n.lineage, err = registry.ReadLineage(ctx, n.registry.Place(n.champion)); err != nil {
+	if n.lineage, err = registry.ReadLineage(ctx, n.registry.ModelDir(n.champion)); err != nil {
 		return err
 	}
 	if n.lineage == nil || n.lineage.Day == "" { // the champion was trained and promoted by hand
 		n.lineage = nil
 		return n.drawNew(ctx, fmt.Sprintf("it is not known on which days %s was trained", n.champion))
 	}
-	done, err := n.decided(ctx)
+	done, err := n.isDone(ctx)
 	if err != nil || done {
 		return err
 	}
-	if err := n.jobs.Accept(ctx, n.registry.Place(n.champion)); err != nil {
+	if err := n.jobs.Accept(ctx, n.registry.ModelDir(n.champion)); err != nil {
 		return err
 	}
 	return n.retrainByRecipe(ctx)
 }
 
-// decided reports whether the champion was made for this day from the same data: a stopped or
+// isDone reports whether the champion was made for this day from the same data: a stopped or
 // earlier run has already promoted it.
-func (n *night) decided(ctx context.Context) (bool, error) {
+func (n *night) isDone(ctx context.Context) (bool, error) {
 	l := n.lineage
-	if l.Day != n.options.Day || l.Seen != key(n.all, n.options.Settings) {
+	if l.Day != n.options.Day || l.Seen != hashOf(n.days, n.options.Settings) {
 		return false, nil
 	}
 	e, err := n.lastEvent(ctx, n.champion)
@@ -253,11 +252,11 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 }
 
 // drawRecipe trains a model with a new recipe on days, except those that judge it, and judges it.
-func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
-	judge, train := n.splitJudge(parts)
+func (n *night) drawRecipe(ctx context.Context, days []Day, why string) error {
+	judge, train := n.splitJudge(days)
 	switch {
 	case len(train) == 0:
-		if len(parts) == 0 {
+		if len(days) == 0 {
 			return n.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before",
 				n.options.Day))
 		}
@@ -265,22 +264,21 @@ func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 			"another day, or name files of held-out rows with --held_out", judge.name))
 	case judge == nil:
 		return n.endWithoutModel("no model can be judged: the champion was trained on every partition")
-	case n.unchanged(train):
+	case n.trainedOn(train):
 		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	}
 	o := &n.options
-	model := o.Day + "-" + key(train, "draw", judge.name, o.Settings)
+	model := o.Day + "-" + hashOf(train, "draw", judge.name, o.Settings)
 	n.report.Redrawn = why
-	setParts(n.report, train, judge)
+	setDays(n.report, train, judge)
 	l := &registry.Lineage{Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
-		Command: o.Command, Seen: key(n.all, o.Settings)}
-	l.Sources, l.HeldOut = sourcesOf(train, nil), judge.source()
+		Command: o.Command, Seen: hashOf(n.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: judge.source()}
 	err := n.timed("train", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
 			err := n.jobs.Train(ctx, dir, uris(train))
 			if err == nil {
-				if err = unchanged(ctx, train...); err != nil { // the files do not match the model's name
+				if err = checkUnchanged(ctx, train...); err != nil { // the files do not match the model's name
 					err = errors.Join(err, storage.Remove(ctx, dir))
 				}
 			}
@@ -295,7 +293,7 @@ func (n *night) drawRecipe(ctx context.Context, parts []Day, why string) error {
 
 // makeOnce creates a model unless an earlier run has created it, and stores its lineage.
 func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
-	dir := n.registry.Place(model)
+	dir := n.registry.ModelDir(model)
 	exists, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
 	if err != nil {
 		return err
@@ -313,11 +311,11 @@ func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage,
 		return err
 	}
 	n.report.Rows = m.Rows
-	made, err := registry.ReadLineage(ctx, dir)
+	written, err := registry.ReadLineage(ctx, dir)
 	if err != nil {
 		return err
 	}
-	l.Follow(made)
+	l.Follow(written)
 	return n.registry.WriteLineage(ctx, model, l)
 }
 
@@ -341,21 +339,39 @@ func (j *judgeRows) source() *registry.Source {
 	return &sourcesOf([]Day{*j.day}, nil)[0]
 }
 
+// checkHeldOut returns an error if a file of HeldOut is in a partition: models are trained on its rows.
+func (n *night) checkHeldOut(ctx context.Context) error {
+	if n.options.HeldOut == "" {
+		return nil
+	}
+	held, _ := storage.List(ctx, n.options.HeldOut) // the comparison returns the error
+	for _, day := range n.days {
+		trained := uris([]Day{day})
+		for _, h := range held {
+			if slices.Contains(trained, h.URI) {
+				return exit.Dataf("retrain: --held_out: models are trained on %s, a file of the partition %s; name files "+
+					"outside all partitions", h.Name, day.Date)
+			}
+		}
+	}
+	return nil
+}
+
 // splitJudge returns the rows that judge and the days to train on. The rows are a fixed set,
 // or the newest day that the champion has not seen, neither in its training nor when its
 // recipe was drawn. judge is nil if there are none.
-func (n *night) splitJudge(parts []Day) (judge *judgeRows, train []Day) {
+func (n *night) splitJudge(days []Day) (judge *judgeRows, train []Day) {
 	if n.options.HeldOut != "" {
-		return &judgeRows{name: n.options.HeldOut, files: []string{n.options.HeldOut}}, parts
+		return &judgeRows{name: n.options.HeldOut, files: []string{n.options.HeldOut}}, days
 	}
-	for i, p := range slices.Backward(parts) {
-		if n.seen(p.Date) {
+	for i, day := range slices.Backward(days) {
+		if n.seen(day.Date) {
 			continue
 		}
-		return &judgeRows{name: p.Date, files: uris(parts[i : i+1]), day: &parts[i]},
-			slices.Delete(slices.Clone(parts), i, i+1)
+		return &judgeRows{name: day.Date, files: uris(days[i : i+1]), day: &days[i]},
+			slices.Delete(slices.Clone(days), i, i+1)
 	}
-	return nil, parts
+	return nil, days
 }
 
 // seen reports whether the champion or its recipe has used any version of the data of a day, or may
@@ -373,10 +389,10 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 	n.report.Model = model
 	champion := ""
 	if n.champion != "" {
-		champion = n.registry.Place(n.champion)
+		champion = n.registry.ModelDir(n.champion)
 	}
 	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.compared, err = n.jobs.Compare(ctx, champion, n.registry.Place(model), judge.files)
+		n.report.Gates, n.compared, err = n.jobs.Compare(ctx, champion, n.registry.ModelDir(model), judge.files)
 		if c := n.compared; c != nil {
 			var b strings.Builder
 			c.WriteTo(&b)
@@ -384,9 +400,9 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 		}
 		return err
 	})
-	if why, other := unfit(err); judge.day != nil && why != "" && other == nil {
+	if judge.day != nil && isUnfit(err) {
 		// for instance, the champion was trained on these rows, of a day that has left the window
-		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, why))
+		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, fault.Text(err)))
 	}
 	if err != nil {
 		return err
@@ -423,7 +439,7 @@ func (n *night) decide(ctx context.Context, model string) error {
 		r.Outcome, r.Champion = results.Promoted, model
 		return nil
 	}
-	r.Outcome, r.Why = results.Kept, "the model did not pass: "+failed(r.Gates)
+	r.Outcome, r.Why = results.Kept, "the model did not pass: "+failedGates(r.Gates)
 	if e != nil && e.Action == registry.Kept {
 		return nil // an earlier run has recorded it
 	}
@@ -439,9 +455,9 @@ func (n *night) endWithoutModel(why string) error {
 }
 
 // uris returns the URIs of the files of days.
-func uris(parts []Day) (all []string) {
-	for _, p := range parts {
-		for _, o := range p.Files {
+func uris(days []Day) (all []string) {
+	for _, day := range days {
+		for _, o := range day.Files {
 			all = append(all, o.URI)
 		}
 	}
@@ -449,11 +465,11 @@ func uris(parts []Day) (all []string) {
 }
 
 // sourcesOf describes days for a lineage. places has the directories of their sums, by day.
-func sourcesOf(parts []Day, places map[string]string) []registry.Source {
+func sourcesOf(days []Day, places map[string]string) []registry.Source {
 	all := []registry.Source{}
-	for _, p := range parts {
-		x := registry.Source{Name: p.Date, Sums: places[p.Date], Digest: p.Digest}
-		for _, o := range p.Files {
+	for _, day := range days {
+		x := registry.Source{Name: day.Date, Sums: places[day.Date], Digest: day.Digest}
+		for _, o := range day.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}
 		all = append(all, x)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -22,7 +21,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if n.lineage.Day > n.options.Day {
 		return n.endWithoutModel(fmt.Sprintf("the champion %s was made for a later day, %s", n.champion, n.lineage.Day))
 	}
-	recipe := n.registry.Place(n.champion)
+	recipe := n.registry.ModelDir(n.champion)
 	id, err := n.jobs.Recipe(ctx, recipe)
 	if err != nil {
 		return err
@@ -30,7 +29,7 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if id == "" {
 		return n.drawNew(ctx, "its learner is not trained by sums, or its recipe lacks the curves of --calibrate")
 	}
-	if err := n.open(ctx, id); err != nil {
+	if err := n.openIndex(ctx, id); err != nil {
 		return err
 	}
 	var accepted []Day
@@ -43,44 +42,55 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if done, err := n.endIfRefused(ctx); done || err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(n.all, func(p Day) bool { return p.Date == n.options.Day }) {
+	if !slices.ContainsFunc(n.days, func(p Day) bool { return p.Date == n.options.Day }) {
 		n.notef("there is no data of %s yet", n.options.Day)
 	}
 	judge, train := n.splitJudge(accepted)
 	if judge != nil {
-		if train, err = n.choose(ctx, train); err != nil {
+		if train, err = n.chooseWindow(ctx, train); err != nil {
 			return err
 		}
 	}
 	switch {
 	case judge == nil:
 		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition")
-	case n.unchanged(train):
+	case n.trainedOn(train):
 		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
 			n.champion, judge.name))
 	case len(train) == 0:
 		return n.endWithoutModel("there are no rows to train on")
 	}
 	f := n.index.plan(train)
-	if n.options.Redraw > 0 && n.index.Drawn {
-		var d *results.Drift
-		if err := n.timed("drift", func() (err error) {
-			d, err = n.jobs.Drift(ctx, n.index.place(drawnSums), f.SumDirs)
-			return err
-		}); err != nil {
-			return err
-		}
-		n.report.Drift = d
-		if d.Value > n.options.Redraw {
-			if judge.day != nil {
-				train = append(slices.Clone(train), *judge.day)
-			}
-			return n.drawRecipe(ctx, train,
-				fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.options.Redraw,
-					d.Text))
-		}
+	why, err := n.outdated(ctx, f.SumDirs)
+	if err != nil {
+		return err
 	}
-	return n.fit(ctx, id, train, judge, f)
+	if why == "" {
+		return n.fit(ctx, id, train, judge, f)
+	}
+	if judge.day != nil {
+		train = append(slices.Clone(train), *judge.day)
+	}
+	return n.drawRecipe(ctx, train, why)
+}
+
+// outdated describes the drift from the rows of the recipe, if it is so large that a new recipe is drawn, and
+// otherwise returns "".
+func (n *night) outdated(ctx context.Context, train options.SumDirs) (why string, err error) {
+	if n.options.Redraw == 0 || !n.index.Drawn {
+		return "", nil
+	}
+	if err := n.timed("drift", func() (err error) {
+		n.report.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums), train)
+		return err
+	}); err != nil {
+		return "", err
+	}
+	if d := n.report.Drift; d.Value > n.options.Redraw {
+		why = fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value,
+			n.options.Redraw, d.Text)
+	}
+	return why, nil
 }
 
 // sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
@@ -89,74 +99,89 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 	var summed []Day // without copies
 	contents := map[string]string{}
 	n.copies = 0
-	for _, p := range n.all {
-		why, err := n.sumOne(ctx, recipe, p)
+	for _, day := range n.days {
+		why, err := n.sumOne(ctx, recipe, day)
 		if err != nil {
 			return nil, err
 		}
 		if why != "" {
-			n.leaveOut(p, why)
+			n.leaveOut(day, why)
 			continue
 		}
-		x := n.index.Parts[p.name()]
+		x := n.index.Days[day.name()]
 		if other, twice := contents[x.Content]; twice {
 			n.copies++
-			n.leaveOut(p, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
+			n.leaveOut(day, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
 			continue
 		}
-		contents[x.Content] = p.Date
-		summed = append(summed, p)
+		contents[x.Content] = day.Date
+		summed = append(summed, day)
 	}
 	if n.options.MaxDrift > 0 || n.options.Redraw > 0 {
 		if err := n.sumDrawn(ctx, from); err != nil {
 			return nil, err
 		}
 	}
-	for _, p := range summed {
-		x := n.index.Parts[p.name()]
-		if len(x.Columns) > 0 && n.options.MaxDrift > 0 && x.Columns[0].AtLeast > n.options.MaxDrift {
-			n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.options.MaxDrift,
-				report.ColumnsText(x.Columns)))
+	for _, day := range summed {
+		why, err := n.tooMuchDrift(ctx, day)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			n.leaveOut(day, why)
 			continue
 		}
-		if n.options.MaxDrift > 0 && n.index.Drawn {
-			if x.Drift == nil {
-				if x.Drift, err = n.jobs.Drift(ctx, n.index.place(drawnSums),
-					options.SumDirs{Sums: []string{n.index.place(p.name())}}); err != nil {
-					return nil, err
-				}
-			}
-			if x.Drift.Value > n.options.MaxDrift {
-				n.leaveOut(p, fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, n.options.MaxDrift, x.Drift.Text))
-				continue
-			}
-		}
-		accepted = append(accepted, p)
+		accepted = append(accepted, day)
 	}
 	return accepted, n.index.write(ctx)
 }
 
+// tooMuchDrift describes the drift of a day that exceeds MaxDrift, "" if it does not.
+func (n *night) tooMuchDrift(ctx context.Context, day Day) (why string, err error) {
+	x, most := n.index.Days[day.name()], n.options.MaxDrift
+	switch {
+	case most == 0:
+		return "", nil
+	case len(x.Columns) > 0 && x.Columns[0].AtLeast > most:
+		return fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, most, report.ColumnsText(x.Columns)), nil
+	case !n.index.Drawn:
+		return "", nil
+	case x.Drift == nil:
+		if x.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums),
+			options.SumDirs{Sums: []string{n.index.sumsDir(day.name())}}); err != nil {
+			return "", err
+		}
+	}
+	if x.Drift.Value > most {
+		why = fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, most, x.Drift.Text)
+	}
+	return why, nil
+}
+
 // sumOne sums a day, unless it has sums. why says what is wrong with data that cannot be summed.
-func (n *night) sumOne(ctx context.Context, recipe string, p Day) (why string, err error) {
-	name := p.name()
-	if n.index.Parts[name] != nil {
+func (n *night) sumOne(ctx context.Context, recipe string, day Day) (why string, err error) {
+	name := day.name()
+	if n.index.Days[name] != nil {
 		return "", nil
 	}
-	place := n.index.place(name)
-	s, read, err := n.jobs.Sum(ctx, recipe, uris([]Day{p}), place)
+	place := n.index.sumsDir(name)
+	s, read, err := n.jobs.Sum(ctx, recipe, uris([]Day{day}), place)
 	if err == nil {
-		err = unchanged(ctx, p)
+		err = checkUnchanged(ctx, day)
 	}
 	switch {
 	case err == nil && !read:
 		err = removeWork(ctx, place)
-	case err == nil && !slices.Contains(n.report.Summed, p.Date): // or another reference has read it
-		n.report.Summed = append(n.report.Summed, p.Date)
+	case err == nil && !slices.Contains(n.report.Summed, day.Date): // or another reference has read it
+		n.report.Summed = append(n.report.Summed, day.Date)
+	}
+	if isUnfit(err) {
+		return fault.Text(err), nil
 	}
 	if err != nil {
-		return unfit(err)
+		return "", err
 	}
-	n.index.Parts[name] = &indexed{Summed: *s}
+	n.index.Days[name] = &indexed{Summed: *s}
 	return "", nil
 }
 
@@ -167,12 +192,12 @@ func (n *night) sumDrawn(ctx context.Context, from []Day) error {
 	if n.index.Drawn {
 		return nil
 	}
-	f := options.Fit{SaveSums: n.index.place(drawnSums)}
+	f := options.Fit{SaveSums: n.index.sumsDir(drawnSums)}
 	contents := map[string]bool{}
-	for _, p := range from {
-		if x := n.index.Parts[p.name()]; x != nil && !contents[x.Content] {
+	for _, day := range from {
+		if x := n.index.Days[day.name()]; x != nil && !contents[x.Content] {
 			contents[x.Content] = true
-			f.Sums = append(f.Sums, n.index.place(p.name()))
+			f.Sums = append(f.Sums, n.index.sumsDir(day.name()))
 		}
 	}
 	if len(f.Sums) == 0 {
@@ -189,7 +214,7 @@ func (n *night) sumDrawn(ctx context.Context, from []Day) error {
 // drawnFrom returns the days of drawnDays.
 func (n *night) drawnFrom() []Day {
 	days := n.drawnDays()
-	return slices.DeleteFunc(slices.Clone(n.all), func(p Day) bool { return !slices.Contains(days, p.Date) })
+	return slices.DeleteFunc(slices.Clone(n.days), func(p Day) bool { return !slices.Contains(days, p.Date) })
 }
 
 // drawnDays returns the days from which the recipe of the champion was drawn.
@@ -206,8 +231,8 @@ func (n *night) drawnDays() []string {
 
 // reportDrifts adds the drift of the days that the champion was not trained on to the report.
 func (n *night) reportDrifts() {
-	for _, p := range n.all {
-		x := n.index.Parts[p.name()]
+	for _, p := range n.days {
+		x := n.index.Days[p.name()]
 		if x == nil || n.trusted(p) || n.beforeWindow(p.Date) {
 			continue
 		}
@@ -230,11 +255,11 @@ func (n *night) reportChanges() {
 	if h := n.lineage.HeldOut; h != nil && len(h.Files) > 0 {
 		newest = max(newest, h.Name)
 	}
-	first := n.first
-	if len(n.all) > 0 {
-		first = n.all[0].Date
+	first := n.firstDay
+	if len(n.days) > 0 {
+		first = n.days[0].Date
 	}
-	for _, p := range n.all {
+	for _, p := range n.days {
 		digest, known := before[p.Date]
 		refused := slices.ContainsFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == p.Date })
 		switch {
@@ -255,8 +280,8 @@ func (n *night) reportChanges() {
 	}
 }
 
-// unchanged reports whether the champion was trained on exactly these days.
-func (n *night) unchanged(train []Day) bool {
+// trainedOn reports whether the champion was trained on exactly these days.
+func (n *night) trainedOn(train []Day) bool {
 	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Sources, Day.matches)
 }
 
@@ -292,16 +317,16 @@ func (n *night) refuse(ctx context.Context, why string) error {
 // fit fits a model to the sums of days, and judges it.
 func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) error {
 	o := &n.options
-	model := o.Day + "-" + key(train, "fit", id, judge.name, o.Settings)
-	setParts(n.report, train, judge)
+	model := o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
+	setDays(n.report, train, judge)
 	places := map[string]string{}
-	for _, p := range train {
-		places[p.Date] = n.index.place(p.name())
+	for _, day := range train {
+		places[day.Date] = n.index.sumsDir(day.name())
 	}
 	l := &registry.Lineage{
 		Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
 		Command: o.Command,
-		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: key(n.all, o.Settings),
+		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: hashOf(n.days, o.Settings),
 	}
 	err := n.timed("fit", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
@@ -339,14 +364,14 @@ func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 			f.Sums, f.Without, f.SaveSums = []string{f.SaveSums}, nil, ""
 		}
 	}
-	if err := n.index.begin(ctx, f.SaveSums); err != nil {
+	if err := n.index.recordTotal(ctx, f.SaveSums); err != nil {
 		return err
 	}
 	err := n.jobs.Fit(ctx, f)
-	if len(f.Without) > 0 && exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
+	if len(f.Without) > 0 && isUnfit(err) {
 		// For instance, rows that were frequent would no longer be frequent.
 		n.notef("the sums of all partitions are added: %s", fault.Text(err))
-		all := n.index.planFromParts(train)
+		all := n.index.planFromDays(train)
 		all.Model = f.Model
 		err = n.jobs.Fit(ctx, all)
 	}
@@ -355,16 +380,16 @@ func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 
 // sameBytes reports whether a model is the champion under another name.
 func (n *night) sameBytes(ctx context.Context, model string) (bool, error) {
-	a, err := models.ReadManifest(ctx, n.registry.Place(n.champion))
+	a, err := models.ReadManifest(ctx, n.registry.ModelDir(n.champion))
 	if err != nil {
 		return false, err
 	}
-	b, err := models.ReadManifest(ctx, n.registry.Place(model))
+	b, err := models.ReadManifest(ctx, n.registry.ModelDir(model))
 	return err == nil && a.SHA256 == b.SHA256, err
 }
 
-// failed names the gates that were not passed.
-func failed(gates []registry.Gate) string {
+// failedGates names the gates that were not passed.
+func failedGates(gates []registry.Gate) string {
 	var words []string
 	for _, g := range gates {
 		if !g.Passed {

@@ -22,8 +22,8 @@ import (
 // dayForm is the layout of a day, as in 2026-11-20.
 const dayForm = "2006-01-02"
 
-// ParseDay parses a day such as 2026-11-20.
-func ParseDay(text string) (time.Time, error) {
+// parseDay parses a day such as 2026-11-20.
+func parseDay(text string) (time.Time, error) {
 	t, err := time.Parse(dayForm, text)
 	if err != nil {
 		return t, exit.Usagef("%q is not a day; write it as 2026-11-20", text)
@@ -38,9 +38,9 @@ type Day struct {
 	Digest string           `json:"digest"` // of names, sizes and versions of the files
 }
 
-// Pattern matches the files of days. Its text has YYYY, MM and DD for the parts of a day, and may
+// pattern matches the files of days. Its text has YYYY, MM and DD for the parts of a day, and may
 // have the wildcards of storage.List.
-type Pattern struct {
+type pattern struct {
 	text  string
 	names *regexp.Regexp // of the absolute names of files, with groups y, m and d
 	where *where.Condition
@@ -49,9 +49,9 @@ type Pattern struct {
 // dayParts are the parts of a day in a pattern.
 var dayParts = []string{"YYYY", "MM", "DD"}
 
-// ParsePattern parses a pattern such as data/dt=YYYY-MM-DD/*.csv. Unless it is "", condition
+// parsePattern parses a pattern such as data/dt=YYYY-MM-DD/*.csv. Unless it is "", condition
 // selects files by the name=value parts of their directories, such as country=DE.
-func ParsePattern(text, condition string) (*Pattern, error) {
+func parsePattern(text, condition string) (*pattern, error) {
 	for _, part := range dayParts {
 		if strings.Count(text, part) != 1 {
 			return nil, exit.Usagef(
@@ -79,7 +79,7 @@ func ParsePattern(text, condition string) (*Pattern, error) {
 	if err != nil {
 		return nil, exit.Usagef("--where %q: %w", condition, err)
 	}
-	return &Pattern{text, names, c}, nil
+	return &pattern{text, names, c}, nil
 }
 
 // DayColumns returns the names of the columns that directories such as dt=YYYY-MM-DD would add to the files of
@@ -96,13 +96,13 @@ func DayColumns(pattern string) (names []string) {
 }
 
 // wildcard returns the pattern of the files of all days.
-func (p *Pattern) wildcard() string {
+func (p *pattern) wildcard() string {
 	digits := func(n int) string { return strings.Repeat("[0-9]", n) }
 	return strings.NewReplacer("YYYY", digits(4), "MM", digits(2), "DD", digits(2)).Replace(p.text)
 }
 
 // day returns the day of a file, "" if its name does not fit or the day does not exist.
-func (p *Pattern) day(uri string) string {
+func (p *pattern) day(uri string) string {
 	m := p.names.FindStringSubmatch(uri)
 	if m == nil {
 		return ""
@@ -114,9 +114,9 @@ func (p *Pattern) day(uri string) string {
 	return day
 }
 
-// Days lists the days from first to last, inclusive, that have files, sorted. A first
+// days lists the days from first to last, inclusive, that have files, sorted. A first
 // of "" means no lower bound.
-func (p *Pattern) Days(ctx context.Context, first, last string) ([]Day, error) {
+func (p *pattern) days(ctx context.Context, first, last string) ([]Day, error) {
 	objects, err := storage.List(ctx, p.wildcard())
 	if errors.Is(err, storage.ErrNoMatch) {
 		return nil, nil
@@ -150,11 +150,11 @@ func (p *Pattern) Days(ctx context.Context, first, last string) ([]Day, error) {
 	return all, nil
 }
 
-// unchanged returns an error if files have changed since they were listed. Jobs open files by name,
+// checkUnchanged returns an error if files have changed since they were listed. Jobs open files by name,
 // so call it after they have read: if it returns nil, they have read the listed versions.
-func unchanged(ctx context.Context, parts ...Day) error {
-	for _, p := range parts {
-		for _, o := range p.Files {
+func checkUnchanged(ctx context.Context, days ...Day) error {
+	for _, day := range days {
+		for _, o := range day.Files {
 			now, err := storage.Stat(ctx, o.URI)
 			if err == nil && now.Version != o.Version {
 				err = &storage.Error{Op: "read", Name: o.Name, Err: storage.ErrChanged}
@@ -176,11 +176,11 @@ func digestOf(files []storage.Object) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// key returns a hash of days and texts, for the names of directories.
-func key(parts []Day, texts ...string) string {
+// hashOf returns a hash of days and texts, for the names of directories.
+func hashOf(days []Day, texts ...string) string {
 	h := sha256.New()
-	for _, p := range parts {
-		fmt.Fprintf(h, "%s %s\n", p.Date, p.Digest)
+	for _, day := range days {
+		fmt.Fprintf(h, "%s %s\n", day.Date, day.Digest)
 	}
 	fmt.Fprintf(h, "%q\n", texts)
 	return hex.EncodeToString(h.Sum(nil))[:8]

@@ -46,11 +46,11 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 		"/data/./dt=YYYY-MM-DD/?.csv": "2026-11-18++ 2026-11-20+ 2026-11-21+",
 		"/none/dt=YYYY-MM-DD/*":       "",
 	} {
-		p, err := ParsePattern(dir+pattern, "")
+		p, err := parsePattern(dir+pattern, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := p.Days(ctx, "", "2026-12-31")
+		parts, err := p.days(ctx, "", "2026-12-31")
 		if pattern == "/none/dt=YYYY-MM-DD/*" && err != nil {
 			continue // a directory that does not exist is an error on the disk
 		}
@@ -58,20 +58,20 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", pattern, got, err, want)
 		}
 	}
-	p, _ := ParsePattern(dir+"/data/dt=YYYY-MM-DD/*", "")
-	before, err := p.Days(ctx, "2026-11-18", "2026-11-20")
+	p, _ := parsePattern(dir+"/data/dt=YYYY-MM-DD/*", "")
+	before, err := p.days(ctx, "2026-11-18", "2026-11-20")
 	if got := days(before); err != nil || got != "2026-11-18++ 2026-11-20+" {
 		t.Errorf("%s, %v", got, err)
 	}
 	// What is replaced, withdrawn or added has another digest; the rest has not.
 	write(t, filepath.Join(dir, "data/dt=2026-11-18/a.csv"), "other")
 	os.Chtimes(filepath.Join(dir, "data/dt=2026-11-18/a.csv"), time.Now(), time.Now().Add(time.Hour))
-	after, err := p.Days(ctx, "2026-11-18", "2026-11-20")
+	after, err := p.days(ctx, "2026-11-18", "2026-11-20")
 	if err != nil || after[0].Digest == before[0].Digest || after[1].Digest != before[1].Digest {
 		t.Errorf("%v\n%v, %v", before, after, err)
 	}
 	write(t, filepath.Join(dir, "data/dt=2026-13-01/a.csv"), "")
-	if _, err := p.Days(ctx, "", "2026-12-31"); err == nil ||
+	if _, err := p.days(ctx, "", "2026-12-31"); err == nil ||
 		!strings.Contains(err.Error(), "no day of the calendar") {
 		t.Error(err)
 	}
@@ -82,17 +82,17 @@ func TestPartitionsOfABucketHaveGenerations(t *testing.T) {
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 	s.Fill("data/2026/11/20/a.csv", []byte("x"))
-	p, err := ParsePattern("gs://bucket/data/YYYY/MM/DD/**", "")
+	p, err := parsePattern("gs://bucket/data/YYYY/MM/DD/**", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := p.Days(ctx, "", "2026-11-20")
+	before, err := p.days(ctx, "", "2026-11-20")
 	if err != nil || days(before) != "2026-11-20+" {
 		t.Fatal(before, err)
 	}
 	s.Fill("data/2026/11/20/a.csv", []byte("x"))
 	s.Fill("data/2026/11/21/b/c.csv", []byte("x"))
-	after, err := p.Days(ctx, "", "2026-11-20")
+	after, err := p.days(ctx, "", "2026-11-20")
 	if err != nil || days(after) != "2026-11-20+" || after[0].Digest == before[0].Digest {
 		t.Error(after, err)
 	}
@@ -107,11 +107,11 @@ func TestPatternsNameADay(t *testing.T) {
 		"data/dt=YYYY-MM/all.csv":    "contain DD once (has it 0 times)",
 		"data/dt=YYYY-MM-DD/a\\*.gz": "cannot be used here",
 	} {
-		if _, err := ParsePattern(text, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parsePattern(text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := ParseDay("2026-02-30"); err == nil {
+	if _, err := parseDay("2026-02-30"); err == nil {
 		t.Error("the 30th of February")
 	}
 }
@@ -143,10 +143,10 @@ func TestAConditionChoosesFilesOfADay(t *testing.T) {
 		"source=web":                         "source",
 		"country=":                           "ends where a value should follow",
 	} {
-		p, err := ParsePattern(dir+"/country=*/dt=YYYY-MM-DD/*", condition)
+		p, err := parsePattern(dir+"/country=*/dt=YYYY-MM-DD/*", condition)
 		var parts []Day
 		if err == nil {
-			parts, err = p.Days(ctx, "", "2026-12-31")
+			parts, err = p.days(ctx, "", "2026-12-31")
 		}
 		if got := days(parts); got != want && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %s, %v; want %s", condition, got, err, want)

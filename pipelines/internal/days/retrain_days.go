@@ -17,7 +17,7 @@ import (
 // drawNew trains with a new recipe on the days of the window that have similar rows.
 func (n *night) drawNew(ctx context.Context, why string) error {
 	var similar []Day
-	err := n.timed("check", func() (err error) { similar, err = n.check(ctx); return err })
+	err := n.timed("check", func() (err error) { similar, err = n.similarDays(ctx); return err })
 	if err != nil || n.report.Outcome != "" {
 		return err
 	}
@@ -30,11 +30,11 @@ func (n *night) drawNew(ctx context.Context, why string) error {
 	return n.drawRecipe(ctx, similar, why)
 }
 
-// check returns the days of the window to train on, when there is no recipe yet. It draws a reference recipe,
+// similarDays returns the days of the window to train on, when there is no recipe yet. It draws a reference recipe,
 // which is small, from one day, and checks the others by their drift from it. It takes the first reference to
 // which more days are similar than not. If there is none, it takes the reference with the most similar
 // days, provided that the champion was trained on its day. Otherwise the run ends.
-func (n *night) check(ctx context.Context) (similar []Day, err error) {
+func (n *night) similarDays(ctx context.Context) (similar []Day, err error) {
 	references, trusted, err := n.references(ctx)
 	if err != nil {
 		return nil, err
@@ -49,15 +49,15 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 			return nil, err
 		}
 		if why != nil {
-			n.report.Refused = []results.Refused{{Day: from[0].Date, Why: fault.Text(why)}}
+			doubts = append(doubts, results.Refused{Day: from[0].Date, Why: fault.Text(why)})
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
-		} else {
-			var against int
-			if similar, against, err = n.similarTo(ctx, from); err != nil || len(similar) > against {
-				return similar, err
-			}
+			continue
+		}
+		similar, against, err := n.similarTo(ctx, from)
+		if err != nil || len(similar) > against {
+			return similar, err
 		}
 		doubts = append(doubts, n.report.Refused...)
 		if len(similar) > most {
@@ -66,7 +66,9 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 	}
 	n.report.Refused = doubts
 	switch {
-	case len(doubts) == 0 || n.index == nil && flags != nil:
+	case len(doubts) == 0:
+		return nil, nil
+	case n.index == nil && flags != nil:
 		return nil, flags
 	case trusted && best != nil:
 		similar, _, err := n.similarTo(ctx, best)
@@ -76,14 +78,14 @@ func (n *night) check(ctx context.Context) (similar []Day, err error) {
 	}
 	return nil, n.refuse(ctx,
 		fmt.Sprintf("no more than half of the %d partitions are alike, so it is not known which ones are right: "+
-			"correct or remove the wrong ones, or wait for more days", len(n.all)))
+			"correct or remove the wrong ones, or wait for more days", len(n.days)))
 }
 
 // drawReference draws a reference recipe from days. why is the reason if no recipe can be drawn from their
 // rows, or if flags do not fit them.
 func (n *night) drawReference(ctx context.Context, place string, from []Day) (why, err error) {
 	err = n.jobs.Reference(ctx, place, uris(from))
-	if _, other := unfit(err); other == nil || exit.Code(err) == exit.CodeUsage {
+	if isUnfit(err) || exit.Code(err) == exit.CodeUsage {
 		return err, nil
 	}
 	return nil, err
@@ -95,13 +97,13 @@ func (n *night) drawReference(ctx context.Context, place string, from []Day) (wh
 // then the day's. Newer ones come before older ones, because they stay longer in the window.
 // If there are several days, all of them together come last.
 func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err error) {
-	pool := slices.DeleteFunc(slices.Clone(n.all), func(p Day) bool { return !n.trusted(p) })
+	pool := slices.DeleteFunc(slices.Clone(n.days), func(day Day) bool { return !n.trusted(day) })
 	trusted = len(pool) > 0
 	if !trusted {
-		pool = n.all
+		pool = n.days
 	}
 	var order [3][][]Day
-	for i, p := range slices.Backward(pool) {
+	for i, day := range slices.Backward(pool) {
 		from := pool[i : i+1]
 		rank := 1
 		switch exists, err := storage.Exists(ctx, storage.Join(n.referenceDir(from), models.ManifestFile)); {
@@ -109,7 +111,7 @@ func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err 
 			return nil, false, err
 		case exists:
 			rank = 0
-		case p.Date == n.options.Day:
+		case day.Date == n.options.Day:
 			rank = 2
 		}
 		order[rank] = append(order[rank], from)
@@ -123,7 +125,7 @@ func (n *night) references(ctx context.Context) (all [][]Day, trusted bool, err 
 
 // referenceDir returns the directory of the reference recipe that is drawn from days.
 func (n *night) referenceDir(from []Day) string {
-	return storage.Join(n.options.Sums, "probe-"+key(from, n.options.Settings))
+	return storage.Join(n.options.Sums, "probe-"+hashOf(from, n.options.Settings))
 }
 
 // similarTo returns the days whose drift from the reference of the days from is small, and how many
@@ -132,77 +134,80 @@ func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, again
 	n.report.Refused = nil
 	id, err := n.jobs.Recipe(ctx, n.referenceDir(from))
 	if err == nil {
-		err = n.open(ctx, id)
+		err = n.openIndex(ctx, id)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
 	n.index.Reference = true
-	similar, err = n.sumAll(ctx, n.referenceDir(from), from)
+	if similar, err = n.sumAll(ctx, n.referenceDir(from), from); err != nil {
+		return nil, 0, err
+	}
 	against = len(n.report.Refused) - n.copies
-	for i, p := range n.all {
-		if err == nil && len(similar) <= against && n.index.Parts[p.name()] == nil {
-			var why error
-			if why, err = n.drawReference(ctx, n.referenceDir(n.all[i:i+1])+"-alone", n.all[i:i+1]); why != nil {
-				against--
-			}
+	for i := 0; i < len(n.days) && len(similar) <= against; i++ {
+		day := n.days[i : i+1]
+		if n.index.Days[day[0].name()] != nil {
+			continue
+		}
+		why, err := n.drawReference(ctx, n.referenceDir(day)+"-alone", day)
+		if err != nil {
+			return nil, 0, err
+		}
+		if why != nil {
+			against--
 		}
 	}
 	with := map[string]int{} // columns that the reference lacks
-	for _, p := range similar {
-		for _, name := range n.index.Parts[p.name()].New {
+	for _, day := range similar {
+		for _, name := range n.index.Days[day.name()].New {
 			with[name]++
 			if 2*with[name] > len(similar) && n.lineage == nil {
-				return nil, against, err // training would lose a column that most days have
+				return nil, against, nil // training would lose a column that most days have
 			}
 		}
 	}
-	return similar, against, err
+	return similar, against, nil
 }
 
-// open reads the index of the sums of a recipe, and finishes removals that were interrupted.
-func (n *night) open(ctx context.Context, id string) (err error) {
+// openIndex reads the index of the sums of a recipe, and finishes removals that were interrupted.
+func (n *night) openIndex(ctx context.Context, id string) (err error) {
 	if n.index, err = readIndex(ctx, storage.Join(n.options.Sums, id)); err != nil {
 		return err
 	}
-	if err := n.index.use(n.options.Models); err != nil {
+	if err := n.index.addModels(n.options.Models); err != nil {
 		return err
 	}
 	return n.index.clear(ctx) // before their names are used again
 }
 
 // leaveOut adds a day that is not trained on to the report.
-func (n *night) leaveOut(p Day, why string) {
-	n.report.Refused = append(n.report.Refused, results.Refused{Day: p.Date, Why: why})
+func (n *night) leaveOut(day Day, why string) {
+	n.report.Refused = append(n.report.Refused, results.Refused{Day: day.Date, Why: why})
 }
 
-// unfit returns the text of an error that means that data cannot be used. It returns other errors.
-func unfit(err error) (why string, _ error) {
-	if exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) {
-		return fault.Text(err), nil
-	}
-	return "", err
-}
+// isUnfit reports whether an error means that data cannot be used.
+func isUnfit(err error) bool { return exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) }
 
-// choose returns the days to train on: all of train, or the last ones if the window is automatic.
-func (n *night) choose(ctx context.Context, train []Day) ([]Day, error) {
+// chooseWindow returns the days to train on: all of train, or the last ones if the window is automatic.
+func (n *night) chooseWindow(ctx context.Context, train []Day) ([]Day, error) {
 	if !n.options.Window.Auto || len(train) == 0 {
 		return train, nil
 	}
 	var places []string
-	for _, p := range train {
-		places = append(places, n.index.place(p.name()))
+	for _, day := range train {
+		places = append(places, n.index.sumsDir(day.name()))
 	}
 	var w *results.ChosenWindow
 	err := n.timed("window", func() (err error) {
 		w, err = n.jobs.ChooseWindow(ctx, places, n.index.Errors)
 		return err
 	})
-	if why, err := unfit(err); err != nil {
-		return nil, err
-	} else if why != "" {
-		n.notef("the window takes all days, because it cannot be chosen: %s", why)
+	if isUnfit(err) {
+		n.notef("the window takes all days, because it cannot be chosen: %s", fault.Text(err))
 		return train, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	train = train[len(train)-w.Dates:]
 	for w.Days = 1; n.since(w.Days) > train[0].Date; {
@@ -221,8 +226,8 @@ func (n *night) beforeWindow(day string) bool {
 }
 
 // trusted reports whether the champion was trained on this version of a day.
-func (n *night) trusted(p Day) bool {
-	return n.lineage != nil && slices.ContainsFunc(n.lineage.Sources, p.matches)
+func (n *night) trusted(day Day) bool {
+	return n.lineage != nil && slices.ContainsFunc(n.lineage.Sources, day.matches)
 }
 
 // matches reports whether q, a source that a model was trained on, is this version of the day.

@@ -28,10 +28,10 @@ const maxIndex = storage.MaxSwap
 // total is computed from it by adding new days and subtracting removed ones. Everything in
 // the index can be recomputed from the sums.
 type index struct {
-	dir   string
-	file  []byte              // content when last read or written; nil for none
-	Parts map[string]*indexed `json:"parts"` // by name
-	// TotalOf has the names of the parts of the stored total, sorted; nil if there is no total.
+	dir  string
+	file []byte              // content when last read or written; nil for none
+	Days map[string]*indexed `json:"parts"` // by name
+	// TotalOf has the names of the sums in the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
 	Drawn     bool `json:"drawn,omitempty"`
@@ -41,7 +41,7 @@ type index struct {
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
 	// there were sums before any directory was recorded.
 	Models []string `json:"models,omitempty"`
-	// Removing has the names of sums that are being removed. They are not in Parts.
+	// Removing has the names of sums that are being removed. They are not in Days.
 	Removing []string `json:"gone,omitempty"`
 	// Drop has directories of totals that are not needed. Some may not exist: a run may have been
 	// stopped before it created or after it removed them.
@@ -55,10 +55,10 @@ type indexed struct {
 }
 
 // name returns the name of the sums of this version of a day.
-func (d *Day) name() string { return d.Date + "-" + d.Digest }
+func (d Day) name() string { return d.Date + "-" + d.Digest }
 
 func readIndex(ctx context.Context, dir string) (*index, error) {
-	x := &index{dir: dir, Parts: map[string]*indexed{}, Errors: map[string][]float64{}}
+	x := &index{dir: dir, Days: map[string]*indexed{}, Errors: map[string][]float64{}}
 	data, err := storage.ReadFile(ctx, storage.Join(dir, indexFile), maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x, nil
@@ -98,26 +98,26 @@ func (x *index) write(ctx context.Context) error {
 	return nil
 }
 
-// place returns the directory of the sums with that name.
-func (x *index) place(name string) string { return storage.Join(x.dir, name) }
+// sumsDir returns the directory of the sums with that name.
+func (x *index) sumsDir(name string) string { return storage.Join(x.dir, name) }
 
 // total returns the directory of the total of the sums with those names.
-func (x *index) total(names []string) string { return x.place("total-" + key(nil, names...)) }
+func (x *index) total(names []string) string { return x.sumsDir("total-" + hashOf(nil, names...)) }
 
 // plan returns options that compute the total of days: from the stored total, or from the
 // sums of all days if that is less work.
-func (x *index) plan(parts []Day) (f options.Fit) {
-	names := sumNames(parts)
+func (x *index) plan(days []Day) (f options.Fit) {
+	names := sumNames(days)
 	f.SaveSums = x.total(names)
 	var add, without []string
 	for _, name := range names {
 		if !slices.Contains(x.TotalOf, name) {
-			add = append(add, x.place(name))
+			add = append(add, x.sumsDir(name))
 		}
 	}
 	for _, name := range x.TotalOf {
 		if !slices.Contains(names, name) {
-			without = append(without, x.place(name))
+			without = append(without, x.sumsDir(name))
 		}
 	}
 	if len(x.TotalOf) > 0 && 1+len(add)+len(without) < len(names) {
@@ -127,21 +127,21 @@ func (x *index) plan(parts []Day) (f options.Fit) {
 		}
 		return f
 	}
-	return x.planFromParts(parts)
+	return x.planFromDays(days)
 }
 
-// planFromParts is plan without the stored total.
-func (x *index) planFromParts(parts []Day) (f options.Fit) {
-	names := sumNames(parts)
+// planFromDays is plan without the stored total.
+func (x *index) planFromDays(days []Day) (f options.Fit) {
+	names := sumNames(days)
 	f.SaveSums = x.total(names)
 	for _, name := range names {
-		f.Sums = append(f.Sums, x.place(name))
+		f.Sums = append(f.Sums, x.sumsDir(name))
 	}
 	return f
 }
 
-// begin records a total that is about to be created, so that it is removed if the run is stopped.
-func (x *index) begin(ctx context.Context, total string) error {
+// recordTotal records a total that is about to be created, so that it is removed if the run is stopped.
+func (x *index) recordTotal(ctx context.Context, total string) error {
 	if total == "" || slices.Contains(x.Drop, total) {
 		return nil
 	}
@@ -150,8 +150,8 @@ func (x *index) begin(ctx context.Context, total string) error {
 }
 
 // setTotal makes the total of days, if it exists, the stored total, and removes those in Drop.
-func (x *index) setTotal(ctx context.Context, parts []Day) error {
-	names := sumNames(parts)
+func (x *index) setTotal(ctx context.Context, days []Day) error {
+	names := sumNames(days)
 	total := x.total(names)
 	if exists, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
 		return err
@@ -177,9 +177,9 @@ func (x *index) setTotal(ctx context.Context, parts []Day) error {
 // unknownModels in index.Models stands for directories that were not recorded.
 const unknownModels = "unknown"
 
-// use records that the retrainings of a directory of models use these sums.
-func (x *index) use(dir string) error {
-	if len(x.Models) == 0 && len(x.Parts) > 0 {
+// addModels records that the retrainings of a directory of models use these sums.
+func (x *index) addModels(dir string) error {
+	if len(x.Models) == 0 && len(x.Days) > 0 {
 		x.Models = append(x.Models, unknownModels)
 	}
 	place, err := storage.Abs(dir)
@@ -192,7 +192,7 @@ func (x *index) use(dir string) error {
 // discard removes sums. If that is interrupted, clear continues.
 func (x *index) discard(ctx context.Context, names []string) error {
 	for _, name := range names {
-		delete(x.Parts, name)
+		delete(x.Days, name)
 		if name == drawnSums {
 			x.Drawn = false
 		}
@@ -207,7 +207,7 @@ func (x *index) discard(ctx context.Context, names []string) error {
 // clear removes the sums in Removing.
 func (x *index) clear(ctx context.Context) error {
 	for _, name := range x.Removing {
-		if err := removeSum(ctx, x.place(name)); err != nil {
+		if err := removeSum(ctx, x.sumsDir(name)); err != nil {
 			return err
 		}
 	}
@@ -216,9 +216,9 @@ func (x *index) clear(ctx context.Context) error {
 }
 
 // sumNames returns the names of the sums of days, sorted.
-func sumNames(parts []Day) (all []string) {
-	for _, p := range parts {
-		all = append(all, p.name())
+func sumNames(days []Day) (all []string) {
+	for _, day := range days {
+		all = append(all, day.name())
 	}
 	slices.Sort(all)
 	return all

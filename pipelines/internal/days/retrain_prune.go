@@ -21,8 +21,8 @@ import (
 // on and the total of their recipe. The sums of present days, also by reference recipes, are needed as
 // well. Only sums whose index names no other directory of models are removed.
 func (n *night) prune(ctx context.Context) error {
-	needs, err := n.needs(ctx)
-	if err != nil || needs == nil {
+	needed, err := n.needs(ctx)
+	if err != nil || needed == nil {
 		return err
 	}
 	mine, err := storage.Abs(n.options.Models)
@@ -41,28 +41,9 @@ func (n *night) prune(ctx context.Context) error {
 		if !slices.Equal(x.Models, []string{mine}) {
 			continue
 		}
-		all, err := parts.Directories(ctx, storage.Join(dir, "*"), models.ManifestFile)
+		gone, err := n.unneeded(ctx, x, needed)
 		if err != nil {
 			return err
-		}
-		id := path.Base(dir)
-		used := needs[id] || x.Reference
-		stays := used
-		var gone, totals []string
-		for _, place := range all {
-			name := path.Base(place)
-			switch day, isPart := dayOf(name); {
-			case !isPart:
-				totals = append(totals, name)
-			case needs[id+"/"+name], x.Reference && slices.Contains(sumNames(n.all), name),
-				used && slices.Contains(x.TotalOf, name), day >= n.since(n.options.KeepSums.Days):
-				stays = true
-			default:
-				gone = append(gone, name)
-			}
-		}
-		if !stays {
-			gone = append(gone, totals...)
 		}
 		if !n.options.KeepSums.Prune {
 			n.report.Unneeded += len(gone)
@@ -75,6 +56,35 @@ func (n *night) prune(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// unneeded returns the names of the sums in a directory of sums that are not needed. Totals are needed as long as
+// the recipe or the sums of a day are.
+func (n *night) unneeded(ctx context.Context, x *index, needed *needs) (names []string, err error) {
+	places, err := parts.Directories(ctx, storage.Join(x.dir, "*"), models.ManifestFile)
+	if err != nil {
+		return nil, err
+	}
+	recipe, present, oldest := path.Base(x.dir), sumNames(n.days), n.since(n.options.KeepSums.Days)
+	used := x.Reference || needed.recipes[recipe]
+	keepTotals := used
+	var totals []string
+	for _, place := range places {
+		name := path.Base(place)
+		switch day, ok := dayOf(name); {
+		case !ok:
+			totals = append(totals, name)
+		case day >= oldest, needed.sums[daySums{recipe, name}], used && slices.Contains(x.TotalOf, name),
+			x.Reference && slices.Contains(present, name):
+			keepTotals = true
+		default:
+			names = append(names, name)
+		}
+	}
+	if !keepTotals {
+		names = append(names, totals...)
+	}
+	return names, nil
 }
 
 // sweep removes work directories, claims and unfinished files of stopped runs. Their names are
@@ -97,7 +107,7 @@ func (n *night) sweep(ctx context.Context) {
 
 // since returns the first day of the period of the given number of days that ends with the day of the run.
 func (n *night) since(days int) string {
-	day, _ := ParseDay(n.options.Day)
+	day, _ := parseDay(n.options.Day)
 	return day.AddDate(0, 0, 1-days).Format(dayForm)
 }
 
@@ -106,25 +116,33 @@ func dayOf(name string) (day string, ok bool) {
 	if len(name) <= len(dayForm) || name[len(dayForm)] != '-' {
 		return "", false
 	}
-	_, err := ParseDay(name[:len(dayForm)])
+	_, err := parseDay(name[:len(dayForm)])
 	return name[:len(dayForm)], err == nil
 }
 
-// needs returns what the models with an alias need: recipes as RECIPE, and sums of days as
-// RECIPE/NAME, where Day.name makes NAME. It returns nil if there is no champion, if the champion is of a later
-// day, or if a lineage is unknown.
-func (n *night) needs(ctx context.Context) (map[string]bool, error) {
+// needs has what the models with an alias need.
+type needs struct {
+	recipes map[string]bool // by identifier
+	sums    map[daySums]bool
+}
+
+// daySums are the sums of a day by a recipe: its identifier, and Day.name.
+type daySums struct{ recipe, name string }
+
+// needs returns what the models with an alias need. It returns nil if there is no champion, if the champion is
+// of a later day, or if a lineage is unknown.
+func (n *night) needs(ctx context.Context) (*needs, error) {
 	s, err := n.registry.State(ctx)
 	if err != nil || s.Champion == "" {
 		return nil, err
 	}
-	x := map[string]bool{}
+	needed := &needs{recipes: map[string]bool{}, sums: map[daySums]bool{}}
 	for _, alias := range models.AliasNames {
 		model := s.Model(alias)
 		if model == "" {
 			continue
 		}
-		place := n.registry.Place(model)
+		place := n.registry.ModelDir(model)
 		if exists, err := storage.Exists(ctx, storage.Join(place, models.ManifestFile)); err != nil {
 			return nil, err
 		} else if !exists { // it was removed
@@ -144,17 +162,17 @@ func (n *night) needs(ctx context.Context) (map[string]bool, error) {
 		if id == "" {
 			continue
 		}
-		x[id] = true
+		needed.recipes[id] = true
 		for _, p := range l.Sources {
 			if p.Sums == "" { // it was trained on rows, which may have sums
-				x[id+"/"+(&Day{Date: p.Name, Digest: p.Digest}).name()] = true
+				needed.sums[daySums{id, Day{Date: p.Name, Digest: p.Digest}.name()}] = true
 			} else {
-				x[path.Base(path.Dir(p.Sums))+"/"+path.Base(p.Sums)] = true
+				needed.sums[daySums{path.Base(path.Dir(p.Sums)), path.Base(p.Sums)}] = true
 			}
 		}
-		for _, p := range n.all {
-			x[id+"/"+p.name()] = true
+		for _, p := range n.days {
+			needed.sums[daySums{id, p.name()}] = true
 		}
 	}
-	return x, nil
+	return needed, nil
 }

@@ -25,7 +25,7 @@ func (s *shop) hasNeeded(t testing.TB) {
 		if state.Model(alias) == "" {
 			continue
 		}
-		l, err := registry.ReadLineage(ctx, reg.Place(state.Model(alias)))
+		l, err := registry.ReadLineage(ctx, reg.ModelDir(state.Model(alias)))
 		if err != nil || l == nil {
 			t.Fatalf("%s: %v", state.Model(alias), err)
 		}
@@ -145,9 +145,9 @@ func TestSumsWhoseUsersAreNotKnownAreNotRemoved(t *testing.T) {
 		want []string
 	}{
 		"new":   {index{}, []string{"/shop/models"}},
-		"older": {index{Parts: map[string]*indexed{"2026-01-01-a": nil}}, []string{unknownModels, "/shop/models"}},
+		"older": {index{Days: map[string]*indexed{"2026-01-01-a": nil}}, []string{unknownModels, "/shop/models"}},
 	} {
-		if err := c.x.use("/shop/models"); err != nil || !slices.Equal(c.x.Models, c.want) {
+		if err := c.x.addModels("/shop/models"); err != nil || !slices.Equal(c.x.Models, c.want) {
 			t.Errorf("%s: used by %q, %v; want %q", name, c.x.Models, err, c.want)
 		}
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// setParts sets the days that the model is trained on, and the rows that judge it.
-func setParts(r *results.Retrain, train []Day, judge *judgeRows) {
-	r.Partitions, r.First, r.Last, r.HeldOut = len(train), train[0].Date, train[len(train)-1].Date, judge.name
+// setDays sets the days that the model is trained on, and the rows that judge it.
+func setDays(r *results.Retrain, train []Day, judge *judgeRows) {
+	r.Partitions, r.HeldOut = len(train), judge.name
+	r.First, r.Last = train[0].Date, train[len(train)-1].Date
 }
 
 // fromLineage does the same as setParts, for an existing model.

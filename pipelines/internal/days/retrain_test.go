@@ -414,6 +414,23 @@ func (s *shop) did(t testing.TB, want ...string) {
 	}
 }
 
+// A file of a partition cannot judge: models are trained on it.
+func TestHeldOutFilesAreInNoPartition(t *testing.T) {
+	s := newShop(t)
+	s.put(1, "a1 b1")
+	s.put(2, "a2 b2")
+	s.mem.Put("/shop/held/c.csv", []byte("c1 c2"))
+	s.o.HeldOut = "/shop/data/dt=2026-01-01/a.csv"
+	s.o.Day = date(2)
+	_, err := Retrain(ctx, s.o, s.jobs)
+	if exit.Code(err) != exit.CodeData || !strings.Contains(fmt.Sprint(err), "a file of the partition 2026-01-01") ||
+		len(s.jobs.calls) > 0 {
+		t.Errorf("%v, called %q", err, s.jobs.calls)
+	}
+	s.o.HeldOut = "/shop/held/c.csv"
+	s.night(t, 2, results.Promoted, "judged by  /shop/held/c.csv", "trained on 2 partitions")
+}
+
 func TestNightsOfAMonth(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.5

@@ -35,10 +35,7 @@ func validateSum(o options.Sum) error {
 	case o.Out == "":
 		return exit.Usagef("no directory for the sums: name one with --out")
 	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
-		return err
-	}
-	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err
 	}
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
@@ -112,7 +109,7 @@ func (s *summing) sum(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, files, err := s.job.Part(ctx, summed, true)
+	p, files, err := s.job.Manifest(ctx, summed, true)
 	if err != nil {
 		return err
 	}
@@ -125,7 +122,8 @@ func (s *summing) sum(ctx context.Context) error {
 		t.Notes = append(t.Notes, unlisted)
 	}
 	s.leaf.Rows = p.Rows
-	p.Leaves, p.Drift = []sums.Leaf{s.leaf}, t.Prepared.Drift
+	p.Leaves = []sums.Leaf{s.leaf}
+	p.Drift = t.Prepared.Drift
 	describeSum(s.result, p, s.recipe)
 	if files, err = p.Files(s.recipe, append(files, job.SetAsideFiles(t.Prepared.Counts)...)); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package days
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -103,10 +104,7 @@ func checkChoices(o options.Fit) error {
 
 // outputOf returns the directory that the job creates.
 func outputOf(o options.Fit) string {
-	if o.Model != "" {
-		return o.Model
-	}
-	return o.SaveSums
+	return cmp.Or(o.Model, o.SaveSums)
 }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
@@ -213,7 +211,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	if err := all.Write(ctx, f.summed, j.Engine.Threads); err != nil {
 		return err
 	}
-	f.manifest, f.files, err = f.job.Part(ctx, f.summed, o.SaveSums != "")
+	f.manifest, f.files, err = f.job.Manifest(ctx, f.summed, o.SaveSums != "")
 	if err != nil {
 		return err
 	}
@@ -224,7 +222,8 @@ func (f *fitting) add(ctx context.Context) (err error) {
 	default:
 		j.Progress.Notef("%s", unlisted)
 	}
-	f.manifest.Leaves, f.manifest.Forgotten, f.manifest.Rows = all.Leaves, all.Forgotten, models.Rows(all.Added.Rows)
+	f.manifest.Leaves, f.manifest.Forgotten = all.Leaves, all.Forgotten
+	f.manifest.Rows = models.Rows(all.Added.Rows)
 	return nil
 }
 
@@ -236,10 +235,12 @@ func (f *fitting) solve(ctx context.Context) (err error) {
 		return err
 	}
 	s, err := segments.Fit(ctx, f.total, f.options.Each, f.fit.Learner.Lambda, t.Job.Engine.Threads)
-	if err == nil {
-		f.fit.Segments, t.Notes = s.Segments, append(t.Notes, s.Notes...)
+	if err != nil {
+		return err
 	}
-	return err
+	f.fit.Segments = s.Segments
+	t.Notes = append(t.Notes, s.Notes...)
+	return nil
 }
 
 // save publishes the total.
@@ -265,8 +266,8 @@ func (f *fitting) save(ctx context.Context) error {
 		dir)
 }
 
-// Facts describes a fit to sums by the manifests of their directories.
-type Facts struct {
+// FitFacts describes a fit to sums by the manifests of their directories.
+type FitFacts struct {
 	Recipe      *sums.Recipe
 	Directories int // of sums that are read
 	Parts       int // of the data
@@ -276,8 +277,8 @@ type Facts struct {
 	Listed      int64 // rows whose hashes are read
 }
 
-// FactsOf reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
-func FactsOf(ctx context.Context, o options.Fit) (*Facts, error) {
+// ReadFitFacts reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
+func ReadFitFacts(ctx context.Context, o options.Fit) (*FitFacts, error) {
 	if err := checkChoices(o); err != nil {
 		return nil, err
 	}
@@ -289,7 +290,7 @@ func FactsOf(ctx context.Context, o options.Fit) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{
+	f := &FitFacts{
 		Recipe: all.Recipe, Directories: len(terms), Parts: len(all.Leaves),
 		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: listedRows(o, all),
 	}

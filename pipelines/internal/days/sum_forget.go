@@ -34,8 +34,8 @@ const remains = "The new model has the recipe of the old one. Its scaling, kerne
 // maxCertificate limits the size of a certificate: about a hundred million rows.
 const maxCertificate = 1 << 33
 
-// ReadCertificate reads a certificate and checks its checksum.
-func ReadCertificate(ctx context.Context, name string) (*results.Certificate, error) {
+// readCertificate reads a certificate and checks its checksum.
+func readCertificate(ctx context.Context, name string) (*results.Certificate, error) {
 	data, err := storage.ReadFile(ctx, name, maxCertificate)
 	if err != nil {
 		return nil, err
@@ -109,8 +109,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, Remains: remains,
 	}
 	c.ModelBefore, c.WeightsBefore = before.SHA256, weightsOf(before)
-	if c.SumsBefore, err = sumsDigest(ctx, o, terms, lambda, before, storage.Join(r.scratch.Work.Dir, "before"),
-		r.job); err != nil {
+	if c.SumsBefore, err = r.sumsDigest(ctx, lambda, before); err != nil {
 		return nil, err
 	}
 	if err := r.sum(ctx); err != nil {
@@ -119,7 +118,8 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	if r.why != "" {
 		return nil, exit.Dataf("pipelines: %s", r.why)
 	}
-	c.Rows, c.Contents, c.SumsOfRows = r.subtracted.Rows.Used, r.key.contents(r.rows), r.key.hide([]byte(r.subtracted.Sums))
+	c.Rows = r.subtracted.Rows.Used
+	c.Contents, c.SumsOfRows = r.key.contents(r.rows), r.key.hide([]byte(r.subtracted.Sums))
 	if used := usedBy(terms); c.Rows == used {
 		return nil, exit.Dataf(
 			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
@@ -136,7 +136,8 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	if err != nil {
 		return nil, err
 	}
-	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
+	c.SumsAfter, c.ModelAfter, c.WeightsAfter = p.Sums, after.SHA256, weightsOf(after)
+	c.Lambda = after.Learner.Lambda
 	_, err = c.Encode()
 	return &results.Forget{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
 }
@@ -199,7 +200,8 @@ type reading struct {
 // beginReading opens the sums, the recipe of a model and the list of ids.
 func beginReading(ctx context.Context, o options.Forget, model string) (r *reading, err error) {
 	r = &reading{options: o, job: o.Job}
-	r.job.Work, r.job.Resume, r.options.Model = "", false, model
+	r.options.Model = model
+	r.job.Work, r.job.Resume = "", false
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
 		return nil, err
 	}
@@ -231,7 +233,8 @@ func (r *reading) sum(ctx context.Context) (err error) {
 	if _, r.rows, err = sumRows(ctx, o, r.recipe); err != nil {
 		return err
 	}
-	r.subtracted.Sign, r.options.Data.Only = -1, nil
+	r.options.Data.Only = nil
+	r.subtracted.Sign = -1
 	if r.subtracted.Dir, err = sums.Open(ctx, out); err != nil {
 		return err
 	}
@@ -252,21 +255,18 @@ func weightsOf(m *models.Manifest) string {
 	return f.SHA256
 }
 
-// sumsDigest returns the digest of the sums of the terms. It refuses a model that was not fitted to them.
-func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambda options.Lambda, m *models.Manifest,
-	out string, j options.Job) (string, error) {
-	if len(terms) == 1 && m.Fingerprint == terms[0].Manifest.Sums {
+// sumsDigest returns the digest of the sums. It refuses a model that was not fitted to them.
+func (r *reading) sumsDigest(ctx context.Context, lambda options.Lambda, m *models.Manifest) (string, error) {
+	if len(r.terms) == 1 && m.Fingerprint == r.terms[0].Manifest.Sums {
 		return m.Fingerprint, nil
 	}
-	fit := options.Fit{Lambda: lambda, Model: out, Job: j}
-	if m.Rows.Used > 0 {
-		if used := usedBy(terms); used != m.Rows.Used {
-			return "", exit.Dataf(
-				"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no "+
-					"others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
-		}
+	if used := usedBy(r.terms); m.Rows.Used > 0 && used != m.Rows.Used {
+		return "", exit.Dataf(
+			"pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no "+
+				"others", report.Groups(used), r.options.Model, report.Groups(m.Rows.Used))
 	}
-	p, _, err := fitTerms(ctx, fit, "", terms, nil)
+	fit := options.Fit{Lambda: lambda, Model: storage.Join(r.scratch.Work.Dir, "before"), Job: r.job}
+	p, _, err := fitTerms(ctx, fit, "", r.terms, nil)
 	if err != nil {
 		return "", err
 	}
@@ -274,12 +274,12 @@ func sumsDigest(ctx context.Context, o options.Forget, terms []parts.Term, lambd
 		return p.Sums, nil
 	}
 	// A model that was trained on rows has another digest, but the same weights.
-	same, err := models.ReadManifest(ctx, out)
+	same, err := models.ReadManifest(ctx, fit.Model)
 	if err != nil {
 		return "", err
 	}
 	if weightsOf(same) != weightsOf(m) {
-		return "", exit.Dataf("pipelines: %s was not fitted to these sums: they give other weights", o.Model)
+		return "", exit.Dataf("pipelines: %s was not fitted to these sums: they give other weights", r.options.Model)
 	}
 	return p.Sums, nil
 }
@@ -304,9 +304,10 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 	allTried := func(lambdas []float64) bool {
 		return !slices.ContainsFunc(lambdas, func(l float64) bool { return !slices.Contains(tried, l) })
 	}
-	switch auto := ridge.AutoLambda(); {
-	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 &&
-		allTried(auto), len(tried) == len(r.Rule.Lambda) && allTried(r.Rule.Lambda):
+	switch rule := &r.Rule; {
+	case rule.C > 0 && len(tried) == 1,
+		rule.C == 0 && len(rule.Lambda) == 0 && allTried(ridge.AutoLambda()),
+		len(tried) == len(rule.Lambda) && allTried(rule.Lambda):
 		return options.Lambda{} // the recipe's
 	}
 	slices.Sort(tried)
@@ -331,7 +332,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	c, err := ReadCertificate(ctx, o.Certificate)
+	c, err := readCertificate(ctx, o.Certificate)
 	if err != nil {
 		return nil, err
 	}

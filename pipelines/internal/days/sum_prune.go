@@ -60,10 +60,12 @@ func Prune(ctx context.Context, o options.Prune) (*results.Prune, error) {
 		}
 		x := results.Pruned{Place: place, Bytes: p.Bytes(), Why: need.reason(place, p)}
 		if x.Why != "" {
-			r.Kept, r.Left = append(r.Kept, x), r.Left+1
+			r.Kept = append(r.Kept, x)
+			r.Left++
 			continue
 		}
-		r.Removed, r.Bytes = append(r.Removed, x), r.Bytes+x.Bytes
+		r.Removed = append(r.Removed, x)
+		r.Bytes += x.Bytes
 	}
 	if o.Plan {
 		return r, nil
@@ -131,7 +133,7 @@ func neededBy(ctx context.Context, o options.Prune) (*neededSums, error) {
 		}
 		for _, alias := range models.AliasNames {
 			if model := s.Model(alias); model != "" {
-				if err := n.add(ctx, r.Place(model)); err != nil {
+				if err := n.add(ctx, r.ModelDir(model)); err != nil {
 					return nil, err
 				}
 			}

@@ -16,18 +16,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// ApproximationErrors has the errors of inner products of features as estimates of the kernel, over all pairs
+// approximationErrors has the errors of inner products of features as estimates of the kernel, over all pairs
 // of distinct rows of a sample.
-type ApproximationErrors struct {
+type approximationErrors struct {
 	MAE         float64 `json:"mae"`         // mean of |φ(x)·φ(z) − K(x, z)|
 	RMSE        float64 `json:"rmse"`        // root of the mean squared error
 	Max         float64 `json:"max"`         // largest absolute error
 	Correlation float64 `json:"correlation"` // of φ(x)·φ(z) with K(x, z)
 }
 
-// KernelOfPairs returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the order (0, 1), (0, 2),
+// kernelOfPairs returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the order (0, 1), (0, 2),
 // …, (n−2, n−1). Steps before the kernel, such as scaling, are applied once.
-func KernelOfPairs(r features.Recipe, x []float32, n, d, threads int) []float64 {
+func kernelOfPairs(r features.Recipe, x []float32, n, d, threads int) []float64 {
 	r, x, d = lastStep(r, x, n, d)
 	k := features.Kernel(r)
 	return forPairs(n, threads, func(i, j int) float64 { return k(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) })
@@ -51,8 +51,8 @@ func lastStep(r features.Recipe, x []float32, n, d int) (features.Recipe, []floa
 	return c.Steps[last], y, to
 }
 
-// ProductsOfPairs returns φ(x_i)·φ(x_j) for the same pairs, given the features φ (n×dim).
-func ProductsOfPairs(phi []float32, n, dim, threads int) []float64 {
+// productsOfPairs returns φ(x_i)·φ(x_j) for the same pairs, given the features φ (n×dim).
+func productsOfPairs(phi []float32, n, dim, threads int) []float64 {
 	return forPairs(n, threads, func(i, j int) (sum float64) {
 		a := phi[i*dim : (i+1)*dim]
 		for k, v := range phi[j*dim : (j+1)*dim] {
@@ -80,31 +80,31 @@ func forPairs(n, threads int, f func(i, j int) float64) []float64 {
 	return out
 }
 
-// MeasureErrors draws the map of the recipe and compares its inner products with the kernel's values on the n
-// rows of x. exact has the values of KernelOfPairs. It returns an error if the map cannot be drawn, or if the
+// measureErrors draws the map of the recipe and compares its inner products with the kernel's values on the n
+// rows of x. exact has the values of kernelOfPairs. It returns an error if the map cannot be drawn, or if the
 // features take more than 4 GiB.
-func MeasureErrors(r features.Recipe, exact []float64, x []float32, n, threads int) (ApproximationErrors, error) {
+func measureErrors(r features.Recipe, exact []float64, x []float32, n, threads int) (approximationErrors, error) {
 	m, err := r.New()
 	if err != nil {
-		return ApproximationErrors{}, err
+		return approximationErrors{}, err
 	}
 	_, dim := m.Dims()
 	if int64(n)*int64(dim) > 1<<30 {
-		return ApproximationErrors{}, fmt.Errorf("approx: %d features of %d rows take more than 4 GiB; compare fewer rows",
+		return approximationErrors{}, fmt.Errorf("%d features of %d rows take more than 4 GiB; compare fewer rows",
 			dim, n)
 	}
 	phi := make([]float32, n*dim)
 	m.Apply(phi, x, n)
-	return CompareErrors(exact, ProductsOfPairs(phi, n, dim, threads)), nil
+	return compareErrors(exact, productsOfPairs(phi, n, dim, threads)), nil
 }
 
-// CompareErrors returns the errors of estimates of the kernel's values, pair by pair. It panics if the lengths
+// compareErrors returns the errors of estimates of the kernel's values, pair by pair. It panics if the lengths
 // differ.
-func CompareErrors(exact, estimates []float64) ApproximationErrors {
+func compareErrors(exact, estimates []float64) approximationErrors {
 	if len(exact) != len(estimates) {
-		panic("approx: Compare: lengths differ")
+		panic("pipelines: compareErrors: lengths differ")
 	}
-	var e ApproximationErrors
+	var e approximationErrors
 	for i, k := range exact {
 		d := math.Abs(estimates[i] - k)
 		e.MAE += d
@@ -118,13 +118,13 @@ func CompareErrors(exact, estimates []float64) ApproximationErrors {
 	return e
 }
 
-// SummariseErrors returns means over seeds, with 95% intervals by Student's t distribution. It returns an error
+// summariseErrors returns means over seeds, with 95% intervals by Student's t distribution. It returns an error
 // if there are no seeds.
-func SummariseErrors(dim int, runs []ApproximationErrors) (results.ErrorSummary, error) {
+func summariseErrors(dim int, runs []approximationErrors) (results.ErrorSummary, error) {
 	if len(runs) == 0 {
-		return results.ErrorSummary{}, errors.New("approx: no seeds to summarise")
+		return results.ErrorSummary{}, errors.New("no seeds to summarise")
 	}
-	interval := func(f func(ApproximationErrors) float64) results.ErrorInterval {
+	interval := func(f func(approximationErrors) float64) results.ErrorInterval {
 		v := make([]float64, len(runs))
 		for i, r := range runs {
 			v[i] = f(r)
@@ -138,10 +138,10 @@ func SummariseErrors(dim int, runs []ApproximationErrors) (results.ErrorSummary,
 	}
 	return results.ErrorSummary{
 		Features: dim, Seeds: len(runs),
-		MAE:         interval(func(e ApproximationErrors) float64 { return e.MAE }),
-		RMSE:        interval(func(e ApproximationErrors) float64 { return e.RMSE }),
-		Max:         interval(func(e ApproximationErrors) float64 { return e.Max }),
-		Correlation: interval(func(e ApproximationErrors) float64 { return e.Correlation }),
+		MAE:         interval(func(e approximationErrors) float64 { return e.MAE }),
+		RMSE:        interval(func(e approximationErrors) float64 { return e.RMSE }),
+		Max:         interval(func(e approximationErrors) float64 { return e.Max }),
+		Correlation: interval(func(e approximationErrors) float64 { return e.Correlation }),
 	}, nil
 }
 

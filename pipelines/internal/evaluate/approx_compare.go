@@ -125,7 +125,7 @@ func compare(ctx context.Context, j *job.Job, o options.CompareKernel, l *prepar
 	if n < 2 {
 		return nil, exit.Dataf("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
-	exact := KernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
+	exact := kernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	sample := &kernelSample{o, j, l, x[:n*l.Profile.Dim], n, exact}
 	result := &results.CompareKernel{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
@@ -163,18 +163,18 @@ func compare(ctx context.Context, j *job.Job, o options.CompareKernel, l *prepar
 // measure draws one map with several seeds.
 func (k *kernelSample) measure(ctx context.Context, dim int,
 	draw func(seed uint64) features.Recipe) (results.ErrorSummary, error) {
-	var runs []ApproximationErrors
+	var runs []approximationErrors
 	for s := range k.options.Seeds {
 		if err := ctx.Err(); err != nil {
 			return results.ErrorSummary{}, err
 		}
-		e, err := MeasureErrors(draw(k.options.Seed+uint64(s)), k.exact, k.x, k.n, k.job.Engine.Threads)
+		e, err := measureErrors(draw(k.options.Seed+uint64(s)), k.exact, k.x, k.n, k.job.Engine.Threads)
 		if err != nil {
 			return results.ErrorSummary{}, &exit.UsageError{Err: err}
 		}
 		runs = append(runs, e)
 	}
-	return SummariseErrors(dim, runs)
+	return summariseErrors(dim, runs)
 }
 
 // errorFiles returns the files of the result: the table as JSON, and the plots.
@@ -216,16 +216,16 @@ const cooccurFeatures = 500_000
 // correlation between their occurrence and that of every other pixel, as in Daniely, Frostig, Gupta and Singer
 // ("Random Features for Compositional Kernels", 2017, Fig. 4). The first channel represents a pixel. It returns
 // no files unless the skeleton is for images.
-func cooccurrence(r prepare.Recipe, features int) ([]storage.File, error) {
+func cooccurrence(r prepare.Recipe, requested int) ([]storage.File, error) {
 	recipe, ok := r.Choice.Recipe.(skeleton.Compositional)
 	s := &recipe.Skeleton
 	if !ok || s.Image.Height == 0 {
 		return nil, nil
 	}
-	recipe.Out, recipe.Sampler = max(features, cooccurFeatures), skeleton.RFS
+	recipe.Out, recipe.Sampler = max(requested, cooccurFeatures), skeleton.RFS
 	drawn, err := recipe.New()
 	if err != nil { // the skeleton has fewer distinct features
-		recipe.Out = features
+		recipe.Out = requested
 		drawn, err = recipe.New()
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -31,7 +32,7 @@ func TestErrorHalvesWithFourTimesTheFeatures(t *testing.T) {
 		var sum float64
 		for seed := range uint64(seeds) {
 			r := fourier.Gaussian{In: d, Out: dim, Width: 2, Seed: seed}
-			e, err := MeasureErrors(r, KernelOfPairs(r, x, n, d, 2), x, n, 2)
+			e, err := measureErrors(r, kernelOfPairs(r, x, n, d, 2), x, n, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +50,7 @@ func TestPairsAreAllPairsInOrder(t *testing.T) {
 	x := sampleOf(n, d)
 	r := fourier.Gaussian{In: d, Out: 8, Width: 1}
 	for threads := 1; threads <= 3; threads++ {
-		got := KernelOfPairs(r, x, n, d, threads)
+		got := kernelOfPairs(r, x, n, d, threads)
 		at := 0
 		for i := range n {
 			for j := i + 1; j < n; j++ {
@@ -95,7 +96,7 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 		"invalid chain":   features.Chain{Steps: []features.Recipe{preprocess.Divide{In: d}, net}},
 		"invalid network": skeleton.Compositional{Out: 1},
 	} {
-		got, at := KernelOfPairs(r, x, n, d, 2), 0
+		got, at := kernelOfPairs(r, x, n, d, 2), 0
 		for i := range n {
 			for j := i + 1; j < n; j++ {
 				want := r.Kernel(x[i*d:i*d+d], x[j*d:j*d+d])
@@ -115,23 +116,32 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 }
 
 func TestCompareOnNumbersByHand(t *testing.T) {
-	e := CompareErrors([]float64{1, 2, 3}, []float64{1, 3, 1})
+	e := compareErrors([]float64{1, 2, 3}, []float64{1, 3, 1})
 	if e.MAE != 1 || math.Abs(e.RMSE-math.Sqrt(5./3)) > 1e-15 || e.Max != 2 || math.Abs(e.Correlation) > 1e-15 {
 		t.Errorf("%+v", e)
 	}
 }
 
+// A single pair has no correlation, which JSON cannot say as NaN.
+func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
+	s, err := summariseErrors(2, []approximationErrors{compareErrors([]float64{1}, []float64{0.5})})
+	data, bad := json.Marshal(s)
+	if err != nil || bad != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" {
+		t.Errorf("%s, %v, %v, %v", data, s.Correlation, err, bad)
+	}
+}
+
 // With 5 seeds the 97.5% quantile of Student's t is 2.776.
 func TestIntervalsAreStudents(t *testing.T) {
-	var runs []ApproximationErrors
+	var runs []approximationErrors
 	for _, v := range []float64{1, 2, 3, 4, 5} {
-		runs = append(runs, ApproximationErrors{MAE: v})
+		runs = append(runs, approximationErrors{MAE: v})
 	}
-	s, err := SummariseErrors(10, runs)
+	s, err := summariseErrors(10, runs)
 	if err != nil || s.MAE.Mean != 3 || math.Abs(s.MAE.Half-2.7764451*math.Sqrt(2.5/5)) > 1e-6 {
 		t.Errorf("%+v, %v", s.MAE, err)
 	}
-	if _, err := SummariseErrors(10, nil); err == nil {
+	if _, err := summariseErrors(10, nil); err == nil {
 		t.Error("no seeds were summarised")
 	}
 }

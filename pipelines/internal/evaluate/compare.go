@@ -45,36 +45,54 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
+	result, sum, err := p.run(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	var failed []string
+	for _, c := range conditions {
+		v := sum.Judge(c, p.unit)
+		result.Gate = append(result.Gate, v)
+		if !v.Holds {
+			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
+		}
+	}
+	return result, exit.NotPassed(failed)
+}
+
+// run reads the rows and compares the predictions for them.
+func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*results.CompareModels,
+	*scores.Compared, error) {
 	pass := &scores.Compare{
-		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Opts, p.champion.data), Mode: dataset.KeepPlace,
+		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Options, p.champion.data), Mode: dataset.KeepPlace,
 			Target: &transforms.Labeling{}},
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
 		Slices: p.slices,
 	}
 	weights, err := weigh(ctx, j, p.champion.data, pass.Pass)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pass.Grid = profile.ScoringGrid(weights)
 	j.Progress.Phase("comparing", 0)
 	var sum scores.Compared
 	reports, err := j.ScanSum(ctx, pass, "compare", &sum)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	j.Progress.Done()
-	result = &results.CompareModels{
+	result := &results.CompareModels{
 		Champion: p.champion.summary(o.Champion), Challenger: p.challenger.summary(o.Challenger),
 		NotFinite: sum.NotFinite(), Comparisons: sum.Report(p.unit),
 	}
 	result.Champion.UnseenLabels, result.Challenger.UnseenLabels = unseenLabels(&sum.Champion),
 		unseenLabels(&sum.Challenger)
 	if result.Rows, err = job.Count(p.champion.data, reports, o.MaxBadFraction); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	result.SetAside = result.Rows.Listed
 	if err := p.checkUnseen(ctx, j, result.Rows.Used, reports); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.champion.data.Weighted {
 		result.Weights = &models.RowWeights{Column: p.weight, Weights: *weights}
@@ -88,15 +106,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 	if p.metrics[0] == paired.Error && pass.Grid == nil && len(result.Groups) == 0 {
 		result.RowsNeeded = rowsNeeded(sum.Pairs().Discordance())
 	}
-	var failed []string
-	for _, c := range conditions {
-		v := sum.Judge(c, p.unit)
-		result.Gate = append(result.Gate, v)
-		if !v.Holds {
-			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
-		}
-	}
-	return result, exit.NotPassed(failed)
+	return result, &sum, nil
 }
 
 // checkComparison refuses options that cannot be used together, and finds the models.

@@ -51,7 +51,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 			return nil, err
 		}
 	}
-	return result, g.check(result)
+	return result, g.checkResult(result)
 }
 
 // evaluation scores the predictions of a model for labelled rows.
@@ -89,7 +89,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, error) {
 	o, d := e.options, e.data
 	pass := &scores.Score{
-		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: prepare.Mode(o.MaxBadFraction),
+		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
 		Model: e.Model, Classifies: e.manifest.Task == models.Classification, Slices: e.slices,
 	}
@@ -147,7 +147,7 @@ func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g
 	if err != nil {
 		return nil, err
 	}
-	return threshold, cmp.Or(prepare.CheckLabeled(d), g.Check(m))
+	return threshold, cmp.Or(prepare.CheckLabeled(d), g.CheckModel(m))
 }
 
 // count adds the counts of the rows, their groups, and the number of them that are training rows.

@@ -138,7 +138,7 @@ func ofClasses(figure func(*score.ClassReport) float64) gateScore {
 	}}
 }
 
-// ofPositive returns a rate of the positive class of two. of returns the rate, and the number of rows of which
+// ofPositive returns a rate of the positive class of two. figure returns the rate, and the number of rows of which
 // it is a share.
 func ofPositive(figure func(score.ClassScore) (float64, int64)) gateScore {
 	g := ofClasses(func(c *score.ClassReport) float64 {
@@ -202,8 +202,8 @@ func ofQuantile(figure func(*score.TargetReport) float64) gateScore {
 	}}
 }
 
-// GateScores returns the names of the scores that gates can name, sorted.
-func GateScores() []string { return option.SortedNames(gateScores) }
+// gateScoreNames returns the names of the scores that gates can name, sorted.
+func gateScoreNames() []string { return option.SortedNames(gateScores) }
 
 // ParseGates parses gates such as accuracy>=0.95, rmse<=3 or, for the target price, rmse:price<=3, separated by
 // commas. It returns nil for the empty text.
@@ -218,8 +218,8 @@ func parseGate(text string) (g gate, err error) {
 		name, target, _ := strings.Cut(strings.TrimSpace(name), ":")
 		g = gate{score: name, target: target, least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
-			return g, exit.Usagef("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, GateScores()),
-				strings.Join(GateScores(), ", "))
+			return g, exit.Usagef("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, gateScoreNames()),
+				strings.Join(gateScoreNames(), ", "))
 		}
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
 			return g, exit.Usagef("--gate: %q is not a number", bound)
@@ -229,9 +229,9 @@ func parseGate(text string) (g gate, err error) {
 	return g, exit.Usagef("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
-// Check returns an error if evaluations of the model do not have the score of a gate. It uses the task, the
+// CheckModel returns an error if evaluations of the model do not have the score of a gate. It uses the task, the
 // outputs, the probabilities and the names of targets in the manifest.
-func (all Gates) Check(m *models.Manifest) error {
+func (all Gates) CheckModel(m *models.Manifest) error {
 	for _, g := range all {
 		if gateScores[g.score].has(m) {
 			if err := g.checkTarget(m); err != nil {
@@ -239,7 +239,7 @@ func (all Gates) Check(m *models.Manifest) error {
 			}
 			continue
 		}
-		have := slices.DeleteFunc(GateScores(), func(name string) bool { return !gateScores[name].has(m) })
+		have := slices.DeleteFunc(gateScoreNames(), func(name string) bool { return !gateScores[name].has(m) })
 		return exit.Usagef("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
 	}
 	return nil
@@ -261,13 +261,13 @@ func (g gate) checkTarget(m *models.Manifest) error {
 	return nil
 }
 
-// check returns an *exit.GateError that names the gates that the result does not satisfy. The gates must fit
+// checkResult returns an *exit.GateError that names the gates that the result does not satisfy. The gates must fit
 // the model.
-func (all Gates) check(r *results.Evaluate) error {
+func (all Gates) checkResult(r *results.Evaluate) error {
 	var failed []string
 	for _, g := range all {
-		g.each(r, func(target string, one *results.Evaluate) {
-			if why := g.check(one); why != "" {
+		g.eachTarget(r, func(target string, one *results.Evaluate) {
+			if why := g.failure(one); why != "" {
 				failed = append(failed, target+why)
 			}
 		})
@@ -275,9 +275,9 @@ func (all Gates) check(r *results.Evaluate) error {
 	return exit.NotPassed(failed)
 }
 
-// each calls f with the results that the gate applies to: one for each target that it names. target is the
+// eachTarget calls f with the results that the gate applies to: one for each target that it names. target is the
 // beginning of a sentence about the result.
-func (g gate) each(r *results.Evaluate, f func(target string, one *results.Evaluate)) {
+func (g gate) eachTarget(r *results.Evaluate, f func(target string, one *results.Evaluate)) {
 	if len(r.ByTarget) == 0 || g.score == meanR2 {
 		f("", r)
 		return
@@ -295,8 +295,8 @@ func Verdicts(text string, r *results.Evaluate) (all []registry.Gate, err error)
 	for _, g := range conditions {
 		v := registry.Gate{Condition: g.String(), Passed: true}
 		var texts []string
-		g.each(r, func(target string, one *results.Evaluate) {
-			v.Passed = v.Passed && g.check(one) == ""
+		g.eachTarget(r, func(target string, one *results.Evaluate) {
+			v.Passed = v.Passed && g.failure(one) == ""
 			texts = append(texts, target+g.result(one))
 		})
 		v.Result = strings.Join(texts, "; ")
@@ -319,7 +319,7 @@ func (g gate) String() string {
 
 // result describes the score in words.
 func (g gate) result(r *results.Evaluate) string {
-	if why := g.check(r); why != "" {
+	if why := g.failure(r); why != "" {
 		return why
 	}
 	low, high, _ := gateScores[g.score].value(r)
@@ -341,10 +341,10 @@ func (g gate) scoreName(r *results.Evaluate) string {
 // positiveClassScores are the scores of the positive class of two.
 var positiveClassScores = []string{"precision", "recall", "f1", "auc", "average_precision"}
 
-// check returns why the gate is not passed, or "". A score fails if it is not defined, or if it leaves out rows
+// failure returns why the gate is not passed, or "". A score fails if it is not defined, or if it leaves out rows
 // because their predictions are not finite or their labels are not classes of the model. Of bounds, the worse
 // one counts.
-func (g gate) check(r *results.Evaluate) string {
+func (g gate) failure(r *results.Evaluate) string {
 	low, high, excluded := gateScores[g.score].value(r)
 	value, op := high, "<="
 	if g.least {

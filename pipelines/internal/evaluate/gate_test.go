@@ -91,25 +91,25 @@ func TestGates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Check(c.of); err != nil {
+		if err := g.CheckModel(c.of); err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		}
 		other := regression
 		if c.result.Classes == nil {
 			other = jobtest.Classifier(2, true)
 		}
-		jobtest.WantError(t, c.text, g.Check(other), exit.CodeUsage, "this model has no "+g[0].score)
+		jobtest.WantError(t, c.text, g.CheckModel(other), exit.CodeUsage, "this model has no "+g[0].score)
 		for _, one := range g {
 			seen[one.score] = true
 		}
-		err = g.check(c.result)
+		err = g.checkResult(c.result)
 		if c.fails == "" && err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		} else if c.fails != "" {
 			jobtest.WantError(t, c.text, err, exit.CodeGate, c.fails)
 		}
 	}
-	for _, name := range GateScores() {
+	for _, name := range gateScoreNames() {
 		if !seen[name] {
 			t.Errorf("no test of %s", name)
 		}
@@ -151,17 +151,17 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 			Probabilities: &results.ProbabilityReport{NotFinite: notFinite},
 		}
 	}
-	for _, name := range GateScores() {
+	for _, name := range gateScoreNames() {
 		of := gateScores[name].has(jobtest.Classifier(2, true)) || gateScores[name].has(jobtest.Classifier(10, true))
 		for _, text := range []string{name + ">=-inf", name + "<=inf"} {
 			g, err := ParseGates(text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := g.check(result(0, 0)); err != nil {
+			if err := g.checkResult(result(0, 0)); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
-			switch err := g.check(result(62, 0)); {
+			switch err := g.checkResult(result(62, 0)); {
 			case !of || slices.Contains(counted, name):
 				if err != nil {
 					t.Errorf("%s counts such rows as errors: %v", text, err)
@@ -173,7 +173,7 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 			if name == meanR2 {
 				rows.ByTarget = []results.TargetReport{{Target: "a", TargetReport: *rows.Targets}}
 			}
-			jobtest.WantError(t, text, g.check(rows), exit.CodeGate, "2 rows whose predictions are not finite")
+			jobtest.WantError(t, text, g.checkResult(rows), exit.CodeGate, "2 rows whose predictions are not finite")
 		}
 	}
 }
@@ -189,8 +189,8 @@ func TestGateRefusals(t *testing.T) {
 		_, err := ParseGates(text)
 		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
-	if g, err := ParseGates(""); g != nil || err != nil || g.Check(jobtest.Classifier(2, false)) != nil ||
-		g.check(nil) != nil {
+	if g, err := ParseGates(""); g != nil || err != nil || g.CheckModel(jobtest.Classifier(2, false)) != nil ||
+		g.checkResult(nil) != nil {
 		t.Error("no gate is not passed")
 	}
 }

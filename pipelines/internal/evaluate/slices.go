@@ -15,7 +15,7 @@ import (
 )
 
 // sliceFlag is the name of the flag of slices, for errors.
-const sliceFlag = "--slices"
+const slicesFlag = "--slices"
 
 // slicesOf finds columns by name or 1-based position in data that was opened with these options for a model.
 // The values of features are read from the rows. One other column can be read as the identifier of rows; the
@@ -26,18 +26,18 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 	other := ""
 	for i, given := range columns {
 		if slices.Contains(columns[:i], given) {
-			return nil, nil, exit.Usagef("%s: column %q is given twice", sliceFlag, given)
+			return nil, nil, exit.Usagef("%s: column %q is given twice", slicesFlag, given)
 		}
 		if len(d.Fields) == 0 { // a position
 			s, found := featureSlice(d, given)
 			if !found {
-				return nil, nil, exit.Usagef("%s: rows have no column %q; give a position from 1 to %d", sliceFlag, given,
+				return nil, nil, exit.Usagef("%s: rows have no column %q; give a position from 1 to %d", slicesFlag, given,
 					d.Schema.Dim)
 			}
 			all = append(all, s)
 			continue
 		}
-		name, err := columnOf(sliceFlag, given, d)
+		name, err := columnOf(slicesFlag, given, d)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -48,7 +48,7 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 			continue
 		case other != "" && other != name:
 			return nil, nil, exit.Usagef("%s: %q and %q are not features of the model; only one such column can be read",
-				sliceFlag, other, name)
+				slicesFlag, other, name)
 		}
 		other = name
 		all = append(all, scores.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})

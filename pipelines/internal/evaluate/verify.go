@@ -48,8 +48,8 @@ func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err 
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	l, err := sameRows(ctx, j, manifest, d, o)
-	if err != nil {
+	v := &verification{model: o.Model, manifest: manifest, job: j, maxBad: o.MaxBadFraction}
+	if v.rows, err = v.trainingRows(ctx, d); err != nil {
 		return nil, err
 	}
 	c := manifest.Learner.Log
@@ -57,7 +57,7 @@ func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err 
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
 		return nil, models.NewError(o.Model, err)
 	}
-	if err := certify(ctx, j, manifest, l, o, result); err != nil {
+	if err := v.certify(ctx, result); err != nil {
 		return nil, err
 	}
 	judge(result)
@@ -82,28 +82,28 @@ func checkCertified(dir string, m *models.Manifest) error {
 	return nil
 }
 
-// sameRows profiles the data and returns an error if the rows are not the training rows of the model.
-func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset,
-	o options.Verify) (*prepare.Prepared, error) {
-	j.Progress.Phase("reading", 0)
-	defer j.Progress.Done()
-	profiled, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed,
+// trainingRows profiles the data and returns an error if its rows are not the training rows of the model.
+func (v *verification) trainingRows(ctx context.Context, d *dataset.Dataset) (*prepare.Prepared, error) {
+	v.job.Progress.Phase("reading", 0)
+	defer v.job.Progress.Done()
+	m := v.manifest
+	profiled, _, err := prepare.ProfileRows(ctx, v.job, d, v.maxBad, m.Seed,
 		&transforms.Labeling{Open: m.Task != models.Regression})
 	if err != nil {
 		return nil, err
 	}
 	if profiled.Digest() != m.Fingerprint {
 		return nil, exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
-			o.Model)
+			v.model)
 	}
 	if have, want := profiled.Counts, m.Rows; have.Read != want.Read || have.Used != want.Used ||
 		have.SetAside != want.SetAside {
 		return nil, exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
-			have.Used, o.Model, want.Read, want.Used)
+			have.Used, v.model, want.Read, want.Used)
 	}
 	if m.Task == models.Classification {
 		if have := profiled.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
-			return nil, exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model,
+			return nil, exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, v.model,
 				m.Profile.ClassCounts)
 		}
 	}
@@ -114,75 +114,35 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 	}, nil
 }
 
+// verification is a job that verifies a certificate.
+type verification struct {
+	model    string
+	manifest *models.Manifest
+	job      *job.Job
+	rows     *prepare.Prepared // the training rows
+	maxBad   float64
+}
+
 // certify runs the pass of the verification.
-func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o options.Verify,
-	result *results.Verify) error {
-	c, d := m.Learner.Log, l.Data
-	d.Schema.Dim = m.Input.Dim
-	folds := 0
-	encoder, err := transforms.TargetEncoder(m.Recipe)
-	if err != nil {
-		return models.NewError(o.Model, err)
-	}
-	if c.HeldOutRows > 0 { // no rows are held out if the final fit used all rows
-		folds = m.Learner.Folds
-	}
-	if folds > 0 || encoder != nil {
-		if err := l.CountCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
-			return err
-		}
-	}
-	if err := j.TakeFiles(o.Model, m); err != nil {
-		return err
-	}
-	mean := 0.0
-	if w := l.Profile.Weights; w != nil && !w.Equal() {
-		if folds > 0 {
-			return exit.Dataf("pipelines: %s was trained on rows with weights, and others were held out of it: its "+
-				"certificate is on the mean of the former, which verify does not compute; train without a time limit", o.Model)
-		}
-		mean = w.Mean()
-	}
-	pass := &epochs.Pass{
-		Pass: transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target,
-			Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
-		Learner: epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, Recipe: m.Recipe,
-		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
-	}
-	sc, err := j.Store(ctx, pass)
+func (v *verification) certify(ctx context.Context, result *results.Verify) error {
+	pass, err := v.pass(ctx)
 	if err != nil {
 		return err
 	}
-	sc.Readers = max(1, min(j.Engine.Readers, len(pass.Assignments)))
-	state, err := models.ReadFile(ctx, o.Model, m, training.StateFile)
+	if err := v.job.TakeFiles(v.model, v.manifest); err != nil {
+		return err
+	}
+	scan, err := v.job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
-	weights, err := models.ReadFile(ctx, o.Model, m, models.WeightsFile)
-	if err != nil {
+	scan.Readers = max(1, min(v.job.Engine.Readers, len(pass.Assignments)))
+	if err := v.storeState(ctx, pass.Learner, scan); err != nil {
 		return err
 	}
-	state = svm.VerifyState(state, weights)
-	if learner, err := pass.Learner.Open(ctx); err != nil {
-		return models.NewError(o.Model, err)
-	} else if _, err := learner.Open(state); err != nil {
-		return models.NewError(o.Model, err)
-	}
-	if err := storage.WriteState(ctx, epochs.StateFile(sc.Pass, 1), state); err != nil {
-		return err
-	}
-	for p := range c.Partitions {
-		carried, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(training.DualFile, p))
-		if err != nil {
-			return err
-		}
-		if err := storage.WriteState(ctx, epochs.CarriedFile(sc.Pass, 0, p), carried); err != nil {
-			return err
-		}
-	}
-	j.Progress.Phase("verifying", m.Rows.Used)
-	defer j.Progress.Done()
-	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
+	v.job.Progress.Phase("verifying", v.manifest.Rows.Used)
+	defer v.job.Progress.Done()
+	if err := v.job.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, scan, 1, 1, 0) }); err != nil {
 		var reported *fault.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
 			return exit.Dataf("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
@@ -190,11 +150,78 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 		}
 		return err
 	}
-	data, err := storage.ReadState(ctx, epochs.StateFile(sc.Pass, 2), transforms.MaxState)
+	data, err := storage.ReadState(ctx, epochs.StateFile(scan.Pass, 2), transforms.MaxState)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(data, &result.Certificate)
+}
+
+// pass returns the pass, which assigns rows to partitions as training did.
+func (v *verification) pass(ctx context.Context) (*epochs.Pass, error) {
+	m, l, d := v.manifest, v.rows, v.rows.Data
+	c := m.Learner.Log
+	d.Schema.Dim = m.Input.Dim
+	encoder, err := transforms.TargetEncoder(m.Recipe)
+	if err != nil {
+		return nil, models.NewError(v.model, err)
+	}
+	folds := 0
+	if c.HeldOutRows > 0 { // no rows are held out if the final fit used all rows
+		folds = m.Learner.Folds
+	}
+	if folds > 0 || encoder != nil {
+		if err := l.CountCopies(ctx, v.job, m.Seed, v.maxBad, true); err != nil {
+			return nil, err
+		}
+	}
+	mean := 0.0
+	if w := l.Profile.Weights; w != nil && !w.Equal() {
+		if folds > 0 {
+			return nil, exit.Dataf("pipelines: %s was trained on rows with weights, and others were held out of it: its "+
+				"certificate is on the mean of the former, which verify does not compute; train without a time limit", v.model)
+		}
+		mean = w.Mean()
+	}
+	return &epochs.Pass{
+		Pass: transforms.Pass{Data: *d, Mode: prepare.Mode(v.maxBad), Seed: m.Seed, Target: l.Target,
+			Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
+		Learner: epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, Recipe: m.Recipe,
+		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
+	}, nil
+}
+
+// storeState stores the weights and the dual variables of the model as the state of the first round.
+func (v *verification) storeState(ctx context.Context, l epochs.Learner, scan transforms.Scan) error {
+	state, err := models.ReadFile(ctx, v.model, v.manifest, training.StateFile)
+	if err != nil {
+		return err
+	}
+	weights, err := models.ReadFile(ctx, v.model, v.manifest, models.WeightsFile)
+	if err != nil {
+		return err
+	}
+	state = svm.VerifyState(state, weights)
+	learner, err := l.Open(ctx)
+	if err == nil {
+		_, err = learner.Open(state)
+	}
+	if err != nil {
+		return models.NewError(v.model, err)
+	}
+	if err := storage.WriteState(ctx, epochs.StateFile(scan.Pass, 1), state); err != nil {
+		return err
+	}
+	for p := range v.manifest.Learner.Log.Partitions {
+		duals, err := models.ReadFile(ctx, v.model, v.manifest, fmt.Sprintf(training.DualFile, p))
+		if err != nil {
+			return err
+		}
+		if err := storage.WriteState(ctx, epochs.CarriedFile(scan.Pass, 0, p), duals); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Tolerances for the rounding of float32 scores, relative to the objective, and of float64 sums in weights.

@@ -26,6 +26,15 @@ const partSalt = 0x74657374
 // trainingData describes the data of the training run.
 type trainingData struct{ options.Prepare }
 
+// WorkDir returns the work directory of jobs for a test, next to the directory that its training run uses; "" for
+// none.
+func WorkDir(training string) string {
+	if training == "" {
+		return ""
+	}
+	return strings.TrimRight(training, "/") + "-test"
+}
+
 // Rows returns the part of the data that remains for training if a share of the rows is held out,
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
@@ -40,10 +49,7 @@ func Rows(ctx context.Context, training options.Prepare, share float64) (part *d
 		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
 			"the rows; give --test files that they have not seen", share)
 	}
-	if o.Job.Work != "" {
-		o.Job.Work += "-test" // the training run uses the directory itself
-	}
-	o.Job.Resume = false
+	o.Job.Work, o.Job.Resume = WorkDir(o.Job.Work), false
 	o.Split.Into(&o.Data)
 	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
@@ -84,7 +90,7 @@ func (o trainingData) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 	if err == nil {
 		prepare.SetTypes(d, description)
 	}
-	if data := (*exit.DataError)(nil); errors.As(err, &data) && o.Split.By() == "" {
+	if _, ok := errors.AsType[*exit.DataError](err); ok && o.Split.By() == "" {
 		return nil // then all columns count, and training reports the error
 	}
 	return err

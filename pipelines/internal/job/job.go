@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"runtime/debug"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"time"
@@ -38,19 +35,14 @@ func Shards(o options.Job, d *dataset.Dataset) []dataset.Shard {
 
 // Job is the state of a running job.
 type Job struct {
-	Opts     options.Job
+	Options  options.Job
 	Engine   engine.Engine
 	Work     *WorkDir
 	scratch  func() error       // removes the scratch directory at the end; nil for none
 	Worker   *transforms.Worker // of the workers in this process
 	Progress *report.Progress
 	Seconds  map[string]float64 // wall time by part of the job
-	peak     int64              // last argument of LimitMemory; -1 without a limit
-	limited  bool               // the job may have set the process's memory limit
-	// heldBefore is the memory in bytes that the process used before the job set a limit, minus what every process
-	// uses at its start.
-	heldBefore int64
-	percent    int // GOGC before the job set it; 0 if it has not
+	memory   memoryLimit
 
 	// files are the files that recipes of the job's passes name, such as learned frequencies.
 	files []transforms.File
@@ -58,12 +50,13 @@ type Job struct {
 
 // New begins a job that creates the directory out.
 func New(ctx context.Context, o options.Job, out string) (*Job, error) {
-	w, err := OpenWorkDir(ctx, WorkDirOptions{Dir: o.Work, Resume: o.Resume}, out)
+	w, err := openWorkDir(ctx, o, out)
 	if err != nil {
 		return nil, err
 	}
 	worker := transforms.NewWorker(w.Dir)
-	j := &Job{Opts: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{}, peak: -1}
+	j := &Job{Options: o, Engine: o.Engine.WithDefaults(), Work: w, Worker: worker, Seconds: map[string]float64{},
+		memory: memoryLimit{peak: -1}}
 	j.Progress = report.NewProgress(o.Log, worker.Rows)
 	j.Progress.Count = o.Engine.LocalWorkers() // workers elsewhere do not count here
 	j.Engine.Note = j.Progress.Notef
@@ -73,7 +66,7 @@ func New(ctx context.Context, o options.Job, out string) (*Job, error) {
 // Close ends the job. It returns err, the error of the job, possibly with advice on how to continue.
 func (j *Job) Close(ctx context.Context, err error) error {
 	j.Progress.Done()
-	j.unlimitMemory()
+	j.memory.lift()
 	err = j.Work.Close(ctx, err)
 	j.Worker.Close()
 	if j.scratch != nil {
@@ -115,76 +108,6 @@ func (j *Job) setFile(f transforms.File) {
 // Run runs one pipeline.
 func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 	return j.Engine.Run(ctx, build)
-}
-
-// LimitMemory has the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
-// collects whenever the heap has grown by a quarter. It does nothing unless options.Job.LimitMemory is set, workers are
-// in this process, and the user has set no limit.
-func (j *Job) LimitMemory(peak int64) {
-	j.peak = peak
-	if !j.mayLimit() {
-		return
-	}
-	limit := int64(math.MaxInt64)
-	if peak > 0 {
-		// About a third of ProgramBytes is managed by Go and counts toward the limit. Without it, the collector of a
-		// small job would run all the time.
-		limit = j.heldBefore + max(peak-ProgramBytes*2/3, SlackBytes)
-	}
-	debug.SetMemoryLimit(limit)
-	switch {
-	case peak > 0:
-		j.resetPercent()
-	case j.percent == 0:
-		j.percent = debug.SetGCPercent(25)
-	}
-}
-
-// WithUnknownMemory calls LimitMemory(0) for a step whose memory depends on the rows. restore returns to the limit
-// before the step.
-func (j *Job) WithUnknownMemory() (restore func()) {
-	before := j.peak
-	j.LimitMemory(0)
-	return func() {
-		if before < 0 {
-			j.unlimitMemory()
-		} else {
-			j.LimitMemory(before)
-		}
-	}
-}
-
-// unlimitMemory restores the original settings of the garbage collector.
-func (j *Job) unlimitMemory() {
-	j.peak = -1
-	if j.limited {
-		debug.SetMemoryLimit(math.MaxInt64)
-		j.resetPercent()
-	}
-}
-
-// mayLimit reports whether the job may set the memory limit of the process. The first time, it sets heldBefore.
-func (j *Job) mayLimit() bool {
-	if !j.limited && j.Opts.LimitMemory && j.Engine.InProcess() && debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		j.limited = true
-		j.heldBefore = max(0, inUse()-ProgramBytes/3)
-	}
-	return j.limited
-}
-
-// resetPercent restores GOGC if the job has set it.
-func (j *Job) resetPercent() {
-	if j.percent != 0 {
-		debug.SetGCPercent(j.percent)
-		j.percent = 0
-	}
-}
-
-// inUse returns the size in bytes of the live and dead objects of the process.
-func inUse() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64())
 }
 
 // OpenData opens the data of a job, and notes problems in the log.
@@ -237,13 +160,14 @@ func NewScratch(ctx context.Context, o options.Job) (*Job, error) {
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
-	j.scratch, j.Work.Temporary = remove, o.Work == ""
+	j.scratch = remove
+	j.Work.Temporary = o.Work == ""
 	return j, nil
 }
 
-// Share writes a file that recipes name (features.Files) into the work directory, where workers find it. sum is
+// ShareFile writes a file that recipes name (features.Files) into the work directory, where workers find it. sum is
 // its SHA-256. The file replaces an earlier one of the same name.
-func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
+func (j *Job) ShareFile(ctx context.Context, f storage.File, sum string) error {
 	kind, extension, _ := strings.Cut(f.Name, ".")
 	uri := storage.Join(j.Work.Dir, kind+"-"+sum[:16]+"."+extension)
 	j.setFile(transforms.File{Name: f.Name, URI: uri, SHA256: sum})
@@ -254,32 +178,15 @@ func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
 	return err
 }
 
-// ShareFiles shares those of the given files that recipes name.
+// ShareFiles shares the given files, except for files that recipes do not name.
 func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 	for _, f := range files {
 		if !slices.Contains(features.Files(), f.Name) {
 			continue
 		}
-		if err := j.Share(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := j.ShareFile(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// Constants for the memory of a training run. The process takes
-//
-//	the program itself and Go's runtime
-//	+ the largest memory of its passes, which run one after the other
-//	+ room for the garbage collector, which is told how much it has
-//
-// Tests train with the program and compare.
-const (
-	ProgramBytes = 54 << 20 // the program itself: its code, tables and Beam's graph
-	SlackBytes   = 8 << 20  // readers, coders and the garbage collector
-
-	ColumnBytes   = 184     // a column in a profile
-	PartialBytes  = 80      // a column in statistics and scalings
-	DecisionBytes = 40      // a column, while kernel and scalings are chosen
-	LargestPart   = 9 << 20 // a part of a sum, as it is computed and stored
-)

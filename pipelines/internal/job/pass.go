@@ -145,7 +145,7 @@ func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
 		j.Progress.Notef("found the result of this pass in the work directory")
 		return nil
 	}
-	sc, err := j.Store(ctx, p)
+	sc, err := j.StorePass(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			return false, nil
 		case exit.Damaged(err):
-			j.Damage(err)
+			j.NoteDamage(err)
 			return false, nil
 		case err != nil:
 			return false, err
@@ -169,22 +169,22 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 	return true, nil
 }
 
-// Damage notes that a part of the work is repeated because its state is damaged.
-func (j *Job) Damage(err error) {
+// NoteDamage notes that a part of the work is repeated because its state is damaged.
+func (j *Job) NoteDamage(err error) {
 	j.Progress.Notef("%s; this part is done again", fault.Text(err))
 }
 
-// Store writes the pass file and returns the scan of the pass.
-func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+// StorePass writes the pass file and returns the scan of the pass.
+func (j *Job) StorePass(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
 	j.Worker.ShareSelection(p.Common())
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
 	sc := transforms.Scan{
 		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
-		Threads:      j.Engine.Threads,
-		SolveThreads: j.Engine.SolveThreads, Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
+		Threads: j.Engine.Threads, SolveThreads: j.Options.Engine.Threads, // without the default, so 0 means all cores
+		Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
-	if err == nil && j.Opts.Resume {
+	if err == nil && j.Options.Resume {
 		var rows int64
 		if rows, err = sc.Continue(ctx); rows > 0 {
 			j.Progress.Notef("found partial sums of %s rows in the work directory", report.Groups(rows))
@@ -253,12 +253,10 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	if n := len(d.Files) - len(filled); n > 0 {
 		c.Remarks = fmt.Sprintf("; %d of %d files without rows", n, len(d.Files))
 	}
-	for _, r := range reports {
-		if f := r.Quoted; f[2] > 0 {
-			c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
-				"if its quotes are stray, remove them", d.Files[r.Shard.File].Name, r.Shard.Line+f[0], r.Shard.Line+f[1], f[2])
-			break
-		}
+	if i := slices.IndexFunc(reports, func(r dataset.Report) bool { return r.Quoted.Rows > 0 }); i >= 0 {
+		shard, f := reports[i].Shard, reports[i].Quoted
+		c.Remarks += fmt.Sprintf("; %s:%d: a quoted field runs to line %d, and %d of its lines look like rows; "+
+			"if its quotes are stray, remove them", d.Files[shard.File].Name, shard.Line+f.From, shard.Line+f.To, f.Rows)
 	}
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
@@ -313,40 +311,46 @@ func firstBad(reports []dataset.Report) dataset.SetAside {
 // noRows returns the error for data without usable rows, with reasons and advice.
 func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) error {
 	why := errors.New("has no rows")
-	switch bad := c.SetAside - c.Unlabeled - c.Weightless; {
+	switch {
 	case c.SetAside > 0:
-		var parts []string
-		say := func(n int64, format string, args ...any) {
-			counted := fmt.Sprintf("%d of %d", n, c.SetAside)
-			if n == c.SetAside {
-				counted = fmt.Sprintf("all %d", n)
-			}
-			if n > 0 {
-				parts = append(parts, counted+" "+fmt.Sprintf(format, args...))
-			}
-		}
-		if bad > 0 {
-			b := firstBad(reports)
-			say(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
-		}
-		switch {
-		case len(d.Targets) > 0:
-			say(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label",
-				strings.Join(d.Targets, ", "))
-		case d.Label != "":
-			say(c.Unlabeled, "lack the label, column %q; name another column with --label", d.Label)
-		default:
-			say(c.Unlabeled, "have no label")
-		}
-		say(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
-		why = errors.New("has no usable rows: " + strings.Join(parts, "; "))
+		why = errors.New("has no usable rows: " + strings.Join(reasonsSetAside(d, c, reports), "; "))
+	case d.Part != nil:
+		why = errors.New("has no rows, or none in one of the two parts that --test makes")
 	case len(d.Schema.Columns) > 0:
 		why = errors.New("has columns but no rows")
 	}
 	if n := len(d.Files); n > 1 {
 		why = fmt.Errorf("%w; neither do the other files, %d in all", why, n)
 	}
-	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
+	return d.Errorf("%w", why)
+}
+
+// reasonsSetAside says why rows were set aside, with advice.
+func reasonsSetAside(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) (reasons []string) {
+	add := func(n int64, format string, args ...any) {
+		counted := fmt.Sprintf("%d of %d", n, c.SetAside)
+		if n == c.SetAside {
+			counted = fmt.Sprintf("all %d", n)
+		}
+		if n > 0 {
+			reasons = append(reasons, counted+" "+fmt.Sprintf(format, args...))
+		}
+	}
+	if bad := c.SetAside - c.Unlabeled - c.Weightless; bad > 0 {
+		b := firstBad(reports)
+		add(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
+	}
+	switch {
+	case len(d.Targets) > 0:
+		add(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label",
+			strings.Join(d.Targets, ", "))
+	case d.Label != "":
+		add(c.Unlabeled, "lack the label, column %q; name another column with --label", d.Label)
+	default:
+		add(c.Unlabeled, "have no label")
+	}
+	add(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
+	return reasons
 }
 
 // SetAsideFiles returns the SetAsideFile, or nil if no rows were set aside.

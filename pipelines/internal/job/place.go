@@ -18,10 +18,10 @@ import (
 
 // checkDisjoint refuses an output or work directory that is inside another directory of the job, and an output
 // that is the work directory.
-func checkDisjoint(o options.Job, makes string, dirs []Place) error {
+func checkDisjoint(o options.Job, out string, dirs []Place) error {
 	var outputs, read []Place
 	for _, d := range dirs {
-		if d.Name == makes && len(outputs) == 0 {
+		if d.Name == out && len(outputs) == 0 {
 			outputs = append(outputs, d)
 		} else {
 			read = append(read, d)
@@ -54,7 +54,7 @@ func checkDisjoint(o options.Job, makes string, dirs []Place) error {
 // Publish creates the output directory of the job.
 func (j *Job) Publish(ctx context.Context, out string, files []storage.File) error {
 	err := j.Work.Claim.Publish(ctx, files)
-	if !j.Opts.Resume || !errors.Is(err, fs.ErrExist) {
+	if !j.Options.Resume || !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if made, holdsErr := storage.EqualFiles(ctx, out, files); holdsErr != nil || !made {
@@ -64,24 +64,19 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	return nil
 }
 
-// CheckOutput returns an error if the output of the job already exists.
-func CheckOutput(ctx context.Context, o options.Job, out string) error {
-	return WorkDirOptions{Dir: o.Work, Resume: o.Resume}.checkOutput(ctx, out)
-}
-
 // Place is a directory of a job and the flag that names it.
 type Place struct{ Flag, Name string }
 
 // Validate refuses an invalid engine, directories inside each other, and local files if workers are on machines
-// that cannot read them. makes is the directory that the job creates, "" for none.
-func Validate(o options.Job, data dataset.Options, makes string, dirs ...Place) error {
-	if err := checkDisjoint(o, makes, dirs); err != nil {
+// that cannot read them. out is the directory that the job creates, "" for none.
+func Validate(o options.Job, data dataset.Options, out string, dirs ...Place) error {
+	if err := checkDisjoint(o, out, dirs); err != nil {
 		return err
 	}
 	if err := o.Engine.Validate(); err != nil || !o.Engine.About().Machines {
 		return err
 	}
-	if makes == "" && o.Work == "" {
+	if out == "" && o.Work == "" {
 		return exit.Usagef("--runner %s: give a new work directory with --work gs://BUCKET/DIR", o.Engine.Runner)
 	}
 	for option, patterns := range data.Patterns() {

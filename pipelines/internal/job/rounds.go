@@ -28,27 +28,27 @@ type RoundOptions struct {
 
 // Iteration has the report on the state of each round, and the chosen state.
 type Iteration struct {
-	Pass    string // URI of the pass file
-	History []iterative.Report
-	Taken   int // round of the chosen state
-	State   []byte
-	Why     string        // why the rounds ended
-	Each    time.Duration // mean time of a round; 0 if all were found in the work directory
-	ended   bool          // the learner ended the rounds
-	cleared int           // number of rounds whose files are deleted
+	Pass     string // URI of the pass file
+	History  []iterative.Report
+	Taken    int // round of the chosen state
+	State    []byte
+	Ended    string        // why the rounds ended
+	MeanTime time.Duration // mean time of a round; 0 if all were found in the work directory
+	finished bool          // the learner ended the rounds
+	cleared  int           // number of rounds whose files are deleted
 }
 
 // Report returns the report on the chosen state.
-func (c *Iteration) Report() iterative.Report { return c.History[c.Taken] }
+func (it *Iteration) Report() iterative.Report { return it.History[it.Taken] }
 
 // Chosen returns the reports on the states up to the chosen one.
-func (c *Iteration) Chosen() []iterative.Report { return c.History[:c.Taken+1] }
+func (it *Iteration) Chosen() []iterative.Report { return it.History[:it.Taken+1] }
 
 // Rounds runs the learner of a pass from the state first until a stopping rule of o applies. It chooses the
 // last state or, if patience ended the rounds, the state with the least held-out error. Rounds that an earlier
 // run has completed are not repeated.
 func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Iteration, error) {
-	sc, err := j.Store(ctx, pass)
+	sc, err := j.StorePass(ctx, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -60,14 +60,14 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 	r := &rounds{job: j, scan: sc, learner: learner, partitions: pass.Partitions(), first: first, options: o}
 	const tries = 3
 	for try := 1; ; try++ {
-		c := &Iteration{Pass: sc.Pass}
-		err := r.run(ctx, c)
+		it := &Iteration{Pass: sc.Pass}
+		err := r.run(ctx, it)
 		if try == tries || !exit.Damaged(err) && !errors.Is(err, errLost) {
-			return c, err
+			return it, err
 		}
-		j.Damage(err)
+		j.NoteDamage(err)
 		if errors.Is(err, errLost) {
-			if err := c.deleteReports(ctx); err != nil {
+			if err := it.deleteReports(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -88,60 +88,60 @@ type rounds struct {
 }
 
 // run is one attempt of Rounds.
-func (r *rounds) run(ctx context.Context, c *Iteration) error {
+func (r *rounds) run(ctx context.Context, it *Iteration) error {
 	j, o := r.job, r.options
-	if err := c.resume(ctx, j, r.partitions, r.first); err != nil {
+	if err := it.resume(ctx, j, r.partitions, r.first); err != nil {
 		return err
 	}
-	if n := len(c.History); n > 0 {
+	if n := len(it.History); n > 0 {
 		j.Progress.Notef("found %s in the work directory", report.Counted(n, "round"))
-		if err := c.done(ctx, r.learner, &o); err != nil {
+		if err := it.finishIfDone(ctx, r.learner, &o); err != nil {
 			return err
 		}
 	}
 	begun, ran, last := time.Now(), 0, 0
 	started := begun // start of the last job
-	for !c.stop(o, time.Since(begun), time.Since(started)) {
+	for !it.stop(o, time.Since(begun), time.Since(started)) {
 		started = time.Now()
 		// Files are deleted only after the next job, because an earlier state may still be chosen, and only once
 		// newer ones are safe from a power failure. If many files wait, wait for the disk.
-		if last-c.cleared > maxUncleared {
+		if last-it.cleared > maxUncleared {
 			storage.Flush()
 		}
 		if storage.Flushed() {
-			if err := c.clear(ctx, r.partitions, last); err != nil {
+			if err := it.clear(ctx, r.partitions, last); err != nil {
 				return err
 			}
 		}
-		at := len(c.History)
+		at := len(it.History)
 		n := max(1, min(o.PerJob, o.Rounds+1-at))
 		if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, r.scan, at, n, o.Keep) }); err != nil {
 			return err
 		}
 		for i := at; i < at+n; i++ {
-			if err := c.read(ctx, i); err != nil {
+			if err := it.read(ctx, i); err != nil {
 				return err
 			}
 		}
 		ran += n
-		c.Each = time.Since(begun) / time.Duration(ran)
-		j.Progress.Notef("%s", c.progress(o, time.Since(begun), ran))
-		if err := c.done(ctx, r.learner, &o); err != nil {
+		it.MeanTime = time.Since(begun) / time.Duration(ran)
+		j.Progress.Notef("%s", it.progress(o, time.Since(begun), ran))
+		if err := it.finishIfDone(ctx, r.learner, &o); err != nil {
 			return err
 		}
 		last = at
 	}
-	return c.readState(ctx, r.partitions)
+	return it.readState(ctx, r.partitions)
 }
 
 // readState reads the chosen state.
-func (c *Iteration) readState(ctx context.Context, partitions int) (err error) {
-	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), transforms.MaxState)
-	for p := 0; err == nil && c.Taken > 0 && p < partitions; p++ {
-		err = storage.CheckState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p)) // a certificate needs it
+func (it *Iteration) readState(ctx context.Context, partitions int) (err error) {
+	it.State, err = storage.ReadState(ctx, epochs.StateFile(it.Pass, it.Taken), transforms.MaxState)
+	for p := 0; err == nil && it.Taken > 0 && p < partitions; p++ {
+		err = storage.CheckState(ctx, epochs.CarriedFile(it.Pass, it.Taken-1, p)) // a certificate needs it
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
-		err = fmt.Errorf("%w: that of round %d", errLost, c.Taken)
+		err = fmt.Errorf("%w: that of round %d", errLost, it.Taken)
 	}
 	return err
 }
@@ -150,69 +150,69 @@ func (c *Iteration) readState(ctx context.Context, partitions int) (err error) {
 const maxUncleared = 8
 
 // deleteReports deletes the reports of all rounds, so that they start again.
-func (c *Iteration) deleteReports(ctx context.Context) error {
-	for i := range c.History {
-		if err := storage.Remove(ctx, epochs.ReportFile(c.Pass, i)); err != nil {
+func (it *Iteration) deleteReports(ctx context.Context) error {
+	for i := range it.History {
+		if err := storage.Remove(ctx, epochs.ReportFile(it.Pass, i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// done ends the rounds if the learner reports that it has finished.
-func (c *Iteration) done(ctx context.Context, l iterative.Learner, o *RoundOptions) error {
-	at := len(c.History)
-	if i := slices.IndexFunc(c.History,
+// finishIfDone ends the rounds if the learner reports that it has finished.
+func (it *Iteration) finishIfDone(ctx context.Context, l iterative.Learner, o *RoundOptions) error {
+	at := len(it.History)
+	if i := slices.IndexFunc(it.History,
 		func(r iterative.Report) bool { return r.Residual != nil }); i >= 0 { // it finished inside a job of several rounds
-		o.Rounds, c.ended = min(o.Rounds, i), true
+		o.Rounds, it.finished = min(o.Rounds, i), true
 		return nil
 	}
-	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), transforms.MaxState)
+	state, err := storage.ReadState(ctx, epochs.StateFile(it.Pass, at), transforms.MaxState)
 	if err != nil {
 		return err
 	}
 	round, err := l.Open(state)
 	if err == nil && round.Done() {
-		o.Rounds, c.ended = min(o.Rounds, at), true
+		o.Rounds, it.finished = min(o.Rounds, at), true
 	}
 	return err
 }
 
 // resume reads the reports of the rounds that an earlier run completed. If the state after a round is damaged
 // or missing, it drops that round. Without --resume the work directory is empty, and so is the history.
-func (c *Iteration) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
+func (it *Iteration) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
 	for i := 0; ; i++ {
-		whole, err := j.Intact(ctx, epochs.ReportFile(c.Pass, i))
+		whole, err := j.Intact(ctx, epochs.ReportFile(it.Pass, i))
 		if err != nil {
 			return err
 		}
 		if !whole {
 			break
 		}
-		if err := c.read(ctx, i); err != nil {
+		if err := it.read(ctx, i); err != nil {
 			return err
 		}
 	}
-	for n := len(c.History); n > 0; n-- {
-		state := []string{epochs.StateFile(c.Pass, n)}
+	for n := len(it.History); n > 0; n-- {
+		state := []string{epochs.StateFile(it.Pass, n)}
 		for p := range partitions {
-			state = append(state, epochs.CarriedFile(c.Pass, n-1, p))
+			state = append(state, epochs.CarriedFile(it.Pass, n-1, p))
 		}
 		whole, err := j.Intact(ctx, state...)
 		if err != nil {
 			return err
 		}
 		if whole {
-			c.History = c.History[:n]
+			it.History = it.History[:n]
 			return nil
 		}
 	}
-	c.History = nil
-	return storage.WriteState(ctx, epochs.StateFile(c.Pass, 0), first)
+	it.History = nil
+	return storage.WriteState(ctx, epochs.StateFile(it.Pass, 0), first)
 }
 
-func (c *Iteration) read(ctx context.Context, round int) error {
-	uri := epochs.ReportFile(c.Pass, round)
+func (it *Iteration) read(ctx context.Context, round int) error {
+	uri := epochs.ReportFile(it.Pass, round)
 	data, err := storage.ReadState(ctx, uri, transforms.MaxState)
 	if err != nil {
 		return err
@@ -222,20 +222,20 @@ func (c *Iteration) read(ctx context.Context, round int) error {
 		return fmt.Errorf("pipelines: report %s: %w; run again without --resume", uri, err)
 	}
 	r.Round = round
-	c.History = append(c.History, r)
+	it.History = append(it.History, r)
 	return nil
 }
 
 // stop reports whether the rounds have ended, and sets the chosen state. It uses the first report that meets a
 // stopping rule, so the result does not depend on the number of rounds per job. Under a time limit, another job
 // begins if at least half of it, by the time of the last job, is within the limit.
-func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool) {
-	c.Taken, c.Why, enough = o.Decide(c.History, c.ended)
+func (it *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool) {
+	it.Taken, it.Ended, enough = o.Decide(it.History, it.finished)
 	if enough {
 		return true
 	}
-	if o.Time > 0 && spent+last/2 >= o.Time && len(c.History) > o.Needed {
-		c.Why = "time limit reached"
+	if o.Time > 0 && spent+last/2 >= o.Time && len(it.History) > o.Needed {
+		it.Ended = "time limit reached"
 		return true
 	}
 	return false
@@ -243,29 +243,29 @@ func (c *Iteration) stop(o RoundOptions, spent, last time.Duration) (enough bool
 
 // clear deletes states and partial results of rounds before the given one, except for the state with the least
 // held-out error.
-func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
+func (it *Iteration) clear(ctx context.Context, partitions, before int) error {
 	best := 0
-	for i, r := range c.History {
-		if r.Better(c.History[best].HeldOut) {
+	for i, r := range it.History {
+		if r.Better(it.History[best].HeldOut) {
 			best = i
 		}
 	}
-	for ; c.cleared < before; c.cleared++ {
+	for ; it.cleared < before; it.cleared++ {
 		for p := range partitions {
-			if err := storage.Remove(ctx, epochs.PartialFile(c.Pass, c.cleared, p)); err != nil {
+			if err := storage.Remove(ctx, epochs.PartialFile(it.Pass, it.cleared, p)); err != nil {
 				return err
 			}
-			if c.cleared == best || c.cleared == 0 {
+			if it.cleared == best || it.cleared == 0 {
 				continue
 			}
-			if err := storage.Remove(ctx, epochs.CarriedFile(c.Pass, c.cleared-1, p)); err != nil {
+			if err := storage.Remove(ctx, epochs.CarriedFile(it.Pass, it.cleared-1, p)); err != nil {
 				return err
 			}
 		}
-		if c.cleared == best {
+		if it.cleared == best {
 			continue
 		}
-		if err := storage.Remove(ctx, epochs.StateFile(c.Pass, c.cleared)); err != nil {
+		if err := storage.Remove(ctx, epochs.StateFile(it.Pass, it.cleared)); err != nil {
 			return err
 		}
 	}
@@ -273,11 +273,11 @@ func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 }
 
 // progress returns the status line of the rounds.
-func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) string {
-	last := len(c.History) - 1
-	r := c.History[last]
+func (it *Iteration) progress(o RoundOptions, spent time.Duration, ran int) string {
+	last := len(it.History) - 1
+	r := it.History[last]
 	for i := last; i >= 0; i-- {
-		if words := c.History[i].Words; words != "" {
+		if words := it.History[i].Words; words != "" {
 			return fmt.Sprintf("round %d: %s; %s", last, words, spent.Round(time.Second/10))
 		}
 	}
@@ -295,7 +295,7 @@ func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) strin
 	each := spent / time.Duration(ran)
 	left := time.Duration(o.Rounds-last) * each
 	what := "at most"
-	if rounds := c.roundsLeft(o); known && rounds >= 0 && time.Duration(rounds)*each < left {
+	if rounds := it.roundsLeft(o); known && rounds >= 0 && time.Duration(rounds)*each < left {
 		left, what = time.Duration(rounds)*each, "about"
 	}
 	return text + fmt.Sprintf("; %s, %s %s left", spent.Round(time.Second/10), what, left.Round(time.Second/10))
@@ -303,15 +303,15 @@ func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) strin
 
 // roundsLeft estimates how many rounds remain until the gap closes, from its decrease in the last rounds;
 // negative if unknown.
-func (c *Iteration) roundsLeft(o RoundOptions) int {
+func (it *Iteration) roundsLeft(o RoundOptions) int {
 	const back = 5
-	last := len(c.History) - 1
+	last := len(it.History) - 1
 	if o.Gap == 0 || last < back {
 		return -1
 	}
-	now, _ := c.History[last].Gap()
-	then, _ := c.History[last-back].Gap()
-	goal := o.Gap * math.Abs(c.History[last].Objective)
+	now, _ := it.History[last].Gap()
+	then, _ := it.History[last-back].Gap()
+	goal := o.Gap * math.Abs(it.History[last].Objective)
 	if !(now < then) || now <= 0 || goal <= 0 {
 		return -1
 	}

@@ -31,23 +31,23 @@ type filePass interface {
 	Write(beam.Scope, transforms.Scan) beam.PCollection
 }
 
-// writeShards runs a pass that writes files for every shard, into a directory in the work directory. If found is set,
-// it keeps shards that an earlier run finished. It returns what was written, in the order of the rows, and the
+// writeShards runs a pass that writes files for every shard, into a directory in the work directory. If resume is set,
+// it keeps shards that an earlier attempt finished. It returns what was written, in the order of the rows, and the
 // directory.
 func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
-	intact bool) (written []transforms.Written, dir string, err error) {
+	resume bool) (written []transforms.Written, dir string, err error) {
 	// The names of files have only the start of their shards, so each size of shards has its own directory.
 	common := pass.Common()
 	common.Shards = nil
 	pass.SetOut("") // the directory is named by a hash of the pass
-	dir = j.Work.File(name, engine.Program(), pass, j.Opts.ShardBytes)
+	dir = j.Work.File(name, engine.Program(), pass, j.Options.ShardBytes)
 	pass.SetOut(dir)
-	shards := Shards(j.Opts, &common.Data)
+	shards := Shards(j.Options, &common.Data)
 	if p, ok := pass.(*scores.Predict); ok && p.Lines {
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
 	var done map[dataset.Shard]transforms.Written
-	if intact { // otherwise the work directory was empty
+	if resume { // otherwise the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
 		}
@@ -94,7 +94,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 
 // writeFresh runs the pass over the unfinished shards.
 func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]transforms.Written, error) {
-	sc, err := j.Store(ctx, pass)
+	sc, err := j.StorePass(ctx, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (j *Job) finished(ctx context.Context, dir string,
 			if err == nil {
 				done[s] = w
 			} else if exit.Damaged(err) {
-				j.Damage(err)
+				j.NoteDamage(err)
 			}
 			return nil
 		})
@@ -178,14 +178,14 @@ func (j *Job) PublishShards(ctx context.Context, pass filePass, name string,
 	publish func(written []transforms.Written, dir string) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
-		written, dir, err := j.writeShards(ctx, pass, name, j.Opts.Resume || try > 1)
+		written, dir, err := j.writeShards(ctx, pass, name, j.Options.Resume || try > 1)
 		if err != nil {
 			return err
 		}
 		if err = publish(written, dir); !exit.Damaged(err) || try == tries {
 			return err
 		}
-		j.Damage(err)
+		j.NoteDamage(err)
 	}
 }
 

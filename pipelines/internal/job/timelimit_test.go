@@ -34,7 +34,7 @@ func TestRoundsEndNearTheTime(t *testing.T) {
 		i := &Iteration{History: make([]iterative.Report, 3)}
 		o := RoundOptions{Stop: iterative.Stop{Rounds: 100, Time: 10 * time.Second}, Needed: c.needed}
 		if got := i.stop(o, 9*time.Second, c.last); got != c.want {
-			t.Errorf("%+v: ended %v, %s", c, got, i.Why)
+			t.Errorf("%+v: ended %v, %s", c, got, i.Ended)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
@@ -33,12 +34,6 @@ type WorkDir struct {
 	Temporary bool
 }
 
-// WorkDirOptions says where the work directory is.
-type WorkDirOptions struct {
-	Dir    string // "" is a hidden directory next to the output
-	Resume bool   // continue from the state that an earlier run left in it
-}
-
 // Files of a work directory besides the state.
 const (
 	workMarker = "bochner-work" // marks a directory that bochner created
@@ -47,12 +42,12 @@ const (
 
 const workText = "bochner keeps in this directory what a job has finished. The job removes it at its end.\n"
 
-// OpenWorkDir claims the output of a job, out, and opens its work directory: o.Dir, or a hidden directory next
+// openWorkDir claims the output of a job, out, and opens its work directory: o.Work, or a hidden directory next
 // to out. It locks the directory and, unless the job resumes, empties it. It refuses a directory that bochner
 // did not create, unless it is empty, because the job removes its content at the end.
-func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir, err error) {
+func openWorkDir(ctx context.Context, o options.Job, out string) (_ *WorkDir, err error) {
 	w, fresh := new(WorkDir), false
-	if w.root, err = workDir(out, o.Dir); err != nil {
+	if w.root, err = workDir(out, o.Work); err != nil {
 		return nil, err
 	}
 	w.Dir = storage.Join(w.root, "state")
@@ -69,7 +64,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 		w.release(ctx)
 	}()
 	// The claim keeps other runs from creating it.
-	if err := o.checkOutput(ctx, out); err != nil {
+	if err := CheckOutput(ctx, o, out); err != nil {
 		return nil, err
 	}
 	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
@@ -78,7 +73,7 @@ func OpenWorkDir(ctx context.Context, o WorkDirOptions, out string) (_ *WorkDir,
 	if err := storage.MakePrivate(ctx, w.root); err != nil { // state may contain rows of the data
 		return nil, err
 	}
-	if err := ownWork(ctx, cmp.Or(o.Dir, w.root), w.root, fresh); err != nil {
+	if err := ownWork(ctx, cmp.Or(o.Work, w.root), w.root, fresh); err != nil {
 		return nil, err
 	}
 	if w.unlock, err = storage.Lock(ctx, storage.Join(w.root, workLock)); err != nil {
@@ -125,7 +120,7 @@ func workDir(out, dir string) (string, error) {
 }
 
 // ownWork marks an empty or missing directory as a work directory, and refuses other directories without the
-// mark. name is how the user calls the directory.
+// mark. name is the name of the directory in messages.
 func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	if empty {
 		return markWork(ctx, dir)
@@ -233,11 +228,11 @@ func (w *WorkDir) release(ctx context.Context) {
 	_ = w.Claim.Drop(ctx)
 }
 
-// checkOutput returns an error if the output of a job already exists. It allows an existing output if the job
+// CheckOutput returns an error if the output of a job already exists. It allows an existing output if the job
 // resumes from a work directory: the job may have been stopped just after it had published.
-func (o WorkDirOptions) checkOutput(ctx context.Context, out string) error {
+func CheckOutput(ctx context.Context, o options.Job, out string) error {
 	if o.Resume {
-		dir, err := workDir(out, o.Dir)
+		dir, err := workDir(out, o.Work)
 		if err != nil {
 			return err
 		}

@@ -12,13 +12,14 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 	t.Helper()
-	w, err := OpenWorkDir(jobtest.Ctx, WorkDirOptions{dir, resume}, out)
+	w, err := openWorkDir(jobtest.Ctx, options.Job{Work: dir, Resume: resume}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	mine := jobtest.Write(t, dir, "thesis.tex", "…")
-	_, err := OpenWorkDir(jobtest.Ctx, WorkDirOptions{Dir: dir}, filepath.Join(dir, "model"))
+	_, err := openWorkDir(jobtest.Ctx, options.Job{Work: dir}, filepath.Join(dir, "model"))
 	jobtest.WantError(t, "", err, exit.CodeData, "has other files")
 	empty := filepath.Join(dir, "work")
 	w := openedWork(t, filepath.Join(dir, "model"), empty, false)
@@ -127,7 +128,7 @@ func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model")
 	w := openedWork(t, out, "", false)
-	_, err := OpenWorkDir(jobtest.Ctx, WorkDirOptions{Resume: true}, out)
+	_, err := openWorkDir(jobtest.Ctx, options.Job{Resume: true}, out)
 	jobtest.WantError(t, "", err, exit.CodeData, "another run")
 	w.Close(jobtest.Ctx, nil)
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/bochner-ml/bochner/io/storage"
@@ -22,10 +23,7 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	r = &results.Report{Model: o.Model, File: o.Out}
-	if r.File == "" {
-		r.File = storage.Join(o.Model, about.ReportFile)
-	}
+	r = &results.Report{Model: o.Model, File: cmp.Or(o.Out, storage.Join(o.Model, about.ReportFile))}
 	if len(o.Data.Data) > 0 {
 		r.Test, err = Evaluate(ctx, options.Evaluate{Model: o.Model, Data: o.Data, Slices: o.Slices,
 			MaxBadFraction: o.MaxBadFraction, Report: r.File, Job: o.Job})

@@ -71,7 +71,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 		return nil, err
 	}
 	for _, d := range terms {
-		copies, err := t.CopiesOf(ctx, d)
+		copies, err := t.copiesOf(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +82,9 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 	return t, nil
 }
 
-// CopiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
+// copiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
 // indices of the total.
-func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, error) {
+func (t *Total) copiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, error) {
 	copies, err := d.Copies(ctx)
 	if v := t.Added.Classes; v != nil {
 		for i := range copies {
@@ -98,9 +98,10 @@ func (t *Total) CopiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, er
 	return copies, err
 }
 
-// Each adds up the sums of a fold, without the frequent rows that are counted instead, and calls f
+// eachPart adds up the sums of a fold, without the frequent rows that are counted instead, and calls f
 // with each part of the total. f must not keep the slice.
-func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(part int, sum []float64) error) error {
+func (t *Total) eachPart(ctx context.Context, shape ridge.Shape, fold int,
+	f func(part int, sum []float64) error) error {
 	a, err := t.newAdder(shape)
 	if err != nil {
 		return err
@@ -122,10 +123,10 @@ func (t *Total) Each(ctx context.Context, shape ridge.Shape, fold int, f func(pa
 func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m features.Gridded) error {
 	one := *t
 	one.Terms = []Term{d}
-	if err := one.Each(ctx, to.Shape(), fold, to.AddPart); err != nil {
+	if err := one.eachPart(ctx, to.Shape(), fold, to.AddPart); err != nil {
 		return err
 	}
-	copies, err := t.CopiesOf(ctx, d)
+	copies, err := t.copiesOf(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -243,15 +244,15 @@ func (t *Total) newAdder(shape ridge.Shape) (*adder, error) {
 	return a, err
 }
 
-// add sets a.sum to part i of the total of a fold.
-func (a *adder) add(ctx context.Context, fold, i int) error {
-	n := a.layout.Len(i)
+// add sets a.sum to a part of the total of a fold.
+func (a *adder) add(ctx context.Context, fold, part int) error {
+	n := a.layout.Len(part)
 	a.sum = slices.Grow(a.sum[:0], n)[:n]
 	clear(a.sum)
 	a.removedClasses = map[string]float64{}
 	for k, d := range a.terms {
-		if a.to[k] == nil || a.layout.Tile(i) {
-			if err := a.load(ctx, d, fold, i, n); err != nil {
+		if a.to[k] == nil || a.layout.Tile(part) {
+			if err := a.load(ctx, d, fold, part, n); err != nil {
 				return err
 			}
 			for j, v := range a.read {
@@ -259,7 +260,7 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 			}
 			continue
 		}
-		if err := a.addClasses(ctx, d, a.to[k], fold, i); err != nil {
+		if err := a.addClasses(ctx, d, a.to[k], fold, part); err != nil {
 			return err
 		}
 	}
@@ -271,16 +272,16 @@ func (a *adder) add(ctx context.Context, fold, i int) error {
 	return nil
 }
 
-func (a *adder) load(ctx context.Context, d Term, fold, i, n int) error {
+func (a *adder) load(ctx context.Context, d Term, fold, part, n int) error {
 	a.read = slices.Grow(a.read[:0], n)[:n]
-	return a.reader.Read(ctx, a.read, d.Dir, fold, i)
+	return a.reader.Read(ctx, a.read, d.Dir, fold, part)
 }
 
-// addClasses adds the head or the cross products of a term whose classes may differ from those of
-// the total. A class that the term lacks has no rows there, so it adds nothing to its column.
-func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) error {
+// addClasses adds the head or the cross products of a term whose classes may differ from the
+// classes of the total. A class that the term lacks has no rows there, so it adds nothing to its column.
+func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, part int) error {
 	layout, sign := ridge.LayoutOf(d.Shape()), float64(d.Sign)
-	if i == 0 {
+	if part == 0 {
 		if err := a.load(ctx, d, fold, 0, layout.Len(0)); err != nil {
 			return err
 		}
@@ -297,7 +298,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, i int) e
 		}
 		return nil
 	}
-	from, width, _ := a.layout.Cross(i)
+	from, width, _ := a.layout.Cross(part)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.
 	for k := range layout.Parts() {
@@ -335,7 +336,8 @@ func (t *Total) Lineage() *registry.Lineage {
 
 // Contents returns the hashes of the rows in the total; rows is the number of listed hashes.
 func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err error) {
-	plus, minus := make(sums.RowHashes, 0, rows), sums.RowHashes(nil)
+	var minus sums.RowHashes
+	plus := make(sums.RowHashes, 0, rows)
 	for _, d := range t.Terms {
 		listed, err := d.ReadRowHashes(ctx)
 		if err != nil {

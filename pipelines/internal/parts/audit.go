@@ -60,8 +60,9 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
-	a := &auditState{Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds}, t: t, all: all,
-		pass: &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
+	a := &auditState{job: t.Training.Job, all: all,
+		Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds},
+		pass:  &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
@@ -81,10 +82,10 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 // auditState is the state of an audit.
 type auditState struct {
 	*results.Audit
-	t     *training.RecipeJob
+	job   *job.Job
 	all   *Total
 	pass  *gram.Audit
-	found gram.Audited // fingerprints of the rows, minus those of the levels so far
+	found gram.Audited // fingerprints of the rows, minus the fingerprints of the levels so far
 	total *ridge.Sum   // over all folds; nil if no model is compared
 }
 
@@ -97,7 +98,8 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 		return err
 	}
 	if each[0] != a.all {
-		o.Data.Levels, a.Levels = a.all.Terms[0].LevelColumns, len(each)
+		o.Data.Levels = a.all.Terms[0].LevelColumns
+		a.Levels = len(each)
 		for _, d := range a.all.Terms {
 			a.pass.Spec.Levels = append(a.pass.Spec.Levels, sums.NamesOf(d.Members))
 		}
@@ -151,7 +153,7 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 			return []*Total{t}, nil
 		}
 		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.Added{Classes: t.Added.Classes}}
-		if l.Added.Copies, err = t.CopiesOf(ctx, d); err != nil {
+		if l.Added.Copies, err = t.copiesOf(ctx, d); err != nil {
 			return nil, err
 		}
 		each = append(each, l)
@@ -165,11 +167,11 @@ func (a *auditState) read(ctx context.Context, o options.Audit) error {
 	if err != nil {
 		return err
 	}
-	a.pass.Data, a.pass.Shards = *d, job.Shards(a.t.Training.Job.Opts, d)
+	a.pass.Data, a.pass.Shards = *d, job.Shards(a.job.Options, d)
 	a.pass.EqualWeights = a.all.Recipe.Rule.Weights == nil && d.Weighted
-	a.t.Training.Job.Progress.Phase("reading rows", a.Rows)
-	defer a.t.Training.Job.Progress.Done()
-	reports, err := a.t.Training.Job.ScanSum(ctx, a.pass, "audit", &a.found)
+	a.job.Progress.Phase("reading rows", a.Rows)
+	defer a.job.Progress.Done()
+	reports, err := a.job.ScanSum(ctx, a.pass, "audit", &a.found)
 	if err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 		if a.Data != nil {
 			left = a.found.Left[(i*a.Folds+fold)*n:][:n]
 		}
-		if err := level.Each(ctx, shape, fold, func(part int, sum []float64) error {
+		if err := level.eachPart(ctx, shape, fold, func(part int, sum []float64) error {
 			if left != nil {
 				test.Subtract(left, part, sum)
 			}
@@ -217,8 +219,8 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 
 // checkWeights compares the weights of a model with a.total.
 func (a *auditState) checkWeights(model *models.Model) error {
-	r, threads := a.all.Recipe, a.t.Training.Job.Engine.Threads
-	m, err := a.t.Training.Job.Worker.Gridded(r.Recipe)
+	r, threads := a.all.Recipe, a.job.Engine.Threads
+	m, err := a.job.Worker.Gridded(r.Recipe)
 	for f := 0; err == nil && f < a.Folds; f++ {
 		err = gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads)
 	}

@@ -71,55 +71,52 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	if r.Task == models.Regression {
 		target = targetByRecipe(r)
 	}
-	p, _, err := ProfileRows(ctx, j, d, maxBad, r.Seed, target)
+	profiled, _, err := ProfileRows(ctx, j, d, maxBad, r.Seed, target)
 	if err != nil {
 		return nil, err
 	}
-	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profiles: Profiles{Profile: p.Sum.Result(), Sum: &p.Sum,
-			Distinct: &p.Distinct, Levels: p.Levels, Digest: p.Digest(), Statistics: statisticsOf(d, &p.Sum)},
-		Rule: r.Rule.Split,
+	p := &Prepared{
+		Data: d, Shards: profiled.Shards, Counts: profiled.Counts, Rule: r.Rule.Split,
+		Profiles: Profiles{Profile: profiled.Sum.Result(), Sum: &profiled.Sum, Distinct: &profiled.Distinct,
+			Levels: profiled.Levels, Digest: profiled.Digest(), Statistics: statisticsOf(d, &profiled.Sum)},
 	}
-	refuse := func(err error) error {
-		return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: err}
-	}
-	if err := checkWeights(l.Profile.Weights, &r.Rule); err != nil {
-		return nil, refuse(err)
+	if err := checkWeights(p.Profile.Weights, &r.Rule); err != nil {
+		return nil, d.Errorf("%w", err)
 	}
 	if len(r.TargetGrid) > 1 {
-		if err := inRange(d, l.Profile.Targets, r.TargetGrid); err != nil {
-			return nil, refuse(err)
+		if err := inRange(d, p.Profile.Targets, r.TargetGrid); err != nil {
+			return nil, d.Errorf("%w", err)
 		}
 	}
 	var others []string
 	if r.Task == models.Classification {
 		var counts []int64
 		var counted bool
-		counts, others, counted = p.Sum.Labels().In(r.Classes)
+		counts, others, counted = profiled.Sum.Labels().In(r.Classes)
 		if !counted {
-			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d",
-				len(r.Classes.Classes)))
+			return nil, d.Errorf("has too many different labels for classes; the recipe has %d",
+				len(r.Classes.Classes))
 		}
-		if n := len(others); n > fewRows && 2*int64(n) > l.Counts.Used && slices.Max(counts) == 0 {
-			return nil, refuse(fmt.Errorf("has %d different labels, such as %.40q, none of them a class of the recipe; "+
-				"name the column of the classes with --label", n, others[0]))
+		if n := len(others); n > fewRows && 2*int64(n) > p.Counts.Used && slices.Max(counts) == 0 {
+			return nil, d.Errorf("has %d different labels, such as %.40q, none of them a class of the recipe; "+
+				"name the column of the classes with --label", n, others[0])
 		}
 		if err := schema.NewVocabulary(others).Check(); err != nil {
-			return nil, refuse(err)
+			return nil, d.Errorf("%w", err)
 		}
 	}
-	if len(r.Profile.Rows.Columns) == l.Profile.Dim {
-		l.Drift = sums.DriftOfSum(r.Profile.Rows, l.Sum, clusterOf(r.Rule.Split, p), sums.DriftNamesOf(d))
-		l.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
+	if len(r.Profile.Rows.Columns) == p.Profile.Dim {
+		p.Drift = sums.DriftOfSum(r.Profile.Rows, p.Sum, clusterOf(r.Rule.Split, profiled), sums.DriftNamesOf(d))
+		p.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
 	}
-	if err := l.Take(r, others); err != nil {
-		return nil, refuse(err)
+	if err := p.TakeRecipe(r, others); err != nil {
+		return nil, d.Errorf("%w", err)
 	}
 	if r.Task == models.Classification {
-		counts, _, _ := p.Sum.Labels().In(l.Target.Classes)
-		l.Profile.Labels.Vocabulary, l.Profile.Labels.Counts, l.Profile.Labels.Weights = l.Target.Classes, counts, nil
+		counts, _, _ := profiled.Sum.Labels().In(p.Target.Classes)
+		p.Profile.Labels.Vocabulary, p.Profile.Labels.Counts, p.Profile.Labels.Weights = p.Target.Classes, counts, nil
 	}
-	return l, nil
+	return p, nil
 }
 
 // targetByRecipe returns the target of a regression with a recipe. A single target is checked against its grid
@@ -164,17 +161,17 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 	return nil
 }
 
-// Take sets the target and the recipe of features from r. The classes of r come first, then others.
-func (l *Prepared) Take(r *sums.Recipe, others []string) error {
+// TakeRecipe sets the target and the recipe of features from r. The classes of r come first, then others.
+func (p *Prepared) TakeRecipe(r *sums.Recipe, others []string) error {
 	switch r.Task {
 	case models.Classification:
 		v, err := r.Union(others)
 		if err != nil {
 			return err
 		}
-		l.Target = &transforms.Labeling{Classes: v}
+		p.Target = &transforms.Labeling{Classes: v}
 	case models.Regression:
-		l.Target = targetByRecipe(r)
+		p.Target = targetByRecipe(r)
 	}
 	opened, err := r.Recipe.Open()
 	if err != nil {
@@ -184,10 +181,10 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 	if err != nil {
 		return err
 	}
-	l.Recipe = Recipe{
+	p.Recipe = Recipe{
 		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
-	l.copiesCounted = true // the recipe lists the frequent rows, whose copies sums count
+	p.copiesCounted = true // the recipe lists the frequent rows, whose copies sums count
 	return nil
 }

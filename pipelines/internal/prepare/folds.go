@@ -20,8 +20,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// validateSplit returns a usage error if the options are invalid whatever the data.
-func validateSplit(s options.Split, o dataset.Options) error {
+// validateSplit returns a usage error if the options are invalid whatever the data. schema is the name of a
+// schema file, "" for none.
+func validateSplit(s options.Split, o dataset.Options, schema string) error {
 	var given []string
 	for _, f := range []struct {
 		flag string
@@ -35,6 +36,8 @@ func validateSplit(s options.Split, o dataset.Options) error {
 	case len(given) > 1:
 		return exit.Usagef("%s cannot be used together: each assigns all rows to folds; choose one",
 			strings.Join(given, " and "))
+	case s.Time && schema != "":
+		return exit.Usagef("--time_split cannot be used with --schema: give --time_column and the other flags of columns")
 	case s.Time && o.Time == "":
 		return exit.Usagef("--time_split needs --time_column, the column with the time of each row")
 	case s.Gap != "" && !s.Time:
@@ -122,20 +125,20 @@ func foldRule(o options.Prepare, d *dataset.Dataset, keys *profile.FoldKeys, row
 }
 
 // HeldOutText describes which rows are held out together, "" if their content decides.
-func (l *Prepared) HeldOutText() string {
-	if l.Rule == nil {
+func (p *Prepared) HeldOutText() string {
+	if p.Rule == nil {
 		return ""
 	}
-	columns := strings.Join(l.Rule.Columns, ", ")
-	switch l.Rule.By {
+	columns := strings.Join(p.Rule.Columns, ", ")
+	switch p.Rule.By {
 	case profile.ByGroup:
 		return fmt.Sprintf("whole groups of rows, by %s: held-out figures are those of new groups", columns)
 	case profile.ByFold:
-		return fmt.Sprintf("the %d folds that column %s gives", l.Rule.Folds, columns)
+		return fmt.Sprintf("the %d folds that column %s gives", p.Rule.Folds, columns)
 	}
-	from := fmt.Sprintf("%g", l.Rule.Latest())
-	if key := l.Data.Key; key != nil && key.Layout != "" {
-		from = schema.TimeText(l.Rule.Latest())
+	from := fmt.Sprintf("%g", p.Rule.Latest())
+	if key := p.Data.Key; key != nil && key.Layout != "" {
+		from = schema.TimeText(p.Rule.Latest())
 	}
 	return fmt.Sprintf("the latest rows, by %s, from %s on; earlier parts are judged by rows before them", columns, from)
 }
@@ -169,18 +172,18 @@ func clusterOf(r *profile.FoldRule, p *Profiling) float64 {
 //
 // Copies are counted by shard. Iterative learners use other shards than other passes; inRounds counts in them,
 // too.
-func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
-	few := l.Distinct.Few(l.Counts.Used)
-	if l.copiesCounted || len(few) == 0 || l.Rule != nil {
-		l.copiesCounted = true
+func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
+	few := p.Distinct.Few(p.Counts.Used)
+	if p.copiesCounted || len(few) == 0 || p.Rule != nil {
+		p.copiesCounted = true
 		return nil
 	}
-	j.Progress.Phase("counting repeated rows", l.Counts.Used)
+	j.Progress.Phase("counting repeated rows", p.Counts.Used)
 	defer j.Progress.Done()
-	pass := transforms.Pass{Data: *l.Data, Mode: Mode(maxBad), Seed: seed, Target: l.Target,
-		EqualWeights: l.EqualWeights()}
-	cuts := [][]dataset.Shard{job.Shards(j.Opts, l.Data)}
-	if shards := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(shards, cuts[0]) {
+	pass := transforms.Pass{Data: *p.Data, Mode: Mode(maxBad), Seed: seed, Target: p.Target,
+		EqualWeights: p.EqualWeights()}
+	cuts := [][]dataset.Shard{job.Shards(j.Options, p.Data)}
+	if shards := p.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(shards, cuts[0]) {
 		cuts = append(cuts, shards)
 	}
 	var tallies []*profile.FoldTally
@@ -194,12 +197,12 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 		}
 		tallies, reports = append(tallies, tally), append(reports, r...)
 	}
-	l.Copies = profile.NewCopies(few, tallies...)
+	p.Copies = profile.NewCopies(few, tallies...)
 	for _, r := range reports {
-		l.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start},
+		p.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start},
 			profile.FoldPlace{File: r.Shard.File, Start: r.Begin})
 	}
-	l.copiesCounted = true
+	p.copiesCounted = true
 	return nil
 }
 
@@ -207,19 +210,19 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 const manyRepeat = 0.01
 
 // repeatNote returns a note if so many rows repeat others that held-out figures depend on it, and "" otherwise.
-func (l *Prepared) repeatNote() string {
-	n := l.Counts.Used
-	if few := l.Distinct.Few(n); len(few) > 0 && l.Rule == nil {
+func (p *Prepared) repeatNote() string {
+	n := p.Counts.Used
+	if few := p.Distinct.Few(n); len(few) > 0 && p.Rule == nil {
 		return fmt.Sprintf("there are only %s among %s rows; copies are held out one by one, so held-out figures are those "+
 			"of rows of which training has seen copies",
 			report.Counted(len(few), "different row"), report.Groups(n))
 	}
-	if l.repeatShare < manyRepeat {
+	if p.repeatShare < manyRepeat {
 		return ""
 	}
 	note := fmt.Sprintf("about %s of %s rows have the numbers of an earlier row",
-		report.Groups(int64(math.Round(l.repeatShare*float64(n)))), report.Groups(n))
-	if l.Rule != nil {
+		report.Groups(int64(math.Round(p.repeatShare*float64(n)))), report.Groups(n))
+	if p.Rule != nil {
 		return note
 	}
 	return note + "; equal rows are held out together, so held-out figures are those of rows that training has not seen"
@@ -227,14 +230,14 @@ func (l *Prepared) repeatNote() string {
 
 // Dependent reports whether held-out rows depend on each other, because groups or many equal rows are held out
 // together.
-func (l *Prepared) Dependent() bool {
+func (p *Prepared) Dependent() bool {
 	switch {
-	case l.Rule != nil:
-		return l.Rule.By == profile.ByGroup
-	case l.Copies != nil:
+	case p.Rule != nil:
+		return p.Rule.By == profile.ByGroup
+	case p.Copies != nil:
 		return false
 	}
-	return l.repeatShare >= manyRepeat
+	return p.repeatShare >= manyRepeat
 }
 
 // repeatShare returns the share of rows that repeat an earlier row, among rows that are equal to one in the
@@ -253,12 +256,12 @@ func repeatShare(sum *profile.Sum) float64 {
 
 // copiesFor returns the copies for a pass that assigns rows to parts, or that recodes rows. It panics
 // unless they have been counted, because all passes must assign rows in the same way.
-func (l *Prepared) copiesFor(parts int) *profile.Copies {
-	if parts < 2 && !l.Recipe.Recodes {
+func (p *Prepared) copiesFor(parts int) *profile.Copies {
+	if parts < 2 && !p.Recipe.Recodes {
 		return nil
 	}
-	if !l.copiesCounted {
+	if !p.copiesCounted {
 		panic("pipelines: folds before the copies of rows are counted")
 	}
-	return l.Copies
+	return p.Copies
 }

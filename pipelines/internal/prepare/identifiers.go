@@ -24,8 +24,7 @@ func CheckIDs(task string, d *dataset.Dataset, t transforms.Labeling, l *schema.
 	if l.Numeric {
 		otherwise = "--task regression predicts them as numbers, " + otherwise
 	}
-	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
-		Err: fmt.Errorf("%s; %s; %s", oneEach(l), otherLabel(d), otherwise)}
+	return d.Errorf("%s; %s; %s", oneEach(l), otherLabel(d), otherwise)
 }
 
 // oneEach returns the text that all labels differ.

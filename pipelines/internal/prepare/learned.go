@@ -81,7 +81,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 		if _, err := learned.Provide(content); err != nil {
 			return bad("%w", err)
 		}
-		if err := j.Share(ctx, file, sum.SHA256); err != nil {
+		if err := j.ShareFile(ctx, file, sum.SHA256); err != nil {
 			return Recipe{}, err
 		}
 	}

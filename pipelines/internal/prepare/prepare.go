@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,23 +61,20 @@ func Validate(o options.Prepare) error {
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := CheckScale(o.Scale); err != nil {
-		return err
-	}
-	if err := ValidateTypes(o.Types); err != nil {
+	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
 		return err
 	}
 	if err := o.Encode.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
-	if err := validateSplit(o.Split, o.Data); err != nil {
+	if err := validateSplit(o.Split, o.Data, o.Types.Schema); err != nil {
 		return err
 	}
 	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
 		return exit.Usagef("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
-	if o.LearnedDir() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+	if o.LearnedDir() != "" && !AutoScale(o.Scale) {
 		return exit.Usagef("--scale cannot be used with --frequencies: learned features have the scaling with which they " +
 			"were learned; leave it out")
 	}
@@ -166,8 +164,7 @@ const wideRow = 1 << 17
 
 // NoNumbers returns the error for rows that have labels, but nothing to predict them from.
 func NoNumbers(d *dataset.Dataset) error {
-	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
-		Err: errors.New("has rows without any number, so there is nothing to learn from; name files that have features")}
+	return d.Errorf("has rows without any number, so there is nothing to learn from; name files that have features")
 }
 
 // Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
@@ -178,11 +175,11 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 	if err := CheckTypes(o.Types, d); err != nil {
 		return nil, err
 	}
-	p, notes, err := profileData(ctx, o, j, d)
+	profiled, notes, err := profileData(ctx, o, j, d)
 	if err != nil {
 		return nil, err
 	}
-	result := p.Sum.Result()
+	result := profiled.Sum.Result()
 	if result.Dim == 0 {
 		return nil, NoNumbers(d)
 	}
@@ -191,55 +188,63 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 		if d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
 			d.Schema.Dim = result.Dim
-			if p, _, err = profileBy(ctx, o, j, d); err != nil {
+			if profiled, _, err = profileBy(ctx, o, j, d); err != nil {
 				return nil, err
 			}
-			result = p.Sum.Result()
+			result = profiled.Sum.Result()
 		}
 	}
-	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts,
-		Profiles: Profiles{Profile: result, Sum: &p.Sum, Distinct: &p.Distinct,
-			Digest: p.Digest()},
+	p := &Prepared{
+		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
+		Profiles: Profiles{Profile: result, Sum: &profiled.Sum, Distinct: &profiled.Distinct,
+			Digest: profiled.Digest()},
 		Doubts: schema.Sentences(notes),
 	}
-	if note := l.Counts.LabelNote(); note != "" {
-		l.Doubts = append(l.Doubts, note)
+	if note := p.Counts.LabelNote(); note != "" {
+		p.Doubts = append(p.Doubts, note)
 	}
-	l.Statistics, l.repeatShare = statisticsOf(d, &p.Sum), repeatShare(&p.Sum)
-	if l.Rule, err = foldRule(o, d, &p.Keys, l.Counts.Used); err != nil {
+	p.Statistics = statisticsOf(d, &profiled.Sum)
+	p.repeatShare = repeatShare(&profiled.Sum)
+	if p.Rule, err = foldRule(o, d, &profiled.Keys, p.Counts.Used); err != nil {
 		return nil, err
 	}
-	d.Schema.Dim = l.Profile.Dim
-	if l.Profile.Dim > wideRow {
+	d.Schema.Dim = p.Profile.Dim
+	if p.Profile.Dim > wideRow {
 		runtime.GC() // the garbage of the pass would double the memory of the decisions
 	}
 	if d.Labeled {
-		t, err := DecideTask(o.Task, d, l.Profile.Labels)
-		if len(d.Targets) > 0 {
-			t, err = Targets(o.Task, d, l.Profile.Targets)
-		}
-		if err == nil {
-			err = CheckIDs(o.Task, d, t, l.Profile.Labels)
-		}
-		if err != nil && l.Counts.SetAside > 0 {
-			err = fmt.Errorf("%w; rows: %s", err, l.Counts) // those set aside may have other labels
-		}
-		if err != nil {
+		if err := p.setTarget(o); err != nil {
 			return nil, err
 		}
-		t.Grid = widened(o, t.Grid)
-		l.Target = &t
 	}
-	if note := TimeOrderNote(o, d); note != "" && l.Rule == nil {
-		l.Doubts = append(l.Doubts, note)
+	if note := TimeOrderNote(o, d); note != "" && p.Rule == nil {
+		p.Doubts = append(p.Doubts, note)
 	}
 	if dir := o.LearnedDir(); dir != "" {
-		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
+		p.Recipe, err = takeLearned(ctx, j, dir, p.Profile.Dim)
 	} else {
-		err = l.chooseRecipe(o)
+		err = p.chooseRecipe(o)
 	}
-	return l, err
+	return p, err
+}
+
+// setTarget decides what to learn from the labels.
+func (p *Prepared) setTarget(o options.Prepare) (err error) {
+	var t transforms.Labeling
+	if len(p.Data.Targets) > 0 {
+		t, err = targets(o.Task, p.Data, p.Profile.Targets)
+	} else {
+		t, err = DecideTask(o.Task, p.Data, p.Profile.Labels)
+	}
+	if err == nil {
+		err = CheckIDs(o.Task, p.Data, t, p.Profile.Labels)
+	}
+	if err != nil && p.Counts.SetAside > 0 {
+		err = fmt.Errorf("%w; rows: %s", err, p.Counts) // those set aside may have other labels
+	}
+	t.Grid = widened(o, t.Grid)
+	p.Target = &t
+	return err
 }
 
 // profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
@@ -277,7 +282,7 @@ func mayBeDates(p *profile.Sum) bool {
 // Explained adds the advice in notes on columns to an error about unusable rows.
 func Explained(err error, notes []schema.Note) error {
 	notes = slices.DeleteFunc(slices.Clone(notes), func(n schema.Note) bool { return !n.Bad() })
-	if data := (*exit.DataError)(nil); !errors.As(err, &data) || len(notes) == 0 {
+	if _, ok := errors.AsType[*exit.DataError](err); !ok || len(notes) == 0 {
 		return err
 	}
 	return exit.Dataf("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
@@ -311,7 +316,8 @@ func (p *Profiling) Digest() string {
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
 	target *transforms.Labeling) (p *Profiling, numbers bool, err error) {
-	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad), Seed: seed}}
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad),
+		Seed: seed}}
 	if d.Labeled {
 		pass.Target = target
 	}
@@ -340,25 +346,25 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 }
 
 // Outputs returns the number of classes or targets.
-func (l *Prepared) Outputs() int {
-	if l.Target.Classes != nil {
-		return len(l.Target.Classes.Classes)
+func (p *Prepared) Outputs() int {
+	if p.Target.Classes != nil {
+		return len(p.Target.Classes.Classes)
 	}
-	return max(1, len(l.Target.Grid))
+	return max(1, len(p.Target.Grid))
 }
 
-// ShortSum returns 16 hexadecimal digits of the SHA-256 of the data.
-func ShortSum(data []byte) string {
+// shortDigest returns 16 hexadecimal digits of the SHA-256 of the data.
+func shortDigest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
 }
 
 // RowsDigest returns a digest that is equal for equal rows, whatever the seed. The fingerprint depends on the
 // seed, because the profile has samples.
-func (l *Prepared) RowsDigest() string {
-	data, err := json.Marshal(l.Profile)
+func (p *Prepared) RowsDigest() string {
+	data, err := json.Marshal(p.Profile)
 	if err != nil {
 		panic("pipelines: a profile without JSON: " + err.Error())
 	}
-	return ShortSum(data)
+	return shortDigest(data)
 }

@@ -47,23 +47,6 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 	return features.Chain{Steps: append(r.Scaling.Steps[:len(r.Scaling.Steps):len(r.Scaling.Steps)], last)}
 }
 
-// recipeOf makes the recipe from a kernel, a chain of scalings and the encodings of columns, by the
-// statistics of the profile.
-func recipeOf(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema,
-	p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
-	if r.Scaling, err = chooseScale(chain, encode, seed, schema, p, sum); err != nil {
-		return r, err
-	}
-	r.Recodes = preprocess.TargetEncoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
-	r.data = r.Scaling.data(p.Rows, seed)
-	if r.Choice, err = r.ChoiceFor(k); err != nil {
-		return r, err
-	}
-	r.kernel = k
-	r.Name, r.Width, r.Reach = r.Choice.Summary, r.Choice.Width, r.Choice.Reach
-	return r.sealed()
-}
-
 // ChoiceFor returns the choice for another kernel on the same data.
 func (r Recipe) ChoiceFor(k kernel.Options) (*kernel.Choice, error) {
 	c, err := k.Choose(r.data)
@@ -130,8 +113,8 @@ type RecipeOrigin struct {
 	Fingerprint string // of the rows with that seed
 }
 
-// Encoding says how typed columns become numbers.
-type Encoding struct {
+// encoding says how typed columns become numbers.
+type encoding struct {
 	preprocess.ColumnOptions
 	Labels *preprocess.Targets // sums of labels, if preprocess.NeedsTargets
 	Counts *preprocess.Targets // counts of levels in rows that are not held out; nil for the profile's counts
@@ -139,8 +122,9 @@ type Encoding struct {
 
 // encode makes the encoding of a table's columns the first step, and sets the statistics of the resulting
 // numbers.
-func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum *profile.Sum) error {
-	t, slots := s.Table, make([]preprocess.ColumnStatistics, len(p.Columns))
+func (sc *Scaling) encode(s dataset.Schema, o encoding, p *profile.Profile, sum *profile.Sum) error {
+	t := s.Table
+	slots := make([]preprocess.ColumnStatistics, len(p.Columns))
 	for j, c := range p.Columns {
 		slots[j] = preprocess.ColumnStatistics{
 			Rows: p.Rows, Missing: c.Missing, Share: sum.MissingShare(j),
@@ -191,8 +175,8 @@ func TargetSums(levels, outputs int) int64 {
 
 // chooseRecipe makes the recipe. It leaves Recipe empty if categories are encoded by labels: Session.EncodeLabels then
 // makes it.
-func (l *Prepared) chooseRecipe(o options.Prepare) (err error) {
-	if preprocess.NeedsTargets(l.Data.Schema.Table, o.Encode) {
+func (p *Prepared) chooseRecipe(o options.Prepare) (err error) {
+	if preprocess.NeedsTargets(p.Data.Schema.Table, o.Encode) {
 		if o.Learned != "" {
 			return exit.Usagef("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
 				"give another --encode, also in a schema", o.Learned)
@@ -200,17 +184,30 @@ func (l *Prepared) chooseRecipe(o options.Prepare) (err error) {
 		if !o.Trains {
 			return exit.Usagef("--encode target learns from labels, and only train does that: give another --encode")
 		}
-		if n := len(l.Data.Targets); n > 0 {
+		if n := len(p.Data.Targets); n > 0 {
 			return exit.Usagef("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
 		}
 		return nil
 	}
-	return l.setRecipe(o)
+	return p.setRecipe(o)
 }
 
-func (l *Prepared) setRecipe(o options.Prepare) (err error) {
-	encoding := Encoding{ColumnOptions: o.Encode, Labels: l.labelSums, Counts: l.valueCounts}
-	l.Recipe, err = recipeOf(o.Kernel, o.Scale, encoding, o.Seed, l.Data.Schema, &l.Profile, l.Sum)
+// setRecipe makes the recipe from the kernel, the chain of scalings and the encodings of columns, by the statistics
+// of the profile.
+func (p *Prepared) setRecipe(o options.Prepare) (err error) {
+	var r Recipe
+	encode := encoding{ColumnOptions: o.Encode, Labels: p.labelSums, Counts: p.valueCounts}
+	if r.Scaling, err = chooseScale(o.Scale, encode, o.Seed, p.Data.Schema, &p.Profile, p.Sum); err != nil {
+		return err
+	}
+	r.Recodes = preprocess.TargetEncoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
+	r.data = r.Scaling.data(p.Profile.Rows, o.Seed)
+	if r.Choice, err = r.ChoiceFor(o.Kernel); err != nil {
+		return err
+	}
+	r.kernel = o.Kernel
+	r.Name, r.Width, r.Reach = r.Choice.Summary, r.Choice.Width, r.Choice.Reach
+	p.Recipe, err = r.sealed()
 	return err
 }
 

@@ -48,7 +48,7 @@ func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 	n := len(x) / s.Dim
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax",
 		"auto"} {
-		sc, err := chooseScale(strings.Split(chain, ","), Encoding{ColumnOptions: preprocess.ColumnOptions{Weight: 0.5}}, 1,
+		sc, err := chooseScale(strings.Split(chain, ","), encoding{ColumnOptions: preprocess.ColumnOptions{Weight: 0.5}}, 1,
 			s, &p, sum)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 // The sample, from which the width of the kernel follows, has no missing values after the chain.
 func TestSampleOfATypedTableHasNoNaN(t *testing.T) {
 	s, _, p, sum := typed(300)
-	sc, err := chooseScale(nil, Encoding{}, 1, s, &p, sum)
+	sc, err := chooseScale(nil, encoding{}, 1, s, &p, sum)
 	if err != nil {
 		t.Fatal(err)
 	}

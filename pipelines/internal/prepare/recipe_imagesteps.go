@@ -129,7 +129,7 @@ func viewSize(shape preprocess.ImageShape) int {
 // tries none, because the user chose scalings or rows are not large images.
 func PatchNumbers(chain []string, schema dataset.Schema) int {
 	shape := ShapeOf(schema)
-	if len(chain) > 0 && chain[0] != "auto" || min(shape.Height, shape.Width) < leastSide {
+	if !AutoScale(chain) || min(shape.Height, shape.Width) < leastSide {
 		return 0
 	}
 	_, length := patches.Recipe{Shape: shape, Cells: viewCells, Bias: make(features.Floats, viewFilters)}.Dims()

@@ -44,8 +44,8 @@ func (sc *Scaling) Encode(x []float32, n int) ([]float32, error) {
 	return apply(sc.Steps[:sc.encoded], x, n)
 }
 
-// CheckScale checks the steps of --scale.
-func CheckScale(chain []string) error {
+// checkScale checks the steps of --scale.
+func checkScale(chain []string) error {
 	for _, word := range chain {
 		if _, isStep := plainSteps[word]; isStep {
 			continue
@@ -75,11 +75,14 @@ var plainSteps = map[string]func(*Scaling) error{
 	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog, "unitpixels": (*Scaling).unitPixels,
 }
 
+// AutoScale reports whether the program chooses the scaling.
+func AutoScale(chain []string) bool { return len(chain) == 0 || chain[0] == "auto" }
+
 // chooseScale makes the chain for a dataset. auto is the format's default, and standard for tables. The first
 // step for a typed table encodes its columns.
-func chooseScale(chain []string, encode Encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
+func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Schema, p *profile.Profile,
 	sum *profile.Sum) (*Scaling, error) {
-	if len(chain) == 0 || chain[0] == "auto" {
+	if AutoScale(chain) {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
 	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema),
@@ -198,9 +201,7 @@ func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
 func (sc *Scaling) affine(coefficients func(j int) (shift, divide float64)) {
 	for j := range sc.mean {
 		shift, divide := coefficients(j)
-		if divide == 0 {
-			divide = 1
-		}
+		divide = cmp.Or(divide, 1)
 		sc.mean[j] = (sc.mean[j] - shift) / divide
 		sc.variance[j] /= float64(divide * divide)
 		sc.low[j], sc.high[j] = (sc.low[j]-shift)/divide, (sc.high[j]-shift)/divide

@@ -41,7 +41,7 @@ func TestStatisticsComeThroughChains(t *testing.T) {
 		"standard,minmax", "255,minmax,4"} {
 		x, d, p := profileOf(700)
 		schema := dataset.Schema{Format: "csv", Dim: d}
-		sc, err := chooseScale(strings.Split(chain, ","), Encoding{}, 1, schema, p, nil)
+		sc, err := chooseScale(strings.Split(chain, ","), encoding{}, 1, schema, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,12 +84,12 @@ func TestAutoScalesByTheFormat(t *testing.T) {
 		"csv": "standard", "tsv": "standard", "libsvm": "none", "idx": "255", "cifar10": "255", "cifar100": "255",
 	} {
 		schema := dataset.Schema{Format: format, Dim: d}
-		explicit, err := chooseScale([]string{want}, Encoding{}, 1, schema, p, nil)
+		explicit, err := chooseScale([]string{want}, encoding{}, 1, schema, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, chain := range [][]string{nil, {"auto"}} {
-			got, err := chooseScale(chain, Encoding{}, 1, schema, p, nil)
+			got, err := chooseScale(chain, encoding{}, 1, schema, p, nil)
 			if err != nil || fmt.Sprint(got.Steps) != fmt.Sprint(explicit.Steps) {
 				t.Errorf("%s: %v, want %v (%v)", format, got.Steps, explicit.Steps, err)
 			}
@@ -100,14 +100,14 @@ func TestAutoScalesByTheFormat(t *testing.T) {
 func TestScaleRefusals(t *testing.T) {
 	for _, chain := range []string{"x", "", "0", "-1", "NaN", "Inf", "standard,auto", "none,2", "standard,,2",
 		"patches:5:3", "patches:5:0:7", "patches", "patch:5:3:7", "unitpixels:2"} {
-		jobtest.WantError(t, chain, CheckScale(strings.Split(chain, ",")), exit.CodeUsage, "--scale")
+		jobtest.WantError(t, chain, checkScale(strings.Split(chain, ",")), exit.CodeUsage, "--scale")
 	}
 	_, d, p := profileOf(50)
 	for _, chain := range []string{"unit,standard", "unit,2,minmax"} {
-		_, err := chooseScale(strings.Split(chain, ","), Encoding{}, 1, dataset.Schema{Format: "csv", Dim: d}, p, nil)
+		_, err := chooseScale(strings.Split(chain, ","), encoding{}, 1, dataset.Schema{Format: "csv", Dim: d}, p, nil)
 		jobtest.WantError(t, chain, err, exit.CodeUsage, "before unit")
 	}
-	if sc, err := chooseScale([]string{"standard", "unit"}, Encoding{}, 1, dataset.Schema{Format: "csv", Dim: d}, p,
+	if sc, err := chooseScale([]string{"standard", "unit"}, encoding{}, 1, dataset.Schema{Format: "csv", Dim: d}, p,
 		nil); err != nil || sc.known {
 		t.Errorf("standard,unit: %v", err)
 	}

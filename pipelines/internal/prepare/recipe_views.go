@@ -25,7 +25,7 @@ const (
 // and clipped, or replaced by normal scores with quantiles of the n encoded rows of x.
 func (r Recipe) Views(chain []string, schema dataset.Schema, x []float32, n int) []search.View {
 	sc := r.Scaling
-	auto := len(chain) == 0 || chain[0] == "auto"
+	auto := AutoScale(chain)
 	if auto {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}

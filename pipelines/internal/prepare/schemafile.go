@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,16 +58,13 @@ func chooseColumns(ctx context.Context, o *options.Types, data *dataset.Options)
 			data.Time = names[i]
 		}
 	}
-	if data.Label == "" {
-		data.Label = dataset.JoinNames(labels)
-	}
+	data.Label = cmp.Or(data.Label, dataset.JoinNames(labels))
 	return nil
 }
 
 // refuseSchema returns an error about a schema file.
 func refuseSchema(name string, err error) error {
-	var at *schema.FileError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*schema.FileError](err); ok {
 		return &exit.DataError{Err: fmt.Errorf("schema: %s:%d: %w", name, at.Line, at.Err)}
 	}
 	return &exit.DataError{Err: fmt.Errorf("schema: %s: %s", name, strings.TrimPrefix(err.Error(), "schema: "))}
@@ -124,9 +122,9 @@ func completeTypes(o *options.Types, d *dataset.Dataset, s *schema.Survey) (*sch
 	return description, notes, nil
 }
 
-// WriteSchema creates a schema file of all columns of the files, in their order. found describes the columns
+// WriteSchema creates a schema file of all columns of the files, in their order. description describes the columns
 // that dataset.DescribedBy returns; others are not used.
-func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, description *schema.Description) error {
+func WriteSchema(ctx context.Context, file string, d *dataset.Dataset, description *schema.Description) error {
 	l := d.Schema.Layout.(dataset.Tabular).Table()
 	all := &schema.Description{Rules: description.Rules, Fields: make([]schema.Field, len(l.Columns))}
 	for i, name := range l.Columns {
@@ -135,5 +133,5 @@ func WriteSchema(ctx context.Context, name string, d *dataset.Dataset, descripti
 	for i, f := range l.Described() {
 		all.Fields[f] = description.Fields[i]
 	}
-	return storage.WriteFile(ctx, name, schema.AppendDescription(nil, all))
+	return storage.WriteFile(ctx, file, schema.AppendDescription(nil, all))
 }

@@ -86,7 +86,7 @@ func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 
 // KeepSample stores an encoded sample in the work directory, and returns the name of its file.
 func (s *Session) KeepSample(ctx context.Context, data []byte) (string, error) {
-	name := storage.Join(s.Job.Work.Dir, "sample-"+ShortSum(data)+".safetensors")
+	name := storage.Join(s.Job.Work.Dir, "sample-"+shortDigest(data)+".safetensors")
 	return name, storage.WriteState(ctx, name, data)
 }
 

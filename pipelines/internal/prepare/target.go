@@ -37,17 +37,19 @@ func AreClasses(l *schema.LabelSummary) bool {
 	return n <= fewClasses || n <= autoClasses && numbered
 }
 
+// autoTask reports whether the labels decide the task.
+func autoTask(task string) bool { return task == "" || task == "auto" }
+
 // DecideTask returns the target of a task. For task auto, labels are classes if AreClasses reports so, and
 // otherwise targets of a regression.
 func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
-		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
-			Err: fmt.Errorf(format, args...)}
+		return transforms.Labeling{}, d.Errorf(format, args...)
 	}
 	if l == nil || l.Rows == 0 {
 		return fail("rows have no labels")
 	}
-	if task == "" || task == "auto" {
+	if autoTask(task) {
 		switch {
 		case !l.Numeric && 2*l.Targets > l.Rows:
 			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and "+
@@ -174,7 +176,7 @@ func TaskNote(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if note := lookalikeNote(l); note != "" {
 		return note
 	}
-	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
+	if !autoTask(task) || l == nil || l.Vocabulary == nil {
 		return ""
 	}
 	n := len(l.Vocabulary.Classes)
@@ -271,14 +273,14 @@ func lastOf(d *dataset.Dataset) string {
 
 // PositiveClass returns the positive one of two classes: the given one, by default the less frequent one, and
 // of equally frequent ones the second. It is "" for other labels.
-func (l *Prepared) PositiveClass(given string) (string, error) {
-	if l.Target.Classes == nil {
+func (p *Prepared) PositiveClass(given string) (string, error) {
+	if p.Target.Classes == nil {
 		if given != "" {
 			return "", exit.Usagef("--positive names one of two classes; the labels are numbers (see --task)")
 		}
 		return "", nil
 	}
-	classes, counts := l.Target.Classes.Classes, l.Profile.Labels.Counts
+	classes, counts := p.Target.Classes.Classes, p.Profile.Labels.Counts
 	switch {
 	case given != "" && !slices.Contains(classes, given):
 		return "", exit.Usagef("--positive: there is no class %q%s; the classes are %s", given,
@@ -295,11 +297,10 @@ func (l *Prepared) PositiveClass(given string) (string, error) {
 	return given, nil
 }
 
-// Targets is DecideTask for several labels with the given ranges, which are the targets of a regression.
-func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
+// targets is DecideTask for several labels with the given ranges, which are the targets of a regression.
+func targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
-		return transforms.Labeling{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name,
-			Err: fmt.Errorf(format, args...)}
+		return transforms.Labeling{}, d.Errorf(format, args...)
 	}
 	if task == string(models.Classification) {
 		return transforms.Labeling{}, exit.Usagef("--task classification takes one label; the %d columns %s are the targets "+

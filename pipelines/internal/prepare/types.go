@@ -97,7 +97,7 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Dataset,
 	maxBad float64) (*schema.Description, []schema.Note, error) {
 	return DescribeBy(o, d, func(rules schema.Rules) (*schema.Survey, error) {
-		surveyed, _, err := SurveyColumns(ctx, j, d, maxBad, rules)
+		surveyed, _, err := surveyColumns(ctx, j, d, maxBad, rules)
 		return surveyed, err
 	})
 }
@@ -127,7 +127,7 @@ func DescribeBy(o options.Types, d *dataset.Dataset,
 	description, notes, err := schema.Infer(surveyed, h)
 	if err != nil {
 		cause := errors.New(strings.TrimPrefix(err.Error(), "schema: "))
-		return nil, notes, &exit.DataError{Err: &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: cause}}
+		return nil, notes, &exit.DataError{Err: d.Errorf("%w", cause)}
 	}
 	return description, notes, nil
 }
@@ -180,12 +180,12 @@ func CheckTypes(o options.Types, d *dataset.Dataset) error {
 	return nil
 }
 
-// SurveyColumns runs a pass that collects statistics of the columns in the files. They are the columns that
+// surveyColumns runs a pass that collects statistics of the columns in the files. They are the columns that
 // dataset.DescribedBy returns.
-func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
+func surveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
 	rules schema.Rules) (*schema.Survey, results.RowCounts, error) {
 	pass := &survey.Columns{
-		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Opts, d), Mode: Mode(maxBad)},
+		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad)},
 		Columns: len(dataset.DescribedBy(d)), Rules: rules,
 	}
 	var surveyed schema.Survey

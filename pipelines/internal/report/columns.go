@@ -81,7 +81,7 @@ func Values(f *schema.Field) string {
 		return ""
 	case f.Type == schema.Number && s.Numbers > 0:
 		text := number(s.Min) + " to " + number(s.Max)
-		if s.Median == s.Median {
+		if !math.IsNaN(s.Median) {
 			text += ", median " + number(s.Median)
 		}
 		if odd := s.Texts - s.Numbers; odd > 0 {

@@ -47,7 +47,7 @@ type Figure struct{ Value, Low, High float64 }
 
 // Texts formats the figure and its interval, "-" for none.
 func (f Figure) Texts(write func(float64) string) (value, interval string) {
-	if f.Low != f.Low {
+	if math.IsNaN(f.Low) {
 		return write(f.Value), "-"
 	}
 	return write(f.Value), write(f.Low) + " to " + write(f.High)
@@ -74,9 +74,9 @@ func TwoDigits(v float64) string { return fmt.Sprintf("%.2f", v) }
 // Plain formats a number with five significant digits.
 func Plain(v float64) string { return picture.Number(v, 5) }
 
-// RateOf returns the percentage of wrong held-out rows. byWeight, unless 0, is this share by weight, and then
+// rateOf returns the percentage of wrong held-out rows. byWeight, unless 0, is this share by weight, and then
 // has no interval. effective is the number of independent rows, 0 if all are independent.
-func RateOf(wrong, rows int64, byWeight, effective float64) Figure {
+func rateOf(wrong, rows int64, byWeight, effective float64) Figure {
 	if byWeight > 0 {
 		return WithHalfWidth(100*byWeight, 0)
 	}
@@ -101,7 +101,7 @@ func (p Lambdas) Figure(row ridge.Row) (Figure, func(float64) string) {
 	half := HalfWidth(row)
 	switch {
 	case p.Task == models.Classification && row.HeldOutRows > 0:
-		return RateOf(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective), TwoDigits
+		return rateOf(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError, row.HeldOutEffective), TwoDigits
 	case p.Task == models.Classification:
 		return WithHalfWidth(row.MSE, half), Plain
 	}
@@ -205,9 +205,9 @@ func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, cho
 	return t.Filled()
 }
 
-// RoundsRate is RateOf for an iterative learner, which does not count errors by group.
+// RoundsRate is rateOf for an iterative learner, which does not count errors by group.
 func RoundsRate(split *profile.FoldRule, wrong, rows int64, byWeight float64) Figure {
-	rate := RateOf(wrong, rows, byWeight, 0)
+	rate := rateOf(wrong, rows, byWeight, 0)
 	if split != nil && split.By == profile.ByGroup {
 		return WithHalfWidth(rate.Value, 0)
 	}

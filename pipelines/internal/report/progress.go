@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -63,11 +64,8 @@ func (p *Progress) Phase(name string, total int64) {
 	finish := func() {}
 	if p.tty && p.Count {
 		every = 100 * time.Millisecond
-		length := total
-		if length == 0 {
-			length = -1
-		}
-		bar := progressbar.NewOptions64(length, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
+		bar := progressbar.NewOptions64(cmp.Or(total, -1),
+			progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
 			progressbar.OptionShowCount(), progressbar.OptionSetItsString("rows"), progressbar.OptionShowIts(),
 			progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))
 		report = func(n int64) { bar.Set64(n) }

@@ -3,6 +3,7 @@ package segments
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/schema"
@@ -117,5 +118,5 @@ func (c *coder) code(text string) (v float32, ok bool, err error) {
 		return 0, false, exit.Dataf("pipelines: column %q: %s", c.typed.Name, reason)
 	}
 	v = c.row[c.slot]
-	return v, v == v && (c.typed.Type != schema.Category || int(v) < len(c.typed.Levels)), nil
+	return v, !math.IsNaN(float64(v)) && (c.typed.Type != schema.Category || int(v) < len(c.typed.Levels)), nil
 }

@@ -9,9 +9,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -25,9 +27,9 @@ type route struct {
 }
 
 // handler returns the handler of all paths.
-func (s *Server) handler() http.Handler {
+func (s *server) handler() http.Handler {
 	get, post := []string{"GET", "HEAD"}, []string{"POST"}
-	metrics := promhttp.HandlerFor(s.counted.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	metrics := promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	routes := map[string]route{
 		"/":             {[]string{"GET", "HEAD", "POST"}, false, s.page},
 		"/v1/predict":   {post, false, s.predict},
@@ -44,16 +46,16 @@ func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
 		to, known := routes[path]
-		counted := path
+		label := path
 		if !known {
-			counted = "other"
+			label = "other"
 		}
 		began, answer := time.Now(), &status{ResponseWriter: w, code: http.StatusOK}
-		s.counted.inFlight.Inc()
+		s.metrics.inFlight.Inc()
 		defer func() {
-			s.counted.inFlight.Dec()
-			s.counted.seconds.WithLabelValues(counted).Observe(time.Since(began).Seconds())
-			s.counted.requests.WithLabelValues(counted, strconv.Itoa(answer.code)).Inc()
+			s.metrics.inFlight.Dec()
+			s.metrics.seconds.WithLabelValues(label).Observe(time.Since(began).Seconds())
+			s.metrics.requests.WithLabelValues(label, strconv.Itoa(answer.code)).Inc()
 		}()
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -63,11 +65,20 @@ func (s *Server) handler() http.Handler {
 		if known {
 			err = s.route(answer, r, to)
 		}
-		if err != nil {
+		switch {
+		case err == errClientGone:
+			answer.code = statusClientGone
+		case err != nil:
 			problemOf(err).write(answer)
 		}
 	})
 }
+
+// errClientGone is the error of a request whose client has closed the connection. It gets no answer. The metrics
+// count it as statusClientGone, the code that nginx uses.
+var errClientGone = errors.New("the client is gone")
+
+const statusClientGone = 499
 
 // status records the status code of an answer.
 type status struct {
@@ -85,7 +96,7 @@ func (s *status) WriteHeader(code int) {
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // route answers a request, unless there are too many at the same time.
-func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
+func (s *server) route(w http.ResponseWriter, r *http.Request, to route) error {
 	if !slices.Contains(to.methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(to.methods, ", "))
 		return problemf(http.StatusMethodNotAllowed, "%s takes %s, not %.20s", r.URL.Path,
@@ -101,22 +112,22 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request, to route) error {
 		}
 		return problemf(http.StatusUnauthorized, "this server needs a token: send the header Authorization: Bearer TOKEN")
 	}
-	if s.now.Load() == nil {
+	if s.current.Load() == nil {
 		return problemf(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	if !s.requests.TryAcquire(1) {
-		return problemf(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.o.Limits.Requests)
+		return problemf(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.options.Limits.Requests)
 	}
 	defer s.requests.Release(1)
 	return to.answer(w, r)
 }
 
 // ready answers whether the server takes requests.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
+func (s *server) ready(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case s.draining.Load():
 		return problemf(http.StatusServiceUnavailable, "the server is stopping")
-	case s.now.Load() == nil:
+	case s.current.Load() == nil:
 		return problemf(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	return plain("ready")(w, r)
@@ -139,8 +150,8 @@ func newSecret(token string) *secret {
 }
 
 // matches reports whether a request has the token: as Bearer, or as the password that a browser asks for.
-func (t *secret) matches(r *http.Request) bool {
-	if t == nil {
+func (s *secret) matches(r *http.Request) bool {
+	if s == nil {
 		return true
 	}
 	_, given, basic := r.BasicAuth()
@@ -148,39 +159,37 @@ func (t *secret) matches(r *http.Request) bool {
 		given = strings.TrimSpace(token)
 	}
 	sum := sha256.Sum256([]byte(given))
-	return subtle.ConstantTimeCompare(sum[:], t[:]) == 1
+	return subtle.ConstantTimeCompare(sum[:], s[:]) == 1
 }
 
 // reservation is the memory that a request has reserved.
 type reservation struct {
-	s     *Server
+	s     *server
 	bytes int64
 }
 
 // take reserves more memory, or returns a problem if there is not enough.
-func (h *reservation) take(n int64) error {
-	if !h.s.memory.TryAcquire(n) {
+func (r *reservation) take(n int64) error {
+	if !r.s.memory.TryAcquire(n) {
 		return problemf(http.StatusServiceUnavailable,
 			"other requests use all the memory for bodies and answers (--max_memory); try again later")
 	}
-	h.bytes += n
+	r.bytes += n
 	return nil
 }
 
-func (h *reservation) release() { h.s.memory.Release(h.bytes) }
+func (r *reservation) release() { r.s.memory.Release(r.bytes) }
 
 // body reads the body of a request. It reserves memory as the body arrives, so that a slow client holds memory
 // only for what it has sent.
-func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([]byte, error) {
+func (s *server) body(w http.ResponseWriter, r *http.Request, reserved *reservation) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, problemf(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
-	most := s.o.Limits.Body
-	tooLarge := problemf(http.StatusRequestEntityTooLarge,
-		"the body has more than %d bytes; send the rows in several requests", most)
+	most := s.options.Limits.Body
 	if r.ContentLength > most {
-		return nil, tooLarge
+		return nil, s.bodyProblem(r, &http.MaxBytesError{Limit: most})
 	}
 	from := http.MaxBytesReader(w, r.Body, most)
 	const first = 64 << 10
@@ -190,7 +199,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 	}
 	var body []byte
 	for {
-		if err := h.take(size - int64(cap(body))); err != nil {
+		if err := reserved.take(size - int64(cap(body))); err != nil {
 			return nil, err
 		}
 		body = append(make([]byte, 0, size), body...)
@@ -200,15 +209,28 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, h *reservation) ([
 			switch {
 			case err == io.EOF:
 				return body, nil
-			case err != nil && int64(len(body)) >= most:
-				return nil, tooLarge
 			case err != nil:
-				slog.DebugContext(r.Context(), "serve: body", "cause", err)
-				return nil, problemf(http.StatusRequestTimeout, "the body did not arrive within %v", s.o.Limits.Timeout)
+				return nil, s.bodyProblem(r, err)
 			}
 		}
 		size = min(2*size, most+1)
 	}
+}
+
+// bodyProblem returns the problem of a request whose body cannot be read.
+func (s *server) bodyProblem(r *http.Request, err error) error {
+	slog.DebugContext(r.Context(), "serve: body", "cause", err)
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return problemf(http.StatusRequestEntityTooLarge,
+			"the body has more than %d bytes; send the rows in several requests", tooLarge.Limit)
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return problemf(http.StatusRequestTimeout, "the body did not arrive within %v", s.options.Limits.Timeout)
+	case r.Context().Err() != nil, errors.Is(err, syscall.ECONNRESET):
+		return errClientGone
+	}
+	return problemf(http.StatusBadRequest, "the body cannot be read: %v", err)
 }
 
 // problem is the reason why a request has no answer, in the form of RFC 9457.

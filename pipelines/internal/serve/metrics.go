@@ -35,7 +35,8 @@ func newServerMetrics() *serverMetrics {
 	c.rows = counter("rows_total", "Rows with a prediction.").WithLabelValues()
 	c.refused = counter("rows_refused_total", "Rows that could not be used.").WithLabelValues()
 	c.missing = counter("missing_values_total", "Missing values in rows with a prediction.", "column")
-	c.unseen = counter("unseen_levels_total", "Category values that training has not seen.", "column")
+	c.unseen = counter("unseen_levels_total",
+		"Category values in rows with a prediction that training has not seen.", "column")
 	c.reloads = counter("reloads_total",
 		"Lookups of the model: same, changed, or failed, which keeps the current model.", "result")
 	c.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_seconds",
@@ -48,9 +49,15 @@ func newServerMetrics() *serverMetrics {
 	return c
 }
 
-// block counts the rows of a block, their missing values, and levels that training has not seen.
-func (c *serverMetrics) block(s *served, b *rows.Block) {
-	c.rows.Add(float64(b.N))
+// rowCounts counts the rows of a request.
+type rowCounts struct {
+	rows            int
+	missing, unseen []int // missing values, and levels that training has not seen, by column
+}
+
+// add counts the rows of a block.
+func (c *rowCounts) add(s *served, b *rows.Block) {
+	c.rows += b.N
 	if !s.missing {
 		return
 	}
@@ -61,17 +68,30 @@ func (c *serverMetrics) block(s *served, b *rows.Block) {
 			t := &s.types[j]
 			switch v := row[slot]; {
 			case v != v:
-				c.missing.WithLabelValues(t.Name).Inc()
+				c.missing[j]++
 			case t.Type == schema.Category && t.Buckets == 0 && int(v) == len(t.Levels):
-				c.unseen.WithLabelValues(t.Name).Inc()
+				c.unseen[j]++
 			}
 			slot += t.Width()
 		}
 	}
 }
 
+// answered counts the rows of a request that has an answer.
+func (m *serverMetrics) answered(s *served, c *rowCounts) {
+	m.rows.Add(float64(c.rows))
+	for j := range s.types {
+		if n := c.missing[j]; n > 0 {
+			m.missing.WithLabelValues(s.types[j].Name).Add(float64(n))
+		}
+		if n := c.unseen[j]; n > 0 {
+			m.unseen.WithLabelValues(s.types[j].Name).Add(float64(n))
+		}
+	}
+}
+
 // state has metrics that are computed when they are collected.
-type state struct{ *Server }
+type state struct{ *server }
 
 var (
 	modelInfo = prometheus.NewDesc(namespace+"_model_info", "The model in use, by the digest of its manifest.",
@@ -93,22 +113,22 @@ func (s state) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s state) Collect(to chan<- prometheus.Metric) {
-	now := s.now.Load()
-	if now == nil {
+	current := s.current.Load()
+	if current == nil {
 		return
 	}
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	gauge(modelInfo, 1, now.model.Manifest.SHA256)
-	if now.statistics == nil {
+	gauge(modelInfo, 1, current.model.Manifest.SHA256)
+	if current.statistics == nil {
 		return
 	}
-	all := sums.NewDriftCounts(now.statistics)
-	for _, w := range s.all {
-		w.drift.addTo(all, now)
+	all := sums.NewDriftCounts(current.statistics)
+	for _, w := range s.workers {
+		w.drift.addTo(all, current)
 	}
-	r := sums.DriftOfCounts(now.statistics, all, now.cluster, now.drift)
+	r := sums.DriftOfCounts(current.statistics, all, current.cluster, current.drift)
 	gauge(driftSeen, float64(r.Rows))
 	largest := 0.0
 	for _, c := range r.Columns {

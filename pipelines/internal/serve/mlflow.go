@@ -14,9 +14,9 @@ import (
 var forms = []string{"dataframe_split", "dataframe_records", "instances", "inputs"}
 
 // invocations answers requests like MLflow's scoring server.
-func (s *Server) invocations(w http.ResponseWriter, r *http.Request) error {
+func (s *server) invocations(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(w, r, s.frame)
-	defer q.held.release()
+	defer q.reserved.release()
 	if err != nil {
 		return err
 	}
@@ -49,15 +49,15 @@ func unwrapPredictions(lines []byte) []byte {
 }
 
 // frame returns the rows in a body of /invocations.
-func (s *Server) frame(q *question, body []byte) (source, error) {
+func (s *server) frame(q *question, body []byte) (source, error) {
 	values, others, err := members(body, slices.Concat(forms, []string{"params", "signature_name"})...)
 	if err != nil {
 		return nil, err
 	}
 	if params := values["params"]; params != nil {
-		added, _, err := members(params, additions...)
+		added, _, err := members(params, optionNames...)
 		if err == nil {
-			err = q.asked(added)
+			err = q.setFromJSON(added)
 		}
 		if err != nil {
 			return nil, err
@@ -77,15 +77,15 @@ func (s *Server) frame(q *question, body []byte) (source, error) {
 			if err != nil {
 				return nil, err
 			}
-			return newColumnar(columns, s.o.Limits.Rows)
+			return newColumnar(columns, s.options.Limits.Rows)
 		}
-		return newElements(value, q.names, s.o.Limits.Rows)
+		return newElements(value, q.names, s.options.Limits.Rows)
 	}
 	panic("unreachable")
 }
 
 // split returns the rows of a data frame in which the columns are named once.
-func (s *Server) split(value json.RawMessage) (source, error) {
+func (s *server) split(value json.RawMessage) (source, error) {
 	values, _, err := members(value, "columns", "data")
 	if err != nil {
 		return nil, err
@@ -94,5 +94,5 @@ func (s *Server) split(value json.RawMessage) (source, error) {
 	if err := json.Unmarshal(values["columns"], &columns); err != nil || len(columns) == 0 {
 		return nil, problemf(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
 	}
-	return newElements(values["data"], columns, s.o.Limits.Rows)
+	return newElements(values["data"], columns, s.options.Limits.Rows)
 }

@@ -16,8 +16,8 @@ type node = map[string]any
 const mostLevels = 100
 
 // openAPI answers with a description of the server in OpenAPI 3.1, with the columns of the model in use.
-func (s *Server) openAPI(w http.ResponseWriter, _ *http.Request) error {
-	text, err := json.MarshalIndent(s.now.Load().description(s.token != nil), "", "  ")
+func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	text, err := json.MarshalIndent(s.current.Load().description(s.token != nil), "", "  ")
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *served) description(secured bool) node {
 		},
 	}
 	parameters := d["components"].(node)["parameters"].(node)
-	for _, name := range additions {
+	for _, name := range optionNames {
 		parameters[name] = node{"name": name, "in": "query", "description": aboutOptions[name], "schema": schemaOf(name)}
 	}
 	if secured {
@@ -91,7 +91,7 @@ func (s *served) paths() node {
 	}
 	text, parameters := node{"schema": node{"type": "string"}}, []node{}
 	properties, withRows := node{}, node{"rows": rows("Row")}
-	for _, name := range additions {
+	for _, name := range optionNames {
 		properties[name], withRows[name] = schemaOf(name), schemaOf(name)
 		parameters = append(parameters, node{"$ref": "#/components/parameters/" + name})
 	}

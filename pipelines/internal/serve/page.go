@@ -41,7 +41,7 @@ type page struct {
 	Fields  []field
 	Row     string // a row as JSON, instead of Fields if there are too many columns
 	Problem string
-	Answer  *shown
+	Answer  *shownAnswer
 	Curl    string
 }
 
@@ -63,9 +63,9 @@ const (
 )
 
 // page answers with a form for a row, and with the prediction for a row that was filled in.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
-	q := &question{served: s.now.Load(), held: reservation{s: s}}
-	defer q.held.release()
+func (s *server) page(w http.ResponseWriter, r *http.Request) error {
+	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
+	defer q.reserved.release()
 	m := q.model.Manifest
 	p := &page{Style: template.CSS(pageStyle), Task: string(m.Task), Digest: m.SHA256, Columns: len(q.names)}
 	if len(q.types) <= mostFields {
@@ -75,7 +75,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	}
 	code := http.StatusOK
 	if r.Method == http.MethodPost {
-		body, err := s.body(w, r, &q.held)
+		body, err := s.body(w, r, &q.reserved)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 }
 
 // fill adds the values of a form and the prediction for them to the page. It returns the status.
-func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (int, error) {
+func (s *server) fill(r *http.Request, q *question, p *page, form url.Values) (int, error) {
 	row := []byte(strings.TrimSpace(form.Get("row")))
 	if p.Row == "" {
 		values := make([]json.RawMessage, len(p.Fields))
@@ -143,7 +143,7 @@ func (s *Server) fill(r *http.Request, q *question, p *page, form url.Values) (i
 		}
 		return bad.Status, nil
 	}
-	p.Answer, err = q.shown(text, p.Fields)
+	p.Answer, err = q.showAnswer(text, p.Fields)
 	return http.StatusOK, err
 }
 

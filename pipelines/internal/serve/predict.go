@@ -22,9 +22,9 @@ import (
 // question is a request whose body has been read.
 type question struct {
 	*served
-	wanted
-	held reservation
-	read func(*worker) error // reads the rows
+	requestOptions
+	reserved reservation
+	read     func(*worker) error // reads the rows
 }
 
 // Content types of bodies.
@@ -34,12 +34,12 @@ const (
 	typeCSV   = "text/csv"
 )
 
-// wants sets options from the parameters of the URL.
-func (q *question) wants(query url.Values) error {
+// setFromURL sets options from the parameters of the URL.
+func (q *question) setFromURL(query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(additions, name) {
+		if !slices.Contains(optionNames, name) {
 			return problemf(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name,
-				strings.Join(additions, ", "))
+				strings.Join(optionNames, ", "))
 		}
 		text := query.Get(name)
 		value := text
@@ -54,17 +54,17 @@ func (q *question) wants(query url.Values) error {
 }
 
 // question reads a request. The caller's function parses a JSON body.
-func (s *Server) question(w http.ResponseWriter, r *http.Request,
+func (s *server) question(w http.ResponseWriter, r *http.Request,
 	parse func(q *question, body []byte) (source, error)) (*question, error) {
-	q := &question{served: s.now.Load(), held: reservation{s: s}}
-	body, err := s.body(w, r, &q.held)
+	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
+	body, err := s.body(w, r, &q.reserved)
 	if err != nil {
 		return q, err
 	}
-	if err := q.wants(r.URL.Query()); err != nil {
+	if err := q.setFromURL(r.URL.Query()); err != nil {
 		return q, err
 	}
-	most := s.o.Limits.Rows
+	most := s.options.Limits.Rows
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
 	case typeJSON, "":
@@ -101,14 +101,14 @@ func (q *question) check() error {
 }
 
 // rows returns the rows of a body of /v1/predict: {"rows": […]}, an array, or one object.
-func (s *Server) rows(q *question, body []byte) (source, error) {
+func (s *server) rows(q *question, body []byte) (source, error) {
 	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 100)]), " \t\r\n"), "[") {
 		if err := syntax(body); err != nil {
 			return nil, err
 		}
-		return newElements(body, q.names, s.o.Limits.Rows)
+		return newElements(body, q.names, s.options.Limits.Rows)
 	}
-	values, others, err := members(body, append(additions[:len(additions):len(additions)], "rows")...)
+	values, others, err := members(body, append(optionNames[:len(optionNames):len(optionNames)], "rows")...)
 	if err != nil {
 		return nil, err
 	}
@@ -117,17 +117,17 @@ func (s *Server) rows(q *question, body []byte) (source, error) {
 		return &single{text: body}, nil
 	}
 	if others {
-		return nil, problemf(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(additions, `", "`))
+		return nil, problemf(http.StatusBadRequest, `only "%s" may be added to "rows"`, strings.Join(optionNames, `", "`))
 	}
-	if err := q.asked(values); err != nil {
+	if err := q.setFromJSON(values); err != nil {
 		return nil, err
 	}
-	return newElements(array, q.names, s.o.Limits.Rows)
+	return newElements(array, q.names, s.options.Limits.Rows)
 }
 
-// asked sets options from the members of a JSON object.
-func (q *question) asked(values map[string]json.RawMessage) error {
-	for _, name := range additions {
+// setFromJSON sets options from the members of a JSON object.
+func (q *question) setFromJSON(values map[string]json.RawMessage) error {
+	for _, name := range optionNames {
 		if text, given := values[name]; given {
 			if want := q.set(name, string(text)); want != nil {
 				return problemf(http.StatusBadRequest, "%q must be %s", name, want)
@@ -138,8 +138,8 @@ func (q *question) asked(values map[string]json.RawMessage) error {
 }
 
 // answer computes the predictions and returns them as CSV, or as the array of JSON that form makes of lines.
-func (s *Server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Limits.Timeout)
+func (s *server) answer(ctx context.Context, q *question, form func(text []byte) []byte) (text []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Limits.Timeout)
 	defer cancel()
 	w, release, err := s.worker(ctx, q)
 	if err != nil {
@@ -147,32 +147,7 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 	}
 	defer release()
 	crash := fault.Guard(func() error {
-		w.use(q.served)
-		defer w.free()
-		if err = q.read(w); err != nil {
-			return nil
-		}
-		var out []byte
-		most := int(s.o.Limits.Memory / 4)
-		if q.explain {
-			err = w.explainable(s.o.Limits.Explained, most)
-		}
-		if err == nil {
-			out, _, err = w.predict(ctx, q.wanted, most)
-		}
-		if err != nil {
-			switch {
-			case errors.Is(err, context.Canceled):
-				err = s.lateProblem(ctx)
-			case errors.Is(err, context.DeadlineExceeded):
-				err = problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
-					s.o.Limits.Timeout)
-			}
-			return nil
-		}
-		if err = q.held.take(int64(len(out) + 200)); err == nil {
-			text = form(out)
-		}
+		text, err = s.compute(ctx, w, q, form)
 		return nil
 	})
 	if crash != nil {
@@ -180,14 +155,44 @@ func (s *Server) answer(ctx context.Context, q *question, form func(text []byte)
 		slog.ErrorContext(ctx, "serve: internal error", "cause", crash)
 		return nil, problemf(http.StatusInternalServerError, "internal error; the server's log has the cause")
 	}
-	s.counted.refused.Add(float64(w.nBad))
+	s.metrics.refused.Add(float64(w.nBad))
 	w.nBad = 0
 	return text, err
 }
 
+// compute reads the rows of a request and predicts them.
+func (s *server) compute(ctx context.Context, w *worker, q *question, form func(text []byte) []byte) ([]byte, error) {
+	w.use(q.served)
+	defer w.free()
+	if err := q.read(w); err != nil {
+		return nil, err
+	}
+	most := int(s.options.Limits.Memory / 4)
+	if q.explain {
+		if err := w.explainable(s.options.Limits.Explained, most); err != nil {
+			return nil, err
+		}
+	}
+	out, err := w.predict(ctx, q.requestOptions, most)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil, errClientGone
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
+			s.options.Limits.Timeout)
+	case err != nil:
+		return nil, err
+	}
+	if err := q.reserved.take(int64(len(out) + 200)); err != nil {
+		return nil, err
+	}
+	s.metrics.answered(q.served, &w.counts)
+	return form(out), nil
+}
+
 // worker waits for a free worker, which release takes back. Explanations take long, so they may not use all
 // workers at once.
-func (s *Server) worker(ctx context.Context, q *question) (w *worker, release func(), err error) {
+func (s *server) worker(ctx context.Context, q *question) (w *worker, release func(), err error) {
 	release = func() { s.idle <- w }
 	if q.explain {
 		if s.explaining.Acquire(ctx, 1) != nil {
@@ -209,18 +214,18 @@ func (s *Server) worker(ctx context.Context, q *question) (w *worker, release fu
 	}
 }
 
-// lateProblem returns the problem of a request whose context ended before a worker was free.
-func (s *Server) lateProblem(ctx context.Context) error {
+// lateProblem returns the error of a request whose context ended before a worker was free.
+func (s *server) lateProblem(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return problemf(http.StatusServiceUnavailable, "the client is gone")
+		return errClientGone
 	}
-	return problemf(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.o.Limits.Timeout)
+	return problemf(http.StatusServiceUnavailable, "no worker was free in %v; try again later", s.options.Limits.Timeout)
 }
 
 // predict answers /v1/predict.
-func (s *Server) predict(w http.ResponseWriter, r *http.Request) error {
+func (s *server) predict(w http.ResponseWriter, r *http.Request) error {
 	q, err := s.question(w, r, s.rows)
-	defer q.held.release()
+	defer q.reserved.release()
 	if err != nil {
 		return err
 	}
@@ -248,9 +253,9 @@ func (s *Server) predict(w http.ResponseWriter, r *http.Request) error {
 }
 
 // joinLines appends lines of JSON as the elements of an array.
-func joinLines(dst, lines []byte) []byte {
+func joinLines(dst, text []byte) []byte {
 	from := len(dst)
-	dst = append(dst, bytes.TrimSuffix(lines, []byte("\n"))...)
+	dst = append(dst, bytes.TrimSuffix(text, []byte("\n"))...)
 	for i, c := range dst[from:] {
 		if c == '\n' { // strings contain none, because JSON escapes them
 			dst[from+i] = ','

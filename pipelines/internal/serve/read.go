@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 
@@ -29,7 +30,7 @@ type elements struct {
 func newElements(array json.RawMessage, names []string, most int) (*elements, error) {
 	e := &elements{names: names, most: most, array: json.NewDecoder(bytes.NewReader(array))}
 	if first, err := e.array.Token(); err != nil || first != json.Delim('[') {
-		return nil, problemf(400, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
+		return nil, problemf(http.StatusBadRequest, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
 	}
 	return e, nil
 }
@@ -111,7 +112,7 @@ func newColumnar(columns map[string]json.RawMessage, most int) (*columnar, error
 	for _, name := range c.names {
 		array := json.NewDecoder(bytes.NewReader(columns[name]))
 		if first, err := array.Token(); err != nil || first != json.Delim('[') {
-			return nil, problemf(400, "column %q must be an array with a value for each row", name)
+			return nil, problemf(http.StatusBadRequest, "column %q must be an array with a value for each row", name)
 		}
 		c.arrays = append(c.arrays, array)
 	}
@@ -141,7 +142,7 @@ func (c *columnar) Next() ([]byte, error) {
 	case more == 0:
 		return nil, io.EOF
 	case more < len(c.arrays):
-		return nil, problemf(400, "the arrays of the columns have different lengths")
+		return nil, problemf(http.StatusBadRequest, "the arrays of the columns have different lengths")
 	}
 	c.n++
 	if c.n > c.most {
@@ -182,7 +183,7 @@ func members(text []byte, names ...string) (values map[string]json.RawMessage, o
 	values = map[string]json.RawMessage{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if first, _ := d.Token(); first != json.Delim('{') {
-		return nil, false, problemf(400, "the body is JSON, but not an object")
+		return nil, false, problemf(http.StatusBadRequest, "the body is JSON, but not an object")
 	}
 	var other json.RawMessage
 	for d.More() {
@@ -211,7 +212,7 @@ func members(text []byte, names ...string) (values map[string]json.RawMessage, o
 func syntax(text []byte) error {
 	var nothing struct{}
 	if bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &nothing)); ok {
-		return problemf(400, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
+		return problemf(http.StatusBadRequest, "the body is not JSON: %s (byte %d)", bad, bad.Offset)
 	}
 	return nil
 }

@@ -118,8 +118,8 @@ func FuzzRowsOfABody(f *testing.F) {
 		`[`, `null`, `{"rows":null}`, "[\n1 , \"]\" ]", `{"rows":[],"scores":1}`} {
 		f.Add([]byte(text))
 	}
-	s := &Server{o: NewOptions()}
-	s.o.Limits.Rows = 100
+	s := &server{options: NewOptions()}
+	s.options.Limits.Rows = 100
 	f.Fuzz(func(t *testing.T, body []byte) {
 		q := &question{served: &served{names: []string{"a"}}}
 		from, err := s.rows(q, body)

@@ -23,20 +23,20 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Server answers requests with the model in use.
-type Server struct {
-	o          options.Serve
+// server answers requests with the model in use.
+type server struct {
+	options    options.Serve
 	token      *secret // nil if requests need none
 	threshold  *float32
 	handle     *models.Handle
-	now        atomic.Pointer[served] // nil until the model is loaded
+	current    atomic.Pointer[served] // nil until the model is loaded
 	draining   atomic.Bool
 	memory     *semaphore.Weighted // in bytes of bodies and answers
 	requests   *semaphore.Weighted
 	explaining *semaphore.Weighted
 	idle       chan *worker
-	all        []*worker
-	counted    *serverMetrics
+	workers    []*worker
+	metrics    *serverMetrics
 }
 
 // Serve answers requests until the context ends, and then finishes the requests that have begun. It returns an
@@ -45,9 +45,9 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 	if err := validate(o); err != nil {
 		return err
 	}
-	s := &Server{o: o, memory: semaphore.NewWeighted(o.Limits.Memory),
-		requests: semaphore.NewWeighted(int64(o.Limits.Requests)), counted: newServerMetrics()}
-	s.counted.registry.MustRegister(state{s})
+	s := &server{options: o, memory: semaphore.NewWeighted(o.Limits.Memory),
+		requests: semaphore.NewWeighted(int64(o.Limits.Requests)), metrics: newServerMetrics()}
+	s.metrics.registry.MustRegister(state{s})
 	if s.token, err = readSecret(ctx, o.Door.TokenFile); err != nil {
 		return err
 	}
@@ -55,12 +55,12 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: min(10*time.Second, o.Limits.Timeout),
+	httpServer := &http.Server{Handler: s.handler(), ReadHeaderTimeout: min(10*time.Second, o.Limits.Timeout),
 		ReadTimeout: o.Limits.Timeout, WriteTimeout: 2 * o.Limits.Timeout, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	stop := func() error { return s.drain(server, ended) }
+	go func() { ended <- httpServer.Serve(listener) }()
+	stop := func() error { return s.drain(httpServer, ended) }
 	if o.Started != nil {
 		o.Started(listener.Addr())
 	}
@@ -69,7 +69,7 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 	}
 	defer s.handle.Close()
 	slog.InfoContext(ctx, "serve: ready", "address", listener.Addr().String(), "model", o.Model, "digest",
-		s.now.Load().model.Manifest.SHA256)
+		s.current.Load().model.Manifest.SHA256)
 	for {
 		select {
 		case err := <-ended: // the server has failed
@@ -85,8 +85,8 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 }
 
 // listen opens the address.
-func (s *Server) listen() (net.Listener, error) {
-	d := s.o.Door
+func (s *server) listen() (net.Listener, error) {
+	d := s.options.Door
 	var config *tls.Config
 	if d.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(d.TLSCert, d.TLSKey)
@@ -101,7 +101,7 @@ func (s *Server) listen() (net.Listener, error) {
 			"another address with --listen",
 			d.Listen, err)
 	}
-	listener = netutil.LimitListener(listener, s.o.Limits.Connections)
+	listener = netutil.LimitListener(listener, s.options.Limits.Connections)
 	if config != nil {
 		listener = tls.NewListener(listener, config)
 	}
@@ -109,8 +109,8 @@ func (s *Server) listen() (net.Listener, error) {
 }
 
 // load loads the model and makes the workers.
-func (s *Server) load(ctx context.Context) (err error) {
-	if s.handle, err = models.OpenHandle(ctx, s.o.Model, 0); err != nil {
+func (s *server) load(ctx context.Context) (err error) {
+	if s.handle, err = models.OpenHandle(ctx, s.options.Model, 0); err != nil {
 		return err
 	}
 	defer func() {
@@ -118,47 +118,47 @@ func (s *Server) load(ctx context.Context) (err error) {
 			s.handle.Close()
 		}
 	}()
-	first, err := newServed(ctx, s.o.Model, s.handle.Model(ctx))
+	first, err := newServed(ctx, s.options.Model, s.handle.Model(ctx))
 	if err != nil {
 		return err
 	}
-	if s.o.Threshold != nil {
-		t, err := apply.ThresholdOf(s.o.Threshold, s.o.Model, first.model.Manifest)
+	if s.options.Threshold != nil {
+		t, err := apply.ThresholdOf(s.options.Threshold, s.options.Model, first.model.Manifest)
 		if err != nil {
 			return err
 		}
 		s.threshold = t.Rounded()
 	}
-	n := s.o.Limits.Workers
+	n := s.options.Limits.Workers
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
 	s.idle, s.explaining = make(chan *worker, n), semaphore.NewWeighted(int64(max(1, n-1)))
 	for range n {
-		w := &worker{threshold: s.threshold, counted: s.counted}
-		s.all = append(s.all, w)
+		w := &worker{threshold: s.threshold}
+		s.workers = append(s.workers, w)
 		s.idle <- w
 	}
-	s.now.Store(first)
+	s.current.Store(first)
 	return nil
 }
 
 // due returns a channel that signals when to look up the model.
-func (s *Server) due() <-chan time.Time {
-	if s.o.Reload == 0 {
+func (s *server) due() <-chan time.Time {
+	if s.options.Reload == 0 {
 		return nil
 	}
-	return time.After(s.o.Reload)
+	return time.After(s.options.Reload)
 }
 
 // look looks up the model, and uses it if it has changed. The handle logs errors.
-func (s *Server) look(ctx context.Context) {
+func (s *server) look(ctx context.Context) {
 	result := "same"
 	changed, err := s.handle.Refresh(ctx)
-	if m := s.handle.Model(ctx); err == nil && m != s.now.Load().model {
+	if m := s.handle.Model(ctx); err == nil && m != s.current.Load().model {
 		var next *served
-		if next, err = newServed(ctx, s.o.Model, m); err == nil {
-			s.now.Store(next)
+		if next, err = newServed(ctx, s.options.Model, m); err == nil {
+			s.current.Store(next)
 			changed = true
 		} else {
 			slog.WarnContext(ctx, "serve: keeping the present model; the new one cannot be used", "cause", err)
@@ -170,21 +170,21 @@ func (s *Server) look(ctx context.Context) {
 	case changed:
 		result = "changed"
 	}
-	s.counted.reloads.WithLabelValues(result).Inc()
+	s.metrics.reloads.WithLabelValues(result).Inc()
 }
 
 // drain stops accepting connections and waits for the requests that have begun.
-func (s *Server) drain(server *http.Server, ended <-chan error) error {
+func (s *server) drain(httpServer *http.Server, ended <-chan error) error {
 	s.draining.Store(true)
-	ctx, cancel := context.WithTimeout(context.Background(), s.o.Limits.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.Limits.Drain)
 	defer cancel()
-	err := server.Shutdown(ctx)
+	err := httpServer.Shutdown(ctx)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("serve: requests were cut off after %v (--drain): %w", s.o.Limits.Drain, err),
-			server.Close())
+		err = errors.Join(fmt.Errorf("serve: requests were cut off after %v (--drain): %w", s.options.Limits.Drain, err),
+			httpServer.Close())
 	}
 	<-ended
-	if s.now.Load() != nil {
+	if s.current.Load() != nil {
 		slog.Info("serve: stopped")
 	}
 	return err

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// shown has the data to show a prediction on the page.
-type shown struct {
+// shownAnswer has the data to show a prediction on the page.
+type shownAnswer struct {
 	What  string // name of the prediction
 	Value string
 	Bars  []bar
-	Facts []fact // how certain it is
-	Why   []why  // one for each explained output
+	Facts []fact        // how certain it is
+	Why   []explanation // one for each explained output
 }
 
 // bar is a number with a horizontal bar.
@@ -31,8 +31,8 @@ type bar struct {
 // fact is a name with a value.
 type fact struct{ Name, Value, Note string }
 
-// why divides a score among the columns.
-type why struct {
+// explanation divides a score among the columns.
+type explanation struct {
 	Title       string
 	Total       string // name of the score
 	Base, Score string
@@ -41,31 +41,31 @@ type why struct {
 }
 
 const (
-	mostBars    = 20
-	mostEffects = 10 // columns whose effects are shown
-	mostWhys    = 4  // explained targets
+	mostBars      = 20
+	mostEffects   = 10 // columns whose effects are shown
+	mostExplained = 4  // explained targets
 )
 
 // predictionJSON is a prediction, decoded from a line of JSON.
 type predictionJSON map[string]json.RawMessage
 
-func (s predictionJSON) number(name string) (v float64, has bool) {
-	return v, json.Unmarshal(s[name], &v) == nil
+func (p predictionJSON) number(name string) (v float64, has bool) {
+	return v, json.Unmarshal(p[name], &v) == nil
 }
 
 // values returns the numbers in an object member, nil without the member.
-func (s predictionJSON) values(name string) (v map[string]float64) {
-	_ = json.Unmarshal(s[name], &v) // v is nil without the member
+func (p predictionJSON) values(name string) (v map[string]float64) {
+	_ = json.Unmarshal(p[name], &v) // v is nil without the member
 	return v
 }
 
-// shown returns the data to show a prediction, a line of JSON, for the row in the fields.
-func (q *question) shown(line []byte, fields []field) (*shown, error) {
+// showAnswer returns the data to show a prediction, a line of JSON, for the row in the fields.
+func (q *question) showAnswer(line []byte, fields []field) (*shownAnswer, error) {
 	var all predictionJSON
 	if err := json.Unmarshal(line, &all); err != nil {
 		return nil, err
 	}
-	a := &shown{What: "Prediction", Value: plainText(all["prediction"]), Facts: q.facts(all)}
+	a := &shownAnswer{What: "Prediction", Value: plainText(all["prediction"]), Facts: q.facts(all)}
 	scores := all.values("probabilities")
 	switch {
 	case q.model.Classifies():
@@ -98,7 +98,7 @@ func (q *question) shown(line []byte, fields []field) (*shown, error) {
 		}
 		a.Bars = append(a.Bars, b)
 	}
-	a.Why = q.whys(all, a.Value, fields)
+	a.Why = q.explanations(all, a.Value, fields)
 	return a, nil
 }
 
@@ -160,15 +160,15 @@ func (q *question) facts(all predictionJSON) (facts []fact) {
 	return facts
 }
 
-// whys returns the explanations of a prediction.
-func (q *question) whys(all predictionJSON, class string, fields []field) (whys []why) {
+// explanations returns the explanations of a prediction.
+func (q *question) explanations(all predictionJSON, class string, fields []field) (explanations []explanation) {
 	names := q.model.Outputs()
 	suffixes := []string{""}
 	if !q.model.Classifies() && len(names) > 1 {
-		suffixes = names[:min(len(names), mostWhys)]
+		suffixes = names[:min(len(names), mostExplained)]
 	}
 	for _, suffix := range suffixes {
-		w := why{Title: "What moved the prediction", Total: "prediction"}
+		w := explanation{Title: "What moved the prediction", Total: "prediction"}
 		switch {
 		case q.model.Classifies() && len(names) == 2:
 			positive := q.model.Manifest.PositiveClass()
@@ -198,9 +198,9 @@ func (q *question) whys(all predictionJSON, class string, fields []field) (whys 
 		if v, _ := all.number("effect_error" + suffix); v > 0 {
 			w.StdErr = strconv.FormatFloat(v, 'g', 2, 64)
 		}
-		whys = append(whys, w)
+		explanations = append(explanations, w)
 	}
-	return whys
+	return explanations
 }
 
 // largest returns the bars of the largest effects by Percent, and one for the sum of the others.

@@ -21,20 +21,20 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// wanted says what a request asks for besides predictions.
-type wanted struct {
+// requestOptions says what a request asks for besides predictions.
+type requestOptions struct {
 	scores, probabilities, explain bool
 	certain                        scores.Certainty
-	csv                            bool // write CSV, not lines of JSON
+	csv                            bool // write CSV, not lines of JSON; from the header Accept
 }
 
-// additions has the names of the optional parts of predictions.
-var additions = []string{"scores", "probabilities", "interval", "novelty", "explain"}
+// optionNames has the names of the options of requests.
+var optionNames = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
 // set sets an option from a JSON value. The error says what the value must be.
-func (a *wanted) set(name, value string) error {
-	want, to := "true or false", map[string]any{"scores": &a.scores, "probabilities": &a.probabilities,
-		"interval": &a.certain.Interval, "novelty": &a.certain.Novelty, "explain": &a.explain}[name]
+func (o *requestOptions) set(name, value string) error {
+	want, to := "true or false", map[string]any{"scores": &o.scores, "probabilities": &o.probabilities,
+		"interval": &o.certain.Interval, "novelty": &o.certain.Novelty, "explain": &o.explain}[name]
 	if name == "interval" {
 		want = "a number above 0 and below 1, such as 0.9"
 	}
@@ -47,15 +47,15 @@ func (a *wanted) set(name, value string) error {
 // worker applies a model to the rows of one request at a time, and reuses its memory.
 type worker struct {
 	threshold *float32
-	counted   *serverMetrics
 
 	model  *served
 	input  *dataset.Input // of JSON objects
-	tables map[wanted]*tableWriter
+	tables map[requestOptions]*tableWriter
 	blocks []*rows.Block // the first used ones have the rows of the request
 	used   int
 	bad    []rowErr
 	nBad   int
+	counts rowCounts // of the last prediction
 
 	drift driftWindow
 }
@@ -63,9 +63,9 @@ type worker struct {
 // driftWindow counts the last rows: at least driftRows of them, once there have been as many.
 type driftWindow struct {
 	sync.Mutex
-	model       *served
-	now, before *sums.DriftCounts // nil if the model has no statistics of its training rows
-	rows        int               // rows in now
+	model             *served
+	current, previous *sums.DriftCounts // nil if the model has no statistics of its training rows
+	rows              int               // rows in now
 }
 
 const driftRows = 20_000
@@ -101,15 +101,15 @@ func (w *worker) use(s *served) {
 	if w.model == s {
 		return
 	}
-	w.model, w.tables = s, map[wanted]*tableWriter{}
+	w.model, w.tables = s, map[requestOptions]*tableWriter{}
 	w.input = s.objects.InMemory(dataset.Request{Mode: dataset.SkipRow, Lines: true,
 		Reject: func(row int64, reason string) { w.reject(rowErr{Row: row, Reason: reason}) }})
 	d := &w.drift
 	d.Lock()
 	defer d.Unlock()
-	d.model, d.now, d.before, d.rows = s, nil, nil, 0
+	d.model, d.current, d.previous, d.rows = s, nil, nil, 0
 	if s.statistics != nil {
-		d.now = sums.NewDriftCounts(s.statistics)
+		d.current = sums.NewDriftCounts(s.statistics)
 	}
 }
 
@@ -117,13 +117,13 @@ func (w *worker) use(s *served) {
 func (d *driftWindow) add(b *rows.Block) {
 	d.Lock()
 	defer d.Unlock()
-	if d.now == nil {
+	if d.current == nil {
 		return
 	}
 	if d.rows >= driftRows {
-		d.now, d.before, d.rows = sums.NewDriftCounts(d.model.statistics), d.now, 0
+		d.current, d.previous, d.rows = sums.NewDriftCounts(d.model.statistics), d.current, 0
 	}
-	d.now.Add(b, 0)
+	d.current.Add(b, 0)
 	d.rows += b.N
 }
 
@@ -131,12 +131,12 @@ func (d *driftWindow) add(b *rows.Block) {
 func (d *driftWindow) addTo(all *sums.DriftCounts, s *served) {
 	d.Lock()
 	defer d.Unlock()
-	if d.model != s || d.now == nil {
+	if d.model != s || d.current == nil {
 		return
 	}
-	all.Merge(d.now)
-	if d.before != nil {
-		all.Merge(d.before)
+	all.Merge(d.current)
+	if d.previous != nil {
+		all.Merge(d.previous)
 	}
 }
 
@@ -175,10 +175,10 @@ type errorKeeper struct {
 	err error
 }
 
-func (f *errorKeeper) Next() ([]byte, error) {
-	text, err := f.source.Next()
+func (k *errorKeeper) Next() ([]byte, error) {
+	text, err := k.source.Next()
 	if _, bad := errors.AsType[*rows.BadRow](err); err != nil && err != io.EOF && !bad {
-		f.err = err
+		k.err = err
 	}
 	return text, err
 }
@@ -224,66 +224,68 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 
 // explainable returns a problem if a request explains more rows than the limit, or more effects than fit into
 // an answer.
-func (w *worker) explainable(most, bytes int) error {
+func (w *worker) explainable(mostRows, mostBytes int) error {
 	n := 0
 	for _, b := range w.blocks[:w.used] {
 		n += b.N
 	}
 	switch {
-	case n > most:
+	case n > mostRows:
 		return problemf(http.StatusRequestEntityTooLarge,
-			"%d rows to explain; the limit is %d in a request; send them in several requests", n, most)
-	case n*len(w.model.names)*w.model.model.Width() > bytes/8:
+			"%d rows to explain; the limit is %d in a request; send them in several requests", n, mostRows)
+	case n*len(w.model.names)*w.model.model.Width() > mostBytes/8:
 		return errTooLong
 	}
 	return nil
 }
 
-// predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header, and
-// their number. The text is valid until the next call.
-func (w *worker) predict(ctx context.Context, a wanted, most int) (text []byte, n int, err error) {
+// predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header. The text is
+// valid until the next call.
+func (w *worker) predict(ctx context.Context, o requestOptions, most int) (text []byte, err error) {
 	defer func() {
 		if err != nil { // the writer may have buffered rows of this request
-			delete(w.tables, a)
+			delete(w.tables, o)
 		}
 	}()
-	t, err := w.table(a, most)
+	t, err := w.table(o, most)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	n := len(w.model.types)
+	w.counts = rowCounts{missing: make([]int, n), unseen: make([]int, n)}
 	for _, b := range w.blocks[:w.used] {
-		w.count(b)
+		w.counts.add(w.model, b) // before missing values are filled in
+		w.drift.add(b)
 		table, err := t.Block(ctx, b)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if len(table.Bad) > 0 {
 			w.bad, w.nBad = nil, 0
 			for _, i := range table.Bad {
 				w.reject(rowErr{Row: b.Lines[i], Reason: models.TooLarge})
 			}
-			return nil, 0, badRows(w.bad, w.nBad)
+			return nil, badRows(w.bad, w.nBad)
 		}
 		if err := t.to.Write(table); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		n += b.N
 	}
 	if err := t.to.Close(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return t.out.Bytes(), n, nil
+	return t.out.Bytes(), nil
 }
 
 // table returns the writer of tables, with an empty buffer except for a header.
-func (w *worker) table(a wanted, most int) (*tableWriter, error) {
-	t := w.tables[a]
-	if t != nil && !a.csv {
+func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
+	t := w.tables[o]
+	if t != nil && !o.csv {
 		t.out.Reset()
 		return t, nil
 	}
-	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Content: scores.Content{Scores: a.scores,
-		Probabilities: a.probabilities, Certainty: a.certain, Explain: a.explain}}
+	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Content: scores.Content{Scores: o.scores,
+		Probabilities: o.probabilities, Certainty: o.certain, Explain: o.explain}}
 	made, err := p.Table(w.model.model)
 	if err != nil { // only if a file of the model cannot be read
 		slog.Error("serve: explaining", "cause", err)
@@ -291,7 +293,7 @@ func (w *worker) table(a wanted, most int) (*tableWriter, error) {
 	}
 	t = &tableWriter{Table: made, out: &boundedBuffer{most: most}}
 	format := "jsonl"
-	if a.csv {
+	if o.csv {
 		format = "csv"
 	}
 	file, err := t.File(format)
@@ -299,14 +301,8 @@ func (w *worker) table(a wanted, most int) (*tableWriter, error) {
 		return nil, err
 	}
 	t.to = file.New(t.out)
-	w.tables[a] = t
+	w.tables[o] = t
 	return t, nil
-}
-
-// count counts the values of a block, before missing ones are filled in.
-func (w *worker) count(b *rows.Block) {
-	w.counted.block(w.model, b)
-	w.drift.add(b)
 }
 
 // free releases memory that few requests need.
@@ -318,9 +314,9 @@ func (w *worker) free() {
 	if len(w.blocks) > keep {
 		w.blocks = w.blocks[:keep:keep]
 	}
-	for a, t := range w.tables {
+	for o, t := range w.tables {
 		if t.out.Cap() > 1<<20 {
-			delete(w.tables, a)
+			delete(w.tables, o)
 		}
 	}
 }

@@ -18,9 +18,9 @@ import (
 var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true,
 	"saturation": true}
 
-// Augmentation parses the steps of --augment, without checking that they suit the data. crops reports
+// parseAugment parses the steps of --augment, without checking that they suit the data. crops reports
 // whether there is a random crop.
-func Augmentation(words []string) (a preprocess.Augment, crops bool, err error) {
+func parseAugment(words []string) (a preprocess.Augment, crops bool, err error) {
 	for _, word := range words {
 		name, text, has := strings.Cut(word, ":")
 		numbered, known := augmentWords[name]
@@ -59,7 +59,7 @@ func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uin
 	if len(words) == 0 {
 		return nil, nil
 	}
-	a, crops, err := Augmentation(words)
+	a, crops, err := parseAugment(words)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (b ByRounds) Augments() []string {
 }
 
 func (b ByRounds) validate(o Options) error {
-	if _, _, err := Augmentation(b.Augments()); err != nil {
+	if _, _, err := parseAugment(b.Augments()); err != nil {
 		return err
 	}
 	if err := report.CheckPicture(b.Common().Curve); err != nil {

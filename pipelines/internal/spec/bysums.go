@@ -27,7 +27,7 @@ func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) {
 
 func (b bySums) memory(o Options, m *results.Memory, f Facts, e engine.Engine, readers int) {
 	folding := o.PlannedFolding(f)
-	n := int64(folding.NumSums())
+	n := int64(folding.numSums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
 	// Each sum has a buffer of rows and one of their features. Features on a 16-bit grid, which may be chosen
@@ -92,8 +92,8 @@ type Folding struct {
 	Levels     int       // number of levels with separate sums; 0 for none
 }
 
-// NumSums returns the number of sums of a pass.
-func (f Folding) NumSums() int { return f.Folds * max(1, f.Levels) }
+// numSums returns the number of sums of a pass.
+func (f Folding) numSums() int { return f.Folds * max(1, f.Levels) }
 
 // Folding returns the folding for rows with that sum of weights. With first, only the first fold is held
 // out.

@@ -44,11 +44,10 @@ func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).V
 
 // validateSplit checks the options that assign rows to folds, as far as possible without data.
 func (o Options) validateSplit() error {
-	by, learner := o.Split.By(), o.Iterative() != nil || o.LearnsFeatures()
-	switch {
+	switch by := o.Split.By(); {
 	case by == profile.ByFold && o.Lambda.Folds > 0:
 		return exit.Usagef("--folds cannot be used with --fold_column, which says how many folds there are")
-	case o.Split.Gap != "" && learner:
+	case o.Split.Gap != "" && (o.Iterative() != nil || o.LearnsFeatures()):
 		return exit.Usagef("--time_gap is for learner ridge with features that are not learned by rounds")
 	case by != "" && o.LearnedDir() != "":
 		return exit.Usagef("--frequencies cannot be used with %s: align held out rows by their content; train with "+
@@ -111,8 +110,8 @@ func (o Options) CheckLabels(classes, features int) error {
 	switch {
 	case o.Calibrates() && classes == 0:
 		return exit.Usagef("--calibrate %s is for classification; the labels are numbers (see --task)", o.Calibrate)
-	case o.Calibrates() && classes > MaxCalibrated:
-		return exit.Usagef("--calibrate %s supports up to %d classes; the data has %d", o.Calibrate, MaxCalibrated, classes)
+	case o.Calibrates() && classes > maxCalibrated:
+		return exit.Usagef("--calibrate %s supports up to %d classes; the data has %d", o.Calibrate, maxCalibrated, classes)
 	case o.Threshold != "" && classes == 0:
 		return exit.Usagef("--threshold decides between two classes; the labels are numbers (see --task)")
 	case o.Threshold != "" && classes != 2:
@@ -141,9 +140,9 @@ const (
 	noCalibration = "none"
 )
 
-// MaxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
+// maxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
 // every worker. Up to score.MaxKept classes, the pass that scores the trials of ridge keeps rows for it.
-const MaxCalibrated = 1000
+const maxCalibrated = 1000
 
 // Calibrates reports whether the user asked for probabilities by a method.
 func (o Options) Calibrates() bool {
@@ -177,8 +176,8 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 		return false, "--threshold " + o.Threshold + " is for scores; a threshold of probabilities is between 0 and 1"
 	case folds < 2:
 		return false, "with one lambda, no rows are held out to fit them to; --folds 5 or --calibrate platt holds out rows"
-	case classes > MaxCalibrated:
-		return false, fmt.Sprintf("there are more than %d classes", MaxCalibrated)
+	case classes > maxCalibrated:
+		return false, fmt.Sprintf("there are more than %d classes", maxCalibrated)
 	case o.Ridge() != nil && !o.keepsScores(classes, features):
 		return false, "for so many classes and features they need a separate pass, which --calibrate platt adds"
 	}

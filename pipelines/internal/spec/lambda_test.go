@@ -53,8 +53,8 @@ func TestFlagsNameTheValuesThatOptionsTake(t *testing.T) {
 	for _, o := range option.List(new(Options)) {
 		values[o.Name] = o.Values
 	}
-	if !slices.Equal(values["select"], Selections()) || !slices.Equal(values["search"], Searches()) {
-		t.Errorf("--select takes %q, want %q; --search %q, want %q", values["select"], Selections(), values["search"],
-			Searches())
+	if !slices.Equal(values["select"], selections()) || !slices.Equal(values["search"], searches()) {
+		t.Errorf("--select takes %q, want %q; --search %q, want %q", values["select"], selections(), values["search"],
+			searches())
 	}
 }

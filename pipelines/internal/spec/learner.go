@@ -66,19 +66,17 @@ const fewFeatures = 30000
 // the solver.
 func (o Options) WithSolver(rows int64, dim, outputs int, regression bool) Options {
 	l, _ := o.Learner.(*ridge.LearnerOptions)
-	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
-	given := l == nil || raw || l.Solver == iterative.Gram || l.Grid != "" && l.Grid != features.AutoBits ||
-		o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0)
-	if given || o.Room > 0 || o.Size.Chooses() || o.LearnsFeatures() || regression && outputs > 1 ||
-		dim <= fewFeatures {
+	if l == nil || dim <= fewFeatures || regression && outputs > 1 || o.needsSums(l) {
 		return o
 	}
 	g := gradients(l)
 	lambda, _ := g.Values(o, float64(rows))
-	n, d, factors, columns := float64(rows), float64(dim), 1.0, float64(outputs*len(lambda))
+	factors := 1.0
 	if len(lambda) > 1 {
 		factors += float64(len(lambda))
 	}
+	n, d := float64(rows), float64(dim)
+	columns := float64(outputs * len(lambda))
 	// Compare nanoseconds on a core of an AMD EPYC (Zen 5). The Gram matrix takes products on 8 bits, and factors
 	// whose size is the smaller of n and D. A hundred rounds map the features and multiply them twice by each
 	// column.
@@ -87,6 +85,14 @@ func (o Options) WithSolver(rows int64, dim, outputs int, regression bool) Optio
 		o.Learner = g.options()
 	}
 	return o
+}
+
+// needsSums reports whether options of ridge, or others, need exact sums.
+func (o Options) needsSums(l *ridge.LearnerOptions) bool {
+	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
+	chosen := l.Solver == iterative.Gram || l.Grid != "" && l.Grid != features.AutoBits
+	return raw || chosen || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0) || o.Room > 0 ||
+		o.Size.Chooses() || o.LearnsFeatures()
 }
 
 // unsupported stands for a one-pass learner that cannot be trained, because its sums and its solver are not
@@ -140,8 +146,7 @@ func (o Options) validateLearner() error {
 
 // Usage makes an error about an option a usage error.
 func Usage(err error) error {
-	var already *exit.UsageError
-	if err == nil || errors.As(err, &already) {
+	if _, already := errors.AsType[*exit.UsageError](err); err == nil || already {
 		return err
 	}
 	return &exit.UsageError{Err: err}

@@ -275,7 +275,7 @@ func (o Options) learningMemory(m *results.Memory, f Facts) {
 	n := tuning.SampleRows(o.Learned, f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies for the search
 	m.Solve = max(m.Solve, sample+pairs.Memory(int(min(n, pairs.MaxRows)), max(f.Dim, f.Scaled))*3/2)
-	if tuning.Plays(o.Learned, o.LearnedKernel()) == 0 {
+	if tuning.GameFrequencies(o.Learned, o.LearnedKernel()) == 0 {
 		return
 	}
 	keep := o.Learned.Keep

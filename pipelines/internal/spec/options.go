@@ -42,7 +42,7 @@ func (o Options) WithFoldRule(r *profile.FoldRule) Options {
 // Complete returns the options of a training run, with the files that its kernel names and with defaults. It
 // returns an error if options are invalid whatever the data.
 func (o Options) Complete(ctx context.Context) (Options, error) {
-	o = o.WithKernels() // before LoadKernel, which sets a kernel
+	o = o.withKernels() // before LoadKernel, which sets a kernel
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return o, err
 	}
@@ -53,11 +53,15 @@ func (o Options) Complete(ctx context.Context) (Options, error) {
 
 // WithDefaults returns the options with defaults for fields that are not set.
 func (o Options) WithDefaults() Options {
-	o = o.WithKernels()
+	o = o.withKernels()
 	o.Search = cmp.Or(o.Search, options.AutoSearch)
 	o.Learner = o.fitter().options()
+	if l := o.Ridge(); l != nil { // a choice of the size changes the grid
+		own := *l
+		o.Learner = &own
+	}
 	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), setsFeatures) {
-		o, _ = o.WithFeatures(tuning.MostFeatures) // every number of features is valid
+		o, _ = o.withFeatures(tuning.MostFeatures) // every number of features is valid
 	}
 	o.Calibrate = cmp.Or(o.Calibrate, AutoCalibrate)
 	o.Learned = tuning.GameDefaults(o.Learned)
@@ -117,8 +121,8 @@ func (o Options) PrepareOptions() options.Prepare {
 	return maps
 }
 
-// Selections returns the values of options.Lambda.Select.
-func Selections() []string {
+// selections returns the values of options.Lambda.Select.
+func selections() []string {
 	return []string{options.SelectMSE, options.SelectError, options.SelectLogLoss}
 }
 
@@ -136,9 +140,9 @@ func ValidateLambda(l options.Lambda) error {
 		}
 	}
 	switch {
-	case l.Select != "" && !slices.Contains(Selections(), l.Select):
-		return exit.Usagef("--select must be %s (have %q)%s", strings.Join(Selections(), ", "), l.Select,
-			option.DidYouMean(l.Select, Selections()))
+	case l.Select != "" && !slices.Contains(selections(), l.Select):
+		return exit.Usagef("--select must be %s (have %q)%s", strings.Join(selections(), ", "), l.Select,
+			option.DidYouMean(l.Select, selections()))
 	case l.Selects() && (l.C != 0 || len(l.Path) == 1):
 		return exit.Usagef("--select %s chooses among several values of --lambda; there is only one", l.Select)
 	case l.C != 0 && len(l.Path) > 0:
@@ -174,19 +178,19 @@ func LambdaValues(l options.Lambda, n float64) (lambda []float64, folds int) {
 	return lambda, folds
 }
 
-// Searches returns the values of Options.Search.
-func Searches() []string { return []string{options.AutoSearch, options.NoSearch} }
+// searches returns the values of Options.Search.
+func searches() []string { return []string{options.AutoSearch, options.NoSearch} }
 
 func (o Options) validateSearch() error {
-	if !slices.Contains(Searches(), o.Search) {
-		return exit.Usagef("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search,
-			option.DidYouMean(o.Search, Searches()))
+	if !slices.Contains(searches(), o.Search) {
+		return exit.Usagef("--search must be %s (have %q)%s", strings.Join(searches(), " or "), o.Search,
+			option.DidYouMean(o.Search, searches()))
 	}
 	return nil
 }
 
-// WithKernels returns the options with the default Kernels for a search.
-func (o Options) WithKernels() Options {
+// withKernels returns the options with the default Kernels for a search.
+func (o Options) withKernels() Options {
 	switch {
 	case o.Kernels == nil && o.Kernel == nil:
 		o.Kernels = tuning.Families()
@@ -220,12 +224,12 @@ func setsFeatures(k kernel.Options) bool {
 	})
 }
 
-// WithFeatures returns the options with the number of features of all kernels, unless the number is given.
-func (o Options) WithFeatures(features int) (Options, error) {
+// withFeatures returns the options with the number of features of all kernels, unless the number is given.
+func (o Options) withFeatures(features int) (Options, error) {
 	if !o.ChoosesSize() {
 		return o, nil
 	}
-	o = o.WithKernels()
+	o = o.withKernels()
 	resize := func(k kernel.Options) (kernel.Options, error) {
 		if k == nil || !hasFeatures(k) {
 			return k, nil

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -89,7 +90,7 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train,
 		if err != nil {
 			return err
 		}
-		p, _, err := j.Part(ctx, s, false)
+		p, _, err := j.Manifest(ctx, s, false)
 		if err != nil {
 			return err
 		}
@@ -110,10 +111,7 @@ func validateByRecipe(o options.Train) error {
 		return exit.Usagef("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
-	if err := spec.ValidateLambda(o.Lambda); err != nil {
-		return err
-	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
+	if err := cmp.Or(spec.ValidateLambda(o.Lambda), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
@@ -122,11 +120,11 @@ func validateByRecipe(o options.Train) error {
 
 // RecipeJob is an open job with a given recipe: it sums rows, or adds up sums, and fits models to sums.
 type RecipeJob struct {
-	Training *Training
-	options  ByRecipe
-	grid     *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
-	levels   [][]sums.Member     // levels with separate sums; nil for none
-	Lineage  *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
+	Training   *Training
+	options    ByRecipe
+	weightGrid *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
+	levels     [][]sums.Member     // levels with separate sums; nil for none
+	Lineage    *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 
 // Begin begins a job that creates the directory out: it opens and profiles the data. The caller
@@ -148,7 +146,7 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 		return err
 	})
 	if err == nil {
-		j.grid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
+		j.weightGrid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
 		j.levels, err = o.levels(j.Training.Prepared)
 	}
 	if err == nil {
@@ -199,9 +197,10 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err := j.ShareFiles(ctx, o.Recipe.Kept); err != nil {
 		return nil, j.Close(ctx, err)
 	}
-	opts, stored := o.options(out), spec.FoldingOf(&o.Recipe.Rule)
-	return &RecipeJob{Training: &Training{Session: &prepare.Session{Job: j, Options: opts.Prepare}, opts: opts, stored: &stored},
-		options: o}, nil
+	all := o.options(out)
+	stored := spec.FoldingOf(&o.Recipe.Rule)
+	t := &Training{Session: &prepare.Session{Job: j, Options: all.Prepare}, spec: all, stored: &stored}
+	return &RecipeJob{Training: t, options: o}, nil
 }
 
 // Added describes the rows of sums that earlier jobs have made.
@@ -233,14 +232,14 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 		j.Training.Prepared.Profile.Labels = &schema.LabelSummary{Rows: added.Rows.Used, Vocabulary: added.Classes,
 			Counts: added.ClassCounts}
 	}
-	if err := j.Training.Prepared.Take(r, others); err != nil {
+	if err := j.Training.Prepared.TakeRecipe(r, others); err != nil {
 		return nil, j.Training.Job.Close(ctx, exit.Dataf("pipelines: %w", err))
 	}
 	return j, nil
 }
 
-// specOf returns the specification of the sums of the recipe, without values of λ.
-func (j *RecipeJob) specOf() gram.Spec {
+// gramSpec returns the specification of the sums of the recipe, without values of λ.
+func (j *RecipeJob) gramSpec() gram.Spec {
 	s := gram.SpecOf(j.options.Recipe, len(j.Training.classes()))
 	for _, members := range j.levels {
 		s.Levels = append(s.Levels, sums.NamesOf(members))
@@ -262,7 +261,7 @@ type Summed struct {
 func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	t := j.Training
 	p := t.Prepared
-	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.specOf()}
+	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
 	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
@@ -272,7 +271,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Dataf("pipelines: %w", err)
 	}
-	if err := t.tooMany(j.grid, s.Shape, pass.Spec.Steps); err != nil {
+	if err := t.checkExact(j.weightGrid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
 	}
 	pass.Stripes = t.stripesOf(pass, s.Shape)
@@ -315,9 +314,9 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 		if !exit.Damaged(err) {
 			return err
 		}
-		t.Job.Damage(err)
+		t.Job.NoteDamage(err)
 	}
-	sc, err := t.Job.Store(ctx, pass)
+	sc, err := t.Job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
@@ -338,7 +337,7 @@ func (j *RecipeJob) NewSummed(digest string) *Summed {
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (j *RecipeJob) passOf(digest string) *gram.Pass {
-	how := j.specOf()
+	how := j.gramSpec()
 	how.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	r := j.options.Recipe
@@ -361,13 +360,13 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 		return nil, err
 	}
 	rule := &j.options.Recipe.Rule
-	weight, grid := rule.Weigh(head, s.Copies, s.Shape.Regression)
+	weight, weightGrid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
 	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
 	if how := &pass.Spec; how.Components == 0 {
-		how.Lambda, _ = spec.LambdaValues(t.opts.Lambda, weight)
+		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
 		how.StartLambda = t.startLambda(nil)
-		if t.opts.Lambda.Auto() {
+		if t.spec.Lambda.Auto() {
 			how.Smaller = ridge.SmallerOn(how.Steps, false)
 		}
 	}
@@ -378,7 +377,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	if err := t.solve(ctx, pass, st, "solving"); err != nil {
 		return nil, err
 	}
-	f := &Fit{weights: j.recipeWeights(weight, grid)}
+	f := &Fit{rowWeights: j.recipeWeights(weight, weightGrid)}
 	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Spec.Components), f)
 	if err != nil {
 		return nil, err
@@ -389,7 +388,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumJudges(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
-		ClassWeights: gridWeights(grid)}
+		ClassWeights: gridWeights(weightGrid)}
 	if pass.Spec.FitWithoutFirst {
 		f.probabilities = &models.Probabilities{Kind: score.Platt, Rows: fit.FirstRows, Folds: rule.FoldPlan().AllFolds(),
 			Curves: j.options.Recipe.Curves(t.classes(), fit.Discriminants), Weights: f.Learner.ClassWeights}
@@ -407,8 +406,8 @@ func (j *RecipeJob) Finish(ctx context.Context, f *Fit) (*results.Train, error) 
 }
 
 // recipeWeights describes the weights of rows whose sums were fitted, nil if they have none. weight is the sum of
-// their weights. Sums do not record everything; the rest is that of the recipe's rows.
-func (j *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *models.RowWeights {
+// their weights. Sums do not record everything; the rest comes from the recipe's rows.
+func (j *RecipeJob) recipeWeights(weight float64, weightGrid *profile.WeightGrid) *models.RowWeights {
 	r, was := &j.options.Recipe.Rule, j.options.Recipe.Profile.Rows.Weights
 	if r.WeightColumn == "" || was == nil {
 		return nil
@@ -419,7 +418,7 @@ func (j *RecipeJob) recipeWeights(weight float64, grid *profile.WeightGrid) *mod
 		Effective: float64(n) * was.Effective / float64(was.Rows),
 	}}
 	if !w.Equal() {
-		w.Grid = grid
+		w.Grid = weightGrid
 	}
 	return w
 }

@@ -32,24 +32,24 @@ type weightsFile struct{ name, sha256 string }
 
 // decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
-func (j *deciding) decide(ctx context.Context, held weightsFile) error {
-	if j.training.opts.Calibrates() {
-		if err := j.calibrate(ctx, held); err != nil {
+func (d *deciding) decide(ctx context.Context, held weightsFile) error {
+	if d.training.spec.Calibrates() {
+		if err := d.calibrate(ctx, held); err != nil {
 			return err
 		}
 	}
-	if j.training.opts.ChoosesThreshold() {
-		if err := j.chooseThreshold(ctx, held); err != nil {
+	if d.training.spec.ChoosesThreshold() {
+		if err := d.chooseThreshold(ctx, held); err != nil {
 			return err
 		}
 	}
-	return j.addIntervals(ctx, held)
+	return d.addIntervals(ctx, held)
 }
 
 // scoring describes, for a pass, the first fold and the number of fits that score it.
-func (j *deciding) scoring(w weightsFile, fits int) scores.HeldOut {
-	p := j.training.Prepared
-	return scores.HeldOut{Folds: j.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
+func (d *deciding) scoring(w weightsFile, fits int) scores.HeldOut {
+	p := d.training.Prepared
+	return scores.HeldOut{Folds: d.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
 		SHA256: w.sha256, Grid: profile.NewWeightGrid(p.Weights(), nil, nil)} // classes have no weights in scores
 }
 
@@ -71,26 +71,27 @@ func (t *Training) futureManifest() *models.Manifest {
 }
 
 // chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
-func (j *deciding) chooseThreshold(ctx context.Context, held weightsFile) error {
-	t := j.training
+func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error {
+	t := d.training
 	t.Job.Progress.Phase("choosing the threshold", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	positive := t.futureManifest().PositiveClass()
-	pass := &scores.Threshold{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, 0), Probabilities: j.fit.probabilities,
+	pass := &scores.Threshold{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0), Probabilities: d.fit.probabilities,
 		Positive: positive}
 	var counts score.Halves
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
-	by, usual, scale := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
-	if j.fit.probabilities != nil {
-		usual, scale = j.fit.probabilities.Usual(positive), models.OfProbability
+	by := score.Criterion(t.spec.Threshold)
+	usual, scale := float32(0), models.OfScore
+	if d.fit.probabilities != nil {
+		usual, scale = d.fit.probabilities.Usual(positive), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	j.fit.threshold = &models.Threshold{Value: value, Of: scale, By: by, Rows: counts.Rows, Folds: j.folds,
+	d.fit.threshold = &models.Threshold{Value: value, Of: scale, By: by, Rows: counts.Rows, Folds: d.folds,
 		Expected: expected, Plain: plain}
 	return nil
 }
@@ -98,7 +99,7 @@ func (j *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 // givenThreshold returns the threshold that the user gives as a number, for a model with that manifest. It returns
 // nil for none.
 func (t *Training) givenThreshold(m *models.Manifest) (*models.Threshold, error) {
-	value, err := strconv.ParseFloat(t.opts.Threshold, 64)
+	value, err := strconv.ParseFloat(t.spec.Threshold, 64)
 	if err != nil {
 		return nil, nil
 	}

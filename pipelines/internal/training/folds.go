@@ -8,13 +8,13 @@ import (
 // checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
 // note if that is unknown.
 func (t *Training) checkOrigin() error {
-	o, parts := t.Prepared.Recipe.Origin, t.opts.FoldCount()
+	o, parts := t.Prepared.Recipe.Origin, t.spec.FoldCount()
 	if o == nil || parts == 0 {
 		return nil
 	}
-	dir, here := t.opts.Kernel.(kernel.LearnedKernel).Directory(), t.Prepared.RowsDigest()
+	dir, here := t.spec.Kernel.(kernel.LearnedKernel).Directory(), t.Prepared.RowsDigest()
 	switch {
-	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
+	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.spec.Seed):
 		return exit.Usagef("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
 			"and only that fold is held out; give --folds %[2]d --seed %[3]d",
 			dir, o.HeldOut, o.Seed)
@@ -41,8 +41,8 @@ func (t *Training) allJudge(f Found) bool {
 	p := t.Prepared
 	// only the search has seen the rows
 	only := f.Searched != nil && f.Learned == nil && !p.Recipe.Recodes && !t.CountsTrainingRows()
-	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= mostJudged && t.opts.Lambda.Select == "" &&
-		!t.opts.ChoosesSize() && !t.atLandmarks()
+	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= mostJudged && t.spec.Lambda.Select == "" &&
+		!t.spec.ChoosesSize() && !t.atLandmarks()
 }
 
 // firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings

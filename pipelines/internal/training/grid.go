@@ -44,8 +44,9 @@ const laterRows = 1 << 23
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
 func (s *sumsTraining) fineSteps() int {
 	t := s.training
-	shape, total := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}, s.total
-	if t.opts.Room > 0 {
+	shape := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}
+	total := s.total
+	if t.spec.Room > 0 {
 		total = max(total, int64(laterRows*float64(total)/float64(t.Prepared.Weights().Rows)))
 	}
 	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, t.Prepared.Recipe.Reach)))
@@ -66,7 +67,7 @@ func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 	steps, fine := s.steps(s.bits, p.Recipe.Dim), s.fineSteps()
 	mayRefine = s.bits != features.Bits8 && steps != fine && s.rows <= maxResumRows &&
 		products(s.rows, p.Recipe.Dim) <= maxResumProducts
-	lambda, _ := spec.LambdaValues(t.opts.Lambda, p.Weights().Sum)
+	lambda, _ := spec.LambdaValues(t.spec.Lambda, p.Weights().Sum)
 	if !mayRefine || len(lambda) != 1 {
 		return steps, mayRefine, nil
 	}

@@ -21,15 +21,15 @@ const leastForLogLoss = 1500
 // few rows depend on chance. Squared errors still choose λ if they choose the number of features, and if classes
 // have weights, which log losses of rows ignore.
 func (t *Training) logLossChooses() bool {
-	l, o := t.opts.Lambda, t.opts.Ridge()
+	l, o := t.spec.Lambda, t.spec.Ridge()
 	return l.Select == "" && l.Auto() && t.Prepared.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
-		!t.opts.ChoosesSize() && t.Prepared.Counts.Used >= leastForLogLoss
+		!t.spec.ChoosesSize() && t.Prepared.Counts.Used >= leastForLogLoss
 }
 
 // chooseLambda sets the learner's λ by Select, but not yet the weights: see finishChoice. If no row was held out,
 // squared errors choose with byMSE.
 func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
-	by := f.training.opts.Lambda.Select
+	by := f.training.spec.Lambda.Select
 	losses, err := f.scoreTrials(ctx)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 
 // finishChoice sets the weights to those for the learner's λ, and scores the trials if this has not been done.
 func (f *sumsFit) finishChoice(ctx context.Context) error {
-	if !f.training.opts.Lambda.Selects() {
+	if !f.training.spec.Lambda.Selects() {
 		if _, err := f.scoreTrials(ctx); err != nil {
 			return err
 		}
@@ -83,9 +83,8 @@ func (f *sumsFit) finishChoice(ctx context.Context) error {
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and adds the
 // results to the table of the learner. Sums give squared errors of rounded features and no classification
 // errors; this pass gives both as in predictions. If other folds are held out, too, reports print the error
-// of the sums (ridge.Row.MSE). It returns the log loss for each row of the table: that of
-// probabilities if it keeps the scores; otherwise that of the pass if log losses choose λ, +Inf if there is none;
-// otherwise 0.
+// of the sums (ridge.Row.MSE). It returns the log loss for each row of the table: the loss of the probabilities if
+// it keeps the scores; otherwise the loss in the pass if log losses choose λ, +Inf if there is none; otherwise 0.
 func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	t := f.training
 	table := f.fit.Learner.Table
@@ -129,7 +128,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	f.whyNotKept = f.tooFew(sum.Kept.Counts(0))
-	if f.whyNotKept != "" && !t.opts.Calibrates() {
+	if f.whyNotKept != "" && !t.spec.Calibrates() {
 		return losses, nil
 	}
 	f.kept = sum.Kept
@@ -143,9 +142,9 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 	defer t.Job.Progress.Done()
 	fits, chosen := f.fit.tried()
 	pass := &scores.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
-		LogLoss: t.opts.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Prepared.Dependent()}
+		LogLoss: t.spec.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Prepared.Dependent()}
 	// Conformity scores of classes need probabilities and come later.
-	targets := t.Prepared.Target.Grid != nil && t.opts.Intervals != options.NoIntervals
+	targets := t.Prepared.Target.Grid != nil && t.spec.Intervals != options.NoIntervals
 	if targets {
 		pass.Conformal = &scores.Conformal{Fit: chosen}
 	}

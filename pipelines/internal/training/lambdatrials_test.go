@@ -20,11 +20,11 @@ func TestTheLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
 		"few rows":  {1499, func(*Training) {}, false},
 		"a number":  {1500, func(t *Training) { t.Prepared.Target.Classes = nil }, false},
 		"weights of classes, which log losses do not count": {1500, func(t *Training) {
-			t.opts.Learner = &ridge.LearnerOptions{Weights: []string{"balanced"}}
+			t.spec.Learner = &ridge.LearnerOptions{Weights: []string{"balanced"}}
 		}, false},
-		"sizes, which squared errors compare": {1500, func(t *Training) { t.opts.Size.Worth = 0.01 }, false},
-		"lambda is set":                       {1500, func(t *Training) { t.opts.Lambda.Path = []float64{1e-3} }, false},
-		"another choice is set":               {1500, func(t *Training) { t.opts.Lambda.Select = options.SelectError }, false},
+		"sizes, which squared errors compare": {1500, func(t *Training) { t.spec.Size.Worth = 0.01 }, false},
+		"lambda is set":                       {1500, func(t *Training) { t.spec.Lambda.Path = []float64{1e-3} }, false},
+		"another choice is set":               {1500, func(t *Training) { t.spec.Lambda.Select = options.SelectError }, false},
 	} {
 		p := &prepare.Prepared{Target: &transforms.Labeling{Classes: new(schema.Vocabulary)}}
 		p.Counts.Used = c.rows

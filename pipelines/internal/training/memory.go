@@ -25,7 +25,7 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 	f := spec.Facts{
 		Rows: p.Counts.Used, RowFacts: spec.RowFacts{Dim: p.Profile.Dim, Scaled: p.Profile.Dim, Measured: t.measured,
 			Values: float64(nonzero) / float64(p.Counts.Used), Unnamed: !p.Data.Schema.Traits().Columns, Prepared: true,
-			Patches: prepare.PatchNumbers(t.opts.Scale, p.Data.Schema)},
+			Patches: prepare.PatchNumbers(t.spec.Scale, p.Data.Schema)},
 		Features: r.Dim, Outputs: 1, Components: components, Stored: t.stored,
 		Reading: p.Data.Memory(), Weighted: p.Profile.Weights != nil && !p.EqualWeights(),
 	}
@@ -34,10 +34,10 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
 	}
 	if table := p.Data.Schema.Table; table != nil {
-		_, _, f.Levels = preprocess.ColumnBounds(table, t.opts.Encode, 1)
-		f.Summed = preprocess.SummedLevels(table, t.opts.Encode)
+		_, _, f.Levels = preprocess.ColumnBounds(table, t.spec.Encode, 1)
+		f.Summed = preprocess.SummedLevels(table, t.spec.Encode)
 	}
-	o := t.opts
+	o := t.spec
 	if components > 0 {
 		o.Lambda = options.Lambda{Path: []float64{0}} // one sum, without targets
 	} else {
@@ -51,8 +51,9 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 // need, and the sample of the recipe unless the number of features is still to be chosen. It sets the number of
 // stripes and the limit of the garbage collector.
 func (t *Training) Reserve(m results.Memory) error {
-	t.Prepared.Sum, t.stripes = nil, m.Stripes
-	if s := t.Prepared.Recipe.Scaling; s != nil && !t.opts.ChoosesSize() {
+	t.Prepared.Sum = nil
+	t.stripes = m.Stripes
+	if s := t.Prepared.Recipe.Scaling; s != nil && !t.spec.ChoosesSize() {
 		s.Sample = nil
 	}
 	if err := t.checkMachine(m); err != nil {
@@ -72,7 +73,7 @@ func (t *Training) checkMachine(m results.Memory) error {
 	if !t.Job.Engine.InProcess() {
 		return nil
 	}
-	note, err := t.opts.CheckMachine(m)
+	note, err := t.spec.CheckMachine(m)
 	if note != "" {
 		t.Job.Progress.Notef("%s", note)
 	}

@@ -71,9 +71,9 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 	return nil
 }
 
-// Part describes sums in the work directory. With write it also returns the files of the part, except for its
+// Manifest describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
-func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
+func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
 	t := j.Training
 	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
@@ -100,7 +100,8 @@ func (j *RecipeJob) Part(ctx context.Context, s *Summed, write bool) (*sums.Mani
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
 			entry := models.EntryOf(sums.CopiesFile, data)
-			c.Copies, copies = &entry, append(copies, data...)
+			c.Copies = &entry
+			copies = append(copies, data...)
 		}
 	}
 	if copies != nil {

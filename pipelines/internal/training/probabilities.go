@@ -15,16 +15,16 @@ import (
 )
 
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
-func (j *deciding) calibrate(ctx context.Context, held weightsFile) error {
-	t := j.training
+func (d *deciding) calibrate(ctx context.Context, held weightsFile) error {
+	t := d.training
 	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
-	pass := &scores.Calibration{Pass: t.Pass(j.folds), HeldOut: j.scoring(held, 0)}
+	pass := &scores.Calibration{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0)}
 	var counts score.CalibrationCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
-	return j.fitCurves(&counts)
+	return d.fitCurves(&counts)
 }
 
 // stepRows is the number of held-out rows of each class that isotonic step functions need.
@@ -37,7 +37,7 @@ const leastRows = 5
 
 // tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
 // none.
-func (j *deciding) tooFew(c *score.CalibrationCounts) string {
+func (d *deciding) tooFew(c *score.CalibrationCounts) string {
 	rows := classRows(c)
 	for i, n := range rows {
 		if least := min(n, float64(c.Rows())-n); least < leastRows {
@@ -46,7 +46,7 @@ func (j *deciding) tooFew(c *score.CalibrationCounts) string {
 				advice += ", or --calibrate platt"
 			}
 			return fmt.Sprintf("%.4g of the %d held-out rows are of class %.80q; %d of each class and of others are needed: %s",
-				n, c.Rows(), j.training.classes()[i], leastRows, advice)
+				n, c.Rows(), d.training.classes()[i], leastRows, advice)
 		}
 	}
 	return ""
@@ -71,7 +71,7 @@ func (t *Training) willCalibrate() (will bool, why string) {
 	if t.Prepared.Target.Classes == nil {
 		return false, ""
 	}
-	return t.opts.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
+	return t.spec.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
 }
 
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
@@ -84,8 +84,8 @@ func (t *Training) noteProbabilities(why string) {
 // judgeProbabilities scores the probabilities for each λ of the table on the kept rows. Each half of the rows is
 // scored by curves that are fitted to the other half. It sets the errors in the table to the errors of the resulting
 // decisions. It returns the log loss for each row of the table, 0 for rows without.
-func (j *deciding) judgeProbabilities() (losses []float64) {
-	table, trial, kept := j.fit.Learner.Table, 0, j.kept
+func (d *deciding) judgeProbabilities() (losses []float64) {
+	table, trial, kept := d.fit.Learner.Table, 0, d.kept
 	rows, all := kept.Rows()
 	losses = make([]float64, len(table))
 	for i := range table {
@@ -93,7 +93,7 @@ func (j *deciding) judgeProbabilities() (losses []float64) {
 		if row.Failed != "" {
 			continue
 		}
-		v := kept.Judge(trial, j.keptMethod(kept.Counts(trial)), j.classWeights)
+		v := kept.Judge(trial, d.keptMethod(kept.Counts(trial)), d.classWeights)
 		losses[i] = v.LogLoss
 		row.HeldOutErrors, row.HeldOutRows = v.Errors, rows
 		if row.HeldOutError > 0 {
@@ -109,10 +109,10 @@ func (j *deciding) judgeProbabilities() (losses []float64) {
 }
 
 // method returns the calibration method for these scores.
-func (j *deciding) method(c *score.CalibrationCounts) string {
+func (d *deciding) method(c *score.CalibrationCounts) string {
 	switch {
-	case j.training.opts.Calibrates():
-		return j.training.opts.Calibrate
+	case d.training.spec.Calibrates():
+		return d.training.spec.Calibrate
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
 	}
@@ -120,33 +120,33 @@ func (j *deciding) method(c *score.CalibrationCounts) string {
 }
 
 // fitProbabilities fits the curves for the chosen λ to the kept rows, unless calibrate does it in a pass.
-func (j *deciding) fitProbabilities() error {
-	t := j.training
+func (d *deciding) fitProbabilities() error {
+	t := d.training
 	will, why := t.willCalibrate()
-	if !will || t.opts.Calibrates() {
+	if !will || t.spec.Calibrates() {
 		t.noteProbabilities(why)
 		return nil
 	}
-	kept := j.kept
+	kept := d.kept
 	if kept == nil {
-		t.noteProbabilities(cmp.Or(j.whyNotKept, "no rows are in the first fold"))
+		t.noteProbabilities(cmp.Or(d.whyNotKept, "no rows are in the first fold"))
 		return nil
 	}
-	_, trial := j.fit.tried()
+	_, trial := d.fit.tried()
 	counts := kept.Counts(trial)
-	c := kept.Fit(trial, j.keptMethod(counts), nil)
+	c := kept.Fit(trial, d.keptMethod(counts), nil)
 	if err := c.Validate(); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	j.takeCurves(c, counts.Rows())
+	d.takeCurves(c, counts.Rows())
 	return nil
 }
 
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
 // score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
-func (j *deciding) keptMethod(c *score.CalibrationCounts) string {
-	if m := j.method(c); m != score.Platt || j.training.opts.Calibrates() || j.training.Prepared.Outputs() == 2 {
+func (d *deciding) keptMethod(c *score.CalibrationCounts) string {
+	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.Shared
@@ -154,29 +154,29 @@ func (j *deciding) keptMethod(c *score.CalibrationCounts) string {
 
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
 // user asked for them.
-func (j *deciding) fitCurves(counts *score.CalibrationCounts) error {
-	t := j.training
-	if !t.opts.Calibrates() {
-		if why := j.tooFew(counts); why != "" {
+func (d *deciding) fitCurves(counts *score.CalibrationCounts) error {
+	t := d.training
+	if !t.spec.Calibrates() {
+		if why := d.tooFew(counts); why != "" {
 			t.noteProbabilities(why)
 			return nil
 		}
 	} else if err := score.CheckCalibration(counts.ClassRows(), t.classes()); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	c, err := score.FitCalibration(counts, j.method(counts))
+	c, err := score.FitCalibration(counts, d.method(counts))
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	if c.Method == score.Platt && t.opts.Calibrates() {
-		j.fit.shapes = discriminant.Shapes(c.Curves, j.discriminants)
+	if c.Method == score.Platt && t.spec.Calibrates() {
+		d.fit.shapes = discriminant.Shapes(c.Curves, d.discriminants)
 	}
-	j.takeCurves(c, counts.Rows())
+	d.takeCurves(c, counts.Rows())
 	return nil
 }
 
 // takeCurves sets the probabilities of the model to curves that were fitted to the given number of held-out rows.
-func (j *deciding) takeCurves(c *score.Calibration, rows int64) {
-	j.fit.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: j.folds,
-		Weights: j.classWeights}
+func (d *deciding) takeCurves(c *score.Calibration, rows int64) {
+	d.fit.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: d.folds,
+		Weights: d.classWeights}
 }

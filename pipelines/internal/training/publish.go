@@ -38,57 +38,21 @@ func (m *Model) finish(ctx context.Context) (*results.Train, error) {
 
 // Publish creates the model directory.
 func (m *Model) Publish(ctx context.Context) error {
-	t, f := m.Training, m.Fit
-	p := t.Prepared
-	options, err := json.Marshal(p.Data.Schema)
+	t := m.Training
+	manifest, err := m.manifest()
 	if err != nil {
 		return err
 	}
-	label := ""
-	if p.Data.Labeled && len(p.Data.Targets) == 0 {
-		label = p.Data.Label
-	}
-	out := &models.Model{
-		Linear: f.linear, Kept: slices.Concat(p.Recipe.Files, f.files),
-		Manifest: &models.Manifest{
-			Program: engine.Version(), Task: m.task(), Seed: t.opts.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
-			Outputs: f.linear.K,
-			BeyondScores: models.BeyondScores{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
-				Sketch: f.sketch, Intervals: f.intervals},
-			Input: models.Input{
-				Format: p.Data.Schema.Format, Dim: p.Profile.Dim, Columns: p.Data.Schema.Columns, Label: label, Options: options,
-			},
-			TrainingData: models.TrainingData{Profile: models.Profile{Width: p.Recipe.Width}, Fingerprint: p.Digest,
-				Rows: models.Rows{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside}},
-		},
-	}
-	out.Manifest.Weights, out.Manifest.Learner.Split, out.Manifest.Threshold = f.weights, p.Rule, f.threshold
-	given, err := t.givenThreshold(out.Manifest)
-	if err != nil {
-		return err
-	}
-	if given != nil {
-		f.threshold, out.Manifest.Threshold = given, given
-	}
-	if m.Found.Searched != nil {
-		out.Manifest.Search = m.Found.Searched.Summary()
-	}
-	switch task := out.Manifest.Task; task {
-	case models.Classification:
-		out.Manifest.Vocabulary, out.Manifest.Profile.ClassCounts = p.Target.Classes, p.Profile.Labels.Counts
-	case models.Regression:
-		out.Manifest.TargetGrid, out.Manifest.Input.Labels = p.Target.Grid, p.Data.Targets
-	}
-	if m.byRecipe != nil { // the input and the profile are the recipe's
-		out.Manifest.Input = m.byRecipe.Recipe.Input
-	} else {
+	out := &models.Model{Linear: m.Fit.linear, Manifest: manifest,
+		Kept: slices.Concat(t.Prepared.Recipe.Files, m.Fit.files)}
+	if m.byRecipe == nil { // otherwise the profile is the recipe's
 		file, err := m.profile().File()
 		if err != nil {
 			return err
 		}
 		out.Kept = append(out.Kept, storage.File{Name: sums.ProfileFile, Data: file})
 	}
-	if m.stretch, err = stretch.Of(out.Manifest); err != nil {
+	if m.stretch, err = stretch.Of(manifest); err != nil {
 		return err
 	}
 	files, err := models.Encode(out)
@@ -103,9 +67,9 @@ func (m *Model) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files = append(append(files, origin), job.SetAsideFiles(p.Counts)...)
-	if t.opts.Report != about.NoReport {
-		a, err := about.Of(out.Manifest, m.stretch, lineage, files)
+	files = append(append(files, origin), job.SetAsideFiles(t.Prepared.Counts)...)
+	if t.spec.Report != about.NoReport {
+		a, err := about.New(manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
 		}
@@ -115,7 +79,65 @@ func (m *Model) Publish(ctx context.Context) error {
 		}
 		files = append(files, page)
 	}
-	return t.Job.Publish(ctx, t.opts.Model, files)
+	return t.Job.Publish(ctx, t.spec.Model, files)
+}
+
+// manifest describes the model, without the checksums of its files. A threshold that the user gives becomes the
+// threshold of the fit.
+func (m *Model) manifest() (*models.Manifest, error) {
+	t, f := m.Training, m.Fit
+	p := t.Prepared
+	input, err := m.input()
+	if err != nil {
+		return nil, err
+	}
+	manifest := &models.Manifest{
+		Program: engine.Version(), Task: m.task(), Seed: t.spec.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
+		Outputs: f.linear.K, Input: input,
+		BeyondScores: models.BeyondScores{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
+			Sketch: f.sketch, Intervals: f.intervals},
+		TrainingData: models.TrainingData{Profile: models.Profile{Width: p.Recipe.Width}, Fingerprint: p.Digest,
+			Rows:    models.Rows{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside},
+			Weights: f.rowWeights},
+	}
+	manifest.Learner.Split = p.Rule
+	given, err := t.givenThreshold(manifest)
+	if err != nil {
+		return nil, err
+	}
+	if given != nil {
+		f.threshold = given
+	}
+	manifest.Threshold = f.threshold
+	if m.Found.Searched != nil {
+		manifest.Search = m.Found.Searched.Summary()
+	}
+	switch manifest.Task {
+	case models.Classification:
+		manifest.Vocabulary = p.Target.Classes
+		manifest.Profile.ClassCounts = p.Profile.Labels.Counts
+	case models.Regression:
+		manifest.TargetGrid = p.Target.Grid
+	}
+	return manifest, nil
+}
+
+// input describes the rows that the model takes.
+func (m *Model) input() (models.Input, error) {
+	if m.byRecipe != nil {
+		return m.byRecipe.Recipe.Input, nil
+	}
+	d := m.Training.Prepared.Data
+	options, err := json.Marshal(d.Schema)
+	in := models.Input{Format: d.Schema.Format, Dim: m.Training.Prepared.Profile.Dim, Columns: d.Schema.Columns,
+		Options: options}
+	if d.Labeled && len(d.Targets) == 0 {
+		in.Label = d.Label
+	}
+	if m.task() == models.Regression {
+		in.Labels = d.Targets
+	}
+	return in, err
 }
 
 // mostValues is the largest number of distinct targets of a regression that are listed.
@@ -142,7 +164,7 @@ func (m *Model) profile() *sums.Profile {
 // it follows from.
 func (m *Model) fullLineage(ctx context.Context) (*registry.Lineage, error) {
 	t := m.Training
-	l := &registry.Lineage{Command: t.opts.Command}
+	l := &registry.Lineage{Command: t.spec.Command}
 	if m.lineage != nil {
 		copied := *m.lineage
 		l = &copied
@@ -185,7 +207,7 @@ func (t *Training) task() models.Task {
 func (m *Model) result() *results.Train {
 	t, f := m.Training, m.Fit
 	r := &results.Train{
-		Model:         t.opts.Model,
+		Model:         t.spec.Model,
 		TrainRows:     m.resultRows(),
 		TrainFeatures: m.resultFeatures(),
 		TrainFit: results.TrainFit{
@@ -214,7 +236,7 @@ func (m *Model) result() *results.Train {
 func (m *Model) resultRows() results.TrainRows {
 	t := m.Training
 	p := t.Prepared
-	r := results.TrainRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.weights}
+	r := results.TrainRows{Task: m.task(), Rows: p.Counts, Columns: p.Profile.Dim, Weights: m.Fit.rowWeights}
 	if table := p.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
@@ -235,7 +257,7 @@ func (m *Model) resultFeatures() results.TrainFeatures {
 	p := t.Prepared
 	r := results.TrainFeatures{
 		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Found.Learned,
-		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.opts.Seed,
+		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.spec.Seed,
 	}
 	if m.Found.Searched != nil {
 		r.Search = m.Found.Searched.Summary()

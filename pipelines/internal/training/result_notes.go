@@ -41,9 +41,9 @@ func RoundingNote(row ridge.Row, regression bool) []string {
 // called converged.
 const convergedGap = 0.01
 
-// Converged reports whether the duality gap or the gradient of the last round shows that the objective is near
+// converged reports whether the duality gap or the gradient of the last round shows that the objective is near
 // the optimum. share is the bound on the distance, as a share of the objective, NaN if there is none.
-func Converged(r iterative.Report) (ok bool, share float64) {
+func converged(r iterative.Report) (ok bool, share float64) {
 	share = math.NaN()
 	if gap, known := r.Gap(); known {
 		share = gap / math.Abs(r.Objective)
@@ -53,13 +53,13 @@ func Converged(r iterative.Report) (ok bool, share float64) {
 	return share <= convergedGap, share
 }
 
-// Unconverged describes why a model is not called converged, "" if it is.
-func Unconverged(c *models.TrainingLog, history []iterative.Report) string {
+// unconverged describes why a model is not called converged, "" if it is.
+func unconverged(c *models.TrainingLog, history []iterative.Report) string {
 	if c.Converged == nil || *c.Converged {
 		return ""
 	}
 	last := history[len(history)-1]
-	if _, share := Converged(last); share == share {
+	if _, share := converged(last); !math.IsNaN(share) {
 		return fmt.Sprintf("not converged: the objective may be up to %s%% above the optimum; more --rounds, more "+
 			"--features or a larger --lambda bring it closer", percent(share))
 	}

@@ -52,7 +52,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 			return nil, spec.Usage(err)
 		}
 	}
-	r.lambda, r.folds = l.Values(t.opts, p.Weights().Sum)
+	r.lambda, r.folds = l.Values(t.spec, p.Weights().Sum)
 	var parent *registry.Parent
 	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	if r.surveyed, err = r.survey(ctx); err != nil {
 		return nil, err
 	}
-	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.opts.Seed); err != nil {
+	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.spec.Seed); err != nil {
 		return nil, err
 	}
 	t.Job.Progress.Notef("training on %s of %s: %s, %d features; %s", report.Counted64(p.Counts.Used, "row"),
@@ -74,8 +74,9 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 		return nil, err
 	}
 	fit.rounds.State = nil // only its certificate needs it
-	fit.init, fit.weights = parent, t.rowWeights(nil)
-	t.AddNotef("%s", Unconverged(fit.Learner.Log, fit.rounds.Chosen()))
+	fit.init = parent
+	fit.rowWeights = t.rowWeights(nil)
+	t.AddNotef("%s", unconverged(fit.Learner.Log, fit.rounds.Chosen()))
 	return fit, nil
 }
 
@@ -83,7 +84,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 // first fold how scores become probabilities and classes.
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
-	if len(r.lambda) == 1 && !r.training.opts.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
+	if len(r.lambda) == 1 && !r.training.spec.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
 		if err == nil { // the fit has not used the first fold
 			fit.decision, err = r.decide(ctx, fit.linear)
@@ -108,7 +109,8 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if err := r.keepCertificate(ctx, fit); err != nil {
 		return nil, err
 	}
-	fit.decision, fit.Learner.Folds, fit.Learner.Log.Path = decision, r.folds, c.path
+	fit.decision = decision
+	fit.Learner.Folds, fit.Learner.Log.Path = r.folds, c.path
 	c.noteEdge()
 	return fit, nil
 }
@@ -123,8 +125,8 @@ func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, 
 	}
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
-	conforms := t.opts.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
-	if r.folds == 0 || !calibrates && !conforms && !t.opts.HoldsOut() {
+	conforms := t.spec.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
+	if r.folds == 0 || !calibrates && !conforms && !t.spec.HoldsOut() {
 		return j.fit.decision, nil
 	}
 	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
@@ -133,7 +135,7 @@ func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, 
 		return decision{}, err
 	}
 	held := weightsFile{name, sum}
-	if calibrates && !t.opts.Calibrates() {
+	if calibrates && !t.spec.Calibrates() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return decision{}, err
 		}
@@ -144,7 +146,7 @@ func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, 
 
 // lossProbabilities returns how the loss of an iterative learner makes probabilities of scores, nil if it does not.
 func (t *Training) lossProbabilities() *models.Probabilities {
-	if kind := t.opts.LossProbabilities(); t.Prepared.Target.Classes != nil && kind != "" {
+	if kind := t.spec.LossProbabilities(); t.Prepared.Target.Classes != nil && kind != "" {
 		return &models.Probabilities{Kind: kind}
 	}
 	return nil
@@ -174,7 +176,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *mode
 	}
 	surveyed := r.surveyed
 	sealed, recorded, err := r.learner.Sealed(problem, iterative.Setting{
-		Seed: t.opts.Seed, Heaviest: surveyed.weights.Max / surveyed.weights.Mean(),
+		Seed: t.spec.Seed, Heaviest: surveyed.weights.Max / surveyed.weights.Mean(),
 		Sample: surveyed.sample, Path: group,
 		Trial: folds > 0, SampleFile: surveyed.file,
 	})
@@ -230,8 +232,8 @@ func (r *rounds) problem(lambda float64) (loss.Problem, error) {
 // trainingLog describes the rounds in a manifest, except for the loss and the options of the learner.
 func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 	r := c.Report()
-	near, _ := Converged(r)
-	log := &models.TrainingLog{Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why, Rows: r.Rows,
+	near, _ := converged(r)
+	log := &models.TrainingLog{Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Ended, Rows: r.Rows,
 		Objective: r.Objective, HeldOut: r.HeldOut, HeldOutOf: end.Compared(c.History, c.Taken),
 		Optimality: models.Optimality{Dual: r.Dual, Above: r.Above, Residual: r.Residual, Converged: &near}}
 	if gap, known := r.Gap(); known {
@@ -248,7 +250,7 @@ func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linea
 	if init == "" {
 		return nil, nil, nil
 	}
-	dir, err := job.FindModel(ctx, init, t.Job.Opts.Log)
+	dir, err := job.FindModel(ctx, init, t.Job.Options.Log)
 	if err != nil {
 		return nil, nil, err
 	}

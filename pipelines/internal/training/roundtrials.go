@@ -26,13 +26,13 @@ type roundTrials struct {
 func (t *roundTrials) compare(ctx context.Context) error {
 	groups := t.learner.Groups(t.lambda)
 	for i, group := range groups {
-		end, left := t.options, false
-		end.Time, left = t.limit.Share(len(groups) - i + 1)
+		limit, left := t.limit.Share(len(groups) - i + 1)
 		if !left && i > 0 {
 			t.training.AddNotef("time limit %s reached: lambda %s not tried", t.options.Time, report.Numbers(t.lambda[i:]))
 			return nil
 		}
-		end.Needed = neededRounds(t.start, t.init)
+		end := t.options
+		end.Time, end.Needed = limit, neededRounds(t.start, t.init)
 		t.training.Job.Progress.Notef("lambda %s:", report.Numbers(group))
 		fit, err := t.run(ctx, group, t.folds, t.start, end)
 		if err != nil {
@@ -46,7 +46,7 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		if t.learner.Resumes() {
 			t.start = fit.linear
 		}
-		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.rounds.Each
+		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.rounds.MeanTime
 		for j, r := range reports { // the stored weights belong to the best λ
 			t.add(group[j], r, fit)
 		}
@@ -66,15 +66,15 @@ func (t *roundTrials) add(lambda float64, r iterative.Report, fit *Fit) {
 
 // finish learns from all rows with the chosen λ, or keeps the fit of the trial if no time is left.
 func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
-	end, left := t.options, false
-	end.Time, left = t.limit.Share(1)
+	limit, left := t.limit.Share(1)
 	if !left {
 		t.training.AddNotef("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
 			"rows, %s", t.options.Time, report.OneIn(t.folds))
 		return t.best, nil
 	}
 	t.training.Job.Progress.Notef("lambda %g, on all rows:", t.lambda[t.chosen])
-	end.Patience = 0
+	end := t.options
+	end.Time, end.Patience = limit, 0
 	if t.options.Patience > 0 {
 		end.Rounds = max(1, t.path[t.chosen].Rounds)
 		if t.start != nil {
@@ -83,7 +83,8 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 	}
 	t.start = t.init
 	if t.learner.Resumes() {
-		t.start, end.Needed = t.best.linear, minRoundsFromTrial
+		t.start = t.best.linear
+		end.Needed = minRoundsFromTrial
 	}
 	p := t.training.Prepared
 	t.surveyed.rows, t.surveyed.weights = p.Counts.Used, p.Weights() // the sample stays

@@ -27,17 +27,17 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return f, err
 	}
-	if !t.opts.ChoosesSize() { // otherwise each size is checked
+	if !t.spec.ChoosesSize() { // otherwise each size is checked
 		if err := t.Reserve(t.Memory(0)); err != nil {
 			return f, err
 		}
 	}
-	if t.opts.LearnsFeatures() {
+	if t.spec.LearnsFeatures() {
 		if f.Learned, _, err = t.LearnFeatures(ctx); err != nil {
 			return f, err
 		}
 	}
-	if t.opts.Searching() {
+	if t.spec.Searching() {
 		err = t.Job.Timed(ctx, "search", func(ctx context.Context) error { return s.run(ctx, &f) })
 	}
 	return f, err
@@ -45,12 +45,12 @@ func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
 
 // LearnFeatures learns features from the data, and replaces the drawn ones. It also returns the reports of the game.
 func (t *Training) LearnFeatures(ctx context.Context) (learned *results.Learned, game []align.Report, err error) {
-	s := &tuning.Game{Session: t.Session, Kernel: t.opts.LearnedKernel()}
+	s := &tuning.Game{Session: t.Session, Kernel: t.spec.LearnedKernel()}
 	err = t.Job.Timed(ctx, "align", func(ctx context.Context) (err error) {
-		learned, err = s.Learn(ctx, t.opts.Learned)
+		learned, err = s.Learn(ctx, t.spec.Learned)
 		return err
 	})
-	return learned, s.Game, err
+	return learned, s.Reports, err
 }
 
 // search is a search for features, and what prepare changed for it.
@@ -65,31 +65,31 @@ type search struct {
 func (s *search) prepare(ctx context.Context) (err error) {
 	t := s.training
 	p := t.Prepared
-	if !t.opts.Searching() {
+	if !t.spec.Searching() {
 		return nil
 	}
 	full := p.Recipe
 	s.undo = func() { p.Recipe = full }
 	if !full.Recodes { // recipes that recode are not searched
 		var undo func()
-		s.counted, undo = tuning.Shorten(p.Data.Schema.Table, t.opts.Encode, p.Counts.Used, s.length())
+		s.counted, undo = tuning.Shorten(p.Data.Schema.Table, t.spec.Encode, p.Counts.Used, s.length())
 		if s.counted != nil {
 			s.undo = func() { undo(); p.Recipe = full }
-			if err := t.RechooseRecipe(ctx, t.opts.FoldCount()); err != nil {
+			if err := t.RechooseRecipe(ctx, t.spec.FoldCount()); err != nil {
 				return err
 			}
 		}
 	}
 	why := tuning.Unsearchable(p.Counts.Used, s.length(), len(p.Target.Grid), len(p.Distinct.Few(p.Counts.Used)),
 		p.Recipe.Recodes)
-	if _, err := t.opts.CheckMachine(t.Memory(0)); why == "" && err != nil && t.Job.Engine.InProcess() {
+	if _, err := t.spec.CheckMachine(t.Memory(0)); why == "" && err != nil && t.Job.Engine.InProcess() {
 		why = "memory is too small"
 	}
 	s.notSearched(why)
-	if why != "" || t.opts.ChoosesSize() {
+	if why != "" || t.spec.ChoosesSize() {
 		return nil
 	}
-	if size := tuning.Features(t.opts.Kernels, p.Counts.Used, p.Recipe.Dim); size != p.Recipe.Dim {
+	if size := tuning.Features(t.spec.Kernels, p.Counts.Used, p.Recipe.Dim); size != p.Recipe.Dim {
 		p.Recipe, err = p.Recipe.WithFeatures(size)
 	}
 	return err
@@ -105,7 +105,7 @@ func (s *search) notSearched(why string) {
 	if why == "" {
 		return
 	}
-	s.training.opts.Search = options.NoSearch
+	s.training.spec.Search = options.NoSearch
 	s.undo()
 	s.training.AddNotef("the features are the defaults; they were not searched: %s", why)
 }
@@ -113,7 +113,7 @@ func (s *search) notSearched(why string) {
 // run replaces the features by the result of a search, and describes it in f.
 func (s *search) run(ctx context.Context, f *Found) (err error) {
 	t := s.training
-	if t.opts.ChoosesSize() { // the memory of a size is planned when it is tried
+	if t.spec.ChoosesSize() { // the memory of a size is planned when it is tried
 		least, err := t.Prepared.Recipe.WithFeatures(min(tuning.LeastFeatures, t.Prepared.Recipe.Dim))
 		if err != nil {
 			return err
@@ -121,18 +121,18 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 		t.Job.LimitMemory(t.memoryWith(least, 0).Peak)
 	}
 	var why string
-	search := &tuning.Search{Session: t.Session, Kernels: tuning.Kernels(t.opts.Kernels), Folds: t.opts.FoldCount(),
-		Landmarks: t.opts.LearnerName() == "ridge", Enough: s.searchedLong()}
+	search := &tuning.Search{Session: t.Session, Kernels: tuning.Kernels(t.spec.Kernels), Folds: t.spec.FoldCount(),
+		Landmarks: t.spec.LearnerName() == "ridge", Enough: s.searchedLong()}
 	f.Searched, why, err = search.Run(ctx)
 	s.notSearched(why)
 	if r := f.Searched; r != nil {
 		f.lambdaByMSE = t.logLossChooses()
 		if f.lambdaByMSE {
-			t.opts.Lambda.Select = options.SelectLogLoss
+			t.spec.Lambda.Select = options.SelectLogLoss
 		}
 		if r.Stopped {
 			t.AddNotef("the search ended at two thirds of --time %s; with more time it would try more than these %d "+
-				"candidates", t.opts.Size.Time, r.Tried)
+				"candidates", t.spec.Size.Time, r.Tried)
 		}
 		if r.Categories != nil {
 			t.AddNotef("numbers whose values are categories, as predictions are better so: %s; --numeric keeps columns numbers",
@@ -143,7 +143,7 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 				"the texts apart", strings.Join(s.counted, ", "))
 		}
 	}
-	if err == nil && why != "" && !t.opts.ChoosesSize() { // the search may have changed sums and features
+	if err == nil && why != "" && !t.spec.ChoosesSize() { // the search may have changed sums and features
 		return t.Reserve(t.Memory(0))
 	}
 	return err
@@ -152,7 +152,7 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 // searchedLong returns a function that reports whether two thirds of the time limit are over, after which a
 // search ends. It returns nil if there is no limit.
 func (s *search) searchedLong() func() bool {
-	limit := s.training.opts.Size.Time
+	limit := s.training.spec.Size.Time
 	if limit == 0 {
 		return nil
 	}

@@ -17,10 +17,10 @@ import (
 // Sized.
 func (m *Model) fitSize(ctx context.Context) (err error) {
 	t := m.Training
-	if t.opts.ChoosesSize() {
+	if t.spec.ChoosesSize() {
 		return m.chooseSize(ctx)
 	}
-	l, limit := t.opts.Iterative(), t.opts.Size.Time
+	l, limit := t.spec.Iterative(), t.spec.Size.Time
 	if l == nil || limit == 0 {
 		m.Fit, err = t.fit(ctx, m.Found)
 		return err
@@ -41,12 +41,12 @@ func (t *Training) clock() time.Duration { return time.Since(t.begun) }
 // chooseSize chooses the number of features, and fits the weights.
 func (m *Model) chooseSize(ctx context.Context) error {
 	t := m.Training
-	if t.opts.FoldCount() > 1 {
+	if t.spec.FoldCount() > 1 {
 		if err := t.CountCopies(ctx); err != nil { // it may add a note
 			return err
 		}
 	}
-	l := t.opts.Ridge()
+	l := t.spec.Ridge()
 	sums, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, m.Found)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	search := &tuning.SizeSearch{Size: t.opts.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
+	search := &tuning.SizeSearch{Size: t.spec.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
 		Train: s.train, Expect: s.expect, Clock: t.clock}
 	if m.Sized, err = search.Run(ctx); err != nil {
 		return err
@@ -84,13 +84,13 @@ type sizes struct {
 // quarter, ….
 func (s *sizes) most() (int, error) {
 	t := s.training
-	features := t.opts.Kernel.Size(1).Features
+	features := t.spec.Kernel.Size(1).Features
 	for {
 		r, err := s.all.WithFeatures(features)
 		if err != nil {
 			return 0, err
 		}
-		_, err = t.opts.CheckMachine(t.memoryWith(r, 0))
+		_, err = t.spec.CheckMachine(t.memoryWith(r, 0))
 		if err == nil || !t.Job.Engine.InProcess() {
 			return features, nil
 		}
@@ -107,7 +107,7 @@ func (s *sizes) most() (int, error) {
 // ridge.TooCoarse.
 func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	d := float64(t.Features)
-	lambda, folds := s.training.opts.Values(s.rows)
+	lambda, folds := s.training.spec.Values(s.rows)
 	plan := ridge.FoldPlan{Folds: folds}
 	if s.onlyFirst {
 		plan.Judge = ridge.JudgeFirst
@@ -147,7 +147,7 @@ func (s *sizes) train(ctx context.Context, planned results.SizeTrial) (trial res
 	if planned.Once && s.steps(s.given, planned.Features) == features.ByteSteps {
 		s.bits = features.Bits8
 	}
-	t.opts.Ridge().Grid = s.bits // memory depends on it
+	t.spec.Ridge().Grid = s.bits // memory depends on it
 	trial.Once = s.bits != s.given
 	if err := t.Reserve(t.Memory(0)); err != nil {
 		return trial, err

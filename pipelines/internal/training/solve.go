@@ -47,14 +47,14 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 			return nil, err
 		}
 	}
-	how.Weights = s.grid
+	how.Weights = s.weightGrid
 	pass := &gram.Pass{Pass: t.Pass(parts), Spec: how}
 	pass.Target = target
 	shape := pass.Shape(p.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if err := t.tooMany(s.grid, shape, how.Steps); err != nil {
+	if err := t.checkExact(s.weightGrid, shape, how.Steps); err != nil {
 		return nil, err
 	}
 	pass.Spec.Rows = folding.Carries(shape, p.Counts.Used)
@@ -64,7 +64,7 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: t.stateOf(pass), deciding: deciding{training: t,
-		fit: &Fit{weights: t.rowWeights(s.grid)}, folds: t.opts.FoldCount()}}
+		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.spec.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err
@@ -72,7 +72,8 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.fit); err != nil {
 		return nil, err
 	}
-	f.fit.floor, f.discriminants = f.report.Floor, f.report.Discriminants
+	f.fit.floor = f.report.Floor
+	f.discriminants = f.report.Discriminants
 	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
 	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
 	if counts.Used != p.Counts.Used || f.report.Rows != counts.Used {
@@ -94,7 +95,8 @@ func (f *sumsFit) solveFor(ctx context.Context, lambda float64) error {
 	if err != nil {
 		return err
 	}
-	f.heldOut, f.discriminants = weightsFile{st.HeldOut, fit.HeldOutSHA256}, fit.Discriminants
+	f.heldOut = weightsFile{st.HeldOut, fit.HeldOutSHA256}
+	f.discriminants = fit.Discriminants
 	return nil
 }
 
@@ -104,7 +106,7 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 	if err != nil || fitted {
 		return err
 	}
-	sc, err := t.Job.Store(ctx, pass)
+	sc, err := t.Job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
@@ -124,14 +126,16 @@ func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
 
 // sumsText describes the sums of a pass, or the rows that it stores.
 func (t *Training) sumsText(pass *gram.Pass, shape ridge.Shape) string {
-	text, striped := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"),
-		report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Job.Engine.Readers, len(t.Prepared.Shards))), "reader")),
-		"added up"
+	text, done := "", "added up"
 	if pass.Spec.Rows {
-		text, striped = report.Bytes(spec.RowBytes(shape, t.Prepared.Counts.Used))+" of features", "stored"
+		text, done = report.Bytes(spec.RowBytes(shape, t.Prepared.Counts.Used))+" of features", "stored"
+	} else {
+		readers := max(1, min(t.Job.Engine.Readers, len(t.Prepared.Shards)))
+		text = fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Spec.NumSums(), "sum"), report.Bytes(shape.Bytes()),
+			report.Counted(readers, "reader"))
 	}
 	if pass.Stripes > 1 {
-		text += fmt.Sprintf(", %s in %d stripes, for each of which the rows are read", striped, pass.Stripes)
+		text += fmt.Sprintf(", %s in %d stripes, for each of which the rows are read", done, pass.Stripes)
 	}
 	return text
 }
@@ -179,7 +183,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 	if failed != nil {
 		return counts, nil, failed
 	}
-	counts, err = job.Count(t.Prepared.Data, reports, t.opts.MaxBadFraction)
+	counts, err = job.Count(t.Prepared.Data, reports, t.spec.MaxBadFraction)
 	return counts, lines, err
 }
 
@@ -198,7 +202,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		t.Job.Progress.Notef("found the fitted weights in the work directory")
 		return nil
 	}
-	sc, err := t.Job.Store(ctx, pass)
+	sc, err := t.Job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
@@ -215,7 +219,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		if !exit.Damaged(err) {
 			return err
 		}
-		t.Job.Damage(err)
+		t.Job.NoteDamage(err)
 	}
 	// In this process the solve is a separate pipeline, so that the memory of the pass is free. A cluster takes
 	// minutes to start another pipeline.
@@ -248,7 +252,7 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case exit.Damaged(err):
-		t.Job.Damage(err)
+		t.Job.NoteDamage(err)
 		return false, nil
 	}
 	return err == nil, err

@@ -21,15 +21,15 @@ import (
 
 // sumsTraining is a fit by sums before it begins: grids, and the folds that judge.
 type sumsTraining struct {
-	training  *Training
-	found     Found
-	bits      features.Bits       // grid of the features; a choice of the size changes it
-	fineUpTo  float64             // products of features up to which 16 bits are used at once
-	grid      *profile.WeightGrid // of weights of rows and classes; nil if all are 1
-	rows      int64               // in the sums, where rows with whole weights count as repeated rows
-	total     int64               // bound on the sum of weights, see ridge.WeightedRows
-	onlyFirst bool                // only the first fold is held out
-	allChoose bool                // all folds choose λ, although onlyFirst is true
+	training   *Training
+	found      Found
+	bits       features.Bits       // grid of the features; a choice of the size changes it
+	fineUpTo   float64             // products of features up to which 16 bits are used at once
+	weightGrid *profile.WeightGrid // of weights of rows and classes; nil if all are 1
+	rows       int64               // in the sums, where rows with whole weights count as repeated rows
+	total      int64               // bound on the sum of weights, see ridge.WeightedRows
+	onlyFirst  bool                // only the first fold is held out
+	allChoose  bool                // all folds choose λ, although onlyFirst is true
 }
 
 // newSumsTraining prepares a fit by sums. classWeights is the option class_weight.
@@ -41,8 +41,9 @@ func (t *Training) newSumsTraining(bits features.Bits, classWeights []string, fi
 		return nil, spec.Usage(err)
 	}
 	s := &sumsTraining{training: t, found: f, bits: bits, fineUpTo: fineUpTo,
-		grid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()), onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
-	s.rows, s.total = ridge.WeightedRows(p.Weights(), s.grid)
+		weightGrid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()),
+		onlyFirst:  t.firstJudges(f), allChoose: t.allJudge(f)}
+	s.rows, s.total = ridge.WeightedRows(p.Weights(), s.weightGrid)
 	return s, nil
 }
 
@@ -80,13 +81,13 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
-	l := t.opts.Lambda
-	folding := t.opts.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
+	l := t.spec.Lambda
+	folding := t.spec.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
 	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps}
 	if l.Auto() {
 		how.Smaller = ridge.SmallerOn(steps, mayRefine)
 	}
-	switch t.opts.Intervals {
+	switch t.spec.Intervals {
 	case options.PlainIntervals:
 		how.Sketch = gram.OneSketch
 	case options.NoIntervals:
@@ -101,7 +102,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	}
 	f.fit.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumJudges(),
 		Table: f.report.Table, RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps,
-		ClassWeights: gridWeights(s.grid)}
+		ClassWeights: gridWeights(s.weightGrid)}
 	f.classWeights = f.fit.Learner.ClassWeights
 	if s.allChoose {
 		f.fit.Learner.Select = models.ByAllFolds
@@ -127,22 +128,22 @@ func ruledOut(lambda []float64, table []ridge.Row) []float64 {
 func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 	t := s.training
 	p := t.Prepared
-	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.grid}
+	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.weightGrid}
 	plan := f.pass.Spec.FoldPlan
 	if s.allChoose { // later training with this recipe holds out the first fold
-		plan = t.opts.Folding(p.Weights().Sum, true).FoldPlan
+		plan = t.spec.Folding(p.Weights().Sum, true).FoldPlan
 	}
 	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
 	if r.Components == 0 {
-		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
-		if _, folds := spec.LambdaValues(t.opts.Lambda, 1); folds == 1 && f.fit.shapes == nil {
+		r.Lambda, r.C = t.spec.Lambda.Path, t.spec.Lambda.C
+		if _, folds := spec.LambdaValues(t.spec.Lambda, 1); folds == 1 && f.fit.shapes == nil {
 			r.Folds, r.Cut = 1, 0 // held-out rows were only used to calibrate
 		}
 	}
-	if f.fit.weights != nil {
-		r.WeightColumn = f.fit.weights.Column
-		if f.fit.weights.Equal() {
-			r.Weight = f.fit.weights.Max
+	if f.fit.rowWeights != nil {
+		r.WeightColumn = f.fit.rowWeights.Column
+		if f.fit.rowWeights.Equal() {
+			r.Weight = f.fit.rowWeights.Max
 		}
 	}
 	if r.Folds > 1 || p.Recipe.Recodes {
@@ -152,38 +153,38 @@ func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 }
 
 // gridWeights returns the weights of the classes in sums with that grid of weights, nil if all are 1.
-func gridWeights(grid *profile.WeightGrid) (weights []float64) {
-	if grid != nil {
-		for c := range grid.Classes {
-			weights = append(weights, grid.Class(c))
+func gridWeights(weightGrid *profile.WeightGrid) (weights []float64) {
+	if weightGrid != nil {
+		for c := range weightGrid.Classes {
+			weights = append(weights, weightGrid.Class(c))
 		}
 	}
 	return weights
 }
 
-// rowWeights describes the weights of the rows, nil if they have none. grid is the grid of weights in sums; nil for
+// rowWeights describes the weights of the rows, nil if they have none. weightGrid is their grid in sums; nil for
 // rounds.
-func (t *Training) rowWeights(grid *profile.WeightGrid) *models.RowWeights {
+func (t *Training) rowWeights(weightGrid *profile.WeightGrid) *models.RowWeights {
 	if t.Prepared.Profile.Weights == nil {
 		return nil
 	}
 	w := &models.RowWeights{Column: dataset.RoleName(t.Prepared.Data, dataset.WeightRole),
 		Weights: *t.Prepared.Profile.Weights}
 	if !w.Equal() {
-		w.Grid = grid
+		w.Grid = weightGrid
 	}
 	return w
 }
 
-// tooMany returns an error if sums of features on a grid with this number of steps are not exact for all rows.
-// grid is the grid of weights.
-func (t *Training) tooMany(grid *profile.WeightGrid, shape ridge.Shape, steps int) error {
-	_, total := ridge.WeightedRows(t.Prepared.Weights(), grid)
+// checkExact returns an error if sums of features on a grid with this number of steps are not exact for all rows.
+// weightGrid is the grid of weights.
+func (t *Training) checkExact(weightGrid *profile.WeightGrid, shape ridge.Shape, steps int) error {
+	_, total := ridge.WeightedRows(t.Prepared.Weights(), weightGrid)
 	most := shape.MaxRows(steps)
 	switch {
 	case total <= most:
 		return nil
-	case grid != nil:
+	case weightGrid != nil:
 		return exit.Dataf("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
 			report.Groups(t.Prepared.Counts.Used), report.Groups(most))

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -22,28 +23,27 @@ func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
 	t := r.training
 	p := t.Prepared
 	l, folds := r.learner, r.folds
-	// Initial weights determine the scale of the targets.
-	scales, samples, most := p.Target.Grid != nil && l.Common().Init == "", l.Samples(p.Recipe.Dim), 0
+	scalesTargets := p.Target.Grid != nil && l.Common().Init == "" // otherwise initial weights determine the scale
+	samples := l.Samples(p.Recipe.Dim)
+	if folds == 0 && samples == 0 && !scalesTargets {
+		return &surveyed{rows: p.Counts.Used, weights: p.Weights()}, nil
+	}
+	most := 0
 	if l.Joint() {
 		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
-	}
-	if folds == 0 && samples == 0 && !scales {
-		return &surveyed{rows: p.Counts.Used, weights: p.Weights()}, nil
 	}
 	sum, err := t.SurveyRows(ctx, folds, most)
 	if err != nil {
 		return nil, err
 	}
-	s := &surveyed{weights: sum.Result().Weights}
-	if s.weights == nil {
-		s.weights = p.Weights()
-	}
+	s := &surveyed{weights: cmp.Or(sum.Result().Weights, p.Weights())}
 	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
 		return nil, err
 	}
 	var from, to *linear.TargetGrid
-	if scales {
-		from, to = &p.Target.Grid[0], iterative.SampleGrid(sum, p.Target.Grid[0])
+	if scalesTargets {
+		from = &p.Target.Grid[0]
+		to = iterative.SampleGrid(sum, *from)
 		p.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {

@@ -52,9 +52,9 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 	if result, err = m.finish(ctx); err != nil {
 		return nil, err
 	}
-	if l := t.opts.Iterative(); l != nil && l.Common().Curve != "" {
+	if l := t.spec.Iterative(); l != nil && l.Common().Curve != "" {
 		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.Fit.rounds.Chosen()), 14, 10); err != nil {
-			return nil, exit.AfterPublish(t.opts.Model, err)
+			return nil, exit.AfterPublish(t.spec.Model, err)
 		}
 	}
 	return result, nil
@@ -65,7 +65,9 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 // notes.
 type Training struct {
 	*prepare.Session
-	opts     spec.Options // complete after resolve; a search and the choice of λ or of the size change some
+	// spec has all options, of which Options are a part. They are complete after resolve. A search and the choice of λ
+	// or of the size change some.
+	spec     spec.Options
 	begun    time.Time
 	positive string        // positive class of two; "" for other labels
 	stored   *spec.Folding // folding of stored sums, with a given recipe; nil otherwise
@@ -73,9 +75,9 @@ type Training struct {
 	measured int           // spec.Facts.Measured
 }
 
-// Begin begins a job that creates the directory out. It opens and profiles the data; fit returns an error for
+// Begin begins a job that creates the directory out. It opens and profiles the data; check returns an error for
 // data that the job cannot use. The caller closes the job.
-func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
+func Begin(ctx context.Context, o spec.Options, out string, check func(*dataset.Dataset) error) (*Training, error) {
 	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
@@ -83,7 +85,7 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 	if err != nil {
 		return nil, err
 	}
-	if err := fit(d); err != nil {
+	if err := check(d); err != nil {
 		return nil, err
 	}
 	if err := o.CheckTargets(d); err != nil {
@@ -100,11 +102,11 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 		if t.Prepared, err = prepare.Data(ctx, j, d, o.PrepareOptions()); err != nil {
 			return err
 		}
-		t.opts = o.WithFoldRule(t.Prepared.Rule)
-		if t.opts.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
+		t.spec = o.WithFoldRule(t.Prepared.Rule)
+		if t.spec.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
 			t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
 		}
-		return t.EncodeLabels(ctx, t.opts.FoldCount())
+		return t.EncodeLabels(ctx, t.spec.FoldCount())
 	})
 	if err != nil {
 		return nil, j.Close(ctx, err)
@@ -117,28 +119,28 @@ func Begin(ctx context.Context, o spec.Options, out string, fit func(*dataset.Da
 // fit the rows.
 func (t *Training) resolve() (err error) {
 	p := t.Prepared
-	t.opts = t.opts.WithSolver(p.Counts.Used, p.Recipe.Dim, p.Outputs(),
+	t.spec = t.spec.WithSolver(p.Counts.Used, p.Recipe.Dim, p.Outputs(),
 		p.Target.Classes == nil).WithPartitions(len(p.Data.Shards(job.ShardBytes)))
-	t.Iterative = t.Iterative || t.opts.Iterative() != nil
-	t.AddNotef("%s", prepare.TaskNote(t.opts.Task, p.Data, p.Profile.Labels))
-	if err := t.opts.CheckLabels(len(t.classes()), p.Recipe.Dim); err != nil {
+	t.Iterative = t.Iterative || t.spec.Iterative() != nil
+	t.AddNotef("%s", prepare.TaskNote(t.spec.Task, p.Data, p.Profile.Labels))
+	if err := t.spec.CheckLabels(len(t.classes()), p.Recipe.Dim); err != nil {
 		return err
 	}
-	if t.positive, err = p.PositiveClass(t.opts.Positive); err != nil {
+	if t.positive, err = p.PositiveClass(t.spec.Positive); err != nil {
 		return err
 	}
 	if _, err := t.givenThreshold(t.futureManifest()); err != nil {
 		return err
 	}
-	if t.opts.Accept != nil {
-		if err := t.opts.Accept(t.futureManifest()); err != nil {
+	if t.spec.Accept != nil {
+		if err := t.spec.Accept(t.futureManifest()); err != nil {
 			return err
 		}
 	}
 	if err := t.checkOrigin(); err != nil {
 		return err
 	}
-	return t.opts.CheckWeights(p.Profile.Weights)
+	return t.spec.CheckWeights(p.Profile.Weights)
 }
 
 // regression reports whether labels are targets.
@@ -156,10 +158,10 @@ func (t *Training) classes() []string {
 
 // fit fits the weights with the features of the recipe.
 func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
-	if b, ok := t.opts.Rounds(); ok {
+	if b, ok := t.spec.Rounds(); ok {
 		return t.fitByRounds(ctx, b)
 	}
-	l := t.opts.Ridge()
+	l := t.spec.Ridge()
 	s, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, f)
 	if err != nil {
 		return nil, err
@@ -173,10 +175,10 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 
 // Fit is a linear model, how it was fitted, and what held-out rows have decided.
 type Fit struct {
-	Learner models.Learner
-	linear  *models.Linear
-	sketch  *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
-	weights *models.RowWeights // of the rows; nil if they have none
+	Learner    models.Learner
+	linear     *models.Linear
+	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
+	rowWeights *models.RowWeights // of the rows; nil if they have none
 	decision
 	Segments *models.Segments // nil for none
 	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe

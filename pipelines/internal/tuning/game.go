@@ -30,7 +30,7 @@ import (
 type Game struct {
 	Session *prepare.Session
 	Kernel  kernel.LearnedKernel // learned or harmonic
-	Game    []align.Report       // one per round, after Learn; nil without rounds
+	Reports []align.Report       // one per round, after Learn; nil without rounds
 }
 
 // Learn learns the features of Kernel and makes the session use them, instead of the features of
@@ -55,10 +55,7 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		LearnedMap: results.LearnedMap{Seed: s.Options.Seed, Width: p.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
 			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
-		Lambda: a.Lambda,
-	}
-	if result.Lambda == 0 {
-		result.Lambda = 1 / (a.C * float64(n))
+		Lambda: cmp.Or(a.Lambda, 1/(a.C*float64(n))),
 	}
 	var last features.Recipe
 	switch k := g.Kernel.(type) {
@@ -176,7 +173,7 @@ func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.
 		if err := json.Unmarshal(r.Detail, &detail); err != nil {
 			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
 		}
-		g.Game = append(g.Game, detail)
+		g.Reports = append(g.Reports, detail)
 	}
 	round := opened.(*align.Round)
 	last, _ := round.Last()
@@ -231,10 +228,8 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
-	m, dim := a.Proposals, p.Recipe.Scaling.Dim
-	if m == 0 {
-		m = 20 * frequencies
-	}
+	dim := p.Recipe.Scaling.Dim
+	m := cmp.Or(a.Proposals, 20*frequencies)
 	if m < frequencies {
 		return nil, exit.Usagef("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
@@ -283,7 +278,7 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
-		g.Game = append(g.Game, r)
+		g.Reports = append(g.Reports, r)
 	})
 	if err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -308,7 +303,7 @@ func (g *Game) provide(ctx context.Context, f *learned.Frequencies, form fourier
 		return nil, err
 	}
 	s.Prepared.Recipe.Files = []storage.File{{Name: learned.FileName, Data: data}}
-	return r, s.Job.Share(ctx, s.Prepared.Recipe.Files[0], r.SHA256)
+	return r, s.Job.ShareFile(ctx, s.Prepared.Recipe.Files[0], r.SHA256)
 }
 
 // adopt makes the session use the learned features, and adds the files that describe them: the
@@ -320,14 +315,16 @@ func (g *Game) adopt(f *results.Learned) error {
 	if err != nil {
 		return err
 	}
-	if g.Game != nil {
-		data, err := json.MarshalIndent(g.Game, "", " ")
+	if g.Reports != nil {
+		data, err := json.MarshalIndent(g.Reports, "", " ")
 		if err != nil {
 			return err
 		}
 		p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
 	}
-	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), prepare.LearnedName(f, recipe), nil
+	f.Format, f.Program = prepare.LearnedFormat, engine.Version()
+	f.Kernel = prepare.LearnedName(f, recipe)
+	f.Files = nil
 	for _, file := range p.Recipe.Files {
 		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
 	}

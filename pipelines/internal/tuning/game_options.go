@@ -39,30 +39,16 @@ func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/
 
 // GameDefaults returns the options with defaults for zero values.
 func GameDefaults(a options.Game) options.Game {
-	if a.By == "" {
-		a.By = "game"
-	}
-	if a.Preset == "" {
-		a.Preset = "paper"
-	}
-	if a.Pick == "" {
-		a.Pick = "top"
-	}
+	a.By = cmp.Or(a.By, "game")
+	a.Preset = cmp.Or(a.Preset, "paper")
+	a.Pick = cmp.Or(a.Pick, "top")
 	if a.Lambda == 0 && a.C == 0 {
 		a.C = 1
 	}
-	if a.Rho == 0 {
-		a.Rho = 10
-	}
-	if a.Harmonics == 0 {
-		a.Harmonics = 1000
-	}
-	if a.Partitions == 0 {
-		a.Partitions = defaultPartitions
-	}
-	if a.PerJob == 0 {
-		a.PerJob = RoundsOfAGame
-	}
+	a.Rho = cmp.Or(a.Rho, 10)
+	a.Harmonics = cmp.Or(a.Harmonics, 1000)
+	a.Partitions = cmp.Or(a.Partitions, defaultPartitions)
+	a.PerJob = cmp.Or(a.PerJob, RoundsOfAGame)
 	return a
 }
 
@@ -125,9 +111,9 @@ func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 	return nil
 }
 
-// Plays returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
+// GameFrequencies returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
 // features are learned from the sample only, as by lkrf and for harmonics.
-func Plays(a options.Game, k kernel.LearnedKernel) int {
+func GameFrequencies(a options.Game, k kernel.LearnedKernel) int {
 	if k, ok := k.(*learned.Options); ok && a.By == "game" {
 		return k.Count()
 	}

@@ -1,6 +1,8 @@
 package tuning
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/schema"
@@ -13,10 +15,7 @@ import (
 // how many numbers longer they become with levels or, for images, as patches. outputs is the number
 // of classes, or 1.
 func Memory(rows int64, length, encoded, more, outputs int, images bool, threads int) int64 {
-	if rows == 0 {
-		rows = search.MaxRows
-	}
-	n := int64(PilotRows(rows, max(length, encoded)))
+	n := int64(PilotRows(cmp.Or(rows, search.MaxRows), max(length, encoded)))
 	if n == 0 {
 		return 0
 	}
@@ -57,7 +56,7 @@ func Measured(s *profile.Sum, table *schema.Table) (columns int) {
 	for _, j := range numbers {
 		values = values[:0]
 		for i := range n {
-			if v := x[i*d+j]; v == v {
+			if v := x[i*d+j]; !math.IsNaN(float64(v)) {
 				values = append(values, v)
 			}
 		}
@@ -72,10 +71,7 @@ func Measured(s *profile.Sum, table *schema.Table) (columns int) {
 // MoreColumns returns an upper bound on how many numbers longer a search makes rows of d numbers, of which
 // repeated may become levels. rows is 0 if unknown.
 func MoreColumns(rows int64, d, repeated int) int {
-	if rows == 0 {
-		rows = search.MaxRows
-	}
-	return search.MoreColumns(int(min(rows, search.MaxRows)), d, repeated)
+	return search.MoreColumns(int(min(cmp.Or(rows, search.MaxRows), search.MaxRows)), d, repeated)
 }
 
 // mostViews is the largest number of views (search.View) of a search.

@@ -267,10 +267,10 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.R
 	if err != nil {
 		return nil, "", err
 	}
-	spec, p := &s.Session.Options, s.Session.Prepared
+	o, p := &s.Session.Options, s.Session.Prepared
 	result, err = search.Run(ctx, pilot, search.Options{
-		Views: p.Recipe.Views(spec.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
-		Seed: spec.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
+		Views: p.Recipe.Views(o.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
+		Seed: o.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
 		Threads: s.Session.Job.Engine.Threads, Enough: s.Enough,
 	})
 	switch {
@@ -332,7 +332,7 @@ func shareFiles(ctx context.Context, s *prepare.Session, result *search.Result) 
 			continue
 		}
 		files = append(files, f)
-		if err := s.Job.Share(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := s.Job.ShareFile(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
 			return nil, err
 		}
 	}
@@ -364,8 +364,8 @@ func columnNames(s *prepare.Session, indices []int) (names []string) {
 	all := s.Prepared.Data.Schema.Columns
 	if t := s.Prepared.Data.Schema.Table; t != nil {
 		all = nil
-		if encoding, typed := s.Prepared.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
-			all = encoding.Names(t)
+		if encoded, typed := s.Prepared.Recipe.Scaling.Steps[0].(preprocess.Columns); typed {
+			all = encoded.Names(t)
 		}
 	}
 	for _, j := range indices {
@@ -392,7 +392,8 @@ func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []s
 	}
 	d := width - 3
 	p = &search.Pilot{N: n, Y: make([]float64, n)}
-	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
+	x, weights := make([]float32, n*d), make([]float64, n)
+	weighted := false
 	for i := range n {
 		row := all[i*width : (i+1)*width]
 		copy(x[i*d:], row[:d])

@@ -54,7 +54,8 @@ func Test(ctx context.Context, o options.TwoSample) (result *results.TwoSample, 
 	if err != nil {
 		return nil, err
 	}
-	result.A, result.B, result.Kernel, result.Dim = a.Counts, b.Counts, recipe.Kernel, recipe.Dim
+	result.A, result.B = a.Counts, b.Counts
+	result.Kernel, result.Dim = recipe.Kernel, recipe.Dim
 	result.DriftReport = b.Drift
 	if b.Drift == nil { // there are too many columns
 		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
@@ -86,7 +87,8 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return err
 	}
-	o.Data.Data, o.Data.Ignore = []string{o.A, o.B}, unlikePaths(o.A, o.B)
+	o.Data.Data = []string{o.A, o.B}
+	o.Data.Ignore = unlikePaths(o.A, o.B)
 	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // returns an error for a file that is in both
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // Limits of a list of ids.
 const (
-	MaxIDs      = 10_000_000 // ids in a list
+	maxIDs      = 10_000_000 // ids in a list
 	MaxIDBytes  = 4096       // bytes of an id
 	maxIDsBytes = 512 << 20  // bytes of all ids
 )
@@ -33,7 +33,7 @@ type span struct{ from, to uint32 }
 
 // ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It removes a byte
 // order mark at the beginning and a carriage return at the end of a line. Repeated ids count once. It
-// returns an error if the list is empty, has an empty line, or exceeds MaxIDs or MaxIDBytes.
+// returns an error if the list is empty, has an empty line, or exceeds maxIDs or MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
 // readIDs reads one id per line. If exact is set, an id is the whole line, without any removal.
@@ -60,8 +60,8 @@ func readIDs(r io.Reader, exact bool) (*IDs, error) {
 			return nil, fmt.Errorf("line %d has more than %d bytes; write one id on each line", number, MaxIDBytes)
 		case len(id) == 0:
 			return nil, fmt.Errorf("line %d is empty; write one id on each line", number)
-		case len(l.spans) == MaxIDs:
-			return nil, fmt.Errorf("has more than %d lines; split the list", MaxIDs)
+		case len(l.spans) == maxIDs:
+			return nil, fmt.Errorf("has more than %d lines; split the list", maxIDs)
 		case len(l.text)+len(id) > maxIDsBytes:
 			return nil, fmt.Errorf("line %d: the ids have more than %d bytes; split the list", number, maxIDsBytes)
 		}
@@ -109,28 +109,28 @@ type IDSelection struct {
 }
 
 // list returns the ids, which it reads from URI on first use.
-func (o *IDSelection) list(ctx context.Context) (*IDs, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.ids != nil {
-		return o.ids, nil
+func (s *IDSelection) list(ctx context.Context) (*IDs, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids != nil {
+		return s.ids, nil
 	}
-	data, err := storage.ReadState(ctx, o.URI, maxIDsBytes+MaxIDs+64)
+	data, err := storage.ReadState(ctx, s.URI, maxIDsBytes+maxIDs+64)
 	if err != nil {
 		return nil, err
 	}
 	l, err := readIDs(bytes.NewReader(data), true)
 	if err != nil {
-		return nil, fmt.Errorf("list of ids %s: %w", o.URI, err)
+		return nil, fmt.Errorf("list of ids %s: %w", s.URI, err)
 	}
-	o.ids = l
+	s.ids = l
 	return l, nil
 }
 
 // Missing returns how many ids of the list belong to no used row, and the first of these ids,
 // at most most, in bytewise order. The reports must cover all shards.
-func (o *IDSelection) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
-	l, err := o.list(ctx)
+func (s *IDSelection) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
+	l, err := s.list(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -165,8 +165,8 @@ type idFilter struct {
 	last int   // index of the id of the last row
 }
 
-// has reports whether an id is in the list, and remembers its index for use.
-func (f *idFilter) has(id []byte) (found bool) {
+// locate reports whether an id is in the list, and remembers its index for use.
+func (f *idFilter) locate(id []byte) (found bool) {
 	f.last, found = f.ids.find(id)
 	return found
 }

@@ -1,0 +1,64 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Only a body that is too slow is a timeout, and a client that went away gets no answer.
+func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
+	s := &server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
+		metrics: newServerMetrics()}
+	s.options.Limits.Body = 100
+	s.current.Store(&served{})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		err  error // after some bytes
+		code int
+		want string
+	}{
+		{"timeout", t.Context(), fmt.Errorf("read: %w", os.ErrDeadlineExceeded), 408, "did not arrive within"},
+		{"truncated", t.Context(), io.ErrUnexpectedEOF, 400, "unexpected EOF"},
+		{"malformed chunks", t.Context(), errors.New("malformed chunked encoding"), 400, "malformed chunked encoding"},
+		{"cancelled", gone, errors.New("client disconnected"), 499, ""},
+		{"reset", t.Context(), fmt.Errorf("read: %w", syscall.ECONNRESET), 499, ""},
+	} {
+		for _, n := range []int{7, 100} {
+			body := io.MultiReader(strings.NewReader(strings.Repeat("x", n)), iotest.ErrReader(c.err))
+			answer := httptest.NewRecorder()
+			s.handler().ServeHTTP(answer, httptest.NewRequestWithContext(c.ctx, "POST", "/v1/predict", body))
+			if said := answer.Body.String(); !strings.Contains(said, c.want) || (c.want == "") != (said == "") {
+				t.Errorf("%s: %q", c.name, said)
+			}
+			if c.want != "" && answer.Code != c.code {
+				t.Errorf("%s: %d, want %d", c.name, answer.Code, c.code)
+			}
+		}
+		metrics := httptest.NewRecorder()
+		s.handler().ServeHTTP(metrics, httptest.NewRequest("GET", "/metrics", nil))
+		want := fmt.Sprintf("bochner_requests_total{code=\"%d\",path=\"/v1/predict\"}", c.code)
+		if !strings.Contains(metrics.Body.String(), want) {
+			t.Errorf("%s: the metrics lack %s", c.name, want)
+		}
+	}
+	answer := httptest.NewRecorder()
+	body := io.MultiReader(strings.NewReader(strings.Repeat("x", 101))) // of unknown length
+	s.handler().ServeHTTP(answer, httptest.NewRequest("POST", "/v1/predict", body))
+	if answer.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a byte more than the limit: %d", answer.Code)
+	}
+}
