@@ -74,3 +74,18 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 		t.Errorf("%v, %+v", err, e)
 	}
 }
+
+// Nothing is held out for one lambda, so the option has nothing to measure.
+func TestIntervalsThatCannotBeMadeAreANote(t *testing.T) {
+	for lambda, want := range map[float64]bool{0: false, 1e-3: true} {
+		o := TrainOptions{Decision: options.Decision{Intervals: options.PlainIntervals}}
+		if lambda > 0 {
+			o.Lambda.Path = []float64{lambda}
+		}
+		result, m := trainedModel(t, jobtest.Made(t, "friedman", 100, 1), o)
+		note := slices.ContainsFunc(result.Notes, func(s string) bool { return strings.HasPrefix(s, "--intervals plain has no effect") })
+		if note != want || want == (m.Manifest.Intervals != nil) {
+			t.Errorf("lambda %g: notes %q, intervals %v", lambda, result.Notes, m.Manifest.Intervals)
+		}
+	}
+}

@@ -239,7 +239,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},
 		{"give a number without a unit", exit.CodeUsage,
 			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7d" }},
-		{"leaves no rows before it", exit.CodeData,
+		{"--time_split: the gap leaves no rows before it", exit.CodeData,
 			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7" }},
 		{"must be a whole number", exit.CodeData, func(o *TrainOptions) { o.Split.Fold = "x0" }},
 		{"cannot be used with --fold_column", exit.CodeUsage,

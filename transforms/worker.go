@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Worker is what the DoFns of one job share in one process: loaded passes and drawn maps,
@@ -188,7 +189,8 @@ func (w *Worker) Map(s features.Sealed) (features.Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		return r.New()
+		m, err := r.New()
+		return m, fault.New(fault.Data, err)
 	})
 }
 

@@ -222,6 +222,12 @@ func TestSeveralTargetsAreColumnsByName(t *testing.T) {
 	}
 }
 
+type shade int
+
+func (shade) MarshalText() ([]byte, error) { return []byte("dark"), nil }
+
+type left struct{ Area, Price float64 }
+
 // A row is a line of JSON with its columns in order, its label and its weight, and nothing else.
 func TestRowsAreLinesOfJSON(t *testing.T) {
 	type row struct {
@@ -245,6 +251,11 @@ func TestRowsAreLinesOfJSON(t *testing.T) {
 		{records.Row{Key: "k", Numbers: map[string]float64{"b": 1, "a": 2}, Texts: map[string]string{"c": ""}, Label: "l"},
 			`{"a":2,"b":1,"c":"","label":"l"}`},
 		{records.Row{Values: []float64{1}}, ""},
+		{struct{ Shade shade }{1}, `{"Shade":1}`}, // as readers take it
+		{struct {
+			*left `bochner:"-"`
+			Area  int
+		}{Area: 2}, `{"Area":2}`},
 	} {
 		of, err := records.TypeOf(reflect.TypeOf(c.row))
 		if err != nil {

@@ -82,8 +82,15 @@ func TypeOf(t reflect.Type) (*Type, error) {
 		d.label = roleLabel
 		return d, nil
 	}
+	var ignored []int // index of an embedded struct
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag.Get(Tag)
+		switch {
+		case f.Anonymous && tag == "-":
+			ignored = f.Index
+		case ignored != nil && len(f.Index) > len(ignored) && slices.Equal(f.Index[:len(ignored)], ignored):
+			continue
+		}
 		if !f.IsExported() || tag == "-" || f.Anonymous && f.Type.Kind() == reflect.Struct {
 			continue
 		}
@@ -194,6 +201,23 @@ func Text(v reflect.Value) string {
 // none. A Row has its label as "label", and no weight.
 func (t *Type) Columns() (label, weight string) { return t.label, t.weight }
 
+// plain returns a value without the methods of its type, which may write it as another value than readers take.
+func plain(v reflect.Value) any {
+	switch {
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.Kind() == reflect.Bool:
+		return v.Bool()
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint():
+		return v.Uint()
+	case v.Kind() == reflect.Float32:
+		return float32(v.Float())
+	}
+	return v.Float()
+}
+
 // JSON returns a row as a line of JSON with its columns, its label and its weight. What is missing and
 // numbers that JSON cannot have are null.
 func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
@@ -201,7 +225,7 @@ func (t *Type) JSON(row reflect.Value) (line []byte, err error) {
 		var value any
 		v = reflect.Indirect(v)
 		if v.IsValid() && !(v.CanFloat() && !exact.Finite(v.Float())) {
-			value = v.Interface()
+			value = plain(v)
 		}
 		data, failed := json.Marshal(map[string]any{name: value})
 		err = errors.Join(err, failed)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 )
@@ -211,6 +212,9 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		err = r.descend(s, sum)
 	case verify:
 		err = r.verified(s, sum)
+	}
+	if err == nil && !exact.AllFinite(s.all) {
+		err = fmt.Errorf("falkon: round %d: the weights overflow; lower the weights of classes and rows", r.round)
 	}
 	if err != nil {
 		return nil, iterative.Report{}, err

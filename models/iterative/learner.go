@@ -291,9 +291,6 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 		}
 		return weights, nil
 	}
-	for c := range weights {
-		weights[c] = 1
-	}
 	for _, text := range given {
 		at := strings.LastIndexByte(text, '=')
 		if at < 0 {
@@ -308,7 +305,13 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 		if err != nil || !(w > 0) || math.IsInf(w, 0) {
 			return nil, option.Errorf(name, "%q: want a number above 0 after the =", text)
 		}
+		if weights[c] > 0 {
+			return nil, option.Errorf(name, "class %q is given twice", classes[c])
+		}
 		weights[c] = w
+	}
+	for c, w := range weights {
+		weights[c] = cmp.Or(w, 1)
 	}
 	return weights, nil
 }

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -170,7 +171,7 @@ func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 	}
 	r.Folds, r.Gap = len(r.Cuts)+1, gap > 0
 	if gap > 0 && r.Cuts[0] <= times[0] {
-		return fmt.Errorf("a gap of %g leaves no rows before it to learn from; use a shorter one", gap)
+		return errors.New("the gap leaves no rows before it to learn from; use a shorter one")
 	}
 	return nil
 }

@@ -372,6 +372,7 @@ func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
 			"interval: the model: level 0.9999 needs "},
 		{"a text", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "interval": "0.9"}`, 400, `"interval" must be a number above 0`},
 		{"an unknown parameter", "POST", "/v1/predict?intervals=0.9", kind, good, 400, `the parameter "intervals" is unknown; have `},
+		{"a parameter twice", "POST", "/v1/predict?interval=0.9&interval=0.5", kind, good, 400, "the parameter interval is given twice"},
 		{"forms", "POST", "/invocations", kind, `{"columns": []}`, 400, "dataframe_split"},
 		{"lengths", "POST", "/invocations", kind, `{"inputs": {"age": [1, 2], "city": ["a"], "member": [true, true], "since": ["2024-01-01", "2024-01-01"]}}`,
 			400, "different lengths"},

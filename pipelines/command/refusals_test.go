@@ -30,6 +30,7 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--learner", "svm", "--rounds_per_job", "1000"}, "--rounds_per_job must be", 2},
 		{[]string{"--learner", "svm", "--class_weight", "up=3"}, `no row is of class "up"`, 2},
 		{[]string{"--learner", "svm", "--class_weight", "1=-3"}, "want a number above 0", 2},
+		{[]string{"--class_weight", "1=1,1=2"}, `class "1" is given twice`, 2},
 		{[]string{"--learner", "svm", "--init", "other"}, "--init other: the model has different features", 2},
 		{[]string{"--learner", "svm", "--init", "nothing"}, "nothing", 6},
 		{[]string{"--solver", "cgg"}, "--solver must be auto, gram or cg", 2},
@@ -43,11 +44,14 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--solver", "gram", "--learner", "cg"}, "--solver cannot be used with --learner cg", 2},
 		{[]string{"--solver", "cg", "--rounds", "3"}, "--rounds must be 4 or more for cg", 2},
 		{[]string{"--solver", "cg", "--worth", "0.01"}, "exact sums", 2},
+		{[]string{"--learner", "cg", "--class_weight", "1=1e300"}, "the weights overflow", 3},
+		{[]string{"--learner", "sgd", "--rate", "1e300"}, "weights overflow in round 0; lower the rate", 3},
+		{[]string{"--width", "1e-300"}, "makes frequency 0 too large for float32", 3},
 		{[]string{"--tolerance", "0.1"}, "--tolerance is for iterative learners (cg); ridge is fitted in one pass", 2},
 	} {
 		code, _, stderr := execute(append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "64", "--model", "m"},
 			test.args...)...)
-		if code != test.code || !strings.Contains(stderr, test.want) {
+		if code != test.code || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "--resume continues") {
 			t.Errorf("%v: exit code %d, want %d and %q:\n%s", test.args, code, test.code, test.want, stderr)
 		}
 		if _, err := os.Stat("m"); err == nil {

@@ -95,7 +95,7 @@ type SumDirs struct {
 	// Without has patterns of directories of sums to leave out: directories in Sums are not added,
 	// others are subtracted. An element that matches no directory may be a condition as in Where; sums
 	// that meet it are left out.
-	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: if they are among the sums they are not added, otherwise they are subtracted; or a condition as for --where, such as source=old."`
+	Without []string `flag:"without,common" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to leave out: if they are among the sums they are not added, otherwise they are subtracted; or a condition as for --where, such as source=old. Put double quotes around one with a comma."`
 	// Where is a condition (package where) on the labels of added sums: the date and other name=value
 	// parts of their directory, and the level of sum --by.
 	Where string `flag:"where,common" placeholder:"CONDITION" help:"Add only sums for which a condition holds, such as 'country=DE and dt>=2026-01': on the name=value parts of their directories, and on the levels of sum --by. Also !=, <, <=, >, in (A, B), or, not, and parentheses; a shorter date stands for its month or year."`

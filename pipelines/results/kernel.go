@@ -68,10 +68,13 @@ type ErrorInterval struct {
 // IsZero reports whether there is no mean: a correlation is not defined if all values of the kernel are equal.
 func (i ErrorInterval) IsZero() bool { return math.IsNaN(i.Mean) }
 
-// String formats the interval as mean ± half, or as - without a mean.
+// String formats the interval as mean ± half, or as the mean if half is 0; as - without a mean.
 func (i ErrorInterval) String() string {
-	if i.IsZero() {
+	switch {
+	case i.IsZero():
 		return "-"
+	case i.Half == 0:
+		return fmt.Sprintf("%.5f", i.Mean)
 	}
 	return fmt.Sprintf("%.5f ± %.5f", i.Mean, i.Half)
 }

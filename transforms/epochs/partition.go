@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // partition is one partition in one round.
@@ -124,7 +125,7 @@ func (p *partition) run(ctx context.Context, known bool) error {
 	}
 	partial, carried, err := worker.End()
 	if err != nil {
-		return err
+		return fault.New(fault.Data, err)
 	}
 	return e.store(p.index, partial, carried)
 }
@@ -222,7 +223,7 @@ func (b *batch) scale(p *Pass) {
 
 func (p *partition) learn(worker iterative.Worker, b iterative.Block) error {
 	defer p.epoch.reader.Clock(transforms.LearnTime)()
-	return worker.Take(b)
+	return fault.New(fault.Data, worker.Take(b))
 }
 
 // cachedBlock is a block of features of a partition, in memory for later rounds.

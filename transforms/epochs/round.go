@@ -167,7 +167,7 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 		return storage.ReadState(ctx, PartialFile(f.Scan.Pass, f.Round, partition-1), transforms.MaxState)
 	})
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.Data, err)
 	}
 	data, err := json.Marshal(report)
 	if err != nil {

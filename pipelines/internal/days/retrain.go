@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -119,8 +120,11 @@ func validateRetrain(o *options.RetrainData) error {
 		return exit.Usagef("retrain: no directory of models")
 	case o.Window.Days < 0:
 		return exit.Usagef("retrain: a window of %d days", o.Window.Days)
-	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
-		return exit.Usagef("retrain: bounds of drift must be at least 0")
+	case !(o.Redraw >= 0):
+		return exit.Usagef("retrain: --redraw must be at least 0 (have %g)", o.Redraw)
+	}
+	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
+		return err
 	}
 	o.Sums = cmp.Or(o.Sums, strings.TrimRight(o.Models, "/")+"-sums")
 	for _, d := range []struct{ dir, other string }{{o.Sums, o.Models}, {o.Models, o.Sums}} {

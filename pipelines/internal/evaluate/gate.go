@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
@@ -22,7 +23,7 @@ type gate struct {
 	// target is the name of one of several targets; "" for all
 	target string
 	least  bool    // the score must be at least the bound; otherwise at most
-	bound  float64 // not NaN
+	bound  float64 // finite
 }
 
 // Gates are conditions that must all be satisfied.
@@ -221,8 +222,8 @@ func parseGate(text string) (g gate, err error) {
 			return g, exit.Usagef("--gate: unknown score %q%s; have %s", g.score, option.DidYouMean(g.score, gateScoreNames()),
 				strings.Join(gateScoreNames(), ", "))
 		}
-		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
-			return g, exit.Usagef("--gate: %q is not a number", bound)
+		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || !exact.Finite(g.bound) {
+			return g, exit.Usagef("--gate: %q is not a finite number", bound)
 		}
 		return g, nil
 	}

@@ -153,7 +153,7 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 	}
 	for _, name := range gateScoreNames() {
 		of := gateScores[name].has(jobtest.Classifier(2, true)) || gateScores[name].has(jobtest.Classifier(10, true))
-		for _, text := range []string{name + ">=-inf", name + "<=inf"} {
+		for _, text := range []string{name + ">=-1e300", name + "<=1e300"} {
 			g, err := ParseGates(text)
 			if err != nil {
 				t.Fatal(err)
@@ -182,8 +182,9 @@ func TestGateRefusals(t *testing.T) {
 	for text, word := range map[string]string{
 		"acuracy>=1": `did you mean "accuracy"`, "accuracy": "not of the form", "accuracy>1": "not of the form",
 		"accuracy=1": "not of the form",
-		">=1":        "unknown score", "accuracy>=": "is not a number", "accuracy>=x": "is not a number",
-		"accuracy>=1>=2": "is not a number", "accuracy>=NaN": "is not a number",
+		">=1":        "unknown score", "accuracy>=": "is not a finite number", "accuracy>=x": "is not a finite number",
+		"accuracy>=1>=2": "is not a finite number", "accuracy>=NaN": "is not a finite number",
+		"rmse<=inf":    "is not a finite number",
 		"accuracy>=1,": "not of the form", "accuracy>=1,roc_auc>=1": `unknown score "roc_auc"`,
 	} {
 		_, err := ParseGates(text)

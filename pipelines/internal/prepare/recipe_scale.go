@@ -57,8 +57,8 @@ func checkScale(chain []string) error {
 			continue
 		}
 		c, err := strconv.ParseFloat(word, 64)
-		if err != nil || !(c > 0) || math.IsInf(c, 0) {
-			return exit.Usagef("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, "+
+		if err != nil || (preprocess.Divide{In: 1, By: c}).Validate() != nil {
+			return exit.Usagef("--scale: %q is neither a float32 number > 0 to divide by nor one of %s, crop:SIZE, "+
 				"patchpca:SIZE:STRIDE:KEEP, patches:SIZE:CELLS:FILTERS", word, strings.Join(option.SortedNames(plainSteps), ", "))
 		}
 	}

@@ -98,7 +98,7 @@ func TestAutoScalesByTheFormat(t *testing.T) {
 }
 
 func TestScaleRefusals(t *testing.T) {
-	for _, chain := range []string{"x", "", "0", "-1", "NaN", "Inf", "standard,auto", "none,2", "standard,,2",
+	for _, chain := range []string{"x", "", "0", "-1", "NaN", "Inf", "1e300", "standard,auto", "none,2", "standard,,2",
 		"patches:5:3", "patches:5:0:7", "patches", "patch:5:3:7", "unitpixels:2"} {
 		jobtest.WantError(t, chain, checkScale(strings.Split(chain, ",")), exit.CodeUsage, "--scale")
 	}

@@ -41,6 +41,9 @@ func (q *question) setFromURL(query url.Values) error {
 			return problemf(http.StatusBadRequest, "the parameter %.40q is unknown; have %s", name,
 				strings.Join(optionNames, ", "))
 		}
+		if len(query[name]) > 1 {
+			return problemf(http.StatusBadRequest, "the parameter %s is given twice", name)
+		}
 		text := query.Get(name)
 		value := text
 		if truth, err := strconv.ParseBool(text); err == nil && name != "interval" { // accepts 1, too

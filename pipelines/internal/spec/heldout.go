@@ -2,11 +2,13 @@ package spec
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -68,9 +70,12 @@ func (o Options) validateThreshold() error {
 		}
 		return nil
 	}
-	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
+	switch v, err := strconv.ParseFloat(o.Threshold, 32); {
+	case errors.Is(err, strconv.ErrSyntax):
 		err := score.Criterion(o.Threshold).Validate()
 		return exit.Usagef("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
+	case !exact.Finite(v):
+		return exit.Usagef("--threshold %s is not a finite float32 number", o.Threshold)
 	}
 	return nil
 }

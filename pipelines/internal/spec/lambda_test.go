@@ -58,3 +58,11 @@ func TestFlagsNameTheValuesThatOptionsTake(t *testing.T) {
 			searches())
 	}
 }
+
+func TestThresholdRefusals(t *testing.T) {
+	for text, want := range map[string]string{"1e300": "--threshold 1e300 is not a finite float32 number",
+		"nan": "not a finite", "f2": `unknown criterion "f2"`} {
+		o := Options{Train: options.Train{Decision: options.Decision{Threshold: text}}}
+		jobtest.WantError(t, text, o.validateThreshold(), exit.CodeUsage, want)
+	}
+}

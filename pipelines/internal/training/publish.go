@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -223,6 +224,10 @@ func (m *Model) result() *results.Train {
 		return r
 	}
 	r.Notes = append(r.Notes, gridNotes(f.Learner, f.floor, t.Prepared.Copies != nil, t.regression())...)
+	if f.intervals == nil && t.spec.Intervals == options.PlainIntervals {
+		r.Notes = append(r.Notes, "--intervals plain has no effect: intervals need held-out rows (see --folds), and those of "+
+			"classes also probabilities (see --calibrate)")
+	}
 	tried := f.Learner.Table
 	for _, l := range f.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
