@@ -24,11 +24,10 @@ func messageSettings(o options.Messages) messages.Settings {
 
 // checkMessages refuses options that do not suit the source of the stream, messages or files.
 func checkMessages(o options.Stream) error {
-	source, received := "", 0
+	source := ""
 	for _, name := range o.Data.Data {
 		if messages.Is(name) {
 			source = name
-			received++
 		}
 	}
 	for _, to := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
