@@ -46,8 +46,9 @@ type Content struct {
 type Explain struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
-	Log   io.Writer
+	// Row is the number of the row to explain, from 1.
+	Row int64 `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
+	Log io.Writer
 }
 
 // Featurize says which features to write, and for which data.
