@@ -153,7 +153,10 @@ func validateStream(o options.Stream) error {
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
 	}
-	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
+	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+		return err
+	}
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	if err := o.Data.Validate(); err != nil {

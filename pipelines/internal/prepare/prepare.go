@@ -1,7 +1,6 @@
 package prepare
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -61,7 +60,10 @@ func Validate(o options.Prepare) error {
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
+	if err := checkScale(o.Scale); err != nil {
+		return err
+	}
+	if err := ValidateTypes(o.Types); err != nil {
 		return err
 	}
 	if err := o.Encode.Validate(); err != nil {
