@@ -101,7 +101,7 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	t.Training.Job.Work.Temporary = o.Job.Work == ""
 	if n := t.Training.Prepared.Counts.Used; n < sums.LeastRows {
-		return nil, f, exit.Dataf("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
+		return nil, f, exit.Dataf("pipelines: twosample: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
 	}
 	m := t.Training.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
