@@ -178,12 +178,17 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 		}
 	}
 	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), filepath.Join(dir, "none"))); r.code != 1 ||
-		!strings.HasSuffix(r.stdout, "none: train a model first\n") {
-		t.Errorf("no model: %q", r.stdout)
+		!strings.HasSuffix(r.stderr, "none: train a model first\n") {
+		t.Errorf("no model: %q", r.stderr)
+	}
+	for _, name := range []string{"score", "train"} {
+		if r := runCommand(t, exec.Command(filepath.Join(bin, name))); r.code != 1 || !strings.Contains(r.stderr, "usage: "+name) {
+			t.Errorf("%s without arguments: exit code %d, %q", name, r.code, r.stderr)
+		}
 	}
 	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), "gs://bucket/model")); r.code != 1 ||
-		!strings.Contains(r.stdout, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
-		t.Errorf("no scheme: %q", r.stdout)
+		!strings.Contains(r.stderr, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
+		t.Errorf("no scheme: %q", r.stderr)
 	}
 
 	// A program that scores is small, and has nothing of Beam, of a cloud, or of a network.
