@@ -124,6 +124,21 @@ func (b *brook) counted() map[string]int {
 	return by
 }
 
+// The defaults equal the defaults of the flags, and a stream runs with them.
+func TestAStreamRunsWithTheDefaults(t *testing.T) {
+	b := newBrook(t, 8)
+	b.put("f.csv", 3)
+	o := NewStreamOptions()
+	if o.Reload != time.Minute || o.Poll != 5*time.Second || o.Settle != 10*time.Second || o.PerRound != 64 ||
+		o.Messages.Outstanding != 1000 {
+		t.Errorf("defaults %+v", o)
+	}
+	o.Predict, o.Settle, o.UntilIdle = b.o.Predict, 0, true
+	if last, err := PredictStream(t.Context(), o); err != nil || last.Files != 1 {
+		t.Errorf("%+v, %v", last, err)
+	}
+}
+
 // On every runner, and in a bucket, a stream writes for each file what a batch of that file writes.
 func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 	b := newBrook(t, 8)

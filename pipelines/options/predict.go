@@ -82,7 +82,7 @@ type Messages struct {
 
 // Stream says which model to apply to files as they appear, or to messages. For messages, Data is one
 // subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
-// messages.
+// messages. The zero value of a field is not its default: see pipelines.NewStreamOptions.
 type Stream struct {
 	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
