@@ -107,20 +107,20 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	}
 	put("together", together)
 	for _, name := range []string{"score", "train", "slices", "pipeline", "http", "rows"} {
-		text, failed := os.ReadFile(filepath.Join(source("examples"), name, "main.go"))
-		err = errors.Join(err, failed)
+		text, readErr := os.ReadFile(filepath.Join(source("examples"), name, "main.go"))
+		err = errors.Join(err, readErr)
 		if name != "score" { // which is to be small
 			text = bytes.Replace(text, []byte("\npackage main\n"), []byte("\npackage "+name+"\n"), 1)
 			text = bytes.Replace(text, []byte("\nfunc main() {\n"), []byte("\nfunc Main() {\n"), 1)
 		}
 		put(name, string(text))
 	}
-	page, failed := os.ReadFile(source("docs/go.md"))
-	if _, text, found := strings.Cut(string(page), "```go\ntype House"); found && failed == nil {
+	page, readErr := os.ReadFile(source("docs/go.md"))
+	if _, text, found := strings.Cut(string(page), "```go\ntype House"); found && readErr == nil {
 		text, _, _ = strings.Cut(text, "```")
 		put("houses", houses+"type House"+text)
 	} else {
-		err = errors.Join(err, failed, errors.New("docs/go.md has no program of houses"))
+		err = errors.Join(err, readErr, errors.New("docs/go.md has no program of houses"))
 	}
 	if err == nil {
 		_, err = inModule(dir, "build", "-ldflags=-s -w", "-o", "bin/", "./score", "./together", "./houses")

@@ -125,9 +125,9 @@ func TestCompareOnNumbersByHand(t *testing.T) {
 // A single pair has no correlation, which JSON cannot say as NaN.
 func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
 	s, err := summariseErrors(2, []approximationErrors{compareErrors([]float64{1}, []float64{0.5})})
-	data, bad := json.Marshal(s)
-	if err != nil || bad != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" {
-		t.Errorf("%s, %v, %v, %v", data, s.Correlation, err, bad)
+	data, marshalErr := json.Marshal(s)
+	if err != nil || marshalErr != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" {
+		t.Errorf("%s, %v, %v, %v", data, s.Correlation, err, marshalErr)
 	}
 }
 
