@@ -325,6 +325,9 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 			for i, n := range []int{1, 2, 4, 5} {
 				a.check(t, curve, i, between(5-n, 4), between(5, 6))
 			}
+			if rows := curve.Tables[1].Rows[3].TrainedRows; rows != curve.Tables[0].Rows[3].TrainedRows {
+				t.Errorf("curve: orders of all dates are trained on %d rows", rows)
+			}
 			w := ask("worth", last)
 			for i, r := range w.Tables[0].Rows {
 				a.check(t, w, i, func(day string) bool { return day < date(5) && day != r.Name }, between(5, 6))

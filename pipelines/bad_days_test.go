@@ -104,7 +104,7 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 	t.Helper()
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", "", a.learner
+	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", NoGate, a.learner
 	for day := 1; day <= lastDay; day++ {
 		files := []string{a.dayRows(day)}
 		if i := slices.IndexFunc(badDays, func(b badDay) bool { return b.day == day }); i >= 0 {
@@ -197,7 +197,7 @@ func TestDaysMayLackLabelsAndValues(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	a := apprentices(2)[1]
-	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", "", a.learner
+	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", NoGate, a.learner
 	for day := 1; day <= 4; day++ {
 		lines := strings.SplitAfter(a.dayRows(day), "\n")
 		if day%3 == 1 {

@@ -59,6 +59,6 @@ func (d descent) Update(next func() ([]byte, error)) ([]byte, iterative.Report, 
 	for j, w := range d.State.W {
 		after.W = append(after.W, w-float32(d.Step*(all.Gradient[j]/float64(d.Rows)+float64(d.Lambda*float64(w)))))
 	}
-	state, bad := json.Marshal(after)
-	return state, iterative.NewReport(all.Learn, all.HeldOut, d.Penalty(d.State.W)), errors.Join(err, bad)
+	state, marshalErr := json.Marshal(after)
+	return state, iterative.NewReport(all.Learn, all.HeldOut, d.Penalty(d.State.W)), errors.Join(err, marshalErr)
 }

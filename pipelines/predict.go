@@ -3,6 +3,7 @@ package pipelines
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -44,8 +45,14 @@ func Explain(ctx context.Context, o ExplainOptions) (*ExplainResult, error) {
 // PredictFormats returns the names of the formats that predictions can be written in.
 func PredictFormats() []string { return apply.PredictFormats() }
 
-// StreamOptions says which model to apply to files as they appear.
+// StreamOptions says which model to apply to files as they appear. NewStreamOptions sets the defaults.
 type StreamOptions = options.Stream
+
+// NewStreamOptions returns the defaults.
+func NewStreamOptions() (o StreamOptions) {
+	option.List(&o) // sets the defaults in the tags
+	return o
+}
 
 // StreamRound describes what a stream has done in one round of files, and in total.
 type StreamRound = results.StreamRound

@@ -23,7 +23,8 @@ type RetrainOptions struct {
 	Train TrainOptions `group:"" omit:"Recipe,Model,Intervals"`
 	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by commas.
 	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one."`
-	// PairedGate has conditions on the difference between the new model and the champion, in words.
+	// PairedGate has conditions on the difference between the new model and the champion, in words. NoGate stands for
+	// no condition.
 	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION" help:"Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one."`
 }
 
@@ -38,6 +39,12 @@ type RetrainResult = results.Retrain
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
 // no model, the error is an *exit.OutcomeError or says what failed, and the report is complete.
 func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
+	switch o.PairedGate {
+	case "":
+		o.PairedGate = defaultPairedGate
+	case NoGate:
+		o.PairedGate = ""
+	}
 	_, gateErr := evaluate.ParseGates(o.Gate)
 	_, pairedErr := evaluate.ParseConditions(pairedFlag, o.PairedGate)
 	if err := cmp.Or(gateErr, pairedErr, checkRetrainable(o.Train)); err != nil {
@@ -57,8 +64,13 @@ func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
 	return report, err
 }
 
-// pairedFlag is the flag of PairedGate.
-const pairedFlag = "paired_gate"
+// NoGate as a PairedGate promotes a new model whatever its difference from the champion.
+const NoGate = "none"
+
+const (
+	pairedFlag        = "paired_gate"            // flag of PairedGate
+	defaultPairedGate = "not worse by 1% at 95%" // default of this flag
+)
 
 // checkRetrainable refuses several targets, whose models cannot be compared, and options that only
 // the first night could honour, because the models of later nights are fitted to sums.

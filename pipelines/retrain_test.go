@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -62,6 +63,38 @@ func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
 		m, err := models.ReadManifest(jobtest.Ctx, dir+"/models/"+r.Champion)
 		if err != nil || (m.Probabilities != nil) != (day > 2) {
 			t.Errorf("day %d: probabilities %+v, %v", day, m.Probabilities, err)
+		}
+	}
+}
+
+// Without a PairedGate, the default of the command decides about a champion; NoGate promotes without a condition.
+func TestZeroPairedGateIsTheDefault(t *testing.T) {
+	var o RetrainOptions
+	option.List(&o)
+	if o.PairedGate != defaultPairedGate {
+		t.Errorf("the default of the command is %q", o.PairedGate)
+	}
+	for gate, want := range map[string][]string{"": {"error " + defaultPairedGate}, NoGate: nil} {
+		dir := t.TempDir()
+		n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
+		n.o.Gate, n.o.PairedGate = "", gate
+		var r *results.Retrain
+		for day := 1; day <= 3; day++ {
+			n.arrive(t, day)
+			if n.o.Day = dayName(day); day == 1 {
+				continue
+			}
+			var err error
+			if r, err = Retrain(jobtest.Ctx, n.o); r == nil {
+				t.Fatal(err)
+			}
+		}
+		var got []string
+		for _, g := range r.Gates {
+			got = append(got, g.Condition)
+		}
+		if !slices.Equal(got, want) || gate == NoGate && r.Outcome != results.Promoted {
+			t.Errorf("gate %q: conditions %q, want %q\n%s", gate, got, want, r.Text())
 		}
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // The metrics of rows with a prediction count the rows of answers, not those of refused requests.
@@ -61,5 +63,19 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A message names the option that is out of bounds, its bound and its value.
+func TestServingRefusesLimitsOutOfBounds(t *testing.T) {
+	for want, set := range map[string]func(*ServeOptions){
+		"--drain must be at least 0s (have -1s)": func(o *ServeOptions) { o.Limits.Drain = -time.Second },
+		"--max_body must be at least 1 (have 0)": func(o *ServeOptions) { o.Limits.Body = 0 },
+		"--workers must be at least 0 (have -2)": func(o *ServeOptions) { o.Limits.Workers = -2 },
+	} {
+		o := NewServeOptions()
+		o.Model = "model"
+		set(&o)
+		jobtest.WantError(t, want, Serve(t.Context(), o), exit.CodeUsage, want)
 	}
 }

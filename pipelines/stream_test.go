@@ -124,6 +124,21 @@ func (b *brook) counted() map[string]int {
 	return by
 }
 
+// The defaults equal the defaults of the flags, and a stream runs with them.
+func TestAStreamRunsWithTheDefaults(t *testing.T) {
+	b := newBrook(t, 8)
+	b.put("f.csv", 3)
+	o := NewStreamOptions()
+	if o.Reload != time.Minute || o.Poll != 5*time.Second || o.Settle != 10*time.Second || o.PerRound != 64 ||
+		o.Messages.Outstanding != 1000 {
+		t.Errorf("defaults %+v", o)
+	}
+	o.Predict, o.Settle, o.UntilIdle = b.o.Predict, 0, true
+	if last, err := PredictStream(t.Context(), o); err != nil || last.Files != 1 {
+		t.Errorf("%+v, %v", last, err)
+	}
+}
+
 // On every runner, and in a bucket, a stream writes for each file what a batch of that file writes.
 func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 	b := newBrook(t, 8)
@@ -476,7 +491,10 @@ func TestAStreamRefuses(t *testing.T) {
 			"where the stream writes"},
 		"no alias": {func(o *StreamOptions) { o.Model = b.path("models@challenger") }, exit.CodeModel,
 			"is challenger"},
-		"drift":             {func(o *StreamOptions) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
+		"drift":    {func(o *StreamOptions) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
+		"no pause": {func(o *StreamOptions) { o.Poll = 0 }, exit.CodeUsage, "--poll must be at least 1ms (have 0s)"},
+		"negative age": {func(o *StreamOptions) { o.MaxAge = -time.Hour }, exit.CodeUsage,
+			"--max_age must be at least 0s (have -1h0m0s)"},
 		"no probabilities":  {func(o *StreamOptions) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
 		"one file":          {func(o *StreamOptions) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
 		"a file in its way": {func(o *StreamOptions) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},

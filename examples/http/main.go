@@ -16,6 +16,9 @@ import (
 )
 
 func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: http MODEL 127.0.0.1:8080")
+	}
 	m, err := models.Load(os.DirFS(os.Args[1]))
 	if err != nil {
 		log.Fatal(err)

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"log/slog"
 	"math"
 	"os"
@@ -50,11 +51,14 @@ func (f *classifyFn) ProcessElement(_ context.Context, row []float64) (string, e
 func line(class string, n int) []byte { return fmt.Appendf(nil, "%s: %d", class, n) }
 
 func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: pipeline MODEL FILE")
+	}
 	beam.Init()
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam's runner describes its plan
 	counts, err := run(context.Background(), os.Args[1], os.Args[2])
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Println(counts)

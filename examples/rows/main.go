@@ -14,6 +14,7 @@ import (
 	"encoding/csv"
 	"flag"
 	"fmt"
+	"log"
 	"log/slog"
 	"os"
 	"reflect"
@@ -92,10 +93,13 @@ var runner = flag.String("runner", "direct", "Beam runner")
 func main() {
 	flag.Parse()
 	beam.Init()
+	if flag.NArg() != 3 {
+		log.Fatal("usage: rows --runner=direct MODEL POINTS.csv OUT")
+	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam's runners describe their plans
 	digest, err := run(context.Background(), flag.Arg(0), flag.Arg(1), flag.Arg(2))
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Println(digest)

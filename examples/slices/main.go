@@ -4,8 +4,8 @@ package main
 
 import (
 	"fmt"
+	"log"
 	"math"
-	"os"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -16,8 +16,7 @@ import (
 
 func main() {
 	if err := run(); err != nil {
-		fmt.Println(err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 

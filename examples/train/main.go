@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 
 	"github.com/bochner-ml/bochner/features/fourier"
@@ -15,10 +16,12 @@ import (
 )
 
 func main() {
+	if len(os.Args) != 4 {
+		log.Fatal("usage: train TRAIN.csv TEST.csv MODEL")
+	}
 	accuracy, err := run(context.Background(), os.Args[1], os.Args[2], os.Args[3])
 	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 	fmt.Printf("accuracy %.3f\n", accuracy)
 }

@@ -28,8 +28,10 @@ func body(n int, r *rand.Rand) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
+		separator := "{"
 		for j := range 10 {
-			fmt.Fprintf(&b, `%s"x%d":%.6f`, []string{"{", ","}[min(j, 1)], j+1, r.Float64())
+			fmt.Fprintf(&b, `%s"x%d":%.6f`, separator, j+1, r.Float64())
+			separator = ","
 		}
 		b.WriteByte('}')
 	}

@@ -56,9 +56,9 @@ func goPredictsLike(t *testing.T, model, table, own string) {
 	t.Helper()
 	ask := exampleHTTP(t, model)
 	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
-	want, failed := csv.NewReader(strings.NewReader(own)).ReadAll()
-	if err != nil || failed != nil {
-		t.Fatal(err, failed)
+	want, wantErr := csv.NewReader(strings.NewReader(own)).ReadAll()
+	if err != nil || wantErr != nil {
+		t.Fatal(err, wantErr)
 	}
 	type column struct {
 		Name  string

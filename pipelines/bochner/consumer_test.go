@@ -107,20 +107,20 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	}
 	put("together", together)
 	for _, name := range []string{"score", "train", "slices", "pipeline", "http", "rows"} {
-		text, failed := os.ReadFile(filepath.Join(source("examples"), name, "main.go"))
-		err = errors.Join(err, failed)
+		text, readErr := os.ReadFile(filepath.Join(source("examples"), name, "main.go"))
+		err = errors.Join(err, readErr)
 		if name != "score" { // which is to be small
 			text = bytes.Replace(text, []byte("\npackage main\n"), []byte("\npackage "+name+"\n"), 1)
 			text = bytes.Replace(text, []byte("\nfunc main() {\n"), []byte("\nfunc Main() {\n"), 1)
 		}
 		put(name, string(text))
 	}
-	page, failed := os.ReadFile(source("docs/go.md"))
-	if _, text, found := strings.Cut(string(page), "```go\ntype House"); found && failed == nil {
+	page, readErr := os.ReadFile(source("docs/go.md"))
+	if _, text, found := strings.Cut(string(page), "```go\ntype House"); found && readErr == nil {
 		text, _, _ = strings.Cut(text, "```")
 		put("houses", houses+"type House"+text)
 	} else {
-		err = errors.Join(err, failed, errors.New("docs/go.md has no program of houses"))
+		err = errors.Join(err, readErr, errors.New("docs/go.md has no program of houses"))
 	}
 	if err == nil {
 		_, err = inModule(dir, "build", "-ldflags=-s -w", "-o", "bin/", "./score", "./together", "./houses")
@@ -178,12 +178,17 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 		}
 	}
 	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), filepath.Join(dir, "none"))); r.code != 1 ||
-		!strings.HasSuffix(r.stdout, "none: train a model first\n") {
-		t.Errorf("no model: %q", r.stdout)
+		!strings.HasSuffix(r.stderr, "none: train a model first\n") {
+		t.Errorf("no model: %q", r.stderr)
+	}
+	for _, name := range []string{"score", "train"} {
+		if r := runCommand(t, exec.Command(filepath.Join(bin, name))); r.code != 1 || !strings.Contains(r.stderr, "usage: "+name) {
+			t.Errorf("%s without arguments: exit code %d, %q", name, r.code, r.stderr)
+		}
 	}
 	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), "gs://bucket/model")); r.code != 1 ||
-		!strings.Contains(r.stdout, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
-		t.Errorf("no scheme: %q", r.stdout)
+		!strings.Contains(r.stderr, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
+		t.Errorf("no scheme: %q", r.stderr)
 	}
 
 	// A program that scores is small, and has nothing of Beam, of a cloud, or of a network.

@@ -78,8 +78,8 @@ func compareTables(t *testing.T, m *outsider, own, other string) (l likeness) {
 		}
 		for j, text := range row {
 			v, err := strconv.ParseFloat(text, 64)
-			w, bad := strconv.ParseFloat(said[j], 64)
-			if err != nil || bad != nil {
+			w, saidErr := strconv.ParseFloat(said[j], 64)
+			if err != nil || saidErr != nil {
 				t.Fatalf("row %d: %q, want %q", i, row, said)
 			}
 			l.most = max(l.most, math.Abs(v-w)/unit)
@@ -116,9 +116,9 @@ func numbersAsCSV(rows [][]float64) string {
 }
 
 func sameClass(a, b string) bool {
-	x, err := strconv.ParseFloat(a, 64)
-	y, bad := strconv.ParseFloat(b, 64)
-	return a == b || err == nil && bad == nil && x == y
+	x, xErr := strconv.ParseFloat(a, 64)
+	y, yErr := strconv.ParseFloat(b, 64)
+	return a == b || xErr == nil && yErr == nil && x == y
 }
 
 // exportCase is a model that other programs compute.

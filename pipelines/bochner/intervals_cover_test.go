@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -70,7 +71,7 @@ func coverage(t *testing.T, dir, model, file string, header bool, flags ...strin
 			rows[i].inside = 1
 		}
 	}
-	slices.SortFunc(rows, func(a, b row) int { return int(math.Copysign(1, b.novelty-a.novelty)) })
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(b.novelty, a.novelty) })
 	tenth := len(rows) / 10
 	for i, r := range rows {
 		c.inside += r.inside / float64(len(rows))
@@ -94,11 +95,9 @@ type coverTable struct {
 func simulated(name string, train, test int, row func(rng *rand.Rand) []float64) coverTable {
 	labels := []string{"--label", "y"}
 	return coverTable{name: name, header: true, train: labels, draw: func(t *testing.T, dir string, seed int) {
-		rng := rand.New(rand.NewPCG(uint64(seed), 1))
-		for file, n := range map[string]int{"train.csv": train, "test.csv": test} {
-			if file == "test.csv" {
-				rng = rand.New(rand.NewPCG(uint64(seed), 2))
-			}
+		for i, n := range []int{train, test} {
+			rng := rand.New(rand.NewPCG(uint64(seed), uint64(i+1)))
+			file := []string{"train.csv", "test.csv"}[i]
 			write(t, dir, file, numericLines(n, func() []float64 { return row(rng) }))
 		}
 	}}

@@ -145,9 +145,9 @@ func TestDaysOfARetrainingAreRecognised(t *testing.T) {
 		}
 	}
 	first, err := filepath.Glob(filepath.Join(dir, "models", "2026-01-03-*"))
-	last, bad := filepath.Glob(filepath.Join(dir, "models-sums", "*", "2026-01-04-*"))
-	if err != nil || bad != nil || len(first) != 1 || len(last) != 1 {
-		t.Fatal(first, last, err, bad)
+	last, lastErr := filepath.Glob(filepath.Join(dir, "models-sums", "*", "2026-01-04-*"))
+	if err != nil || lastErr != nil || len(first) != 1 || len(last) != 1 {
+		t.Fatal(first, last, err, lastErr)
 	}
 	out := must(t, dir, "ask", "groups", "--sums", filepath.Dir(last[0])+"/20*", "--recipe", first[0], "--quiet")
 	if !strings.Contains(out, "2026-01-02 *") || strings.Contains(out, "2026-01-03 *") {

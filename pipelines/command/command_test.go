@@ -62,7 +62,6 @@ func TestEveryFlagIsDescribedInASentence(t *testing.T) {
 	}
 }
 
-// A flag takes the same kind of value in every command.
 // A job makes a directory where its --model or --out must not exist; kernel does only
 // if it is asked to.
 func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
@@ -86,6 +85,7 @@ func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 	}
 }
 
+// A flag takes the same kind of value in every command.
 func TestFlagsOfOneNameAgree(t *testing.T) {
 	type key struct{ name, typ string }
 	seen := map[string]key{}

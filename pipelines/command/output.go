@@ -48,8 +48,8 @@ func (o *output) checkOpen() error {
 		return nil
 	}
 	to, err := f.Stat()
-	null, bad := os.Stat(os.DevNull)
-	if err != nil || bad != nil || !os.SameFile(to, null) {
+	null, nullErr := os.Stat(os.DevNull)
+	if err != nil || nullErr != nil || !os.SameFile(to, null) {
 		return nil
 	}
 	if _, err := f.Read(make([]byte, 1)); err == io.EOF {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -41,6 +42,7 @@ func retrainCommand() *cobra.Command {
 			r.Train.Room = laterMargin
 		}
 		r.Data, r.Log = o.Train.Data.Data[0], o.Train.Job.Log
+		r.PairedGate = cmp.Or(o.PairedGate, pipelines.NoGate)
 		r.Settings, r.Command = recipeSettings(cmd), retrainCommandLine(cmd)
 		return pipelines.Retrain(cmd.Context(), r)
 	}, flags.flags()...)

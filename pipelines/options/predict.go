@@ -46,8 +46,9 @@ type Content struct {
 type Explain struct {
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of the model, or an alias such as DIR@champion."`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
-	Row   int64           `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
-	Log   io.Writer
+	// Row is the number of the row to explain, from 1.
+	Row int64 `flag:"row,common" group:"Data" default:"1" placeholder:"N" help:"Number of the row to explain: 1 is the first, without the header."`
+	Log io.Writer
 }
 
 // Featurize says which features to write, and for which data.
@@ -81,7 +82,7 @@ type Messages struct {
 
 // Stream says which model to apply to files as they appear, or to messages. For messages, Data is one
 // subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
-// messages.
+// messages. The zero value of a field is not its default: see pipelines.NewStreamOptions.
 type Stream struct {
 	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.

@@ -23,6 +23,7 @@ type Prepare struct {
 
 	Split Split `group:"Learner"`
 
+	// Seed determines all random numbers. 0 is a seed like any other; the command's default is 1.
 	Seed           uint64  `flag:"seed" group:"Features" default:"1" help:"Random seed of features, folds and samples."`
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 

@@ -68,9 +68,12 @@ func (r *CompareModels) WriteTo(w io.Writer) (int64, error) {
 	if r.Champion.SHA256 == r.Challenger.SHA256 {
 		fmt.Fprintln(&b, "the two models are the same")
 	}
-	for i, m := range []ComparedModel{r.Champion, r.Challenger} {
+	for _, m := range []struct {
+		role string
+		ComparedModel
+	}{{"champion", r.Champion}, {"challenger", r.Challenger}} {
 		if m.Rule != "" {
-			fmt.Fprintf(&b, "the %s decides by %s\n", []string{"champion", "challenger"}[i], m.Rule)
+			fmt.Fprintf(&b, "the %s decides by %s\n", m.role, m.Rule)
 		}
 		if len(m.UnseenLabels) > 0 {
 			fmt.Fprintf(&b, "labels that are not classes of %s: %s\n", m.Model, UnseenText(m.UnseenLabels))

@@ -88,7 +88,7 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 		report.WriteRowWeights(&b, r.Weights)
 	}
 	if r.Groups != nil {
-		fmt.Fprintf(&b, "groups of column %s: intervals are those of %s\n", strings.Join(r.Groups, ", "),
+		fmt.Fprintf(&b, "groups of column %s: intervals are for %s\n", strings.Join(r.Groups, ", "),
 			report.Counted64(int64(r.Independent), "independent row"))
 	}
 	if r.Threshold != nil {

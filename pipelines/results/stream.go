@@ -11,16 +11,17 @@ import (
 // StreamRound has the results of one round of files or messages, and totals since the stream began.
 type StreamRound struct {
 	StreamCounts
-	Backlog       int          `json:"backlog"` // number of files without predictions, including those in Waiting
-	Waiting       int          `json:"waiting"` // number of entries that cannot be read, such as broken links
-	Old           int          `json:"old,omitempty"`
-	Seconds       float64      `json:"seconds"`
+	Backlog       int          `json:"backlog"`       // number of files without predictions, including those in Waiting
+	Waiting       int          `json:"waiting"`       // number of entries that cannot be read, such as broken links
+	Old           int          `json:"old,omitempty"` // number of files that are not read because of --max_age
+	Seconds       float64      `json:"seconds"`       // duration of the round
 	RowsPerSecond float64      `json:"rows_per_second"`
-	Model         string       `json:"model"` // digest of the model in use
-	Reloads       int64        `json:"reloads"`
+	Model         string       `json:"model"`                  // digest of the model in use
+	Reloads       int64        `json:"reloads"`                // how often a new model has replaced the one in use
 	ReloadError   string       `json:"reload_error,omitempty"` // why the model of this name is not the one in use
 	Total         StreamCounts `json:"total"`
-	Ended         bool         `json:"ended,omitempty"`
+	// Ended is true in the last result. Its counts and Seconds are of the whole stream.
+	Ended bool `json:"ended,omitempty"`
 
 	Unit string `json:"-"` // file or message
 }

@@ -24,11 +24,10 @@ func messageSettings(o options.Messages) messages.Settings {
 
 // checkMessages refuses options that do not suit the source of the stream, messages or files.
 func checkMessages(o options.Stream) error {
-	source, received := "", 0
+	source := ""
 	for _, name := range o.Data.Data {
 		if messages.Is(name) {
 			source = name
-			received++
 		}
 	}
 	for _, to := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
@@ -142,12 +141,12 @@ func (s *streaming) receiveUnbounded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var bad error
+	var receiveErr error
 	err = s.engine.Run(ctx, func(scope beam.Scope) {
-		_, bad = s.files.Receive(scope, name, messageSettings(s.o.Messages), s.engine.Threads)
+		_, receiveErr = s.files.Receive(scope, name, messageSettings(s.o.Messages), s.engine.Threads)
 	})
-	if bad != nil {
-		return bad
+	if receiveErr != nil {
+		return receiveErr
 	}
 	return err
 }
@@ -296,8 +295,8 @@ func (f *messageFeed) close() (err error) {
 		err = f.source.Close()
 	}
 	for _, sink := range f.sinks {
-		if bad := sink.Close(); err == nil {
-			err = bad
+		if closeErr := sink.Close(); err == nil {
+			err = closeErr
 		}
 	}
 	return err

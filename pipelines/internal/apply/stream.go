@@ -147,13 +147,18 @@ func validateStream(o options.Stream) error {
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	case len(o.Data.Data) == 0:
 		return exit.Usagef("no data: give a pattern with --data")
-	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:
-		return exit.Usagef("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and "+
-			"--reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
 	}
-	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
+	if err := cmp.Or(prepare.CheckLeast("poll", o.Poll, time.Millisecond), prepare.CheckLeast("reload", o.Reload, 0),
+		prepare.CheckLeast("settle", o.Settle, 0), prepare.CheckLeast("max_age", o.MaxAge, 0),
+		prepare.CheckLeast("files_per_round", o.PerRound, 1)); err != nil {
+		return err
+	}
+	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+		return err
+	}
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
 	if err := o.Data.Validate(); err != nil {

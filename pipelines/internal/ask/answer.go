@@ -24,7 +24,13 @@ const totalRow = "total" // name of the row with the total
 // describe sets the Facts of the answer.
 func describe(a *results.Ask, d *data, seconds float64) {
 	a.Question, a.Notes = d.options.Question, d.notes
-	measure := []string{"brier", "mse", "share of the variance"}[min(2, len(d.units.Grid))]
+	measure := "share of the variance"
+	switch len(d.units.Grid) {
+	case 0:
+		measure = "brier"
+	case 1:
+		measure = "mse"
+	}
 	a.AnswerFacts = results.AnswerFacts{Directories: len(d.parts), Rows: d.total.Added.Rows.Used,
 		Features: d.total.Recipe.Dim, Fits: d.fits, Measure: measure, Seconds: seconds}
 }

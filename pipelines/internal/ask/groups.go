@@ -148,12 +148,13 @@ func (d *data) curve(ctx context.Context) (*results.Ask, error) {
 			if err != nil {
 				return nil, err
 			}
-			random.TrainedRows += row.TrainedRows / orders
+			random.TrainedRows += row.TrainedRows
 			for i, t := range row.tallies {
 				random.tallies[i].head = t.head
 				random.tallies[i].squares += t.squares / orders
 			}
 		}
+		random.TrainedRows = (random.TrainedRows + orders/2) / orders
 		random.Score = d.score(random.tallies)
 		tables[0].Rows, tables[1].Rows = append(tables[0].Rows, newest.AnswerRow), append(tables[1].Rows, random.AnswerRow)
 		if n == len(train) {

@@ -195,8 +195,10 @@ func (n *night) run(ctx context.Context) error {
 		n.firstDay = n.since(n.options.Window.Days)
 	}
 	if err := n.timed("list", func() (err error) {
-		n.days, err = n.pattern.days(ctx, n.firstDay, n.options.Day)
-		return cmp.Or(err, n.checkHeldOut(ctx))
+		if n.days, err = n.pattern.days(ctx, n.firstDay, n.options.Day); err != nil {
+			return err
+		}
+		return n.checkHeldOut(ctx)
 	}); err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func compareErrors(exact, estimates []float64) approximationErrors {
 	for i, k := range exact {
 		d := math.Abs(estimates[i] - k)
 		e.MAE += d
-		e.RMSE += d * d
+		e.RMSE += float64(d * d)
 		e.Max = max(e.Max, d)
 	}
 	n := float64(len(exact))

@@ -125,10 +125,10 @@ func TestCompareOnNumbersByHand(t *testing.T) {
 // A single pair has no correlation, which JSON cannot say as NaN.
 func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
 	s, err := summariseErrors(2, []approximationErrors{compareErrors([]float64{1}, []float64{0.5})})
-	data, bad := json.Marshal(s)
-	if err != nil || bad != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" ||
+	data, marshalErr := json.Marshal(s)
+	if err != nil || marshalErr != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" ||
 		s.MAE.String() != "0.50000" { // nor has a single seed an interval
-		t.Errorf("%s, %v, %v, %v, %v", data, s.Correlation, s.MAE, err, bad)
+		t.Errorf("%s, %v, %v, %v, %v", data, s.Correlation, s.MAE, err, marshalErr)
 	}
 }
 

@@ -235,7 +235,7 @@ func judge(r *results.Verify) {
 	c, was := r.Certificate, r.Recorded
 	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
 	if !c.Same {
-		not("the weights are not those of the last round")
+		not("the weights are not the weights of the last round")
 	}
 	if !(c.Drift <= weightRounding) {
 		not("the dual variables give different weights (by %.2g of the largest; are the files the same, in the same order?)",

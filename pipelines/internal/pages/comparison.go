@@ -22,8 +22,8 @@ func CompareModels(ctx context.Context, o options.CompareModels) (*results.Compa
 	if o.Report == "" || !judged(err) {
 		return r, err
 	}
-	if _, failed := write(ctx, comparison(r), o.Report); failed != nil {
-		return nil, failed
+	if _, pageErr := write(ctx, comparison(r), o.Report); pageErr != nil {
+		return nil, pageErr
 	}
 	return r, err
 }

@@ -37,8 +37,8 @@ func Evaluate(ctx context.Context, o options.Evaluate) (*results.Evaluate, error
 	if o.Report == "" || !judged(err) {
 		return r, err
 	}
-	if failed := (scored{r}).writePage(ctx, o); failed != nil {
-		return nil, failed
+	if pageErr := (scored{r}).writePage(ctx, o); pageErr != nil {
+		return nil, pageErr
 	}
 	return r, err
 }

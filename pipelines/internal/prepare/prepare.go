@@ -1,7 +1,6 @@
 package prepare
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -61,7 +61,10 @@ func Validate(o options.Prepare) error {
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
+	if err := checkScale(o.Scale); err != nil {
+		return err
+	}
+	if err := ValidateTypes(o.Types); err != nil {
 		return err
 	}
 	if err := o.Encode.Validate(); err != nil {
@@ -88,6 +91,14 @@ func Validate(o options.Prepare) error {
 func CheckDrift(bound float64) error {
 	if !(bound >= 0 && bound <= 1) {
 		return exit.Usagef("--max_drift must be between 0 and 1 (have %g)", bound)
+	}
+	return nil
+}
+
+// CheckLeast returns a usage error if the value of a flag is less than least.
+func CheckLeast[T int | int64 | time.Duration](flag string, value, least T) error {
+	if value < least {
+		return exit.Usagef("--%s must be at least %v (have %v)", flag, least, value)
 	}
 	return nil
 }

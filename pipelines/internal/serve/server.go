@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
@@ -217,14 +219,17 @@ func NewOptions() (o options.Serve) {
 // validate returns an error for invalid options.
 func validate(o options.Serve) error {
 	l, d := o.Limits, o.Door
-	switch {
-	case o.Model == "":
+	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
-	case o.Reload < 0 || l.Drain < 0:
-		return exit.Usagef("--reload and --drain must be at least 0 (have %v and %v)", o.Reload, l.Drain)
-	case l.Workers < 0 || l.Body < 1 || l.Rows < 1 || l.Explained < 1 || l.Requests < 1 || l.Connections < 1 || l.Timeout <= 0:
-		return exit.Usagef("--max_body, --max_rows, --max_explained, --max_requests, --max_connections and --timeout must be " +
-			"above 0, and --workers at least 0")
+	}
+	if err := cmp.Or(prepare.CheckLeast("reload", o.Reload, 0), prepare.CheckLeast("drain", l.Drain, 0),
+		prepare.CheckLeast("workers", l.Workers, 0), prepare.CheckLeast("max_body", l.Body, 1),
+		prepare.CheckLeast("max_rows", l.Rows, 1), prepare.CheckLeast("max_explained", l.Explained, 1),
+		prepare.CheckLeast("max_requests", l.Requests, 1), prepare.CheckLeast("max_connections", l.Connections, 1),
+		prepare.CheckLeast("timeout", l.Timeout, 1)); err != nil {
+		return err
+	}
+	switch {
 	case l.Memory < 2*l.Body:
 		return exit.Usagef("--max_memory %d is less than twice --max_body %d, so a large request could never be answered",
 			l.Memory, l.Body)

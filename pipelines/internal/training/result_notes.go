@@ -18,8 +18,8 @@ func RoundingNote(row ridge.Row, regression bool) []string {
 		if row.Rounding <= 0.01*row.MSE {
 			return nil
 		}
-		return []string{fmt.Sprintf("held-out errors are those of rounded features; with unrounded features, as in "+
-			"predictions, that of lambda %g is about %.3g smaller", row.Lambda, row.Rounding)}
+		return []string{fmt.Sprintf("held-out errors are measured with rounded features; with unrounded features, "+
+			"as in predictions, the error at lambda %g is about %.3g smaller", row.Lambda, row.Rounding)}
 	}
 	if math.Abs(row.FoldMSE-row.HeldOutMSE) <= 0.01*row.HeldOutMSE {
 		return nil
@@ -32,9 +32,9 @@ func RoundingNote(row ridge.Row, regression bool) []string {
 		return []string{fmt.Sprintf("lambda was chosen by errors of features that are rounded for sums: at lambda %g, the "+
 			"held-out RMSE of rounded features is %.6g, compared with %.6g in predictions", row.Lambda, rounded, plain)}
 	}
-	return []string{fmt.Sprintf("held-out %s is that of rounded features; with unrounded features, as in predictions, "+
-		"that of lambda %g on %s rows of one fold is %.6g, compared with %.6g for rounded ones",
-		name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
+	return []string{fmt.Sprintf("held-out %s is measured with rounded features; with unrounded features, as in "+
+		"predictions, the %s at lambda %g on %s rows of one fold is %.6g, compared with %.6g for rounded ones",
+		name, name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
 }
 
 // convergedGap is the largest distance from the optimum, as a share of the objective, at which a model is

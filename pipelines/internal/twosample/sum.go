@@ -75,9 +75,9 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 			return nil, err
 		}
 	}
-	schema, bad := json.Marshal(p.Data.Schema)
+	schema, marshalErr := json.Marshal(p.Data.Schema)
 	about, err := (&sums.Profile{Kernel: p.Recipe.Name, Rows: p.Statistics}).File()
-	if err = errors.Join(bad, err); err != nil {
+	if err = errors.Join(marshalErr, err); err != nil {
 		return nil, err
 	}
 	input := models.Input{Format: p.Data.Schema.Format, Dim: p.Profile.Dim, Columns: p.Data.Schema.Columns, Options: schema}
@@ -101,7 +101,8 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	t.Training.Job.Work.Temporary = o.Job.Work == ""
 	if n := t.Training.Prepared.Counts.Used; n < sums.LeastRows {
-		return nil, f, exit.Dataf("pipelines: %s has %s; a test needs %d", files, report.Counted64(n, "row"), sums.LeastRows)
+		return nil, f, exit.Dataf("pipelines: twosample: %s has %s; a test needs %d", files,
+			report.Counted64(n, "row"), sums.LeastRows)
 	}
 	m := t.Training.Memory(1)
 	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
