@@ -10,10 +10,11 @@ import (
 
 // addNotes adds notes on signs that files are missing or read twice.
 func (d *Dataset) addNotes(files []Seen) {
-	var empty, links []string
+	var names, empty, links []string
 	seen := map[string]string{}
 	for i := range d.Files {
 		f := &d.Files[i]
+		names = append(names, f.Name)
 		if files[i].Blank {
 			empty = append(empty, f.Name)
 		}
@@ -32,10 +33,6 @@ func (d *Dataset) addNotes(files []Seen) {
 	if len(links) > 0 {
 		d.Notes = append(d.Notes, "links to the same file are read separately, so its rows count more than once: "+
 			someOf(links))
-	}
-	var names []string
-	for i := range d.Files {
-		names = append(names, d.Files[i].Name)
 	}
 	if twice := compressedTwice(names); len(twice) > 0 {
 		d.Notes = append(d.Notes, "compressed files stand beside files of the same name, so rows may count twice: "+

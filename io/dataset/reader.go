@@ -442,8 +442,7 @@ func (r *Reader) end() {
 
 // fault records in the report why reading cannot continue.
 func (r *Reader) fault(err error) {
-	var failed *storage.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*storage.Error](err); ok {
 		r.report.Fault, r.report.Storage = err.Error(), !failed.Refused()
 	} else {
 		r.report.Fault = (&Error{r.data.Schema.Format, r.name, err}).Error()
