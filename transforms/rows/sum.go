@@ -271,19 +271,25 @@ func (b *windowSums) give(w *windowed, i int) error {
 	if to.N%block.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
 		return nil
 	}
-	return b.sum(w, nil)
+	return b.addWaiting(w)
 }
 
 // bytesOf returns the size in bytes of waiting rows, given how many values, labels and weights they have.
 func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
-// sum adds the waiting rows of a window to its sums. It closes another window if too many are open.
+// sum adds the waiting rows of a window to its sums. To open the window, it closes the least recently used one if the
+// limit of open windows is reached.
 func (b *windowSums) sum(w *windowed, emit func(summed)) error {
 	if w.sums == nil && len(b.open) >= b.mostOpen {
 		if err := b.close(b.open[0], emit); err != nil {
 			return err
 		}
 	}
+	return b.addWaiting(w)
+}
+
+// addWaiting adds the waiting rows of a window to its sums. It opens the window if it is not open.
+func (b *windowSums) addWaiting(w *windowed) error {
 	if i := slices.Index(b.open, w); i >= 0 {
 		b.open = slices.Delete(b.open, i, i+1)
 	} else {
