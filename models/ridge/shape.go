@@ -117,7 +117,7 @@ func (s Shape) headLen() int {
 // Rows returns the number of rows in sums with that head.
 func (s Shape) Rows(h Head) int64 {
 	if s.Weighted {
-		return h.weightedRows()
+		return int64(h[len(h)-1])
 	}
 	return int64(h.Weight())
 }
