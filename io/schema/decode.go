@@ -106,7 +106,7 @@ func (d *Decoder) Use(row []float32) {
 	}
 	for i := range d.columns {
 		switch c, v := &d.columns[i], row[d.columns[i].slot]; {
-		case v != v:
+		case math.IsNaN(float64(v)):
 			d.nulls++
 		case c.levels != nil && v == float32(len(c.Levels)):
 			d.others++
