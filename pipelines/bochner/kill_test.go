@@ -43,7 +43,7 @@ const (
 // training is a job of two passes and a solve for several λ and folds.
 func training(t *testing.T, dir string, args ...string) *chore {
 	return undisturbed(t, &chore{dir: dir, out: "model", args: append([]string{
-		"train", "--data", "data.csv", "--label", "y", "--features", "512", "--lambda", "1e-8,1e-6,1e-4", "--folds", "5",
+		"train", "--data", "data.csv", "--label", "y", "--features", "256", "--lambda", "1e-8,1e-6,1e-4", "--folds", "5",
 		shardOfRows, "--model", "model",
 	}, args...)})
 }

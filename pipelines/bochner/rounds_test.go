@@ -72,7 +72,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 		learner := all[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tb := generated(t, "moons", 900)
+			tb := generated(t, "moons", 450)
 			flags := append([]string{"--features", "64"}, learner...)
 			want := variant{}.train(t, tb, flags...)
 			if want["curve.json"] == "" {

@@ -118,7 +118,7 @@ func (t *Trial) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(t.path("in"), 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(t.path("train.csv"), rows(-1, 3000, true), 0o666); err != nil {
+	if err := os.WriteFile(t.path("train.csv"), rows(-1, 500, true), 0o666); err != nil {
 		return err
 	}
 	t.digests = map[string]string{}
