@@ -206,7 +206,7 @@ func Overflows(m Map, x []float32, n int, limit float32) (count int64) {
 		}
 		m.Apply(z, row, 1)
 		for _, v := range z {
-			if v != v {
+			if math.IsNaN(float64(v)) {
 				count++
 			}
 		}

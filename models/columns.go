@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -134,7 +135,7 @@ func (m *Manifest) Fill() []float32 {
 func (m *Model) fillIn(x []float32) {
 	d := len(m.fill)
 	for i, v := range x {
-		if v != v {
+		if math.IsNaN(float64(v)) {
 			x[i] = m.fill[i%d]
 		}
 	}
@@ -171,7 +172,7 @@ func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) 
 			for i := range typed.Width() {
 				dst[at+slot+i] = float64(s.decoded[slot+i])
 			}
-			if v := dst[at+slot]; typed.Type == schema.Number && m.centre != nil && m.centre[slot] != 0 && v == v {
+			if v := dst[at+slot]; typed.Type == schema.Number && m.centre != nil && m.centre[slot] != 0 && !math.IsNaN(v) {
 				dst[at+slot] = s.decoder.Whole() // the centre is subtracted later
 			}
 		}

@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 
@@ -182,7 +183,7 @@ func (m *Model) texts(x []float32) (texts []string) {
 			text = strconv.FormatFloat(v, 'g', 12, 64)
 		}
 		switch {
-		case v != v:
+		case math.IsNaN(v):
 			text = ""
 		case m.table != nil:
 			text = m.table.Columns[g].Text(v, text)

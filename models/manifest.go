@@ -53,7 +53,8 @@ type RowWeights struct {
 //
 //	head -n -2 manifest.json | sha256sum
 //
-// A manifest contains neither times nor paths, so equal models have equal manifests.
+// A manifest contains neither times nor paths, so equal models have equal manifests. Some fields have older names
+// in JSON: Sketch is spread, Log is course, and HeldOutOf is held_of.
 type Manifest struct {
 	Format  int    `json:"format"`  // version of this layout
 	Program string `json:"program"` // version of the program that wrote it

@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -159,7 +160,7 @@ func narrow[T float32 | float64](dst []float32, x []T, centre []float64, missing
 	if centre == nil {
 		for i, v := range x {
 			f := float32(v)
-			if !exact.Finite(f) && !(missing && v != v) {
+			if !exact.Finite(f) && !(missing && math.IsNaN(float64(v))) {
 				return i
 			}
 			dst[i] = f
@@ -169,7 +170,7 @@ func narrow[T float32 | float64](dst []float32, x []T, centre []float64, missing
 	for at := 0; at < len(x); at += len(centre) {
 		for j, c := range centre {
 			f := float32(float64(x[at+j]) - c)
-			if !exact.Finite(f) && !(missing && x[at+j] != x[at+j]) {
+			if !exact.Finite(f) && !(missing && math.IsNaN(float64(x[at+j]))) {
 				return at + j
 			}
 			dst[at+j] = f

@@ -2,6 +2,7 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -91,13 +92,7 @@ func (s *Segments) scores(dst, phi, x []float32, n int) {
 	in, d, k := len(x)/n, s.models[0].D, s.models[0].K
 	for i := range n {
 		at, found := slices.BinarySearchFunc(s.Of, x[i*in+s.Slot], func(o Segment, v float32) int {
-			switch {
-			case o.Value < v:
-				return -1
-			case o.Value > v || v != v:
-				return 1
-			}
-			return 0
+			return cmp.Compare(o.Value, v) // NaN is in no segment
 		})
 		if found {
 			s.models[at].Scores(dst[i*k:], phi[i*d:], 1)

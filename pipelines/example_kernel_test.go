@@ -38,8 +38,9 @@ func (o *sincOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 func (r sinc) Kernel(x, z []float32) float64 {
 	product := 1.0
 	for i := range x {
-		t := (float64(x[i])-float64(z[i]))/r.Sigma + 1e-300 // sin(t)/t is 1 at 0
-		product *= math.Sin(t) / t
+		if t := (float64(x[i]) - float64(z[i])) / r.Sigma; t != 0 { // sin(t)/t is 1 at 0
+			product *= math.Sin(t) / t
+		}
 	}
 	return product
 }
@@ -51,12 +52,19 @@ func (r sinc) Quantize(dst *features.Grid, x []float32, n, threads int) int64 {
 	return features.OnGrid(r, dst, x, n, threads, float32(r.bound()))
 }
 func (r sinc) Apply(dst, x []float32, n int) {
-	for i := range n * r.Out {
-		s := stream.New(r.Seed, stream.PurposeOf("sinc"), uint64(i%r.Out))
-		angle := 2 * math.Pi * s.Uniform()
-		for _, v := range x[i/r.Out*r.D:][:r.D] {
-			angle += float64(float64(v) * (2*s.Uniform() - 1) / r.Sigma) // rounded here on all machines
+	omega := make([]float64, r.D)
+	for j := range r.Out {
+		s := stream.New(r.Seed, stream.PurposeOf("sinc"), uint64(j))
+		b := 2 * math.Pi * s.Uniform()
+		for k := range omega {
+			omega[k] = (2*s.Uniform() - 1) / r.Sigma
 		}
-		dst[i] = float32(r.bound() * math.Cos(angle))
+		for i := range n {
+			angle := b
+			for k, v := range x[i*r.D:][:r.D] {
+				angle += float64(omega[k] * float64(v)) // rounded here on all machines
+			}
+			dst[i*r.Out+j] = float32(r.bound() * math.Cos(angle))
+		}
 	}
 }

@@ -2,7 +2,6 @@ package pipelines_test
 
 import (
 	"encoding/json"
-	"errors"
 
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -36,7 +35,11 @@ type descent struct { // the learner; with a state a round; with a partial resul
 	iterative.Partial `json:"-"`
 }
 
-func newDescent(d descent) (_ *descent, err error) { d.loss, err = d.Validate(); return &d, err }
+func newDescent(d descent) (*descent, error) {
+	var err error
+	d.loss, err = d.Validate()
+	return &d, err
+}
 func (d descent) Start(m *linear.Model) ([]byte, error) {
 	return iterative.FirstState(m, d.Outputs, d.Dim)
 }
@@ -55,10 +58,13 @@ func (d *descent) Take(b iterative.Block) error {
 }
 func (d descent) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	all, err := iterative.MergePartials(next, d.Problem)
+	if err != nil {
+		return nil, iterative.Report{}, err
+	}
 	after := &linear.Model{K: d.Outputs, D: d.Dim, B: d.State.B}
 	for j, w := range d.State.W {
 		after.W = append(after.W, w-float32(d.Step*(all.Gradient[j]/float64(d.Rows)+float64(d.Lambda*float64(w)))))
 	}
-	state, marshalErr := json.Marshal(after)
-	return state, iterative.NewReport(all.Learn, all.HeldOut, d.Penalty(d.State.W)), errors.Join(err, marshalErr)
+	state, err := json.Marshal(after)
+	return state, iterative.NewReport(all.Learn, all.HeldOut, d.Penalty(d.State.W)), err
 }

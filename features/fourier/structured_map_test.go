@@ -1,12 +1,12 @@
 package fourier
 
 import (
-	"github.com/bochner-ml/bochner/features"
 	"math"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 

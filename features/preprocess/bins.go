@@ -2,6 +2,7 @@ package preprocess
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -157,7 +158,7 @@ func (m *binMap) Apply(dst, x []float32, n int) {
 
 // column stores the features of one value in to, which must be zero.
 func (m *binMap) column(to []float32, v float32, cuts []float32) {
-	if v != v {
+	if math.IsNaN(float64(v)) {
 		for i := range to {
 			to[i] = v
 		}

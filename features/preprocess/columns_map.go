@@ -1,6 +1,7 @@
 package preprocess
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
@@ -99,12 +100,12 @@ func (m *columnMap) row(dst, x []float32) {
 		switch {
 		case s.values == 0:
 			to[0] = v
-			if v != v {
+			if math.IsNaN(float64(v)) {
 				to[0] = s.fill
 			}
 			if s.width == 2 {
 				to[1] = 0
-				if v != v {
+				if math.IsNaN(float64(v)) {
 					to[1] = s.missing
 				}
 			}
@@ -116,12 +117,12 @@ func (m *columnMap) row(dst, x []float32) {
 			copy(to, s.table[level*s.width:])
 		case s.index:
 			to[0] = -1
-			if level := levelOf(v, s.values); level < s.values || s.missingLevel && v != v {
+			if level := levelOf(v, s.values); level < s.values || s.missingLevel && math.IsNaN(float64(v)) {
 				to[0] = float32(s.first + level)
 			}
 		default:
 			clear(to)
-			if level := levelOf(v, s.values); level < s.values || s.missingLevel && v != v {
+			if level := levelOf(v, s.values); level < s.values || s.missingLevel && math.IsNaN(float64(v)) {
 				to[level] = s.hot
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -45,7 +46,7 @@ func (r Differences) Validate() error {
 			return fmt.Errorf("differences: pair %d: columns %d and %d; give two of 0 to %d", i+1, p.First, p.Second, r.In-1)
 		}
 		for _, v := range []float32{p.A, p.B, p.C} {
-			if math.Abs(float64(v)) > math.MaxFloat32 || v != v {
+			if !exact.Finite(v) {
 				return fmt.Errorf("differences: pair %d: a, b and c must be finite", i+1)
 			}
 		}

@@ -2,6 +2,7 @@ package preprocess
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -126,7 +127,7 @@ func (r NormalScores) New() (features.Map, error) {
 func (k *Knots) score(v float32) float32 {
 	last := len(k.At) - 1
 	switch {
-	case last < 0 || v != v:
+	case last < 0 || math.IsNaN(float64(v)):
 		return v
 	case v <= k.At[0]:
 		return k.Scores[0]

@@ -90,12 +90,12 @@ func (a Activation) dual(rho float64) float64 {
 	case a.Exponential != 0:
 		return math.Exp((rho - 1) / a.Exponential)
 	case a.ReLU:
-		return (math.Sqrt(1-rho*rho) + rho*(math.Pi-math.Acos(rho))) / math.Pi
+		return (math.Sqrt(1-float64(rho*rho)) + float64(rho*(math.Pi-math.Acos(rho)))) / math.Pi
 	}
 	c := a.series()
 	var sum, total float64
 	for i := len(c) - 1; i >= 0; i-- {
-		sum = sum*rho + c[i]
+		sum = float64(sum*rho) + c[i]
 		total += c[i]
 	}
 	return sum / total
@@ -111,7 +111,7 @@ func (a Activation) meanDegree() float64 {
 	}
 	var sum, total float64
 	for i, v := range a.series() {
-		sum += float64(i) * v
+		sum += float64(float64(i) * v)
 		total += v
 	}
 	return sum / total

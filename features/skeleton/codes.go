@@ -166,14 +166,14 @@ func newLeaf(s Space, columns []int32) leaf {
 func newHybrid(g *graph, v int32) (leaf, error) {
 	s := g.duals[g.nodes[v].dual].Exponential
 	if s == 0 {
-		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is no Gaussian kernel, for its activation is not exponential",
-			g.name(v))
+		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is not a Gaussian kernel, because its activation is "+
+			"not exponential", g.name(v))
 	}
 	l := leaf{kind: hybrid, rate: 1 / float64(2*math.Pi*math.Sqrt(float64(s*float64(len(g.edgesOf(v))))))}
 	for _, u := range g.edgesOf(v) {
 		in := newLeaf(g.spaces[g.nodes[u].space], g.edgesOf(u))
 		if !in.space.linear() {
-			return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: takes %q, which is no circle, binary or sphere node",
+			return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: takes %q, which is not a circle, binary or sphere node",
 				g.name(v), g.name(u))
 		}
 		if in.kind == angle {

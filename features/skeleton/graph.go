@@ -119,7 +119,7 @@ func fromNodes(nodes []Node, columns int) (*graph, error) {
 				u, known := index[name]
 				switch {
 				case !known:
-					return nil, fail("takes %.100q, which is no node", name)
+					return nil, fail("takes %.100q, which is not a node", name)
 				case seen[u] == int32(i+1):
 					return nil, fail("takes %q twice", name)
 				}
@@ -180,7 +180,7 @@ func (g *graph) addDual(a Activation) int32 {
 	return int32(len(g.duals) - 1)
 }
 
-// findOutput finds the only node that is no input of another.
+// findOutput finds the only node that is not an input of another.
 func (g *graph) findOutput() error {
 	taken := make([]bool, len(g.nodes))
 	for v := range g.nodes {

@@ -89,10 +89,10 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 			return nil, 0, fail("full, with conv or stride; give one of full and conv")
 		case l.Full:
 		case l.Conv < 1 || l.Conv > min(below.height, below.width):
-			return nil, 0, fail("conv must be 1 to %d, for the layer below is %d×%d (have %d); or give full: true",
+			return nil, 0, fail("conv must be 1 to %d, because the layer below is %d×%d (have %d); or give full: true",
 				min(below.height, below.width), below.height, below.width, l.Conv)
 		case l.Stride < 0 || l.Stride > max(below.height, below.width):
-			return nil, 0, fail("stride must be 1 to %d, for the layer below is %d×%d (have %d)",
+			return nil, 0, fail("stride must be 1 to %d, because the layer below is %d×%d (have %d)",
 				max(below.height, below.width), below.height, below.width, l.Stride)
 		default:
 			stride := max(1, l.Stride)

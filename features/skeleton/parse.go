@@ -40,12 +40,12 @@ func parseJSON(data []byte, s *Skeleton) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(s); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("field %q: a %s is no %v", wrong.Field, wrong.Value, wrong.Type)
+			return fmt.Errorf("field %q: have a %s, want %v", wrong.Field, wrong.Value, wrong.Type)
 		}
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return errors.New("more behind the JSON object")
+		return errors.New("unexpected data after the JSON object")
 	}
 	return nil
 }

@@ -124,13 +124,13 @@ func (s Space) kernel(x, z []float32, columns []int32) float64 {
 		var squares float64
 		for _, c := range columns {
 			d := float64(x[c]) - float64(z[c])
-			squares += d * d
+			squares += float64(d * d)
 		}
 		return math.Exp(-squares / (2 * s.Gaussian * s.Gaussian))
 	}
 	var dot float64
 	for _, c := range columns {
-		dot += float64(x[c]) * float64(z[c])
+		dot += float64(float64(x[c]) * float64(z[c]))
 	}
 	return dot
 }

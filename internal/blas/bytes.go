@@ -129,7 +129,7 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 	case first < 0 || rows < 0 || first+rows > b.n:
 		panic("blas: rows outside of the block")
 	case first%4 != 0 || rows%4 != 0 && first+rows < b.n:
-		panic("blas: rows that are no whole fours")
+		panic("blas: the rows are not a multiple of four")
 	case len(z) < rows*b.d:
 		panic("blas: source too short")
 	}
@@ -145,8 +145,11 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 	})
 }
 
-// eachQuad calls store for quads of rows of the panels, where the block has them from quad q on,
-// with their numbers in rows ss apart. It returns the sum of what store returns.
+// eachQuad cuts the rows of z (rows×D), which are rows first and on of the block, into calls of
+// store, one or two for each panel. A call is for quads quads of rows of a panel, from quad q of the
+// block on. from has their numbers: row i starts at i·ss and has 16 columns, zero outside of z. from
+// is z or scratch memory, so store must not change or retain it. eachQuad returns the sum of the
+// results of store.
 func (b *Bytes) eachQuad(first int, z []float32, rows int,
 	store func(panel, q, quads int, from []float32, ss int) int64) (sum int64) {
 	s := scratches.Get().(*scratch)

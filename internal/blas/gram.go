@@ -79,7 +79,7 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 	l := active()
 	op := operands.Get().(*operand)
 	defer operands.Put(op)
-	op.z, op.w, op.quads = z, w, (z.n+3)/4
+	op.block, op.w, op.quads = z, w, (z.n+3)/4
 	left := z.limbs()
 	right, scale := left, 1.0
 	if w != nil {
@@ -146,7 +146,7 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 			}
 		}
 	})
-	op.z, op.w = nil, nil
+	op.block, op.w = nil, nil
 }
 
 // place is the position of a tile: tiles[t] has the rows of strip i and the columns of strip j.
@@ -181,7 +181,7 @@ func addTo(g []float64, s float64, x []float64) {
 
 // operand is a block as the kernels of a level want it.
 type operand struct {
-	z     *Bytes
+	block *Bytes
 	w     *Weighted // nil if the rows have no weights
 	quads int       // quads of rows that count
 	sums  []int32   // -128 times the sums of the columns, if the level wants them
@@ -191,27 +191,27 @@ type operand struct {
 
 var operands = sync.Pool{New: func() any { return new(operand) }}
 
-// panel returns a panel: first the limbs of the block, then the limbs
-// of its rows times their weights.
-func (z *operand) panel(p int) []int8 {
-	if panels := z.z.panels() * z.z.limbs(); p >= panels {
-		return z.w.data[(p-panels)*panelBytes:][:z.quads*64]
+// panel returns panel p, which belongs to the operand. The panels of the limbs of the block come
+// first, then the panels of the limbs of its rows times their weights.
+func (op *operand) panel(p int) []int8 {
+	if panels := op.block.panels() * op.block.limbs(); p >= panels {
+		return op.w.data[(p-panels)*panelBytes:][:op.quads*64]
 	}
-	return z.z.quads(p, 0, z.quads)
+	return op.block.quads(p, 0, op.quads)
 }
 
-// limbs stores in t (lanes×width) the products of the columns of panel a with the columns of
-// the panels from b on, as they are or times the weights of the rows, which have left and
-// right limbs.
-func (z *operand) limbs(l *level, t []float64, a, b, left, right int) {
+// limbs overwrites t (lanes×width, row-major) with the products of the columns of panel a, which
+// have left limbs, and of width columns from panel b on, which have right limbs. If w has limbs, the
+// second columns are times the weights of the rows. The common factor of the weights is left out.
+func (op *operand) limbs(l *level, t []float64, a, b, left, right int) {
 	clear(t)
-	panels, from := z.z.panels(), 0
-	if z.w != nil && z.w.limbs > 0 {
+	panels, from := op.block.panels(), 0
+	if op.w != nil && op.w.limbs > 0 {
 		from = left * panels
 	}
 	for power := left + right - 2; power >= 0; power-- {
 		for i := max(0, power-right+1); i <= min(power, left-1); i++ {
-			l.gram(t, width, z, a+i*panels, from+b+(power-i)*panels)
+			l.gram(t, width, op, a+i*panels, from+b+(power-i)*panels)
 		}
 		if power > 0 {
 			scaleBy(t, limbBase)

@@ -39,10 +39,9 @@ func classSums(r []float64, z *Bytes, w *Weighted, class []int32, k, threads int
 		acc := grow(&s.i32, len(present)*lanes)
 		clear(acc)
 		l.classes(acc, panel[:(z.n+3)/4*64], ranks)
-		// Some classes at a time, whose sums stay in the cache.
-		const some = 64
-		for q := 0; q < len(present); q += some {
-			part := present[q:min(q+some, len(present))]
+		const classesAtOnce = 64 // whose sums stay in the cache
+		for q := 0; q < len(present); q += classesAtOnce {
+			part := present[q:min(q+classesAtOnce, len(present))]
 			for c := range min(lanes, z.d-p*lanes) {
 				row := r[(p*lanes+c)*k:][:k]
 				for i, class := range part {
@@ -53,8 +52,10 @@ func classSums(r []float64, z *Bytes, w *Weighted, class []int32, k, threads int
 	})
 }
 
-// eachLimb calls f for every panel p of columns and each limb of it, of the rows as they
-// are or times their weights, which counts by that weight. Calls for one p do not overlap.
+// eachLimb calls f for each limb of each panel p of columns, on at most threads goroutines. If w
+// has limbs, they are limbs of the rows times their weights, otherwise of the rows themselves. The
+// sums of a limb count weight times. Limbs of one panel come one after another, the lowest first.
+// f may use s until it returns, and must not change panel.
 func (b *Bytes) eachLimb(w *Weighted, threads int, f func(p int, panel []int8, weight float64, s *scratch)) {
 	data, scale := [][]int8{b.data}, 1.0
 	if b.limbs() == 2 {

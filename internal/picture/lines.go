@@ -193,7 +193,7 @@ func (l Lines) band(s Series) plotter.XYs {
 	outline := make(plotter.XYs, 2*n)
 	for k, x := range s.X {
 		low, high := l.low(s, k), s.High[k]
-		if low != low {
+		if math.IsNaN(low) {
 			low, high = s.Y[k], s.Y[k]
 		}
 		outline[k], outline[2*n-1-k] = plotter.XY{X: x, Y: high}, plotter.XY{X: x, Y: low}

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // ticks places ticks at round numbers, with at most most intervals between them; 0 means 6.
@@ -106,7 +108,7 @@ func label(v, step float64) string {
 // Number formats a number for people, with the given number of significant digits: 47,551, 0.83 or 1.2e−9.
 func Number(v float64, digits int) string {
 	abs, err := strconv.ParseFloat(strconv.FormatFloat(math.Abs(v), 'g', digits, 64), 64)
-	if err != nil || v != v || math.IsInf(v, 0) || abs >= 1e12 || abs > 0 && abs < 1e-4 {
+	if err != nil || !exact.Finite(v) || abs >= 1e12 || abs > 0 && abs < 1e-4 {
 		return signed(v < 0, power(math.Abs(v), digits))
 	}
 	return signed(v < 0 && abs > 0, grouped(strconv.FormatFloat(abs, 'f', -1, 64)))
@@ -114,7 +116,7 @@ func Number(v float64, digits int) string {
 
 // Range formats an interval; "-" if there is none.
 func Range(low, high float64, digits int) string {
-	if low != low {
+	if math.IsNaN(low) {
 		return "-"
 	}
 	return Number(low, digits) + " to " + Number(high, digits)

@@ -122,7 +122,7 @@ func (t *Texts) Text(row []float32, _ int, text []byte) string {
 
 // Float stores the text of a number, from schema.AppendFloat; NaN is missing.
 func (t *Texts) Float(row []float32, _ int, v float64) string {
-	if v != v {
+	if math.IsNaN(v) {
 		return t.Null(row, 0)
 	}
 	t.text = schema.AppendFloat(t.text, v)
@@ -187,7 +187,7 @@ func (p plainDecoder) Text(row []float32, column int, text []byte) string {
 }
 
 func (p plainDecoder) Float(row []float32, column int, v float64) string {
-	if v != v {
+	if math.IsNaN(v) {
 		return isMissing
 	}
 	return p.Decoder.Float(row, column, v)

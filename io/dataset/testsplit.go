@@ -244,7 +244,7 @@ func (t *Tap) Text(row []float32, _ int, text []byte) (reason string) {
 
 // Float takes a number.
 func (t *Tap) Float(row []float32, column int, v float64) (reason string) {
-	if v != v {
+	if math.IsNaN(v) {
 		return t.Null(row, column)
 	}
 	t.Number(float32(v))

@@ -169,7 +169,7 @@ func (h header) appendText(to, b []byte) []byte {
 		default:
 			v, bits = math.Float64frombits(binary.LittleEndian.Uint64(b)), 64
 		}
-		if v != v {
+		if math.IsNaN(v) {
 			return to
 		}
 		return strconv.AppendFloat(to, v, 'g', -1, bits)

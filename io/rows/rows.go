@@ -189,7 +189,7 @@ const (
 // CheckWeight returns the reason why w cannot be the weight of a row, or "".
 func CheckWeight(w float64) string {
 	switch {
-	case w != w:
+	case math.IsNaN(w):
 		return "the weight is missing (NaN)"
 	case w < 0:
 		return fmt.Sprintf("weight %g is below 0", w)

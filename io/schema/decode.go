@@ -32,13 +32,13 @@ type Decoder struct {
 	missing   *missing
 	decimal   byte
 	thousands byte
-	text      []byte  // scratch
-	unit      []byte  // likewise
+	text      []byte  // scratch of PlainNumber and AppendFloat
+	unit      []byte  // scratch of CutUnit
 	whole     float64 // see Whole
 	counted   int64   // see Counted
-	nulls     int64
-	others    int64
-	zones     int64
+	nulls     int64   // see Nulls
+	others    int64   // see Others
+	zones     int64   // see Zones
 }
 
 var _ Sink = (*Decoder)(nil)
@@ -106,7 +106,7 @@ func (d *Decoder) Use(row []float32) {
 	}
 	for i := range d.columns {
 		switch c, v := &d.columns[i], row[d.columns[i].slot]; {
-		case v != v:
+		case math.IsNaN(float64(v)):
 			d.nulls++
 		case c.levels != nil && v == float32(len(c.Levels)):
 			d.others++

@@ -95,7 +95,7 @@ func (t *tally) code(w *wire.Coder, limit uint64) {
 	t.short, t.long = uint32(w.Uvarint(uint64(t.short), math.MaxUint32)), uint32(w.Uvarint(uint64(t.long), math.MaxUint32))
 	w.Text(&t.odd, maxExample)
 	negative := func(v float64) bool { return v == 0 && math.Signbit(v) }
-	w.Check(t.n > 0 && t.min <= t.max && t.max-t.min == t.max-t.min && !negative(t.min) && !negative(t.max) &&
+	w.Check(t.n > 0 && t.min <= t.max && !math.IsNaN(t.max-t.min) && !negative(t.min) && !negative(t.max) &&
 		t.short >= 1 && t.short <= t.long && (numbers < t.n) == (t.odd != "") && t.count(isWhole) <= numbers &&
 		t.count(hasZeros) <= numbers)
 }

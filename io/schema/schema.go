@@ -312,7 +312,7 @@ func (c *Column) validateLevels() error {
 // the column is a Number. A time is in UTC; a hash bucket has its number.
 func (c *Column) Text(v float64, number string) string {
 	switch {
-	case v != v:
+	case math.IsNaN(v):
 		return ""
 	case c.Type == Boolean:
 		return strconv.FormatBool(v == 1)

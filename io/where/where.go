@@ -11,6 +11,7 @@ package where
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -268,7 +269,7 @@ var comparisons = map[string]func(order int) bool{
 func (v value) order(have string) int {
 	x, err := strconv.ParseFloat(have, 64)
 	y, otherErr := strconv.ParseFloat(v.text, 64)
-	if err == nil && otherErr == nil && x == x && y == y && !v.quoted {
+	if err == nil && otherErr == nil && !math.IsNaN(x) && !math.IsNaN(y) && !v.quoted {
 		switch {
 		case x < y:
 			return -1

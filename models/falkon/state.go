@@ -2,16 +2,17 @@ package falkon
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Phases of a state: what the round does that begins with it.
+// phase is what the round does that begins with a state.
+type phase int
+
 const (
-	scaling = iota
+	scaling phase = iota
 	moments
 	direction
 	verify
@@ -21,7 +22,7 @@ const (
 // state is what a round begins with.
 type state struct {
 	round  int
-	phase  int     // what the round does
+	phase  phase
 	radius float64 // an upper bound of ‖φ‖
 	size   float64 // an upper bound of |t|
 	last   float64 // the largest residual of the last verification, in units of the tolerance; 0 before the first
@@ -49,7 +50,7 @@ func newState(o *Options, round int, all []float64) *state {
 	if all == nil {
 		s.all = make([]float64, o.numbers())
 	}
-	s.phase, s.radius, s.size, s.last = int(s.all[0]), s.all[1], s.all[2], s.all[3]
+	s.phase, s.radius, s.size, s.last = phase(s.all[0]), s.all[1], s.all[2], s.all[3]
 	at := scalars
 	take := func(n int, parts ...*[]float64) {
 		for _, part := range parts {
@@ -92,8 +93,8 @@ func decodeState(o *Options, data []byte) (*state, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	if !slices.Contains([]float64{scaling, moments, direction, verify, done}, all[0]) {
-		return nil, fmt.Errorf("phase %g", all[0])
+	if p := phase(all[0]); p < scaling || p > done || float64(p) != all[0] {
+		return nil, fmt.Errorf("unknown phase %g (want 0 to %d)", all[0], done)
 	}
 	return newState(o, round, all), nil
 }

@@ -60,7 +60,7 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	}
 	missing := features.TakesMissing(d.Map)
 	for i, v := range d.X {
-		if !exact.Finite(v) && !(missing && v != v) {
+		if !exact.Finite(v) && !(missing && math.IsNaN(float64(v))) {
 			return 0, 0, fmt.Errorf("linear: row %d: value %d is %g", i/in, i%in, v)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/score"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -96,7 +97,7 @@ func (s *Sum) compare(m Metric, unit float64) Comparison {
 			*v = 0
 		}
 	}
-	if !math.IsInf(low, 0) && !math.IsInf(high, 0) && low == low && high == high {
+	if exact.Finite(low) && exact.Finite(high) {
 		c.Low, c.High = &low, &high
 	}
 	if detectable > 0 && !math.IsInf(detectable, 0) {

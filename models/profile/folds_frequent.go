@@ -64,7 +64,7 @@ func (c *CopyCounter) add(hash uint64, b *rows.Block, i int) {
 		// Copies may differ in the sign of a zero and in the bits of a missing value.
 		for j, x := range row.X {
 			row.X[j] = x + 0
-			if x != x {
+			if math.IsNaN(float64(x)) {
 				row.X[j] = float32(math.NaN())
 			}
 		}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
@@ -110,7 +111,7 @@ func (s *Sum) addTyped(row []float32, w float32) (norm2 float64) {
 	for j, x := range row {
 		c := &s.columns[j]
 		switch counts := s.counts[j]; {
-		case x != x:
+		case math.IsNaN(float64(x)):
 			c.missing++
 			s.addMissing(j, w)
 		case counts != nil:

@@ -148,7 +148,7 @@ func (s *Sum) addRow(row []float32, w float32) (norm2 float64) {
 			continue
 		}
 		c := &columns[j]
-		if x != x {
+		if math.IsNaN(float64(x)) {
 			c.missing++
 			s.addMissing(j, w)
 			continue

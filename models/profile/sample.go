@@ -126,7 +126,7 @@ func appendContent(b []byte, row []float32) []byte {
 		b = binary.AppendUvarint(b, uint64(i-start))
 		for _, x := range row[start:i] {
 			v := math.Float32bits(x)
-			if x != x {
+			if math.IsNaN(float64(x)) {
 				v = missing
 			}
 			b = binary.LittleEndian.AppendUint32(b, v)
@@ -255,7 +255,7 @@ func (s *Sum) Statistics() *Statistics {
 			continue
 		}
 		for i := range n {
-			if v := x[i*d+j]; v == v {
+			if v := x[i*d+j]; !math.IsNaN(float64(v)) {
 				column = append(column, v)
 			}
 		}

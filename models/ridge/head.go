@@ -17,8 +17,5 @@ func (h Head) squares(k int) (high, low []float64) { return h[1+k : 1+2*k], h[1+
 // addWeight adds to the weight of the rows.
 func (h Head) addWeight(w float64) { h[0] += w }
 
-// weightedRows returns the number of rows, if they have weights.
-func (h Head) weightedRows() int64 { return int64(h[len(h)-1]) }
-
 // addWeightedRows adds to the number of rows, if they have weights.
 func (h Head) addWeightedRows(n int64) { h[len(h)-1] += float64(n) }

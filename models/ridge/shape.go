@@ -114,6 +114,14 @@ func (s Shape) headLen() int {
 	return n
 }
 
+// Rows returns the number of rows in sums with that head.
+func (s Shape) Rows(h Head) int64 {
+	if s.Weighted {
+		return int64(h[len(h)-1])
+	}
+	return int64(h.Weight())
+}
+
 // MaxPartBytes limits the memory of a part of a Sum.
 const MaxPartBytes = 8 << 20
 

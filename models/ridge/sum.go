@@ -68,12 +68,7 @@ func (s *Sum) Clear() { s.combine(s, func(a, _ []float64) { clear(a) }) }
 func (s *Sum) Shape() Shape { return s.shape }
 
 // Rows returns the number of rows in the sum.
-func (s *Sum) Rows() int64 {
-	if s.shape.Weighted {
-		return s.head.weightedRows()
-	}
-	return int64(s.head.Weight())
-}
+func (s *Sum) Rows() int64 { return s.shape.Rows(s.head) }
 
 // Weight returns the sum of the weights of the rows, or their number if they have none.
 func (s *Sum) Weight() float64 { return s.head.Weight() }

@@ -63,7 +63,7 @@ func (c *CalibrationCounts) Add(scores []float32, class []int32, repeats []int64
 	if len(scores) != len(class)*c.outputs || repeats != nil && len(repeats) != len(class) {
 		panic("score: scores and classes do not fit")
 	}
-	if i := slices.IndexFunc(scores, func(s float32) bool { return s != s }); i >= 0 {
+	if i := slices.IndexFunc(scores, func(s float32) bool { return math.IsNaN(float64(s)) }); i >= 0 {
 		return fmt.Errorf("score: row %d: output %d: the score is NaN", i/c.outputs, i%c.outputs)
 	}
 	c.rows += int64(len(class))

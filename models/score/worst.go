@@ -36,7 +36,7 @@ func (w *Worst) Rows() []WorstRow { return w.rows }
 
 // Add adds a row and copies its values. A row whose loss is NaN is left out.
 func (w *Worst) Add(loss, truth, predicted float64, values []float32) {
-	if loss != loss || w.most == 0 {
+	if math.IsNaN(loss) || w.most == 0 {
 		return
 	}
 	r := WorstRow{loss, truth, predicted, values[:min(len(values), maxWorstValues)]}

@@ -107,7 +107,7 @@ func (r *runner) isWhole(j int) bool {
 		v := r.pilot.X[i*r.pilot.D+j]
 		switch {
 		case v == float32(math.Trunc(float64(v))) || v == other:
-		case other != other:
+		case math.IsNaN(float64(other)):
 			other = v
 		default:
 			return false

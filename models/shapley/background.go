@@ -172,7 +172,7 @@ func Points(s *profile.Sum, first []int) [][]float32 {
 			for i := range n {
 				missing := false
 				for k := j; k < d && first[k] == j; k++ {
-					missing = missing || x[i*d+k] != x[i*d+k]
+					missing = missing || math.IsNaN(float64(x[i*d+k]))
 				}
 				if !missing {
 					ranked = append(ranked, place{x[i*d+j], i})

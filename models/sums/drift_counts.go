@@ -122,7 +122,7 @@ func (c *DriftCounts) addRow(row []float32) {
 	for j := range c.columns {
 		p, x := &c.columns[j], row[j]
 		switch {
-		case x != x:
+		case math.IsNaN(float64(x)):
 			p.missing++
 		case p.level:
 			p.counts[max(0, min(int(x), len(p.counts)-1))]++

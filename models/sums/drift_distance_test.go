@@ -76,7 +76,7 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	all := ridge.NewSum(a.Shape())
 	all.Merge(a)
 	all.Merge(b)
-	some := FeatureSum{a.Weight(), a.Columns(), nil}
+	some := FeatureSum{a.Rows(), a.Weight(), a.Columns(), nil}
 	if part := distanceOf(some, featureSumOf(all).Without(some), 2); part != got {
 		t.Errorf("of a part and the others %+v, of two sums %+v", part, got)
 	}

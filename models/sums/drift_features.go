@@ -28,17 +28,18 @@ type FeatureDrift struct {
 
 // FeatureSum has sums over the features of rows, by weight.
 type FeatureSum struct {
-	Weight   float64    // sum of the weights of the rows
+	Rows     int64      // number of the rows
+	Weight   float64    // sum of their weights
 	Features []float64  // sum of the features
 	Products *ridge.Sum // only its tiles are used; nil if the products of the other rows include them
 }
 
 // featureSumOf returns the FeatureSum of a ridge.Sum.
-func featureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Weight(), s.Columns(), s} }
+func featureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Rows(), s.Weight(), s.Columns(), s} }
 
 // Without returns the FeatureSum of the rows outside part. It keeps the products of all rows.
 func (s FeatureSum) Without(part FeatureSum) FeatureSum {
-	rest := FeatureSum{s.Weight - part.Weight, make([]float64, len(s.Features)), s.Products}
+	rest := FeatureSum{s.Rows - part.Rows, s.Weight - part.Weight, make([]float64, len(s.Features)), s.Products}
 	for j, v := range s.Features {
 		rest.Features[j] = v - part.Features[j]
 	}
@@ -58,7 +59,8 @@ func (s *FeatureSum) AddPart(layout ridge.Layout, i int, part []float64) error {
 			}
 		}
 	default: // the head
-		s.Weight += part[0]
+		s.Rows += layout.Rows(part)
+		s.Weight += ridge.Head(part).Weight()
 	}
 	return nil
 }
@@ -73,8 +75,8 @@ const LeastRows = 30
 // these moments. effective is the number of rows of equal weights divided by the sum of weights, 1 if rows
 // have no weights. With fewer than LeastRows rows in a set P is 1.
 func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrift {
-	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
-	if min(f.Rows[0], f.Rows[1]) < LeastRows {
+	f := FeatureDrift{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
+	if min(float64(a.Rows), float64(b.Rows), a.Weight, b.Weight) < LeastRows { // weights may be 0
 		return f
 	}
 	d := distanceOf(a, b, threads)

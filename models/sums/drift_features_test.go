@@ -119,3 +119,37 @@ func TestFeaturesSeeJointDrift(t *testing.T) {
 		t.Errorf("20 rows: %+v", f)
 	}
 }
+
+// Rows count once, whatever their weights: 20 rows of weight 1,000 are too few.
+func TestFewRowsWithLargeWeightsAreNotCompared(t *testing.T) {
+	w := newDrawing(t, 2, 64, 1)
+	shape := ridge.Shape{Dim: w.features, Outputs: 2, Weighted: true}
+	layout := ridge.LayoutOf(shape)
+	var sets [2]FeatureSum
+	for k, n := range []int{40, 20} {
+		x, weights := make([]float32, n*w.d), make([]int64, n)
+		for i := range n {
+			weights[i] = 1000
+			for j := range w.d {
+				x[i*w.d+j] = float32(w.r.NormFloat64()) + float32(5*k)
+			}
+		}
+		z, s := features.NewGrid(w.features, features.ByteSteps), ridge.NewSum(shape)
+		w.m.Quantize(z, x, n, 1)
+		s.Add(z, make([]float64, n), nil, weights, 1)
+		sets[k] = FeatureSum{Features: make([]float64, w.features),
+			Products: ridge.NewSum(ridge.Shape{Dim: w.features, Outputs: 1})}
+		for part := range layout.Parts() {
+			if err := sets[k].AddPart(layout, part, s.Part(part)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if f := FeatureDriftOf(sets[0], sets[1], 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 || f.AtLeast != 0 {
+		t.Errorf("%+v", f)
+	}
+	all := sets[1].Without(FeatureSum{Features: make([]float64, w.features)})
+	if f := FeatureDriftOf(sets[0], all, 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 {
+		t.Errorf("%+v", f)
+	}
+}

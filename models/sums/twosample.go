@@ -31,8 +31,8 @@ func TwoSampleBytes(dim int) int64 {
 // Rows must be independent and have no weights. With fewer than LeastRows rows in a set P is 1. AtLeast is
 // 0 unless P ≤ 0.05; it takes the covariance of each set separately.
 func TwoSampleOf(a, b FeatureSum, threads int) FeatureDrift {
-	f := FeatureDrift{Rows: [2]int64{int64(a.Weight), int64(b.Weight)}, P: 1}
-	if min(a.Weight, b.Weight) < LeastRows {
+	f := FeatureDrift{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
+	if min(a.Rows, b.Rows) < LeastRows {
 		return f
 	}
 	d, n := len(a.Features), a.Weight+b.Weight

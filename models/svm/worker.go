@@ -140,7 +140,7 @@ func (w *worker) changed() error {
 		"files changed?", w.partition, len(w.before.a)/w.problems())
 }
 
-// score adds the intercept to a score and stores it for every output.
+// score adds the intercept to score c of row i, stores the sum for every output, and returns it.
 func (w *worker) score(i, c int) float64 {
 	s := w.scores[i*w.problems()+c] + w.intercept[c]
 	w.outs[c] = s

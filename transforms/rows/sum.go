@@ -225,7 +225,7 @@ func (b *windowSums) read(emit func(summed)) error {
 	if err != nil {
 		return fault.New(fault.Data, err)
 	}
-	b.check(&b.block, reject)
+	b.check(reject)
 	r.Add(transforms.RowsRead, int64(len(b.items)))
 	r.Add(transforms.RowsUsed, int64(used))
 	r.Add(transforms.RowsSetAside, int64(len(b.items)-used))
@@ -271,19 +271,25 @@ func (b *windowSums) give(w *windowed, i int) error {
 	if to.N%block.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
 		return nil
 	}
-	return b.sum(w, nil)
+	return b.addWaiting(w)
 }
 
 // bytesOf returns the size in bytes of waiting rows, given how many values, labels and weights they have.
 func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 
-// sum adds the waiting rows of a window to its sums. It closes another window if too many are open.
+// sum adds the waiting rows of a window to its sums. To open the window, it closes the least recently used one if the
+// limit of open windows is reached.
 func (b *windowSums) sum(w *windowed, emit func(summed)) error {
 	if w.sums == nil && len(b.open) >= b.mostOpen {
 		if err := b.close(b.open[0], emit); err != nil {
 			return err
 		}
 	}
+	return b.addWaiting(w)
+}
+
+// addWaiting adds the waiting rows of a window to its sums. It opens the window if it is not open.
+func (b *windowSums) addWaiting(w *windowed) error {
 	if i := slices.Index(b.open, w); i >= 0 {
 		b.open = slices.Delete(b.open, i, i+1)
 	} else {
@@ -313,33 +319,34 @@ func (b *windowSums) sum(w *windowed, emit func(summed)) error {
 	return nil
 }
 
-// check removes the rows of a block whose labels or weights the recipe does not allow. It also removes
+// check removes the rows of the block whose labels or weights the recipe does not allow. It also removes
 // the weights if all of them must be equal.
-func (s *windowSums) check(b *block.Block, reject func(item int, reason string)) {
-	several, weighted := len(s.recipe.TargetGrid) > 1, len(b.Weights) > 0
-	if b.N == 0 || !several && !weighted {
+func (b *windowSums) check(reject func(item int, reason string)) {
+	rows := &b.block
+	several, weighted := len(b.recipe.TargetGrid) > 1, len(rows.Weights) > 0
+	if rows.N == 0 || !several && !weighted {
 		return
 	}
-	kept, labels := 0, len(b.Y)/b.N
-	for i := range b.N {
+	kept, labels := 0, len(rows.Y)/rows.N
+	for i := range rows.N {
 		var weight []float64
 		if weighted {
-			weight = b.Weights[i : i+1]
+			weight = rows.Weights[i : i+1]
 		}
-		if reason := s.recipe.check(b.Y[i*labels:(i+1)*labels], weight); reason != "" {
-			reject(int(b.Lines[i])-1, reason)
+		if reason := b.recipe.check(rows.Y[i*labels:(i+1)*labels], weight); reason != "" {
+			reject(int(rows.Lines[i])-1, reason)
 			continue
 		}
-		copy(b.Row(kept), b.Row(i))
-		copy(b.Y[kept*labels:], b.Y[i*labels:(i+1)*labels])
-		copy(b.Weights[min(kept, len(b.Weights)):], weight)
-		b.Lines[kept] = b.Lines[i]
+		copy(rows.Row(kept), rows.Row(i))
+		copy(rows.Y[kept*labels:], rows.Y[i*labels:(i+1)*labels])
+		copy(rows.Weights[min(kept, len(rows.Weights)):], weight)
+		rows.Lines[kept] = rows.Lines[i]
 		kept++
 	}
-	b.N, b.X, b.Y, b.Lines = kept, b.X[:kept*b.D], b.Y[:kept*labels], b.Lines[:kept]
-	b.Weights = b.Weights[:min(kept, len(b.Weights))]
-	if s.recipe.Rule.Weights == nil {
-		b.Weights = b.Weights[:0]
+	rows.N, rows.X, rows.Y, rows.Lines = kept, rows.X[:kept*rows.D], rows.Y[:kept*labels], rows.Lines[:kept]
+	rows.Weights = rows.Weights[:min(kept, len(rows.Weights))]
+	if b.recipe.Rule.Weights == nil {
+		rows.Weights = rows.Weights[:0]
 	}
 }
 

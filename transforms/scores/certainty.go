@@ -1,6 +1,7 @@
 package scores
 
 import (
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -69,7 +70,7 @@ func (c *covering) targets(sums []score.Coverage, output models.Applied, y []flo
 	c.both = appendEnds(c.both[:0], c.level, output)
 	k := len(sums)
 	for i, y := range y {
-		if low, high := c.both[2*i], c.both[2*i+1]; high-low == high-low {
+		if low, high := c.both[2*i], c.both[2*i+1]; !math.IsNaN(high - low) {
 			sums[i%k].Add(low <= y && y <= high, high-low, repeats[i/k])
 		}
 	}

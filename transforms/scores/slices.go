@@ -43,7 +43,7 @@ func (s *Slice) text(b *rows.Block, i int) string {
 	}
 	v := b.Row(i)[s.Value]
 	switch {
-	case v != v:
+	case math.IsNaN(float64(v)):
 		return missingText
 	case s.Column == nil || s.Column.Type == schema.Number:
 		wide := float64(v) + s.Centre
@@ -99,7 +99,7 @@ func (s *sliced) text(column int, b *rows.Block, i int) string {
 	text, ok := s.texts[column][v]
 	if !ok {
 		text = c.text(b, i)
-		if v == v && len(s.texts[column]) < 2*score.MaxSlices {
+		if !math.IsNaN(float64(v)) && len(s.texts[column]) < 2*score.MaxSlices {
 			s.texts[column][v] = text
 		}
 	}

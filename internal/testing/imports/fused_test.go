@@ -17,6 +17,7 @@ var rounded = map[string][]string{
 	"features/learned":             nil,
 	"features/patches":             nil,
 	"features/preprocess":          {"scale_unit"},
+	"features/skeleton":            nil,
 	"features/stream":              nil,
 	"models/agop":                  nil,
 	"models/align":                 nil,

@@ -54,7 +54,7 @@ func (t *table) groupsOf(column int) (g groups) {
 	rows := map[float32]int{}
 	for i := range t.n {
 		v := t.x[i*t.d+column]
-		if v != v {
+		if math.IsNaN(float64(v)) {
 			continue
 		}
 		if v != float32(math.Trunc(float64(v))) {
@@ -101,7 +101,7 @@ func (t *table) names(column int, g groups, number bool) bool {
 		}
 		value := func(i int) float64 { return float64(t.x[i*t.d+k]) }
 		c := correlation(value, g)
-		if c != c {
+		if math.IsNaN(c) {
 			continue // constant, or without values
 		}
 		looked++
@@ -118,7 +118,7 @@ func correlation(value func(row int) float64, g groups) float64 {
 	rows, sums := make([]float64, g.n), make([]float64, g.n)
 	var n, sum float64
 	for i, k := range g.numbers {
-		if v := value(i); k >= 0 && v == v {
+		if v := value(i); k >= 0 && !math.IsNaN(v) {
 			rows[k]++
 			sums[k] += v
 			n, sum = n+1, sum+v
@@ -127,7 +127,7 @@ func correlation(value func(row int) float64, g groups) float64 {
 	mean := sum / max(1, n)
 	var within, all, used float64
 	for i, k := range g.numbers {
-		if v := value(i); k >= 0 && v == v {
+		if v := value(i); k >= 0 && !math.IsNaN(v) {
 			e, f := v-sums[k]/rows[k], v-mean
 			within, all = within+float64(e*e), all+float64(f*f)
 		}
