@@ -226,7 +226,7 @@ func validate(o options.Serve) error {
 		prepare.CheckLeast("workers", l.Workers, 0), prepare.CheckLeast("max_body", l.Body, 1),
 		prepare.CheckLeast("max_rows", l.Rows, 1), prepare.CheckLeast("max_explained", l.Explained, 1),
 		prepare.CheckLeast("max_requests", l.Requests, 1), prepare.CheckLeast("max_connections", l.Connections, 1),
-		prepare.CheckLeast("timeout", l.Timeout, 1)); err != nil {
+		prepare.CheckLeast("timeout", l.Timeout, time.Millisecond)); err != nil {
 		return err
 	}
 	switch {
