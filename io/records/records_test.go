@@ -228,6 +228,11 @@ func (shade) MarshalText() ([]byte, error) { return []byte("dark"), nil }
 
 type left struct{ Area, Price float64 }
 
+type outer struct {
+	left `bochner:"-"`
+	Far  float64
+}
+
 // A row is a line of JSON with its columns in order, its label and its weight, and nothing else.
 func TestRowsAreLinesOfJSON(t *testing.T) {
 	type row struct {
@@ -256,6 +261,10 @@ func TestRowsAreLinesOfJSON(t *testing.T) {
 			*left `bochner:"-"`
 			Area  int
 		}{Area: 2}, `{"Area":2}`},
+		{struct {
+			outer `bochner:"-"`
+			Kind  string
+		}{Kind: "x"}, `{"Kind":"x"}`},
 	} {
 		of, err := records.TypeOf(reflect.TypeOf(c.row))
 		if err != nil {

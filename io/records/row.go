@@ -86,10 +86,10 @@ func TypeOf(t reflect.Type) (*Type, error) {
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag.Get(Tag)
 		switch {
-		case f.Anonymous && tag == "-":
-			ignored = f.Index
 		case ignored != nil && len(f.Index) > len(ignored) && slices.Equal(f.Index[:len(ignored)], ignored):
 			continue
+		case f.Anonymous && tag == "-":
+			ignored = f.Index
 		}
 		if !f.IsExported() || tag == "-" || f.Anonymous && f.Type.Kind() == reflect.Struct {
 			continue
