@@ -180,6 +180,9 @@ func TestKeysAreTexts(t *testing.T) {
 		{struct {
 			A *int `bochner:",key"`
 		}{}, ""},
+		{struct {
+			A shade `bochner:",key"`
+		}{3}, "3"}, // as JSON has it
 	} {
 		d, err := records.TypeOf(reflect.TypeOf(c.row))
 		if err != nil {
@@ -225,6 +228,8 @@ func TestSeveralTargetsAreColumnsByName(t *testing.T) {
 type shade int
 
 func (shade) MarshalText() ([]byte, error) { return []byte("dark"), nil }
+
+func (shade) String() string { return "dark" }
 
 type left struct{ Area, Price float64 }
 

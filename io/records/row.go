@@ -191,10 +191,7 @@ func Text(v reflect.Value) string {
 		}
 		v = v.Elem()
 	}
-	if v.Kind() == reflect.String {
-		return v.String()
-	}
-	return fmt.Sprint(v.Interface())
+	return fmt.Sprint(plain(v))
 }
 
 // Columns returns the names under which JSON has the label and the weight of rows; "" if they have
