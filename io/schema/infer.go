@@ -133,7 +133,6 @@ func (in *inference) decideType(i int) error {
 func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
 	s := f.Summary
 	texts, numbers := float64(s.Texts), float64(s.Numbers)
-	_, withLayout, _ := s.layout()
 	switch {
 	case hint != "":
 		return hint, true
@@ -153,7 +152,8 @@ func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
 		return Number, false
 	case s.pair():
 		return Boolean, false
-	case withLayout >= mostly:
+	}
+	if _, share, _ := s.layout(); share >= mostly {
 		return Time, false
 	}
 	return Category, false
