@@ -325,6 +325,3 @@ func parseBool(text []byte) (v float32, ok bool) {
 	}
 	return 0, false
 }
-
-// quote quotes the first 40 characters of a text.
-func quote(text []byte) string { return quoteFile(string(text[:min(len(text), 200)])) }
