@@ -40,7 +40,7 @@ type element struct {
 	name      []byte
 	children  int64
 	converted int64 // −1 if there is none
-	logical   int64 // field of the union LogicalType; 0 if there is none
+	logical   int64 // field of the union LogicalType, also for an older converted type; 0 if there is none
 	scale     int64
 	unit      int64 // 1 ms, 2 µs, 3 ns
 	width     int64 // of integers; 0 if not stated
@@ -140,6 +140,9 @@ func (t *thrift) element() (e element) {
 	})
 	if e.name == nil && e.children == 0 {
 		t.fail(errThrift)
+	}
+	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
+		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
 	}
 	return e
 }

@@ -59,20 +59,11 @@ func (c *column) putFunc() (putFunc, error) {
 	if c.nested {
 		return nil, dataset.NoColumn(c.name)
 	}
-	e := c.element.modern()
-	if p := e.putFunc(); p != nil {
+	if p := c.element.putFunc(); p != nil {
 		return p, nil
 	}
 	return nil, fmt.Errorf("column %s has values of %s, which are not supported; drop the column",
-		dataset.Quote(c.name), e.what())
-}
-
-// modern returns the element with the logical type that its older converted type stands for.
-func (e element) modern() element {
-	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
-		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
-	}
-	return e
+		dataset.Quote(c.name), c.element.what())
 }
 
 // what returns the name of a type for messages.
