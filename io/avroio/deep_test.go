@@ -16,6 +16,9 @@ func TestEmptyRecordsAreSkippedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !n.empty {
+		t.Fatal("the fields would be visited one by one")
+	}
 	d := decoder{b: []byte{1}}
 	if d.skip(n, 0); d.err != nil || len(d.b) != 1 {
 		t.Errorf("%d bytes are left, %v", len(d.b), d.err)
