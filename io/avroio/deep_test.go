@@ -16,7 +16,7 @@ func TestEmptyRecordsAreSkippedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !n.empty {
+	if !n.empty() {
 		t.Fatal("the fields would be visited one by one")
 	}
 	d := decoder{b: []byte{1}}

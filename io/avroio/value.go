@@ -60,7 +60,7 @@ func (d *decoder) skip(n *node, depth int) {
 	if depth > maxDepth {
 		d.fail()
 	}
-	if d.err != nil || n.empty { // empty records of empty records would take twice as long at each depth
+	if d.err != nil || n.empty() { // empty records of empty records would take twice as long at each depth
 		return
 	}
 	switch n.kind {
