@@ -88,9 +88,7 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 		return m.appendTyped(dst, columns, s, n)
 	}
 	at := len(dst)
-	for range n * len(names) {
-		dst = append(dst, 0)
-	}
+	dst = append(dst, make([]float64, n*len(names))...)
 	for j, i := range s.order {
 		for row, v := range columns[i-1].Values {
 			dst[at+row*len(names)+j] = v
@@ -175,9 +173,7 @@ func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) 
 			if reason != "" {
 				return dst[:at], &ColumnError{c.Name, fmt.Errorf("row %d: %w", row, errors.New(reason))}
 			}
-			for i := range typed.Width() {
-				dst[at+slot+i] = float64(s.decoded[slot+i])
-			}
+			widen(dst[at+slot:], s.decoded[slot:slot+typed.Width()])
 		}
 	}
 	return dst, nil
