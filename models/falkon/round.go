@@ -213,11 +213,13 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	case verify:
 		err = r.verified(s, sum)
 	}
-	if err == nil && !exact.AllFinite(s.all) {
-		err = fmt.Errorf("falkon: round %d: the weights overflow; lower the weights of classes and rows", r.round)
-	}
 	if err != nil {
 		return nil, iterative.Report{}, err
 	}
-	return s.encode(&r.Options), report, nil
+	data := s.encode(&r.Options) // which also sets the scalars of s.all
+	if !exact.AllFinite(s.all) {
+		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: the weights overflow; lower the weights of classes and rows",
+			r.round)
+	}
+	return data, report, nil
 }

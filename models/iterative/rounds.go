@@ -16,7 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Learner makes the first state, and opens states.
+// Learner makes the first state, and opens states. Errors of its workers and of Update mean that rows or options
+// cannot be learned from, such as weights that overflow.
 type Learner interface {
 	// Start returns the first state, from the weights of an earlier model (k×D, with k intercepts), or from
 	// nothing if init is nil. The error says why init does not fit.

@@ -96,6 +96,7 @@ func (k *Kept) Code(c *wire.Coder) {
 	if !c.Reading() {
 		k.trim()
 	}
+	k.trimmed = !c.Reading()
 	k.outputs, k.fits = c.Int(k.outputs, maxOutputs), c.Int(k.fits, math.MaxInt32)
 	c.Counts(&k.all)
 	n := k.outputs * k.fits

@@ -96,11 +96,9 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 	}
 	for i, y := range class {
 		row := p[i*k : (i+1)*k]
-		best := 0
+		best := slices.Index(row, slices.Max(row))
 		if predicted != nil {
 			best = int(predicted[i])
-		} else {
-			best = slices.Index(row, slices.Max(row))
 		}
 		often := int64(1)
 		if repeats != nil {

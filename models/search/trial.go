@@ -229,12 +229,12 @@ func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scr
 	}
 	shape := fourier.RadialOf(recipe)
 	if e.Landmarks {
-		values, release, err := x.landmarksOf(recipe, rung.train[part])
+		reduced, release, err := x.landmarksOf(recipe, rung.train[part])
 		if err != nil {
 			return nil, err
 		}
 		defer release()
-		recipe = values
+		recipe = reduced
 	}
 	n := len(rung.judge[part])
 	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]

@@ -73,10 +73,11 @@ const LeastRows = 30
 // the features, multiplied by 1/n_a + 1/n_b. Its mean is tr C·(1/n_a + 1/n_b) and its variance
 // 2‖C‖²_F (1/n_a + 1/n_b)², both of which follow from the sums. The p-value is from a gamma distribution with
 // these moments. effective is the number of rows of equal weights divided by the sum of weights, 1 if rows
-// have no weights. With fewer than LeastRows rows in a set P is 1.
+// have no weights. With fewer than LeastRows rows, or rows of equal weights, in a set P is 1.
 func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrift {
 	f := FeatureDrift{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
-	if min(float64(a.Rows), float64(b.Rows), a.Weight, b.Weight) < LeastRows { // weights may be 0
+	equal := math.Round(min(a.Weight, b.Weight) * effective) // the number of rows of equal weights
+	if min(a.Rows, b.Rows, int64(equal)) < LeastRows {
 		return f
 	}
 	d := distanceOf(a, b, threads)

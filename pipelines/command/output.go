@@ -24,7 +24,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // Fd returns the file descriptor, by which help finds the width of the terminal. It is ^0 if the
-// writer is no file.
+// writer is not a file.
 func (o *output) Fd() uintptr {
 	if f, ok := o.Writer.(*os.File); ok {
 		return f.Fd()

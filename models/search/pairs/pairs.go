@@ -199,7 +199,7 @@ func Memory(n, d int) int64 {
 	return 4 * (2*int64(n)*m + m*m)
 }
 
-// waves returns the standardised cosines and sines of the columns (row-major, 2·len(of) for each column) and the
+// waves returns the standardised cosines and sines of the columns (row-major, 2·len(chosen) for each column) and the
 // standard deviations of the columns.
 func (r Rows) waves(chosen []float32) (out []float32, deviations []float64) {
 	n, per := len(r.Indices), 2*len(chosen)

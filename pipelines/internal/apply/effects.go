@@ -222,7 +222,7 @@ func donorsOf(m *models.Model, x []float32, n, d int, column shapley.Column) (ro
 	numeric = column.To == column.From+1 && (c == nil || c.Type == schema.Number)
 	var order []int
 	for i := range n {
-		if v := x[i*d+column.From]; v == v {
+		if v := x[i*d+column.From]; !math.IsNaN(float64(v)) {
 			order = append(order, i)
 		}
 	}
@@ -269,7 +269,7 @@ func fieldOf(m *models.Model, column shapley.Column) *schema.Column {
 func valueOf(m *models.Model, row []float32, column shapley.Column) (float64, string) {
 	v, c := float64(row[column.From]), fieldOf(m, column)
 	switch {
-	case v != v:
+	case math.IsNaN(v):
 		return v, "(missing)"
 	case c == nil || c.Type == schema.Number:
 		if centre := m.Centre(); column.From < len(centre) {

@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -52,14 +53,17 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 	switch {
 	case asked < 0:
 		return nil, exit.Usagef("unknown question %q; have %v", o.Question, Questions())
-	case o.Dates < 0 || o.Gap < 0 || o.Permutations < 0 || o.Threads < 0 || o.Memory < 0:
-		return nil, exit.Usagef("--train_dates, --gap_dates, --permutations, --threads and --memory must be at least 0")
 	case slices.ContainsFunc(o.Windows, func(n int) bool { return n < 1 }):
 		return nil, exit.Usagef("--windows must be numbers of dates, at least 1 (have %v)", o.Windows)
 	case !(o.MinR2 < 1):
 		return nil, exit.Usagef("--min_r2 must be below 1 (have %g)", o.MinR2)
 	case len(o.By) == 0 && o.Question == "matrix":
 		return nil, exit.Usagef("matrix needs the labels whose values it compares: name them with --by")
+	}
+	if err := cmp.Or(prepare.CheckLeast("train_dates", o.Dates, 0), prepare.CheckLeast("gap_dates", o.Gap, 0),
+		prepare.CheckLeast("permutations", o.Permutations, 0), prepare.CheckLeast("threads", o.Threads, 0),
+		prepare.CheckLeast("memory", o.Memory, 0)); err != nil {
+		return nil, err
 	}
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.CheckPicture(o.Plot), report.CheckPage(o.Report)); err != nil {
 		return nil, err

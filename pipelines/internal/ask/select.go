@@ -23,7 +23,7 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 	if err != nil {
 		return exit.Usagef("--judge %q: %w", d.options.Judge, err)
 	}
-	drawn, err := d.recipeFiles(ctx)
+	drawn, err := d.recipeSource(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,11 +45,11 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 		}
 		for _, l := range t.Leaves {
 			for _, f := range l.Files {
-				p.seen = p.seen || drawn[f.Version]
+				p.seen = p.seen || drawn.files[f.Version]
 			}
 		}
-		if match := nightSums.FindStringSubmatch(t.Place); match != nil {
-			p.seen = p.seen || drawn[match[2]]
+		if _, digest, ok := nightSumsOf(t.Place); ok {
+			p.seen = p.seen || drawn.days[digest]
 		}
 		d.parts = append(d.parts, p)
 	}
@@ -93,6 +93,15 @@ func (p *part) label(names []string) (value, lacks string) {
 // nightSums matches the sums of a retraining, whose names have a day and the digest of the list of its files.
 var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-([0-9a-f]{16})/?$`)
 
+// nightSumsOf returns the day and the digest in the name of a directory of sums, if a retraining has made it.
+func nightSumsOf(place string) (day, digest string, ok bool) {
+	match := nightSums.FindStringSubmatch(place)
+	if match == nil {
+		return "", "", false
+	}
+	return match[1], match[2], true
+}
+
 // dateOf returns the date of a part from its labels, zero if it has none.
 func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	labels := t.LabelsOf(0)
@@ -106,8 +115,8 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	if date, err := parts.DateOf(t.Place); err == nil {
 		return date, nil
 	}
-	if match := nightSums.FindStringSubmatch(t.Place); match != nil {
-		if date, ok := parts.Date(match[1]); ok {
+	if day, _, ok := nightSumsOf(t.Place); ok {
+		if date, ok := parts.Date(day); ok {
 			return date, nil
 		}
 	}
@@ -119,33 +128,38 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// recipeFiles returns the versions of the files from which the recipe was drawn, and the digests of their days,
-// if a lineage has them.
-func (d *data) recipeFiles(ctx context.Context) (map[string]bool, error) {
+// recipeSource says from which files a recipe was drawn.
+type recipeSource struct {
+	files map[string]bool // by version
+	days  map[string]bool // by the digest of a list of files; only of a retraining
+}
+
+// recipeSource returns from which files the recipe was drawn, as far as a lineage says it.
+func (d *data) recipeSource(ctx context.Context) (from recipeSource, err error) {
 	dir, err := models.ResolveAlias(ctx, d.options.Recipe)
 	if err != nil {
-		return nil, err
+		return from, err
 	}
 	var l *registry.Lineage
 	if d.options.Recipe != "" {
 		if l, err = registry.ReadLineage(ctx, dir); err != nil {
-			return nil, err
+			return from, err
 		}
 	}
 	if l == nil || l.Recipe != "" && l.Recipe != dir[strings.LastIndex(dir, "/")+1:] {
 		d.notes = append(d.notes, "the recipe may have been drawn from some of these sums: name its model with --recipe")
-		return nil, nil
+		return from, nil
 	}
-	versions := map[string]bool{}
+	from = recipeSource{files: map[string]bool{}, days: map[string]bool{}}
 	for _, p := range l.Sources {
 		if len(l.Drawn) == 0 || slices.Contains(l.Drawn, p.Name) {
-			versions[p.Digest] = true
+			from.days[p.Digest] = true
 			for _, f := range p.Files {
-				versions[f.Version] = true
+				from.files[f.Version] = true
 			}
 		}
 	}
-	return versions, nil
+	return from, nil
 }
 
 // checkDated returns an error if a part has no date.

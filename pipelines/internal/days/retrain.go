@@ -120,10 +120,8 @@ func validateRetrain(o *options.RetrainData) error {
 		return exit.Usagef("retrain: no directory of models")
 	case o.Window.Days < 0:
 		return exit.Usagef("retrain: a window of %d days", o.Window.Days)
-	case !(o.Redraw >= 0):
-		return exit.Usagef("retrain: --redraw must be at least 0 (have %g)", o.Redraw)
 	}
-	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
+	if err := cmp.Or(prepare.CheckLeast("redraw", o.Redraw, 0), prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err
 	}
 	o.Sums = cmp.Or(o.Sums, strings.TrimRight(o.Models, "/")+"-sums")
@@ -350,13 +348,19 @@ func (n *night) checkHeldOut(ctx context.Context) error {
 	if n.options.HeldOut == "" {
 		return nil
 	}
-	held, _ := storage.List(ctx, n.options.HeldOut) // the comparison returns the error
+	files, err := storage.List(ctx, n.options.HeldOut)
+	if err != nil {
+		return fmt.Errorf("retrain: --held_out: %w", err)
+	}
+	held := map[string]bool{} // by URI
+	for _, f := range files {
+		held[f.URI] = true
+	}
 	for _, day := range n.days {
-		trained := uris([]Day{day})
-		for _, h := range held {
-			if slices.Contains(trained, h.URI) {
+		for _, f := range day.Files {
+			if held[f.URI] {
 				return exit.Dataf("retrain: --held_out: models are trained on %s, a file of the partition %s; name files "+
-					"outside all partitions", h.Name, day.Date)
+					"outside all partitions", f.Name, day.Date)
 			}
 		}
 	}

@@ -427,6 +427,10 @@ func TestHeldOutFilesAreInNoPartition(t *testing.T) {
 		len(s.jobs.calls) > 0 {
 		t.Errorf("%v, called %q", err, s.jobs.calls)
 	}
+	s.o.HeldOut = "/shop/held/missing.csv"
+	if _, err := Retrain(ctx, s.o, s.jobs); err == nil || !strings.Contains(err.Error(), "--held_out") || len(s.jobs.calls) > 0 {
+		t.Errorf("no such file: %v, called %q", err, s.jobs.calls)
+	}
 	s.o.HeldOut = "/shop/held/c.csv"
 	s.night(t, 2, results.Promoted, "judged by  /shop/held/c.csv", "trained on 2 partitions")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// sliceFlag is the name of the flag of slices, for errors.
+// slicesFlag is the name of the flag of slices, for errors.
 const slicesFlag = "--slices"
 
 // slicesOf finds columns by name or 1-based position in data that was opened with these options for a model.

@@ -67,15 +67,20 @@ func rowsOfTrainingFiles(ctx context.Context, dir string, d *dataset.Dataset,
 		if !slices.ContainsFunc(trained, func(t registry.File) bool { return t.Bytes == f.Size }) {
 			continue // a different size shows that it is another file
 		}
-		f.Labels = nil
-		one, err := registry.FilesOf(ctx, &dataset.Dataset{Schema: d.Schema, Files: []dataset.File{f}})
-		if err != nil {
-			return 0, err
+		seen := slices.ContainsFunc(trained, func(t registry.File) bool { // by retrain, or a large file
+			return t.Bytes == f.Size && t.Version == f.Version && (f.URI == t.Name || strings.HasSuffix(f.URI, "/"+t.Name))
+		})
+		if !seen {
+			f.Labels = nil
+			one, err := registry.FilesOf(ctx, &dataset.Dataset{Schema: d.Schema, Files: []dataset.File{f}})
+			if err != nil {
+				return 0, err
+			}
+			seen = slices.ContainsFunc(trained, func(t registry.File) bool {
+				return t.Bytes == one[0].Bytes && t.Version == one[0].Version
+			})
 		}
-		if !slices.ContainsFunc(trained, func(t registry.File) bool {
-			listed := t.Version == f.Version && strings.HasSuffix(f.URI, t.Name) // by retrain, or a large file
-			return t.Bytes == one[0].Bytes && (listed || t.Version == one[0].Version)
-		}) {
+		if !seen {
 			continue
 		}
 		for _, r := range reports {

@@ -143,8 +143,7 @@ func (v *verification) certify(ctx context.Context, result *results.Verify) erro
 	v.job.Progress.Phase("verifying", v.manifest.Rows.Used)
 	defer v.job.Progress.Done()
 	if err := v.job.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, scan, 1, 1, 0) }); err != nil {
-		var reported *fault.Fault
-		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
+		if reported, ok := errors.AsType[*fault.Fault](err); ok && strings.HasPrefix(reported.Message, "svm: verify:") {
 			return exit.Dataf("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
 				"and in the same order", reported.Message)
 		}

@@ -141,7 +141,7 @@ func (it *Iteration) readState(ctx context.Context, partitions int) (err error) 
 		err = storage.CheckState(ctx, epochs.CarriedFile(it.Pass, it.Taken-1, p)) // a certificate needs it
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
-		err = fmt.Errorf("%w: that of round %d", errLost, it.Taken)
+		err = fmt.Errorf("%w: round %d", errLost, it.Taken)
 	}
 	return err
 }

@@ -95,9 +95,9 @@ func CheckDrift(bound float64) error {
 	return nil
 }
 
-// CheckLeast returns a usage error if the value of a flag is less than least.
-func CheckLeast[T int | int64 | time.Duration](flag string, value, least T) error {
-	if value < least {
+// CheckLeast returns a usage error unless the value of a flag is at least least.
+func CheckLeast[T int | int64 | float64 | time.Duration](flag string, value, least T) error {
+	if !(value >= least) { // or it is NaN
 		return exit.Usagef("--%s must be at least %v (have %v)", flag, least, value)
 	}
 	return nil
@@ -253,9 +253,12 @@ func (p *Prepared) setTarget(o options.Prepare) (err error) {
 	if err != nil && p.Counts.SetAside > 0 {
 		err = fmt.Errorf("%w; rows: %s", err, p.Counts) // those set aside may have other labels
 	}
+	if err != nil {
+		return err
+	}
 	t.Grid = widened(o, t.Grid)
 	p.Target = &t
-	return err
+	return nil
 }
 
 // profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It

@@ -16,12 +16,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Only a body that is too slow is a timeout, and a client that went away gets no answer.
+// Only a body that is too slow is a timeout, and a request that is cancelled or reset gets no answer.
 func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
-	s := &server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
-		metrics: newServerMetrics()}
-	s.options.Limits.Body = 100
-	s.current.Store(&served{})
+	newServer := func() *server { // with counters of its own
+		s := &server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
+			metrics: newServerMetrics()}
+		s.options.Limits.Body = 100
+		s.current.Store(&served{})
+		return s
+	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -37,6 +40,7 @@ func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
 		{"cancelled", gone, errors.New("client disconnected"), 499, ""},
 		{"reset", t.Context(), fmt.Errorf("read: %w", syscall.ECONNRESET), 499, ""},
 	} {
+		s := newServer()
 		for _, n := range []int{7, 100} {
 			body := io.MultiReader(strings.NewReader(strings.Repeat("x", n)), iotest.ErrReader(c.err))
 			answer := httptest.NewRecorder()
@@ -50,14 +54,14 @@ func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
 		}
 		metrics := httptest.NewRecorder()
 		s.handler().ServeHTTP(metrics, httptest.NewRequest("GET", "/metrics", nil))
-		want := fmt.Sprintf("bochner_requests_total{code=\"%d\",path=\"/v1/predict\"}", c.code)
+		want := fmt.Sprintf("bochner_requests_total{code=\"%d\",path=\"/v1/predict\"} 2", c.code)
 		if !strings.Contains(metrics.Body.String(), want) {
 			t.Errorf("%s: the metrics lack %s", c.name, want)
 		}
 	}
 	answer := httptest.NewRecorder()
 	body := io.MultiReader(strings.NewReader(strings.Repeat("x", 101))) // of unknown length
-	s.handler().ServeHTTP(answer, httptest.NewRequest("POST", "/v1/predict", body))
+	newServer().handler().ServeHTTP(answer, httptest.NewRequest("POST", "/v1/predict", body))
 	if answer.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a byte more than the limit: %d", answer.Code)
 	}

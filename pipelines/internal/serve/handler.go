@@ -74,8 +74,9 @@ func (s *server) handler() http.Handler {
 	})
 }
 
-// errClientGone is the error of a request whose client has closed the connection. It gets no answer. The metrics
-// count it as statusClientGone, the code that nginx uses.
+// errClientGone is the error of a request that is cancelled, or whose client has reset the connection. It gets no
+// answer. The metrics count it as statusClientGone, the code that nginx uses. A body that ends early is a 400,
+// because its client may still wait for an answer.
 var errClientGone = errors.New("the client is gone")
 
 const statusClientGone = 499

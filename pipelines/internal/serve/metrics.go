@@ -1,6 +1,9 @@
 package serve
 
 import (
+	"math"
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -55,6 +58,15 @@ type rowCounts struct {
 	missing, unseen []int // missing values, and levels that training has not seen, by column
 }
 
+// reset begins to count the rows of a request, for a model with so many columns.
+func (c *rowCounts) reset(columns int) {
+	c.rows = 0
+	c.missing = slices.Grow(c.missing[:0], columns)[:columns]
+	c.unseen = slices.Grow(c.unseen[:0], columns)[:columns]
+	clear(c.missing)
+	clear(c.unseen)
+}
+
 // add counts the rows of a block.
 func (c *rowCounts) add(s *served, b *rows.Block) {
 	c.rows += b.N
@@ -67,7 +79,7 @@ func (c *rowCounts) add(s *served, b *rows.Block) {
 		for j := range s.types {
 			t := &s.types[j]
 			switch v := row[slot]; {
-			case v != v:
+			case math.IsNaN(float64(v)):
 				c.missing[j]++
 			case t.Type == schema.Category && t.Buckets == 0 && int(v) == len(t.Levels):
 				c.unseen[j]++

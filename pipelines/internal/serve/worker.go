@@ -251,11 +251,10 @@ func (w *worker) predict(ctx context.Context, o requestOptions, most int) (text 
 	if err != nil {
 		return nil, err
 	}
-	n := len(w.model.types)
-	w.counts = rowCounts{missing: make([]int, n), unseen: make([]int, n)}
+	w.counts.reset(len(w.model.types))
 	for _, b := range w.blocks[:w.used] {
 		w.counts.add(w.model, b) // before missing values are filled in
-		w.drift.add(b)
+		w.drift.add(b)           // also of requests that are refused later
 		table, err := t.Block(ctx, b)
 		if err != nil {
 			return nil, err

@@ -225,8 +225,11 @@ func (m *Model) result() *results.Train {
 	}
 	r.Notes = append(r.Notes, gridNotes(f.Learner, f.floor, t.Prepared.Copies != nil, t.regression())...)
 	if f.intervals == nil && t.spec.Intervals == options.PlainIntervals {
-		r.Notes = append(r.Notes, "--intervals plain has no effect: intervals need held-out rows (see --folds), and those of "+
-			"classes also probabilities (see --calibrate)")
+		why := "they need held-out rows (see --folds)"
+		if f.probabilities == nil && t.Prepared.Target.Classes != nil {
+			why = "for classes they need probabilities (see --calibrate)"
+		}
+		r.Notes = append(r.Notes, "--intervals plain has no effect, because there are no intervals: "+why)
 	}
 	tried := f.Learner.Table
 	for _, l := range f.Learner.RuledOut {

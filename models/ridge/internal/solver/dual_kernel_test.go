@@ -163,7 +163,7 @@ func keepPools(t *testing.T) {
 	})
 }
 
-// What a system takes besides its room, which serves the next one, grows with the rows, not with their squares: so
+// What a system takes besides its workspace, which serves the next one, grows with the rows, not with their squares: so
 // KernelBytes says.
 func TestASystemTakesOneRoom(t *testing.T) {
 	keepPools(t)
@@ -213,7 +213,7 @@ func TestMemoryOfManyOutputs(t *testing.T) {
 	}
 	least := taken()
 	for range 10 {
-		least = min(least, taken()) // without rooms and scratch memory, which serve the next one
+		least = min(least, taken()) // without the memory that serves the next one
 	}
 	room, one := kernelBytes(n, d, k, folds, threads)-kernelBytes(n, d, 0, folds, threads), int64(least)
 	one -= gradientSide*(4*gradientSide+8*k) + 8*n*k // of gradient
