@@ -88,9 +88,7 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 		return m.appendTyped(dst, columns, s, n)
 	}
 	at := len(dst)
-	for range n * len(names) {
-		dst = append(dst, 0)
-	}
+	dst = append(dst, make([]float64, n*len(names))...)
 	for j, i := range s.order {
 		for row, v := range columns[i-1].Values {
 			dst[at+row*len(names)+j] = v
@@ -145,7 +143,7 @@ func (m *Model) fillIn(x []float32) {
 // in columns of each of the model's columns.
 func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) ([]float64, error) {
 	if s.decoder == nil {
-		s.decoder = schema.NewDecoder(m.table, m.centre)
+		s.decoder = schema.NewDecoder(m.table, nil) // the centre is subtracted later
 		s.decoded = make([]float32, m.table.Width())
 	}
 	width := m.table.Width()
@@ -155,26 +153,27 @@ func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) 
 		for j := range m.table.Columns {
 			c := &columns[s.order[j]-1]
 			slot, typed := s.decoder.Slot(j), &m.table.Columns[j]
-			var reason string
-			switch {
-			case c.Texts != nil:
+			if c.Texts != nil {
 				s.text = append(s.text[:0], c.Texts[row]...)
-				reason = s.decoder.Text(s.decoded, j, s.text)
-			case typed.Type == schema.Number:
+			}
+			var reason string
+			switch number := typed.Type == schema.Number; {
+			case number && c.Texts == nil:
 				dst[at+slot] = c.Values[row]
 				continue
+			case number && m.centre != nil && m.centre[slot] != 0: // with the digits that float32 lacks
+				if dst[at+slot], reason = s.decoder.Number(j, s.text); reason == "" {
+					continue
+				}
+			case c.Texts != nil:
+				reason = s.decoder.Text(s.decoded, j, s.text)
 			default:
 				reason = s.decoder.Float(s.decoded, j, c.Values[row])
 			}
 			if reason != "" {
 				return dst[:at], &ColumnError{c.Name, fmt.Errorf("row %d: %w", row, errors.New(reason))}
 			}
-			for i := range typed.Width() {
-				dst[at+slot+i] = float64(s.decoded[slot+i])
-			}
-			if v := dst[at+slot]; typed.Type == schema.Number && m.centre != nil && m.centre[slot] != 0 && !math.IsNaN(v) {
-				dst[at+slot] = s.decoder.Whole() // the centre is subtracted later
-			}
+			widen(dst[at+slot:], s.decoded[slot:slot+typed.Width()])
 		}
 	}
 	return dst, nil

@@ -5,9 +5,6 @@ import (
 	"errors"
 )
 
-// maxEncoded is the greatest length of an encoded Sum in bytes.
-const maxEncoded = 1 + 8*limbs
-
 var errEncoding = errors.New("exact: damaged encoding of a sum")
 
 // AppendBinary appends the sum to b. A first byte holds the index of the lowest

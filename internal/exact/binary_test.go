@@ -17,7 +17,7 @@ func TestEncodingRoundTrips(t *testing.T) {
 			s.AddProduct(anyFloat(r), anyFloat(r))
 		}
 		b, err := s.AppendBinary([]byte("head"))
-		if err != nil || len(b) > 4+maxEncoded {
+		if err != nil || len(b) > 4+1+8*limbs {
 			t.Fatalf("%d bytes, error %v", len(b), err)
 		}
 		back.Add(5) // what was there is replaced

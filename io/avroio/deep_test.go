@@ -1,8 +1,10 @@
 package avroio
 
 import (
+	stdbinary "encoding/binary"
 	"fmt"
 	"testing"
+	"time"
 )
 
 // A small schema describes records with 2⁶⁰ empty fields, which cannot be visited one by one.
@@ -16,8 +18,37 @@ func TestEmptyRecordsAreSkippedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !n.empty() {
+		t.Fatal("the fields would be visited one by one")
+	}
 	d := decoder{b: []byte{1}}
 	if d.skip(n, 0); d.err != nil || len(d.b) != 1 {
 		t.Errorf("%d bytes are left, %v", len(d.b), d.err)
+	}
+}
+
+// An array may say in a few bytes that it has 2⁶⁰ empty elements.
+func TestEmptyElementsAreSkippedAtOnce(t *testing.T) {
+	for _, items := range []string{`"null"`, `{"type":"fixed","name":"f","size":0}`,
+		`{"type":"record","name":"e","fields":[{"name":"a","type":"null"}]}`} {
+		n, err := parseSchema([]byte(`{"type":"record","name":"r","fields":[
+			{"name":"a","type":{"type":"array","items":` + items + `}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := decoder{b: append(stdbinary.AppendVarint(nil, 1<<60), 0, 1)}
+		skipped := make(chan bool)
+		go func() {
+			d.skip(n, 0)
+			close(skipped)
+		}()
+		select {
+		case <-skipped:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("elements %s are visited one by one", items)
+		}
+		if d.err != nil || len(d.b) != 1 {
+			t.Errorf("%d bytes are left, %v", len(d.b), d.err)
+		}
 	}
 }

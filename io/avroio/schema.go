@@ -42,7 +42,7 @@ type node struct {
 	fields  []field  // of a record
 	parts   []*node  // branches of a union; the elements of an array or the values of a map
 	symbols [][]byte // of an enum
-	empty   bool     // values have no bytes
+	noBytes bool     // of a record: all fields are empty
 }
 
 // field is a field of a record.
@@ -107,7 +107,7 @@ func (p *parser) parse(v any, space string, depth int) (*node, error) {
 // name returns the type with a name.
 func (p *parser) name(name, space string) (*node, error) {
 	if k, ok := primitives[name]; ok {
-		return &node{kind: k, empty: k == null}, nil
+		return &node{kind: k}, nil
 	}
 	if n := p.named[full(name, space)]; n != nil {
 		return n, nil
@@ -131,7 +131,7 @@ func (p *parser) object(v map[string]any, space string, depth int) (*node, error
 	n.logical, _ = v["logicalType"].(string)
 	n.scale = whole(v["scale"])
 	if k, ok := primitives[kindName]; ok {
-		n.kind, n.empty = k, k == null
+		n.kind = k
 		return n, nil
 	}
 	part := func(key string) (err error) {
@@ -174,7 +174,6 @@ func (p *parser) object(v map[string]any, space string, depth int) (*node, error
 		if n.size < 0 || n.size > maxValue {
 			return nil, fmt.Errorf("fixed %.40q has %d bytes", name, n.size)
 		}
-		n.empty = n.size == 0
 		return n, nil
 	}
 	n.kind = record
@@ -191,7 +190,7 @@ func (p *parser) object(v map[string]any, space string, depth int) (*node, error
 		}
 		n.fields = append(n.fields, field{fieldName, t})
 	}
-	n.empty = !slices.ContainsFunc(n.fields, func(f field) bool { return !f.node.empty })
+	n.noBytes = !slices.ContainsFunc(n.fields, func(f field) bool { return !f.node.empty() })
 	return n, nil
 }
 
@@ -201,6 +200,9 @@ func whole(v any) int64 {
 	n, _ := number.Int64()
 	return n
 }
+
+// empty reports whether values of a type have no bytes.
+func (n *node) empty() bool { return n.kind == null || n.kind == fixed && n.size == 0 || n.noBytes }
 
 // list returns the type of the elements if values of a type are lists of numbers, perhaps missing; nil otherwise.
 func (n *node) list() *node {

@@ -60,7 +60,7 @@ func (d *decoder) skip(n *node, depth int) {
 	if depth > maxDepth {
 		d.fail()
 	}
-	if d.err != nil || n.empty { // empty records of empty records would take twice as long at each depth
+	if d.err != nil || n.empty() { // empty records of empty records would take twice as long at each depth
 		return
 	}
 	switch n.kind {
@@ -97,8 +97,9 @@ func (d *decoder) skipItems(n *node, depth int) {
 		case count < 0: // the block's size follows
 			d.take(d.long())
 			continue
+		case n.kind == array && n.parts[0].empty(): // of which there may be any number
+			continue
 		}
-		before := len(d.b)
 		for range count {
 			if n.kind == mapping {
 				d.take(d.long())
@@ -106,9 +107,6 @@ func (d *decoder) skipItems(n *node, depth int) {
 			d.skip(n.parts[0], depth+1)
 			if d.err != nil {
 				return
-			}
-			if len(d.b) == before { // values without bytes, of which there may be any number
-				break
 			}
 		}
 	}

@@ -54,12 +54,13 @@ type rejectFunc func(row, field int, reason string)
 
 // begin begins the chunk of a row group.
 func (c *columnReader) begin(ch *chunk) error {
+	_, decodable := blockOf[ch.codec]
 	switch {
 	case ch.physical != c.element.physical:
 		return c.errorf("is damaged: a row group has another type than the schema")
 	case ch.codec < 0 || ch.codec >= int64(len(codecNames)):
 		return c.errorf("is compressed with an unknown codec (%d)", ch.codec)
-	case ch.codec == codecLZO || ch.codec == codecHadoopLZ4:
+	case ch.codec != codecNone && !decodable:
 		return c.errorf("is compressed with %s, which is not supported; write it with Snappy, Zstandard or gzip",
 			codecNames[ch.codec])
 	}

@@ -40,10 +40,9 @@ type element struct {
 	name      []byte
 	children  int64
 	converted int64 // −1 if there is none
-	logical   int64 // field of the union LogicalType; 0 if there is none
+	logical   int64 // field of the union LogicalType, also for an older converted type; 0 if there is none
 	scale     int64
 	unit      int64 // 1 ms, 2 µs, 3 ns
-	width     int64 // of integers; 0 if not stated
 	unsigned  bool
 }
 
@@ -141,6 +140,9 @@ func (t *thrift) element() (e element) {
 	if e.name == nil && e.children == 0 {
 		t.fail(errThrift)
 	}
+	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
+		e.logical, e.unit, e.unsigned = old.logical, old.unit, old.unsigned
+	}
 	return e
 }
 
@@ -156,8 +158,6 @@ func (t *thrift) logical(e *element) {
 			switch {
 			case id == logicalDecimal && part == 1 && kind == thriftI32:
 				e.scale = t.int()
-			case id == logicalInteger && part == 1 && kind == thriftByte:
-				e.width = int64(t.byte())
 			case id == logicalInteger && part == 2:
 				e.unsigned = kind == thriftFalse
 				t.skip(kind)

@@ -62,8 +62,7 @@ func (e *element) isNumber() bool {
 	case floats, doubles:
 		return true
 	case int32s, int64s:
-		logical := e.modern().logical
-		return logical == 0 || logical == logicalInteger
+		return e.logical == 0 || e.logical == logicalInteger
 	case fixedArray:
 		return e.logical == logicalFloat16 && e.length == 2
 	}

@@ -32,8 +32,7 @@ func (n *number) set(e *element, to *dataset.FieldSink) {
 		return
 	}
 	n.slot, n.centre = d.Slot(to.Column), centre
-	modern := e.modern()
-	integer := modern.logical == 0 || modern.logical == logicalInteger && !modern.unsigned
+	integer := e.logical == 0 || e.logical == logicalInteger && !e.unsigned
 	switch {
 	case e.physical == doubles:
 		n.kind = fromDouble

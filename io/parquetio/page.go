@@ -29,14 +29,12 @@ const (
 
 // Codecs.
 const (
-	codecNone      = 0
-	codecSnappy    = 1
-	codecGzip      = 2
-	codecLZO       = 3
-	codecBrotli    = 4
-	codecHadoopLZ4 = 5
-	codecZstd      = 6
-	codecLZ4       = 7
+	codecNone   = 0
+	codecSnappy = 1
+	codecGzip   = 2
+	codecBrotli = 4
+	codecZstd   = 6
+	codecLZ4    = 7
 )
 
 var codecNames = []string{"none", "Snappy", "gzip", "LZO", "Brotli", "LZ4 of Hadoop", "Zstandard", "LZ4"}

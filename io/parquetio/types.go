@@ -43,10 +43,10 @@ var logicalOf = map[int64]element{
 	0: {logical: logicalString}, 4: {logical: logicalEnum}, 5: {logical: logicalDecimal}, 6: {logical: logicalDate},
 	7: {logical: logicalTime, unit: 1}, 8: {logical: logicalTime, unit: 2},
 	9: {logical: logicalTimestamp, unit: 1}, 10: {logical: logicalTimestamp, unit: 2},
-	11: {logical: logicalInteger, width: 8, unsigned: true}, 12: {logical: logicalInteger, width: 16, unsigned: true},
-	13: {logical: logicalInteger, width: 32, unsigned: true}, 14: {logical: logicalInteger, width: 64, unsigned: true},
-	15: {logical: logicalInteger, width: 8}, 16: {logical: logicalInteger, width: 16},
-	17: {logical: logicalInteger, width: 32}, 18: {logical: logicalInteger, width: 64},
+	11: {logical: logicalInteger, unsigned: true}, 12: {logical: logicalInteger, unsigned: true},
+	13: {logical: logicalInteger, unsigned: true}, 14: {logical: logicalInteger, unsigned: true},
+	15: {logical: logicalInteger}, 16: {logical: logicalInteger},
+	17: {logical: logicalInteger}, 18: {logical: logicalInteger},
 	19: {logical: logicalJSON}, 20: {logical: logicalBSON}, 21: {logical: -1},
 }
 
@@ -59,20 +59,11 @@ func (c *column) putFunc() (putFunc, error) {
 	if c.nested {
 		return nil, dataset.NoColumn(c.name)
 	}
-	e := c.element.modern()
-	if p := e.putFunc(); p != nil {
+	if p := c.element.putFunc(); p != nil {
 		return p, nil
 	}
 	return nil, fmt.Errorf("column %s has values of %s, which are not supported; drop the column",
-		dataset.Quote(c.name), e.what())
-}
-
-// modern returns the element with the logical type that its older converted type stands for.
-func (e element) modern() element {
-	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
-		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
-	}
-	return e
+		dataset.Quote(c.name), c.element.what())
 }
 
 // what returns the name of a type for messages.

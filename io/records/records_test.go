@@ -180,6 +180,9 @@ func TestKeysAreTexts(t *testing.T) {
 		{struct {
 			A *int `bochner:",key"`
 		}{}, ""},
+		{struct {
+			A shade `bochner:",key"`
+		}{3}, "3"}, // as JSON has it
 	} {
 		d, err := records.TypeOf(reflect.TypeOf(c.row))
 		if err != nil {
@@ -226,7 +229,14 @@ type shade int
 
 func (shade) MarshalText() ([]byte, error) { return []byte("dark"), nil }
 
+func (shade) String() string { return "dark" }
+
 type left struct{ Area, Price float64 }
+
+type outer struct {
+	left `bochner:"-"`
+	Far  float64
+}
 
 // A row is a line of JSON with its columns in order, its label and its weight, and nothing else.
 func TestRowsAreLinesOfJSON(t *testing.T) {
@@ -256,6 +266,10 @@ func TestRowsAreLinesOfJSON(t *testing.T) {
 			*left `bochner:"-"`
 			Area  int
 		}{Area: 2}, `{"Area":2}`},
+		{struct {
+			outer `bochner:"-"`
+			Kind  string
+		}{Kind: "x"}, `{"Kind":"x"}`},
 	} {
 		of, err := records.TypeOf(reflect.TypeOf(c.row))
 		if err != nil {

@@ -86,10 +86,10 @@ func TypeOf(t reflect.Type) (*Type, error) {
 	for _, f := range reflect.VisibleFields(t) {
 		tag := f.Tag.Get(Tag)
 		switch {
-		case f.Anonymous && tag == "-":
-			ignored = f.Index
 		case ignored != nil && len(f.Index) > len(ignored) && slices.Equal(f.Index[:len(ignored)], ignored):
 			continue
+		case f.Anonymous && tag == "-":
+			ignored = f.Index
 		}
 		if !f.IsExported() || tag == "-" || f.Anonymous && f.Type.Kind() == reflect.Struct {
 			continue
@@ -191,10 +191,7 @@ func Text(v reflect.Value) string {
 		}
 		v = v.Elem()
 	}
-	if v.Kind() == reflect.String {
-		return v.String()
-	}
-	return fmt.Sprint(v.Interface())
+	return fmt.Sprint(plain(v))
 }
 
 // Columns returns the names under which JSON has the label and the weight of rows; "" if they have

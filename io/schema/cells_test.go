@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/bochner-ml/bochner/io/rows"
 )
 
 func TestCellsDependOnTheNumbersAlone(t *testing.T) {
@@ -55,18 +53,5 @@ func TestCellsDependOnTheNumbersAlone(t *testing.T) {
 	}
 	if wide < 100 {
 		t.Errorf("intervals were widened only %d times", wide)
-	}
-}
-
-func TestOrderOfNumbersIsInvertible(t *testing.T) {
-	numbers := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -5e-324, 0, 5e-324, 1, 1.5, math.MaxFloat64,
-		math.Inf(1)}
-	for i, v := range numbers {
-		if rows.KeyNumber(rows.OrderedKey(v)) != v || i > 0 && rows.OrderedKey(v) <= rows.OrderedKey(numbers[i-1]) {
-			t.Errorf("%g has order %d", v, rows.OrderedKey(v))
-		}
-	}
-	if rows.OrderedKey(math.Copysign(0, -1)) != rows.OrderedKey(0) {
-		t.Error("zeros differ")
 	}
 }

@@ -32,13 +32,12 @@ type Decoder struct {
 	missing   *missing
 	decimal   byte
 	thousands byte
-	text      []byte  // scratch of PlainNumber and AppendFloat
-	unit      []byte  // scratch of CutUnit
-	whole     float64 // see Whole
-	counted   int64   // see Counted
-	nulls     int64   // see Nulls
-	others    int64   // see Others
-	zones     int64   // see Zones
+	text      []byte // scratch of PlainNumber and AppendFloat
+	unit      []byte // scratch of CutUnit
+	counted   int64  // see Counted
+	nulls     int64  // see Nulls
+	others    int64  // see Others
+	zones     int64  // see Zones
 }
 
 var _ Sink = (*Decoder)(nil)
@@ -127,9 +126,6 @@ func (d *Decoder) Counted() int64 { return d.counted }
 // Nulls returns the number of missing values in used rows.
 func (d *Decoder) Nulls() int64 { return d.nulls }
 
-// Whole returns the last number of which Text subtracted a centre.
-func (d *Decoder) Whole() float64 { return d.whole }
-
 // Null stores a missing value.
 func (d *Decoder) Null(row []float32, column int) string {
 	d.counted++
@@ -178,11 +174,35 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 		}
 		return ""
 	}
-	return d.number(row, c, text)
+	v, plain, reason := d.parse(c, text)
+	switch {
+	case reason != "":
+		return reason
+	case plain == nil:
+		return d.Null(row, column)
+	case c.centre != 0:
+		v = lines.NumberMinus(plain, c.centre)
+	}
+	row[c.slot] = v
+	return ""
 }
 
-// number stores a decimal number.
-func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string) {
+// Number returns the number in a field of a column of numbers, from which no centre is subtracted. It is NaN if the
+// field means a missing value.
+func (d *Decoder) Number(column int, text []byte) (v float64, reason string) {
+	if d.isMissing(text) {
+		return math.NaN(), ""
+	}
+	_, plain, reason := d.parse(&d.columns[column], text)
+	if plain == nil {
+		return math.NaN(), reason
+	}
+	return lines.ParseFloat64(plain), ""
+}
+
+// parse parses a decimal number. It also returns it as a text that package lines can parse, which is nil if the
+// number means a missing value.
+func (d *Decoder) parse(c *decoding, text []byte) (v float32, plain []byte, reason string) {
 	written := text
 	if c.Unit != "" {
 		if number, unit := lines.CutUnit(&d.unit, text); unit >= 0 && lines.Units[unit] == c.Unit {
@@ -193,27 +213,20 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 		var ok bool
 		text, ok = lines.PlainNumber(&d.text, text, d.decimal, d.thousands)
 		if !ok {
-			return fmt.Sprintf("%s %s: %s", quote(written), notNumber,
+			return 0, nil, fmt.Sprintf("%s %s: %s", quote(written), notNumber,
 				(&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
 		}
 	}
 	v, ok := lines.ParseNumber(text)
 	switch {
 	case !ok:
-		return d.notNumber(written)
+		return 0, nil, d.notNumber(written)
 	case len(d.missing.values) > 0 && d.missing.value(lines.ParseFloat64(text)) >= 0:
-		d.counted++
-		row[c.slot] = float32(math.NaN())
-		return ""
+		return 0, nil, ""
 	case !exact.Finite(v):
-		return quote(written) + " is " + rows.CheckFinite(v)
+		return 0, nil, quote(written) + " is " + rows.CheckFinite(v)
 	}
-	if c.centre != 0 {
-		d.whole = lines.ParseFloat64(text)
-		v = float32(d.whole - c.centre)
-	}
-	row[c.slot] = v
-	return ""
+	return v, text, ""
 }
 
 // Parts of reasons. They follow the quoted text; notTime also precedes the name of the layout.
@@ -312,6 +325,3 @@ func parseBool(text []byte) (v float32, ok bool) {
 	}
 	return 0, false
 }
-
-// quote quotes the first 40 characters of a text.
-func quote(text []byte) string { return quoteFile(string(text[:min(len(text), 200)])) }

@@ -95,7 +95,7 @@ func (r *reader) key() (key, value string, err error) {
 	}
 	key, value, ok := strings.Cut(r.text, ":")
 	if !ok || value != "" && value[0] != ' ' {
-		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", quoteFile(r.text))
+		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", quote(r.text))
 	}
 	value = strings.TrimLeft(value, " ")
 	if strings.HasPrefix(value, "#") {
@@ -110,7 +110,7 @@ func unknown(what, word string, known ...string) error {
 	if s := option.NearestName(word, known); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", s)
 	}
-	return fmt.Errorf("unknown %s %s%s; want one of %s", what, quoteFile(word), hint, strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s %s%s; want one of %s", what, quote(word), hint, strings.Join(known, ", "))
 }
 
 func (r *reader) file() error {
@@ -142,7 +142,7 @@ func (r *reader) file() error {
 				return err
 			}
 			if len(text) > 1 {
-				return fmt.Errorf("%s %s is not one character", key, quoteFile(text))
+				return fmt.Errorf("%s %s is not one character", key, quote(text))
 			}
 			*to = 0
 			if text != "" {
@@ -205,11 +205,11 @@ func (r *reader) columns() error {
 		f := &r.d.Fields[len(r.d.Fields)-1]
 		if err := f.check(); err != nil {
 			r.line = begin
-			return fmt.Errorf("column %s: %w", quoteFile(f.Name), err)
+			return fmt.Errorf("column %s: %w", quote(f.Name), err)
 		}
 	}
 	if r.indent > 0 {
-		return fmt.Errorf("%s is not a column of the list: columns begin with \"- name:\"", quoteFile(r.text))
+		return fmt.Errorf("%s is not a column of the list: columns begin with \"- name:\"", quote(r.text))
 	}
 	return r.bad
 }
@@ -289,7 +289,7 @@ func (f *Field) set(key, text string) error {
 	case "fill":
 		f.Fill = text
 		if _, ok := f.FillNumber(); !ok && text != Mean && text != Median {
-			return fmt.Errorf("fill: want mean, median or a number, have %s", quoteFile(text))
+			return fmt.Errorf("fill: want mean, median or a number, have %s", quote(text))
 		}
 	case "unit":
 		f.Unit = text
@@ -299,7 +299,7 @@ func (f *Field) set(key, text string) error {
 	case "buckets":
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > MaxLevels {
-			return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, quoteFile(text))
+			return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, quote(text))
 		}
 		f.Buckets = n
 	}
@@ -317,7 +317,7 @@ func (r *reader) levels(value string, indent int) ([]string, error) {
 	for i, l := range levels {
 		if i > 0 && l == levels[i-1] {
 			r.line = begin - 1
-			return nil, fmt.Errorf("level %s occurs twice in the list that ends here", quoteFile(l))
+			return nil, fmt.Errorf("level %s occurs twice in the list that ends here", quote(l))
 		}
 	}
 	return levels, nil
@@ -336,7 +336,7 @@ func (r *reader) value(value string, to *string) error {
 // end returns an error unless only a comment follows.
 func end(rest string) error {
 	if text := strings.TrimLeft(rest, " "); text != "" && text[0] != '#' {
-		return fmt.Errorf("%s after the end of the text", quoteFile(text))
+		return fmt.Errorf("%s after the end of the text", quote(text))
 	}
 	return nil
 }
@@ -397,10 +397,7 @@ func flow(text string, most int) (texts []string, err error) {
 		if strings.HasPrefix(text, ",") {
 			text = text[1:]
 		} else if text != "" && text[0] != ']' {
-			return nil, fmt.Errorf("want a comma or ] after %s", quoteFile(value))
+			return nil, fmt.Errorf("want a comma or ] after %s", quote(value))
 		}
 	}
 }
-
-// quoteFile quotes the first 40 characters of a text.
-func quoteFile(text string) string { return strconv.Quote(clip(text)) }

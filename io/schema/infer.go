@@ -133,7 +133,6 @@ func (in *inference) decideType(i int) error {
 func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
 	s := f.Summary
 	texts, numbers := float64(s.Texts), float64(s.Numbers)
-	_, withLayout, _ := s.layout()
 	switch {
 	case hint != "":
 		return hint, true
@@ -153,7 +152,8 @@ func (in *inference) typeOf(f *Field, hint Type) (t Type, asked bool) {
 		return Number, false
 	case s.pair():
 		return Boolean, false
-	case withLayout >= mostly:
+	}
+	if _, share, _ := s.layout(); share >= mostly {
 		return Time, false
 	}
 	return Category, false
@@ -166,7 +166,7 @@ func (in *inference) decideLayout(i int, asked bool) error {
 	layout, _, other := s.layout()
 	if layout == "" {
 		return fmt.Errorf("schema: column %.60q: texts such as %s have no known layout of times; known are %s",
-			cmp.Or(f.Name, fmt.Sprint(i+1)), quote([]byte(s.odd)), strings.Join(TimeLayoutNames(), ", "))
+			cmp.Or(f.Name, fmt.Sprint(i+1)), quote(s.odd), strings.Join(TimeLayoutNames(), ", "))
 	}
 	f.Layout = layout
 	switch n := s.Texts - s.Times[layout]; {
@@ -263,7 +263,7 @@ func (in *inference) numberNotes(i int, asked bool) {
 	case n > 0 && s.codes == 0 && len(s.absent) > 0:
 		in.absentNote(i, doubtAbsent, "%d of %d", n, s.Texts)
 	case n > 0:
-		in.note(i, doubtNotNumber, "%d of %d, such as %s", n, s.Texts, quote([]byte(s.odd)))
+		in.note(i, doubtNotNumber, "%d of %d, such as %s", n, s.Texts, quote(s.odd))
 	}
 	if n := s.tally.count(isLarge); n > 0 {
 		in.note(i, doubtLarge, "%d of %d, up to %.3g", n, s.Texts, max(s.Max, -s.Min))
@@ -342,16 +342,16 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 	switch form := s.form(); {
 	case form >= 0:
-		in.note(i, doubtForm[form], "such as %s", quote([]byte(s.odd)))
+		in.note(i, doubtForm[form], "such as %s", quote(s.odd))
 	case len(s.Units) > 1:
-		in.note(i, doubtUnits, "such as %s", quote([]byte(s.odd)))
+		in.note(i, doubtUnits, "such as %s", quote(s.odd))
 	case s.datelike():
-		in.note(i, doubtDates, "such as %s", quote([]byte(s.odd)))
+		in.note(i, doubtDates, "such as %s", quote(s.odd))
 	case s.Numbers*20 < s.Texts:
 	case s.codes == 0 && len(s.absent) > 0:
 		in.absentNote(i, doubtWords, "%d of %d are numbers", s.Numbers, s.Texts)
 	default:
-		in.note(i, doubtMixed, "%d of %d are numbers; others are such as %s", s.Numbers, s.Texts, quote([]byte(s.odd)))
+		in.note(i, doubtMixed, "%d of %d are numbers; others are such as %s", s.Numbers, s.Texts, quote(s.odd))
 	}
 }
 

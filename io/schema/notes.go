@@ -173,9 +173,14 @@ func (n Note) name() string {
 		return strconv.Itoa(n.Column + 1)
 	}
 	if strings.ContainsAny(n.Name, " ,:;()\"\n\t") {
-		return quote([]byte(n.Name))
+		return quote(n.Name)
 	}
 	return clip(n.Name)
+}
+
+// quote quotes the first 40 characters of a text.
+func quote[T string | []byte](text T) string {
+	return strconv.Quote(clip(string(text[:min(len(text), 200)]))) // 40 characters have at most 160 bytes
 }
 
 // clip keeps the first 40 characters of a text.

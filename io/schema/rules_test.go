@@ -71,6 +71,23 @@ func TestNumbersAreReadInOtherForms(t *testing.T) {
 	}
 }
 
+func TestNumbersKeepTheDigitsThatFloat32Lacks(t *testing.T) {
+	d := NewDecoder(&Table{Rules: Rules{Missing: []string{"-999"}, Decimal: ',', Thousands: '.'},
+		Columns: []Column{{Type: Number, Unit: "%"}}}, []float64{1.7e9})
+	for text, want := range map[string]float64{"1.700.000.001,25 %": 1700000001.25, "-999,0": math.NaN(),
+		"": math.NaN()} {
+		v, reason := d.Number(0, []byte(text))
+		if v != want && !(math.IsNaN(v) && math.IsNaN(want)) || reason != "" {
+			t.Errorf("%q is %v, want %v; %s", text, v, want, reason)
+		}
+	}
+	for _, text := range []string{"x", "1,5,5", "1e99"} {
+		if v, reason := d.Number(0, []byte(text)); reason == "" || reason != d.Text(make([]float32, 1), 0, []byte(text)) {
+			t.Errorf("%q is %v; %q", text, v, reason)
+		}
+	}
+}
+
 func TestTablesAreSummedUpInWords(t *testing.T) {
 	for want, columns := range map[string][]Column{
 		"1 number":              {{Type: Number}},

@@ -154,12 +154,3 @@ func TestOwnFoldsAreInTheOrderOfTheirNumbers(t *testing.T) {
 		t.Error("one fold")
 	}
 }
-
-func TestOrderedKeysAreInTheOrderOfNumbers(t *testing.T) {
-	numbers := []float64{-1e300, -2, -1, -1e-300, 0, 1e-300, 1, 2, 1e300}
-	for i, v := range numbers {
-		if rows.KeyNumber(rows.OrderedKey(v)) != v || i > 0 && rows.OrderedKey(v) <= rows.OrderedKey(numbers[i-1]) {
-			t.Errorf("key of %g", v)
-		}
-	}
-}
