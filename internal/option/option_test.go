@@ -81,6 +81,16 @@ func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 	}
 }
 
+func TestAnOptionNamesItsField(t *testing.T) {
+	const pkg = "github.com/bochner-ml/bochner/internal/option"
+	list := List(new(every))
+	for name, want := range map[string]string{"width": pkg + ".width.Width", "name": pkg + ".every.Name"} {
+		if got := find(t, list, name).Field; got != want {
+			t.Errorf("%s is the field %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestEveryTypeIsSetFromText(t *testing.T) {
 	var v every
 	list := List(&v)

@@ -38,10 +38,17 @@ var registryValues = map[string]func() []string{
 // addOptions adds a flag for each option.
 func addOptions(cmd *cobra.Command, options []*option.Option) {
 	for _, o := range options {
+		if _, text, ok := strings.Cut(fieldTexts, "\n"+o.Field+"\n"); ok && o.Help == "" {
+			o.Help, _, _ = strings.Cut(text, "\n")
+		}
+		values := o.Values
 		for _, name := range []string{o.Name, cmd.Name() + " " + o.Name} {
-			if values := registryValues[name]; values != nil {
-				o.SetValues(values())
+			if registered := registryValues[name]; registered != nil {
+				values = registered()
 			}
+		}
+		if values != nil {
+			o.SetValues(values)
 		}
 		f := cmd.Flags().VarPF(o.Value(), o.Name, "", o.Help)
 		f.Hidden = o.Hidden
