@@ -22,11 +22,21 @@ func init() {
 // LearnerOptions holds the options of the learner sgd. Use NewLearnerOptions for the defaults.
 type LearnerOptions struct {
 	iterative.Shared
-	// Method is momentum if it is "".
-	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"`
-	Rate    float64  `flag:"rate" help:"For sgd: initial learning rate; 0 finds one by short runs on a sample."`
-	Batch   int      `flag:"batch" help:"For sgd: rows per batch; 0 chooses."`
-	Augment []string `flag:"augment" placeholder:"STEPS" values:"crop,flip,brightness:,contrast:,saturation:" list:"commas" help:"For images: random augmentations of the training rows in each round, separated by commas: crop (of the size that --scale starts with), flip, brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, with amounts from 0 to 1."`
+
+	// For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a
+	// rate that decays with the epochs).
+	Method string `flag:"method" values:"momentum,adagrad,sgd"` // "" is momentum
+
+	// For sgd: initial learning rate; 0 finds one by short runs on a sample.
+	Rate float64 `flag:"rate"`
+
+	// For sgd: rows per batch; 0 chooses.
+	Batch int `flag:"batch"`
+
+	// For images: random augmentations of the training rows in each round, separated by commas: crop
+	// (of the size that --scale starts with), flip, brightness:AMOUNT, contrast:AMOUNT,
+	// saturation:AMOUNT, with amounts from 0 to 1.
+	Augment []string `flag:"augment" placeholder:"STEPS" values:"crop,flip,brightness:,contrast:,saturation:" list:"commas"`
 }
 
 var (

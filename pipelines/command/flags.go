@@ -141,7 +141,8 @@ func beamFlags() string {
 
 // kernelFlags are the flags that choose a kernel: its name and the options of all families.
 type kernelFlags struct {
-	Name     string `flag:"kernel,common" group:"Features" placeholder:"NAME" help:"Kernel: {values}."`
+	// Kernel: {values}.
+	Name     string `flag:"kernel,common" group:"Features" placeholder:"NAME"`
 	families map[string]kernel.Options
 	options  option.Group
 }
