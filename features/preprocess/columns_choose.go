@@ -26,15 +26,6 @@ const (
 	Means Encoding = "target"
 )
 
-// MarshalText returns the name.
-func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
-
-// UnmarshalText takes any name; ColumnOptions.Validate checks it.
-func (e *Encoding) UnmarshalText(text []byte) error {
-	*e = Encoding(text)
-	return nil
-}
-
 // defaultTextWeight is the default weight of categories.
 const defaultTextWeight = 0.7
 

@@ -30,6 +30,8 @@ type width struct {
 	Gamma float64 `flag:"gamma" help:"Instead of a width."`
 }
 
+type pick string
+
 type every struct {
 	width
 	Name     string        `flag:"name"`
@@ -41,7 +43,7 @@ type every struct {
 	Weights  []string      `flag:"weights"`
 	Time     time.Duration `flag:"time"`
 	Form     form          `flag:"form"`
-	Pick     string        `flag:"pick" values:"top,draw"`
+	Pick     pick          `flag:"pick" values:"top,draw"`
 	Internal int           // no option
 	private  float64
 }
