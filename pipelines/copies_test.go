@@ -70,7 +70,7 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 		p       func(int) float64
 		learner iterative.Options
 		lambda  float64
-		method  string
+		method  options.Calibration
 	}{
 		"chance, platt":    {func(int) float64 { return 0.5 }, nil, 1e-6, score.Platt},
 		"chance, isotonic": {func(int) float64 { return 0.5 }, nil, 1e-6, score.Isotonic},
@@ -182,7 +182,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 	} {
 		for _, kinds := range []int{1, 2, 20} {
 			for _, n := range []int{1, 2, 3, 5, 20} {
-				for _, method := range []string{"", score.Platt} {
+				for _, method := range []options.Calibration{"", options.Platt} {
 					lines := []string{"a,b,y\n"}
 					for i := range n {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))

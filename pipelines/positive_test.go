@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // frauds writes a table of two classes, of which the first is rarer, under these names.
@@ -34,7 +35,7 @@ func frauds(t *testing.T, dir, name string, seed uint64, rare, usual string) dat
 
 // Thresholds, gates and scores are of the rarer class, whether its name is the first or the second.
 func TestTheRarerClassIsPositive(t *testing.T) {
-	for _, method := range []string{"", score.Platt} {
+	for _, method := range []options.Calibration{"", options.Platt} {
 		type figures struct{ threshold, expected, plain, f1, precision, auc, average float64 }
 		var got []figures
 		for _, names := range [][2]string{{"fraud", "ok"}, {"zfraud", "ok"}} {

@@ -69,7 +69,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	one := options.Lambda{Path: []float64{1e-3}}
 	for name, c := range map[string]struct {
 		lambda options.Lambda
-		method string
+		method options.Calibration
 	}{
 		"one lambda, platt": {one, score.Platt}, "one lambda, isotonic": {one, score.Isotonic},
 		"folds that were asked for": {options.Lambda{Path: one.Path, Folds: 5}, score.Platt}, "path": {path,
@@ -87,7 +87,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		alone := fixed(seed)
 		alone.Lambda.Path = []float64{result.Lambda}
 		_, scoring := trainedModel(t, train, alone)
-		curvesAre(t, name, got, scoring, held, c.method)
+		curvesAre(t, name, got, scoring, held, string(c.method))
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
@@ -194,7 +194,7 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	test := lines(4000, 2)[1:]
 	for name, c := range map[string]struct {
 		learner   iterative.Options
-		calibrate string
+		calibrate options.Calibration
 	}{
 		"softmax": {balanced("sgd", "softmax"), ""}, "logistic": {balanced("sgd", "logistic"), ""},
 		"svm, platt": {balanced("svm", ""), score.Platt}, "ridge, isotonic": {&ridge.LearnerOptions{Weights: []string{"balanced"}},

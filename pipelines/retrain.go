@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
@@ -90,8 +89,8 @@ func checkRetrainable(t TrainOptions) error {
 	}
 	flag := ""
 	switch {
-	case t.Calibrate == score.Isotonic:
-		flag = "calibrate " + t.Calibrate
+	case t.Calibrate == options.Isotonic:
+		flag = "calibrate " + string(t.Calibrate)
 	case t.Threshold != "":
 		flag = "threshold"
 	case t.Lambda.Selects():

@@ -245,7 +245,7 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 		{"long rows", "more than 3,072 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
 	} {
 		var weights [2]string
-		for i, search := range []string{options.AutoSearch, options.NoSearch} {
+		for i, search := range []options.Search{options.AutoSearch, options.NoSearch} {
 			o := searching(t, c.lines)
 			o.Search, o.Lambda.Path = search, []float64{1e-4, 1e-2}
 			c.set(&o)
@@ -322,7 +322,7 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") ||
-		r.Select != options.SelectLogLoss {
+		r.Select != string(options.SelectLogLoss) {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
 	}
 	o.Search, o.Model = options.NoSearch, o.Model+"-plain"

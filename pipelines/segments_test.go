@@ -145,7 +145,9 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []struct {
-		sums, each, calibrate, want string
+		sums, each string
+		calibrate  options.Calibration
+		want       string
 	}{
 		{"plain", "store", "", "is not by that column"},
 		{"by", "shop", "", "no input column of that name"},

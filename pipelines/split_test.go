@@ -151,7 +151,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	campaign.Long(t)
 	lines := coins(400, 5, 4)
 	twice := slices.Concat(lines, lines[1:])
-	for _, search := range []string{options.NoSearch, options.AutoSearch} {
+	for _, search := range []options.Search{options.NoSearch, options.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
 			o := TrainOptions{Search: search, Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}

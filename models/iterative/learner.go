@@ -340,16 +340,19 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 	return weights, nil
 }
 
+// Solver is how ridge solves its equations.
+type Solver string
+
 // Solvers of ridge: exact sums (the Gram matrix of the features), or the learner cg.
 const (
-	AutoSolver = "auto"
-	Gram       = "gram"
-	CG         = "cg"
+	AutoSolver Solver = "auto"
+	Gram       Solver = "gram"
+	CG         Solver = "cg"
 )
 
 // CheckSolver returns an error unless s is the name of a solver, or "" for auto.
-func CheckSolver(s string) error {
-	if !slices.Contains([]string{"", AutoSolver, Gram, CG}, s) {
+func CheckSolver(s Solver) error {
+	if !slices.Contains([]Solver{"", AutoSolver, Gram, CG}, s) {
 		return option.Errorf("solver", "must be %s, %s or %s (have %q)", AutoSolver, Gram, CG, s)
 	}
 	return nil

@@ -22,7 +22,7 @@ type LearnerOptions struct {
 	// (conjugate gradients: a pass for each round, in memory proportional to the number of features,
 	// with the options of --learner cg) or auto: cg for more than 30000 features if it takes less time
 	// by the numbers of rows, features and outputs, and no other option needs the sums.
-	Solver string `flag:"solver" values:"auto,gram,cg"`
+	Solver iterative.Solver `flag:"solver" values:"auto,gram,cg"`
 	// Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas.
 	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas"`
 }

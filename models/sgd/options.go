@@ -25,7 +25,7 @@ type LearnerOptions struct {
 
 	// For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a
 	// rate that decays with the epochs).
-	Method string `flag:"method" values:"momentum,adagrad,sgd"` // "" is momentum
+	Method Method `flag:"method" values:"momentum,adagrad,sgd"` // "" is momentum
 
 	// For sgd: initial learning rate; 0 finds one by short runs on a sample.
 	Rate float64 `flag:"rate"`
@@ -51,9 +51,9 @@ func NewLearnerOptions() *LearnerOptions {
 
 // Validate returns errors that do not depend on the data.
 func (o *LearnerOptions) Validate() error {
-	methods := []string{Momentum, AdaGrad, SGD}
+	methods := option.Names(Momentum, AdaGrad, SGD)
 	switch {
-	case o.Method != "" && !slices.Contains(methods, o.Method):
+	case o.Method != "" && !slices.Contains(methods, string(o.Method)):
 		return option.Errorf("method", "must be one of %s (have %q)", strings.Join(methods, ", "), o.Method)
 	case !(o.Rate >= 0) || math.IsInf(o.Rate, 0):
 		return option.Errorf("rate", "must be a number > 0, or 0 to find one (have %g)", o.Rate)

@@ -285,7 +285,7 @@ func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 	}
 	chosen, solver := "--learner "+l.Name, ""
 	if r, ok := f.learners[l.Name].(*ridge.LearnerOptions); ok && r.Solver == iterative.CG {
-		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[iterative.CG])
+		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[string(iterative.CG)])
 	}
 	for _, o := range f.options.Options {
 		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == solver || finds && slices.Contains(o.Owners, searchOwner) {

@@ -274,7 +274,7 @@ func askCommand() *cobra.Command {
 		LogFlags
 	}
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
-		o.Question = args[0]
+		o.Question = options.Question(args[0])
 		o.Log = jobLog(cmd)
 		return pipelines.Ask(cmd.Context(), o.AskOptions)
 	})

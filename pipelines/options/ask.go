@@ -4,7 +4,7 @@ import "io"
 
 // Ask says which question to answer, and from which sums.
 type Ask struct {
-	Question  string // one of pipelines.Questions
+	Question  Question
 	Selection `group:"Model and output"`
 	AskLimits `group:"Comparison"`
 
@@ -32,6 +32,20 @@ type Ask struct {
 	// which it uses and then replaces by its own. nil for no cache.
 	Known map[string][]float64
 }
+
+// Question is a question to sums.
+type Question string
+
+// Values of Ask.Question.
+const (
+	AskBacktest Question = "backtest" // trains on the dates before each date, and predicts it
+	AskGroups   Question = "groups"   // leaves out each group, and predicts it
+	AskMatrix   Question = "matrix"   // trains on each group, and predicts each
+	AskCurve    Question = "curve"    // trains on the last 1, 2, 4, … dates, and on as many in random order
+	AskWindow   Question = "window"   // compares windows and half-lives
+	AskWorth    Question = "worth"    // leaves out each group, and says what it adds to R²
+	AskBisect   Question = "bisect"   // finds the first date that lowers R² for good
+)
 
 // Selection says which sums to use, and what their labels mean.
 type Selection struct {

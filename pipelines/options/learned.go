@@ -9,11 +9,11 @@ type Game struct {
 	// better than random ones.
 	//
 	// Harmonics are always learned by the game (package align).
-	By string `flag:"align" default:"game" values:"game,lkrf"`
+	By LearnedBy `flag:"align" default:"game" values:"game,lkrf"`
 
 	// Constants of the game: paper, or demo (from the authors' demonstration, which takes one
 	// frequency per round).
-	Preset string `flag:"preset" default:"paper" values:"paper,demo"`
+	Preset Preset `flag:"preset" default:"paper" values:"paper,demo"`
 
 	// Regularisation λ of the game's support vector machine, relative to the mean loss; 0 uses
 	// --align_c.
@@ -56,6 +56,24 @@ type Game struct {
 	iterative.Running `group:"Iterative learners"` // Partitions: 0 means 8
 }
 
+// LearnedBy is a method that learns features.
+type LearnedBy string
+
+// Values of Game.By.
+const (
+	ByGame LearnedBy = "game"
+	ByLKRF LearnedBy = "lkrf"
+)
+
+// Preset names constants of the game.
+type Preset string
+
+// Values of Game.Preset.
+const (
+	PaperPreset Preset = "paper"
+	DemoPreset  Preset = "demo"
+)
+
 // LKRF are the options of the method lkrf ("learning kernels with random features", Sinha & Duchi
 // 2016), which weights drawn frequencies.
 type LKRF struct {
@@ -67,5 +85,14 @@ type LKRF struct {
 
 	// For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by
 	// weight.
-	Pick string `flag:"pick" default:"top" values:"top,draw"`
+	Pick Pick `flag:"pick" default:"top" values:"top,draw"`
 }
+
+// Pick is how frequencies are chosen by their weights.
+type Pick string
+
+// Values of LKRF.Pick.
+const (
+	PickTop  Pick = "top"
+	PickDraw Pick = "draw"
+)

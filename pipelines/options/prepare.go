@@ -5,6 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -15,7 +16,7 @@ type Prepare struct {
 
 	// Task: classification, regression or auto. auto takes as classes texts, up to 10 distinct whole
 	// numbers, or up to 100 counted from 0 or 1; other numbers are targets.
-	Task string `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression"`
+	Task models.Task `flag:"task,common" group:"Data" default:"auto" values:"auto,classification,regression"`
 
 	// Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none;
 	// for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP, unitpixels (each pixel,
@@ -47,6 +48,9 @@ type Prepare struct {
 	Learned string // name of the kernel whose features are learned from labels after the profile; "" for none
 	Folds   int    // number of folds, unless Split.Fold gives them; 0 for none
 }
+
+// AutoTask is the value of Prepare.Task that decides by the labels.
+const AutoTask models.Task = "auto"
 
 // LearnedDir returns the directory of features learned earlier, if the kernel names one, and otherwise "".
 func (o Prepare) LearnedDir() string {
@@ -121,7 +125,7 @@ type Types struct {
 	Thousands string `flag:"thousands"`
 
 	// What replaces missing values in columns of numbers: mean (the default) or median.
-	Fill string `flag:"fill" values:"mean,median"`
+	Fill Fill `flag:"fill" values:"mean,median"`
 
 	// File with the role and type of each column, as bochner inspect --write_schema writes it; it may
 	// be edited. It replaces the other flags of columns.
@@ -134,3 +138,12 @@ type Types struct {
 	// Described is the content of Schema. Jobs set it when they open the data.
 	Described *schema.Description
 }
+
+// Fill is what replaces missing numbers.
+type Fill string
+
+// Values of Types.Fill.
+const (
+	FillMean   Fill = schema.Mean
+	FillMedian Fill = schema.Median
+)

@@ -45,7 +45,7 @@ type Fit struct {
 
 	// Probabilities from scores: none, or platt, a sigmoid per class. Its shape comes from the recipe
 	// (train --calibrate platt), its midpoint and slope from the sums of the first fold.
-	Calibrate string `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt"`
+	Calibrate Calibration `flag:"calibrate,common" group:"Learner" default:"none" values:"none,platt"`
 
 	// Column whose values have weights of their own, shrunk toward the weights of all rows by as much
 	// as is best on held-out folds. The sums must be divided by this column (sum --by), and it must be

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Train says what model to train, and on which data.
@@ -42,7 +43,7 @@ type Train struct {
 	// features, unless --features is given.
 	//
 	// "" is auto. If a search does not apply, a note says why, and the model is as with none.
-	Search string `flag:"search,common" group:"Features" default:"auto" values:"auto,none"`
+	Search Search `flag:"search,common" group:"Features" default:"auto" values:"auto,none"`
 
 	// Size says how the number of features is chosen. The kernel's number is the largest.
 	Size Size `group:"Features"`
@@ -63,21 +64,33 @@ func (o Train) Iterative() iterative.LearnerOptions {
 	return l
 }
 
+// Search says whether features are searched for.
+type Search string
+
 // Values of Train.Search.
 const (
-	NoSearch   = "none"
-	AutoSearch = "auto"
+	NoSearch   Search = "none"
+	AutoSearch Search = "auto"
 )
 
 // Reporting says what a model directory has for people.
 type Reporting struct {
 	// Whether to write report.html, a report in one HTML file, into the model directory: auto (yes) or
 	// none.
-	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none"` // "" is auto
+	Report Reports `flag:"report" group:"Model and output" default:"auto" values:"auto,none"` // "" is auto
 
 	// Command is a command that makes the model, for its lineage; "" if there is none.
 	Command string
 }
+
+// Reports says whether a model directory gets a report.
+type Reports string
+
+// Values of Reporting.Report.
+const (
+	AutoReport Reports = "auto"
+	NoReport   Reports = "none"
+)
 
 // Decision chooses probabilities, the threshold between two classes, and intervals.
 type Decision struct {
@@ -88,7 +101,7 @@ type Decision struct {
 	// a model not trained on it; the final model is trained on all rows. platt and isotonic hold out
 	// rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With
 	// --recipe, platt works as in fit. With retrain and ridge, auto means none.
-	Calibrate string `flag:"calibrate,common" default:"auto" values:"auto,none,platt,isotonic"` // "" is auto
+	Calibrate Calibration `flag:"calibrate,common" default:"auto" values:"auto,none,platt,isotonic"` // "" is auto
 
 	// For two classes, the positive class: --threshold refers to it, and so do precision, recall, F1
 	// and the areas under curves of evaluate. The default is the rarer class; of equally frequent
@@ -106,14 +119,29 @@ type Decision struct {
 	// Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the
 	// training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none
 	// also leaves out predict --novelty, which needs 256 bytes for each feature.
-	Intervals string `flag:"intervals" default:"scaled" values:"scaled,plain,none"` // "" is scaled
+	Intervals Intervals `flag:"intervals" default:"scaled" values:"scaled,plain,none"` // "" is scaled
 }
+
+// Calibration is how scores become probabilities.
+type Calibration string
+
+// Values of Decision.Calibrate; AutoCalibration gives probabilities if rows are held out anyway. Fits to sums
+// allow NoCalibration and Platt.
+const (
+	AutoCalibration Calibration = "auto"
+	NoCalibration   Calibration = "none"
+	Platt           Calibration = score.Platt
+	Isotonic        Calibration = score.Isotonic
+)
+
+// Intervals says which prediction intervals are measured.
+type Intervals string
 
 // Values of Decision.Intervals.
 const (
-	ScaledIntervals = "scaled"
-	PlainIntervals  = "plain"
-	NoIntervals     = "none"
+	ScaledIntervals Intervals = "scaled"
+	PlainIntervals  Intervals = "plain"
+	NoIntervals     Intervals = "none"
 )
 
 // Lambda says which values of the regularisation λ to try, and how to choose among them.
@@ -139,14 +167,17 @@ type Lambda struct {
 	// learners, and mse for ridge. After a search for features on 1,500 rows or more, ridge chooses by
 	// log_loss among the values that were tried by mse, except with class weights or in retrain. Sums
 	// allow only mse, because the others need rows.
-	Select string `flag:"select" values:"mse,error,log_loss"`
+	Select Select `flag:"select" values:"mse,error,log_loss"`
 }
+
+// Select is a loss that chooses λ.
+type Select string
 
 // Values of Lambda.Select.
 const (
-	SelectMSE     = "mse"
-	SelectError   = "error"
-	SelectLogLoss = "log_loss"
+	SelectMSE     Select = "mse"
+	SelectError   Select = "error"
+	SelectLogLoss Select = "log_loss"
 )
 
 // Selects reports whether the held-out rows of one fold choose λ.

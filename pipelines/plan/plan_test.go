@@ -142,7 +142,8 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		kernel       kernel.Options
-		by, learner  string
+		by           options.LearnedBy
+		learner      string
 		passes, game int
 	}{
 		"lkrf":      {o.Kernel, "lkrf", "", 3, 0},

@@ -23,7 +23,7 @@ const totalRow = "total" // name of the row with the total
 
 // describe sets the Facts of the answer.
 func describe(a *results.Ask, d *data, seconds float64) {
-	a.Question, a.Notes = d.options.Question, d.notes
+	a.Question, a.Notes = string(d.options.Question), d.notes
 	measure := "share of the variance"
 	switch len(d.units.Grid) {
 	case 0:

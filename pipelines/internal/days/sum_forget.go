@@ -315,9 +315,9 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 }
 
 // calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" for none.
-func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
+func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
-		return p.Kind
+		return options.Platt
 	}
 	return ""
 }

@@ -100,7 +100,7 @@ func (o trainingData) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 func (o trainingData) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.TestSplit) (_ *dataset.TestSplit,
 	text string, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != string(models.Regression)})
+		&transforms.Labeling{Open: o.Task != models.Regression})
 	if err != nil {
 		return nil, "", err
 	}
