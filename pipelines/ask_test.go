@@ -45,7 +45,7 @@ func newAsked(t *testing.T, o TrainOptions, days []string, labels func(i int) st
 	o.Model, o.Data.Label = dir+"/recipe", "y"
 	for i, text := range days {
 		name := jobtest.Write(t, dir, fmt.Sprintf("day-%d.csv", i), text)
-		if o.Data.Data = []string{name}; i == 0 {
+		if o.Data.Files = []string{name}; i == 0 {
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}

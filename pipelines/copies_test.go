@@ -50,7 +50,7 @@ func binary(n int, p func(row int) float64) (lines []string, lookup float64) {
 func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *EvaluateResult) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
@@ -190,7 +190,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 					o := fixed(1)
 					o.Learner, o.Calibrate, o.Lambda = learner, method, options.Lambda{Path: []float64{1e-3, 1e-1}, Folds: 5}
 					dir := t.TempDir()
-					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+					o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")
 					r, err := trainPlain(jobtest.Ctx, o)
 					what := fmt.Sprintf("%s, %d kinds, %d rows, calibration %q", name, kinds, n, method)

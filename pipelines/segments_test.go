@@ -74,7 +74,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
 		rows, truth := stores(t, dir, seed, n, 30, most)
-		data := dataset.Options{Data: []string{at("rows.csv")}, Label: "y"}
+		data := dataset.Options{Files: []string{at("rows.csv")}, Label: "y"}
 		o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 			Kernel: &fourier.GaussianOptions{Features: 96}}}
 		o.Encode.Encode = preprocess.Means
@@ -132,7 +132,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	stores(t, dir, 1, 3, 40, 60)
-	data := dataset.Options{Data: []string{at("rows.csv")}, Label: "y"}
+	data := dataset.Options{Files: []string{at("rows.csv")}, Label: "y"}
 	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
 	_, err := trainPlain(jobtest.Ctx, o)

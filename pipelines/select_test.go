@@ -31,7 +31,7 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 func selected(t *testing.T, set string) map[options.Select]float64 {
 	t.Helper()
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, set, 400, 3), ""))}, Label: "y"}
 	path := []float64{1e-6, 1e-4, 1e-2, 1, 10}
 	chosen := map[options.Select]float64{}
@@ -89,7 +89,7 @@ func selected(t *testing.T, set string) map[options.Select]float64 {
 
 func TestSelectRefusals(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}
 	for _, c := range []struct {
 		by     options.Select

@@ -26,7 +26,7 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 		}
 	}
 	data := func(name, text string) dataset.Options {
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y",
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y",
 			Roles: dataset.Roles{Weight: "w"}}
 	}
 	all := data("all", equal+mixed)

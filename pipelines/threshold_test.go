@@ -27,7 +27,7 @@ func TestThresholdsDecide(t *testing.T) {
 			uneven = append(uneven, line)
 		}
 	}
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(uneven, ""))}, Label: "y"}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(uneven, ""))}, Label: "y"}
 	for _, method := range []options.Calibration{"", options.Platt, options.Isotonic} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"+string(method)), []float64{1e-1}, method
@@ -96,7 +96,7 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 				lines = append(lines, line)
 			}
 		}
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
 			strings.Join(lines, ""))}, Label: "y"}
 	}
 	data, other := uneven(1), uneven(2)

@@ -153,7 +153,7 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 		return "", err
 	}
 	o := TrainOptions{Lambda: LambdaOptions{Path: f.Options.Lambda}, Prepare: PrepareOptions{
-		Data: dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
+		Data: dataset.Options{Files: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
 			Roles: dataset.Roles{Weight: f.Weight}},
 		Task: f.Options.Task, Room: f.Options.Room, Seed: f.Options.Seed, MaxBadFraction: 1,
 	}}

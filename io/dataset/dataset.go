@@ -28,8 +28,8 @@ import (
 type Options struct {
 	// Files to read: names or patterns such as 'train-*.csv', or - for standard input, up to 1 GiB.
 	// Can be given several times.
-	Data []string `flag:"data,common" placeholder:"FILES"`
-	// Objects, unless nil, are the files to read; Data is then ignored.
+	Files []string `flag:"data,common" placeholder:"FILES"`
+	// Objects, unless nil, are the files to read; Files is then ignored.
 	Objects []storage.Object `json:"-"`
 	// Format of the files: {values}; auto detects it from the content. Compression with gzip or zstd is detected.
 	Format string `flag:"format" default:"auto" placeholder:"NAME"`
@@ -109,7 +109,7 @@ func (o Options) Validate() error {
 
 // Patterns returns the patterns of all files in the options, keyed by option name.
 func (o Options) Patterns() map[string][]string {
-	all := map[string][]string{"data": o.Data}
+	all := map[string][]string{"data": o.Files}
 	for _, f := range o.Formats {
 		if f, ok := f.(interface{ Patterns() map[string][]string }); ok {
 			maps.Copy(all, f.Patterns())

@@ -40,7 +40,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	objects := o.Objects
 	if objects == nil {
 		var err error
-		if objects, err = List(ctx, o.Data); err != nil {
+		if objects, err = List(ctx, o.Files); err != nil {
 			return nil, err
 		}
 	}

@@ -162,7 +162,7 @@ func inspectCommand() *cobra.Command {
 		pipelines.InspectOptions
 	}
 	return newCommand("inspect", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		ctx, rows := cmd.Context(), len(o.Data.Data) > 0
+		ctx, rows := cmd.Context(), len(o.Data.Files) > 0
 		switch {
 		case o.Model == "" && !rows:
 			return nil, exit.Usagef("inspect takes --data, --model or both")
@@ -223,7 +223,7 @@ func sumCommand() *cobra.Command {
 			return nil, exit.Usagef("--where, --without and --last choose among the sums of --of")
 		case len(o.Of) == 0:
 			return pipelines.Sum(cmd.Context(), o.SumOptions)
-		case o.Recipe != "" || len(o.Data.Data)+len(o.By) > 0:
+		case o.Recipe != "" || len(o.Data.Files)+len(o.By) > 0:
 			return nil, exit.Usagef("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of

@@ -122,7 +122,7 @@ type TwoSample struct {
 	//
 	// With a recipe, options except A, B, Data, MinP, MaxDrift, MaxBadFraction and Job are ignored.
 	Recipe  string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR"`
-	Data    dataset.Options `group:"Data" omit:"Data,Label,LabelText,Weight"`
+	Data    dataset.Options `group:"Data" omit:"Files,Label,LabelText,Weight"`
 	Prepare `omit:"Data,Task,Split,Room"`
 
 	// Smallest p-value that passes: below it the exit code is 4. With equal distributions this happens

@@ -128,7 +128,7 @@ type Prune struct {
 type Audit struct {
 	SumDirs
 	Model          string          // directory or alias; "" for none
-	Data           dataset.Options // rows to compare with; dataset.Options.Data is empty for none
+	Data           dataset.Options // rows to compare with; dataset.Options.Files is empty for none
 	MaxBadFraction float64
 	Job            Job
 }

@@ -33,7 +33,7 @@ func refutef(r *results.Audit, format string, args ...any) {
 // directories, but each level of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
 func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
-	if len(o.Data.Data) == 0 && o.Model == "" {
+	if len(o.Data.Files) == 0 && o.Model == "" {
 		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
 	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
@@ -122,7 +122,7 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 				"sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}
-	if len(o.Data.Data) > 0 {
+	if len(o.Data.Files) > 0 {
 		if err := a.read(ctx, o); err != nil {
 			return err
 		}
