@@ -367,7 +367,7 @@ func (w *world) addAll(piles ...*pile) error {
 
 func (w *world) combine(what string, of SumDirs, to *pile) error {
 	err := w.do(what, func(o options.Job) error {
-		_, err := AddSums(jobtest.Ctx, FitOptions{SumDirs: of, SaveSums: to.dir, Job: o})
+		_, err := AddSums(jobtest.Ctx, AddSumsOptions{SumDirs: of, Out: to.dir, Job: o})
 		return err
 	})
 	if err != nil {

@@ -244,6 +244,6 @@ func (n *retrainJobs) Fit(ctx context.Context, o options.Fit) error {
 	if exists, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.ManifestFile)); err != nil || exists {
 		return err
 	}
-	_, err := days.AddSums(ctx, o)
+	_, err := days.AddSums(ctx, options.AddSums{SumDirs: o.SumDirs, Out: o.SaveSums, Job: o.Job})
 	return err
 }

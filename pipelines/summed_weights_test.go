@@ -39,8 +39,8 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 		}
 	}
 	if err == nil {
-		_, err = AddSums(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
-			SaveSums: dir + "/total"})
+		_, err = AddSums(jobtest.Ctx, AddSumsOptions{SumDirs: SumDirs{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
+			Out: dir + "/total"})
 	}
 	if err != nil {
 		t.Fatal(err)

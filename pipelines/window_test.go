@@ -46,7 +46,7 @@ func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
 	}
 	add := func(out string, from, without []string) *sums.Manifest {
 		t.Helper()
-		o := FitOptions{SumDirs: SumDirs{Sums: from, Without: without}, SaveSums: out}
+		o := AddSumsOptions{SumDirs: SumDirs{Sums: from, Without: without}, Out: out}
 		r, err := AddSums(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)

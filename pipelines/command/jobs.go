@@ -227,7 +227,7 @@ func sumCommand() *cobra.Command {
 			return nil, exit.Usagef("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of
-		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{SumDirs: o.SumDirs, SaveSums: o.Out, Job: o.Job})
+		return pipelines.AddSums(cmd.Context(), pipelines.AddSumsOptions{SumDirs: o.SumDirs, Out: o.Out, Job: o.Job})
 	})
 }
 

@@ -71,6 +71,13 @@ type Fit struct {
 	Job Job `group:"Job"`
 }
 
+// AddSums says which sums to add and to subtract.
+type AddSums struct {
+	SumDirs
+	Out string // directory to create
+	Job Job
+}
+
 // Forget says which model forgets which rows.
 type Forget struct {
 	// Directory of the model, or an alias such as DIR@champion.
