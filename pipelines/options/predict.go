@@ -110,8 +110,14 @@ type Inspect struct {
 	// File to create with the role, type and levels of each column, for --schema.
 	WriteSchema string `flag:"write_schema,common" group:"Columns of tables" placeholder:"FILE"`
 	Job         Job    `group:"Job"`
-	// Whole has InspectEffects also measure partial dependence and drift, for a report.
-	Whole bool
+}
+
+// InspectEffects says on which data to measure the effects of columns on predictions.
+type InspectEffects struct {
+	Data           dataset.Options
+	MaxBadFraction float64 // largest share (0 to 1) of rows set aside as unusable
+	Whole          bool    // also measure partial dependence and drift, for a report
+	Job            Job
 }
 
 // Messages says how a stream receives messages.
