@@ -39,8 +39,8 @@ type shared struct {
 	model  atomic.Pointer[Model]
 	looked atomic.Int64 // time of the end of the last lookup, in Unix nanoseconds
 
-	// looking is held during a lookup. It guards:
-	looking sync.Mutex
+	// looking holds an element during a lookup. It guards:
+	looking chan struct{}
 	first   *Model // with which replaceable compares others
 	unfit   string // digest of the last model that was not replaceable
 	why     error  // the reason
@@ -59,17 +59,20 @@ var open = struct {
 // clock returns the time. Tests replace it.
 var clock = time.Now
 
-// OpenHandle loads the model of a directory or alias, unless a handle of this process has it open.
-// Handle.Model looks the name up again when ttl has passed since the last lookup by any handle; with 0 it
-// never does. Errors are as from LoadURI.
+// OpenHandle loads the model of a directory or alias, unless a handle of this process has it open or is
+// loading it, for which it waits. Handle.Model looks the name up again when ttl has passed since the last
+// lookup by any handle; with 0 it never does. Errors are as from LoadURI, or the context's.
 func OpenHandle(ctx context.Context, name string, ttl time.Duration) (*Handle, error) {
 	s, err := share(name)
 	if err != nil {
 		return nil, err
 	}
 	h := &Handle{s: s, every: ttl}
-	s.looking.Lock() // one handle loads while others wait
-	defer s.looking.Unlock()
+	if err := s.lock(ctx); err != nil { // one handle loads while others wait
+		h.Close()
+		return nil, err
+	}
+	defer s.unlock()
 	if s.first == nil {
 		if _, err := s.look(ctx); err != nil {
 			h.Close()
@@ -96,7 +99,7 @@ func share(name string) (*shared, error) {
 	defer open.Unlock()
 	s := open.byName[key]
 	if s == nil {
-		s = &shared{key: key, name: name}
+		s = &shared{key: key, name: name, looking: make(chan struct{}, 1)}
 		open.byName[key] = s
 	}
 	s.users++
@@ -120,11 +123,11 @@ func (h *Handle) Close() {
 // with the result is by one model, with digest Manifest.SHA256. So call Model once for rows that belong
 // together, and again for the next.
 func (h *Handle) Model(ctx context.Context) *Model {
-	if h.due() && h.s.looking.TryLock() {
+	if h.due() && h.s.tryLock() {
 		if h.due() { // no other caller has done it meanwhile
 			_, _ = h.s.refresh(ctx) // logged and counted there
 		}
-		h.s.looking.Unlock()
+		h.s.unlock()
 	}
 	return h.s.model.Load()
 }
@@ -137,8 +140,10 @@ func (h *Handle) due() bool {
 // Refresh looks the name up now. It reports whether another model replaced the one in use. The error says
 // why the one in use stays although the name refers to another.
 func (h *Handle) Refresh(ctx context.Context) (swapped bool, err error) {
-	h.s.looking.Lock()
-	defer h.s.looking.Unlock()
+	if err := h.s.lock(ctx); err != nil {
+		return false, err
+	}
+	defer h.s.unlock()
 	return h.s.refresh(ctx)
 }
 
@@ -148,6 +153,30 @@ func (h *Handle) Stats() HandleStats {
 	defer h.s.mu.Unlock()
 	return h.s.stats
 }
+
+// lock waits for the end of the lookup that another caller does, or of the context.
+func (s *shared) lock(ctx context.Context) error {
+	if s.tryLock() {
+		return nil
+	}
+	select {
+	case s.looking <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("models: %s: waiting for another lookup: %w", s.name, ctx.Err())
+	}
+}
+
+func (s *shared) tryLock() bool {
+	select {
+	case s.looking <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *shared) unlock() { <-s.looking }
 
 func (s *shared) count(change func(*HandleStats)) {
 	s.mu.Lock()
