@@ -59,6 +59,11 @@ func TestLevelsAreExact(t *testing.T) {
 				t.Errorf("%d rows: level %d‰ is at %d, want %d (%v)", n, thousandths, at, want, err)
 			}
 		}
+		for _, level := range []float64{1e-12, math.SmallestNonzeroFloat64} {
+			if at, err := v.at(level); err != nil || at != len(kept)-1 {
+				t.Errorf("%d rows: level %g is at %d of %d scores (%v)", n, level, at, len(kept), err)
+			}
+		}
 	}
 	// A new row counts as the rows of a group: of 10 groups in 100 rows, the level 0.9 needs 99 of 100 scores.
 	v := Intervals{Rows: 100, Groups: 10, Folds: 5}
