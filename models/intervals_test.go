@@ -115,6 +115,23 @@ func TestIntervalsByHand(t *testing.T) {
 	}
 }
 
+// The novelty of a row can overflow although its scores do not, if features are not bounded. Then it has no interval.
+func TestRowsWithoutAFiniteNoveltyAreRefused(t *testing.T) {
+	m := certain(t, regressor(t), 9)
+	for i := range m.Manifest.Sketch.linear.W {
+		m.Manifest.Sketch.linear.W[i] = 1e30
+	}
+	x, dst := []float64{1, 2}, make([]float64, 2)
+	for name, err := range map[string]error{"novelty": m.Novelty(dst, x), "intervals": m.Intervals(dst, x, 0.8)} {
+		if row, ok := errors.AsType[*RowError](err); !ok || row.Column != -1 {
+			t.Errorf("%s: %v, %v", name, dst, err)
+		}
+	}
+	if err := m.Predict(dst, x); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSetsByHand(t *testing.T) {
 	m := classifier(t)
 	m.Manifest.Probabilities = &Probabilities{Kind: Softmax}
