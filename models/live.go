@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
+	"golang.org/x/sync/semaphore"
 )
 
 // Handle gives access to a model that may be replaced while it is used. It is safe for concurrent use.
@@ -39,8 +40,8 @@ type shared struct {
 	model  atomic.Pointer[Model]
 	looked atomic.Int64 // time of the end of the last lookup, in Unix nanoseconds
 
-	// looking holds an element during a lookup. It guards:
-	looking chan struct{}
+	// looking is held during a lookup. It guards:
+	looking *semaphore.Weighted
 	first   *Model // with which replaceable compares others
 	unfit   string // digest of the last model that was not replaceable
 	why     error  // the reason
@@ -68,11 +69,11 @@ func OpenHandle(ctx context.Context, name string, ttl time.Duration) (*Handle, e
 		return nil, err
 	}
 	h := &Handle{s: s, every: ttl}
-	if err := s.lock(ctx); err != nil { // one handle loads while others wait
+	if err := s.looking.Acquire(ctx, 1); err != nil { // one handle loads while others wait
 		h.Close()
-		return nil, err
+		return nil, fmt.Errorf("models: open %s: %w", name, err)
 	}
-	defer s.unlock()
+	defer s.looking.Release(1)
 	if s.first == nil {
 		if _, err := s.look(ctx); err != nil {
 			h.Close()
@@ -91,15 +92,14 @@ func share(name string) (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	key += "/"
-	if ok { // a directory may be named like an alias
+	if key += "/"; ok { // a directory may be named like an alias
 		key += "@" + alias
 	}
 	open.Lock()
 	defer open.Unlock()
 	s := open.byName[key]
 	if s == nil {
-		s = &shared{key: key, name: name, looking: make(chan struct{}, 1)}
+		s = &shared{key: key, name: name, looking: semaphore.NewWeighted(1)}
 		open.byName[key] = s
 	}
 	s.users++
@@ -123,11 +123,11 @@ func (h *Handle) Close() {
 // with the result is by one model, with digest Manifest.SHA256. So call Model once for rows that belong
 // together, and again for the next.
 func (h *Handle) Model(ctx context.Context) *Model {
-	if h.due() && h.s.tryLock() {
+	if h.due() && h.s.looking.TryAcquire(1) {
 		if h.due() { // no other caller has done it meanwhile
 			_, _ = h.s.refresh(ctx) // logged and counted there
 		}
-		h.s.unlock()
+		h.s.looking.Release(1)
 	}
 	return h.s.model.Load()
 }
@@ -140,10 +140,10 @@ func (h *Handle) due() bool {
 // Refresh looks the name up now. It reports whether another model replaced the one in use. The error says
 // why the one in use stays although the name refers to another.
 func (h *Handle) Refresh(ctx context.Context) (swapped bool, err error) {
-	if err := h.s.lock(ctx); err != nil {
+	if err := h.s.looking.Acquire(ctx, 1); err != nil {
 		return false, err
 	}
-	defer h.s.unlock()
+	defer h.s.looking.Release(1)
 	return h.s.refresh(ctx)
 }
 
@@ -153,30 +153,6 @@ func (h *Handle) Stats() HandleStats {
 	defer h.s.mu.Unlock()
 	return h.s.stats
 }
-
-// lock waits for the end of the lookup that another caller does, or of the context.
-func (s *shared) lock(ctx context.Context) error {
-	if s.tryLock() {
-		return nil
-	}
-	select {
-	case s.looking <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("models: %s: waiting for another lookup: %w", s.name, ctx.Err())
-	}
-}
-
-func (s *shared) tryLock() bool {
-	select {
-	case s.looking <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *shared) unlock() { <-s.looking }
 
 func (s *shared) count(change func(*HandleStats)) {
 	s.mu.Lock()
@@ -234,10 +210,8 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 	}
 	manifest, err := ReadManifest(ctx, dir)
 	switch {
-	case err != nil:
+	case err != nil || manifest.SHA256 == s.model.Load().Manifest.SHA256:
 		return false, err
-	case manifest.SHA256 == s.model.Load().Manifest.SHA256:
-		return false, nil
 	case manifest.SHA256 == s.unfit: // it was loaded and refused before
 		return false, s.why
 	}

@@ -83,8 +83,7 @@ func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 // Scores stores in dst the scores of rows, one for each output; rows are as for Predict. A classifier
 // predicts the class with the largest score, unless its probabilities decide otherwise.
 func (m *Model) Scores(dst, rows []float64) error {
-	k := m.Linear.K
-	return run(m, dst, rows, k, false, func(dst []float64, output Applied) { widen(dst, output.Scores) })
+	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, output Applied) { widen(dst, output.Scores) })
 }
 
 // Probabilities stores in dst the probability of each class, in the order of Outputs; rows are as for
