@@ -106,7 +106,8 @@ func writeEffects(w io.Writer, r *EffectsReport) {
 			return fmt.Sprintf("%s %s ± %.1f", report.Word(e.Column, 40), report.Percent(e.Share), 100*e.StdErr)
 		}))
 	fmt.Fprintf(w,
-		"          (importance: the share of their variance that changes with a column alone, if it gets values of other rows)\n")
+		"          (importance: the share of their variance that changes with a column alone, if it gets values of other "+
+			"rows)\n")
 }
 
 // Dependence is the partial dependence of predictions on a column (Friedman 2001, Annals of Statistics 29, 1189):

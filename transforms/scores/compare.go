@@ -292,7 +292,8 @@ type otherRows struct {
 	block  rows.Block
 }
 
-var errPlaces = errors.New("scores: the two models are given different rows: files have changed since they were listed; start again")
+var errPlaces = errors.New("scores: the two models are given different rows: files have changed since they were " +
+	"listed; start again")
 
 func (o *otherRows) take(at profile.FoldPlace, b *rows.Block) (*rows.Block, error) {
 	if o.reader == nil {

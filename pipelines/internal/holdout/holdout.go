@@ -42,8 +42,8 @@ func WorkDir(training string) string {
 func Rows(ctx context.Context, training options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
 	o := trainingData{training}
 	if o.Split.Fold != "" {
-		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
-			"for --test", share)
+		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
+			"files for --test", share)
 	}
 	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+

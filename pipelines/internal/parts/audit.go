@@ -234,8 +234,8 @@ func (a *auditState) checkWeights(model *models.Model) error {
 	if err != nil {
 		refutef(a.Audit, "weights: the equations of the sums of all folds have no solution: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		refutef(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
-			"rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
+		refutef(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is "+
+			"%.2g, rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
 	}
 	return nil
 }

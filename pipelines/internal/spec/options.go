@@ -263,9 +263,11 @@ func (o Options) validateSize() error {
 			return exit.Usagef("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, "+
 				"or --features", o.LearnerName())
 		case iterative.DefinitionOf(l).Joint:
-			return exit.Usagef("--time cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", o.LearnerName())
+			return exit.Usagef("--time cannot be used with %s, whose last round alone says how good its weights are; limit "+
+				"--rounds", o.LearnerName())
 		case l.Common().Time > 0:
-			return exit.Usagef("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time for its rounds")
+			return exit.Usagef("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time " +
+				"for its rounds")
 		}
 		return nil
 	}

@@ -60,8 +60,8 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	case best >= 0:
 		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, string(by)
 	case !byMSE:
-		return exit.Dataf("pipelines: --select %s cannot choose a lambda: no held-out row has scores; use more rows, or fewer "+
-			"folds", by)
+		return exit.Dataf("pipelines: --select %s cannot choose a lambda: no held-out row has scores; use more rows, or "+
+			"fewer folds", by)
 	}
 	return nil
 }
