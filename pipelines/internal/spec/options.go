@@ -110,8 +110,8 @@ func (o Options) LearnedKernel() kernel.LearnedKernel {
 // LearnsFeatures reports whether the job learns the features of the kernel.
 func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
-// PrepareOptions returns the options of the profile pass. If features are to be learned, its kernel is the one from which
-// learning starts.
+// PrepareOptions returns the options of the profile pass. If features are to be learned, its kernel is
+// the one from which learning starts.
 func (o Options) PrepareOptions() options.Prepare {
 	maps := o.Prepare
 	if f := o.LearnedKernel(); f != nil {
