@@ -63,21 +63,51 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	}
 	trace, frobenius, squared = trace/norm, frobenius/(norm*norm), squared/norm
 	frobenius = (frobenius - trace*trace/63) * 63 / 64
-	got := distanceOf(featureSumOf(a), featureSumOf(b), 3)
+	got := distanceOf(featureSumOf(a), featureSumOf(b), 1, 3)
 	for name, c := range map[string][2]float64{"squared": {got.squared, squared}, "trace": {got.trace, trace},
 		"frobenius": {got.frobenius, frobenius}} {
 		if math.Abs(c[0]-c[1]) > 1e-9*(1+math.Abs(c[1])) {
 			t.Errorf("%s: %g, want %g", name, c[0], c[1])
 		}
 	}
-	if one := distanceOf(featureSumOf(a), featureSumOf(b), 1); one != got {
+	if one := distanceOf(featureSumOf(a), featureSumOf(b), 1, 1); one != got {
 		t.Errorf("with one thread %+v, with three %+v", one, got)
 	}
 	all := ridge.NewSum(a.Shape())
 	all.Merge(a)
 	all.Merge(b)
 	some := FeatureSum{a.Rows(), a.Weight(), a.Columns(), nil}
-	if part := distanceOf(some, featureSumOf(all).Without(some), 2); part != got {
+	if part := distanceOf(some, featureSumOf(all).Without(some), 1, 2); part != got {
 		t.Errorf("of a part and the others %+v, of two sums %+v", part, got)
+	}
+}
+
+// The unit of the weights does not matter.
+func TestDistanceCountsEffectiveRows(t *testing.T) {
+	w := newDrawing(t, 3, 64, 2)
+	rows := func(n int, shift float32, weight int64) FeatureSum {
+		x, weights := make([]float32, n*w.d), make([]int64, n)
+		for i := range x {
+			x[i] = float32(w.r.NormFloat64()) + shift
+		}
+		for i := range weights {
+			weights[i] = weight
+		}
+		z := features.NewGrid(w.features, features.ByteSteps)
+		w.m.Quantize(z, x, n, 1)
+		s := ridge.NewSum(ridge.Shape{Dim: w.features, Outputs: 2, Weighted: true})
+		s.Add(z, make([]float64, n), nil, weights, 1)
+		return featureSumOf(s)
+	}
+	scaled := func(weight int64) distance {
+		w.r = rand.New(rand.NewPCG(1, 2))
+		return distanceOf(rows(40, 0, weight), rows(35, 0.5, weight), 1/float64(weight), 1)
+	}
+	one, many := scaled(1), scaled(1000)
+	for name, c := range map[string][2]float64{"squared": {one.squared, many.squared}, "trace": {one.trace, many.trace},
+		"frobenius": {one.frobenius, many.frobenius}} {
+		if math.Abs(c[0]-c[1]) > 1e-9*c[0] {
+			t.Errorf("%s: %g for weights 1, %g for weights 1000", name, c[0], c[1])
+		}
 	}
 }

@@ -80,7 +80,7 @@ func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrif
 	if min(a.Rows, b.Rows, int64(equal)) < LeastRows {
 		return f
 	}
-	d := distanceOf(a, b, threads)
+	d := distanceOf(a, b, effective, threads)
 	rows := 1/(effective*a.Weight) + 1/(effective*b.Weight)
 	mean, variance := d.trace*rows, 2*d.frobenius*rows*rows
 	if !(mean > 0) || !(variance > 0) {
@@ -109,9 +109,11 @@ func (f FeatureDrift) String() string {
 //	frobenius  ‖C‖²_F, without the part that the error of C adds
 type distance struct{ squared, trace, frobenius float64 }
 
-// distanceOf needs rows in both sets, at least three in all.
-func distanceOf(a, b FeatureSum, threads int) (out distance) {
+// distanceOf needs rows in both sets, at least three in all. Of rows that count as m independent ones (Kish's
+// (Σw)²/Σw², with weights w), the scatter around the two means is on average C·Σw·(m − 2)/m.
+func distanceOf(a, b FeatureSum, effective float64, threads int) (out distance) {
 	d, n := len(a.Features), a.Weight+b.Weight
+	degrees := n - 2/effective // what the scatter is divided by
 	meanA, meanB := make([]float64, d), make([]float64, d)
 	for j := range meanA {
 		meanA[j], meanB[j] = a.Features[j]/a.Weight, b.Features[j]/b.Weight
@@ -145,7 +147,7 @@ func distanceOf(a, b FeatureSum, threads int) (out distance) {
 				for _, tile := range tiles {
 					g += tile[r*cols+c]
 				}
-				v := (g - float64(wa*meanA[left+c]) - float64(wb*meanB[left+c])) / (n - 2)
+				v := (g - float64(wa*meanA[left+c]) - float64(wb*meanB[left+c])) / degrees
 				if i == j && c == r {
 					traces[k] += v
 					norms[k] += g
@@ -168,8 +170,8 @@ func distanceOf(a, b FeatureSum, threads int) (out distance) {
 	}
 	out.squared /= unit
 	out.trace /= unit
-	// For normal features, E‖Ĉ‖² = ‖C‖² + ((tr C)² + ‖C‖²)/(n − 2).
-	free := n - 2
+	// For normal features, E‖Ĉ‖² = ‖C‖² + ((tr C)² + ‖C‖²)/(m − 2).
+	free := effective*n - 2
 	out.frobenius = max(0, (out.frobenius/(unit*unit)-float64(out.trace*out.trace)/free)*free/(free+1))
 	return out
 }
