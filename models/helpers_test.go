@@ -55,9 +55,9 @@ func classifier(t testing.TB) *Model {
 		Manifest: &Manifest{
 			Program: "v0.1.0", Task: Classification, Seed: math.MaxUint64,
 			Recipe: recipe, Features: 5, Outputs: 3,
-			Learner: Learner{Kind: "ridge", Lambda: 1e-6, Folds: 5, Table: []ridge.Row{
+			Learner: Learner{Kind: "ridge", Lambda: 1e-6, Folds: 5, Table: []ridge.CVResult{
 				{Lambda: 1e-6, MSE: 0.25, StdErr: 0.01, Train: 0.2, FoldMSE: 0.3,
-					HeldOutRow: ridge.HeldOutRow{HeldOutRows: 20, HeldOutErrors: 3, HeldOutMSE: 0.25}},
+					HeldOutResult: ridge.HeldOutResult{HeldOutRows: 20, HeldOutErrors: 3, HeldOutMSE: 0.25}},
 				{Lambda: 0, Failed: "not positive definite (pivot 2 of 5)"},
 			}},
 			Input: Input{Format: "csv", Dim: 2, Columns: []string{"width <cm>", "höhe"}, Label: "kind",

@@ -125,7 +125,7 @@ type Learner struct {
 	Folds  int     `json:"folds"`  // number of folds of the cross-validation; 1 if there was none
 	// Split says which columns assign rows to folds; nil if their content does.
 	Split *profile.FoldRule `json:"split,omitempty"`
-	Table []ridge.Row       `json:"table,omitempty"` // results for each λ
+	Table []ridge.CVResult  `json:"table,omitempty"` // results for each λ
 	// RuledOut has the values of λ that are not in the table because results on a part of the features,
 	// with the same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`

@@ -211,7 +211,7 @@ func (l *Learner) check(used int64) error {
 	return nil
 }
 
-func checkRow(r ridge.Row, used int64) error {
+func checkRow(r ridge.CVResult, used int64) error {
 	if !(r.Lambda >= 0) || !(r.MSE >= 0) || !(r.StdErr >= 0) || !(r.Train >= 0) || r.Folds < 0 {
 		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr,
 			r.Train, r.Folds)

@@ -17,19 +17,19 @@ import (
 
 func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 	for _, c := range []struct {
-		row        ridge.Row
+		row        ridge.CVResult
 		regression bool
 		want       []string // nil for no note
 	}{
-		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
-		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 smaller"}},
-		{ridge.Row{MSE: 1, Rounding: 0.02, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 4.02},
+		{ridge.CVResult{MSE: 1, Rounding: 0.009}, false, nil},
+		{ridge.CVResult{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 smaller"}},
+		{ridge.CVResult{MSE: 1, Rounding: 0.02, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 4.02},
 			false, nil},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, false,
+		{ridge.CVResult{MSE: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, false,
 			[]string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true,
+		{ridge.CVResult{MSE: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true,
 			[]string{"RMSE", "is 2,", "compared with 3 for"}},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9, Folds: 1}, true,
+		{ridge.CVResult{MSE: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9, Folds: 1}, true,
 			[]string{"RMSE of rounded features is 3,", "compared with 2 in predictions"}},
 	} {
 		note := training.RoundingNote(c.row, c.regression)

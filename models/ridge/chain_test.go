@@ -32,7 +32,7 @@ func sums(folds, rows int) ([]*Sum, Options) {
 		all = append(all, s)
 	}
 	return all, Options{
-		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1}}, Results: Results{Trials: true}, FoldPlan: FoldPlan{Folds: folds},
+		LambdaSearch: LambdaSearch{Lambda: []float64{1e-4, 1e-2, 1}}, Request: Request{Trials: true}, FoldPlan: FoldPlan{Folds: folds},
 		Source: adding(all...), Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
 	}
 }

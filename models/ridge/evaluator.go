@@ -24,7 +24,7 @@ type Evaluator struct {
 // NewEvaluator returns an Evaluator of sums that are parts of total. Squared errors of several targets are
 // divided by the variances of the targets in total. It fails where Solve would fail for total.
 func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
-	p := &problem{Options: Options{Choice: Choice{Lambda: []float64{1}}, Units: u, Threads: threads}}
+	p := &problem{Options: Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}}, Units: u, Threads: threads}}
 	if err := cmp.Or(p.Options.validate(), p.checkRows(total)); err != nil {
 		return nil, err
 	}

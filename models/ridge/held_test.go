@@ -74,13 +74,13 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 		o    Options
 		adds int // that succeed
 	}{
-		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}},
+		{"held out: 1 folds", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
 			FoldPlan: FoldPlan{Folds: 1, FitWithoutFirst: true}}, 9},
-		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}},
+		{"2 values of lambda", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1, 2}},
 			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Judge: JudgeNone}}, 9},
-		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}},
+		{"all 60 rows are in fold 0, which", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
 			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Judge: JudgeNone}}, 9},
-		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}},
+		{"fold 1: gone", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
 			FoldPlan: FoldPlan{Folds: 3, FitWithoutFirst: true, Judge: JudgeNone}}, 3},
 	} {
 		c.o.Step, c.o.Shape = s.step, s.shape

@@ -12,12 +12,12 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// Fitted is the result of Fit.
-type Fitted struct {
+// FitResult is the result of Fit.
+type FitResult struct {
 	*linear.Machine
-	Lambda float64 // λ of the weights
-	Table  []Row   // cross-validation results for each λ; nil if one λ was given
-	Steps  int     // of the feature grid: features.ByteSteps for 8 bits
+	Lambda float64    // λ of the weights
+	Table  []CVResult // cross-validation results for each λ; nil if one λ was given
+	Steps  int        // of the feature grid: features.ByteSteps for 8 bits
 }
 
 // seedOfFit is the seed that assigns rows to solver.Folds folds, as in training on files.
@@ -31,7 +31,7 @@ const seedOfFit = 1
 // Training on a file of these rows with the same options gives the same weights, byte for byte, unless
 // several λ are tried on few different rows (profile.Few). A row of whole weight w counts exactly like w
 // copies of the row.
-func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*Fitted, error) {
+func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*FitResult, error) {
 	if o == nil {
 		o = NewLearnerOptions()
 	}
@@ -56,7 +56,7 @@ func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*Fitted, error) {
 		return nil, err
 	}
 	model := &linear.Model{W: s.Weights, B: s.Intercept, K: shape.Outputs, D: shape.Dim}
-	return &Fitted{Machine: &linear.Machine{Map: f.m, Linear: model, Grid: f.options.Grid}, Lambda: s.Lambda,
+	return &FitResult{Machine: &linear.Machine{Map: f.m, Linear: model, Grid: f.options.Grid}, Lambda: s.Lambda,
 		Table: s.Table, Steps: steps}, nil
 }
 
@@ -90,7 +90,7 @@ func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*mem
 	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{Choice: Choice{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1},
+	o := Options{LambdaSearch: LambdaSearch{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1},
 		Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
 		o.Lambda = AutoLambda()

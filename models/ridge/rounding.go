@@ -19,11 +19,11 @@ const (
 // choice of lambda; it is empty if lambda was given. coarseBelow is FloorFactor·Floor of the present grid. A finer
 // grid is needed if lambda is at most coarseBelow, and either a smaller one may be better or rounding is too large
 // a part of the error.
-func TooCoarse(table []Row, lambda, coarseBelow float64) bool {
+func TooCoarse(table []CVResult, lambda, coarseBelow float64) bool {
 	if lambda > coarseBelow {
 		return false
 	}
-	var row, below *Row // row of lambda, and of the largest λ below it
+	var row, below *CVResult // row of lambda, and of the largest λ below it
 	for i := range table {
 		switch r := &table[i]; {
 		case r.Failed != "":
@@ -38,7 +38,7 @@ func TooCoarse(table []Row, lambda, coarseBelow float64) bool {
 
 // unrounded estimates the error with features that are not rounded: on the first fold if it has rows,
 // because all values have been tried on it.
-func (r *Row) unrounded() float64 {
+func (r *CVResult) unrounded() float64 {
 	if r.FoldMSE > 0 {
 		return r.FoldMSE - r.Rounding
 	}

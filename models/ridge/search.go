@@ -172,7 +172,7 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 
 // table returns a row for each value that was tried, with the errors of its folds and the fits
 // without fold 0.
-func (s *search) table() (rows []Row, folds [][]float64, trials []*Solution) {
+func (s *search) table() (rows []CVResult, folds [][]float64, trials []*Solution) {
 	for i, t := range s.tallies {
 		if t.failed == "" && len(t.done) == 0 {
 			continue
@@ -187,9 +187,9 @@ func (s *search) table() (rows []Row, folds [][]float64, trials []*Solution) {
 }
 
 // row returns the results for a value, with errors in units of the targets.
-func (s *search) row(value int) Row {
+func (s *search) row(value int) CVResult {
 	lambda, t := s.values[value], s.tallies[value]
-	row := Row{Lambda: lambda, Failed: t.failed}
+	row := CVResult{Lambda: lambda, Failed: t.failed}
 	if t.failed != "" || len(t.means) == 0 {
 		return row
 	}
@@ -204,7 +204,7 @@ func (s *search) row(value int) Row {
 		row.R2 = 1 - row.MSE/(unit*v)
 	}
 	if !exact.AllFinite([]float64{row.MSE, row.Train, row.StdErr, row.Rounding, row.R2}) {
-		return Row{Lambda: lambda, Failed: "errors beyond float64"}
+		return CVResult{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // rows returns the rows of each fold, added in a few parts and in the given order.
-func (s *sample) rows(order []int) *Rows {
-	r := &Rows{Shape: s.shape, Steps: features.ByteSteps}
+func (s *sample) rows(order []int) *FoldRows {
+	r := &FoldRows{Shape: s.shape, Steps: features.ByteSteps}
 	for f := range s.folds {
 		var in []int
 		for _, i := range order {
@@ -73,7 +73,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 				t.Errorf("%+v: lambda %g, want %g and its weights", c, got.Lambda, want.Lambda)
 			}
 			for _, row := range got.Table {
-				i := slices.IndexFunc(want.Table, func(r Row) bool { return r.Lambda == row.Lambda })
+				i := slices.IndexFunc(want.Table, func(r CVResult) bool { return r.Lambda == row.Lambda })
 				if i < 0 {
 					continue // the descents began elsewhere
 				}

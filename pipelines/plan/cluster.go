@@ -133,7 +133,7 @@ func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) soluti
 }
 
 // solveSeconds returns ridge.Work, plus the second factorisation that scaled intervals take
-// (ridge.Results.FirstSketch) unless the mean leverage of the rows is small. It is below the number of features
+// (ridge.Request.FirstSketch) unless the mean leverage of the rows is small. It is below the number of features
 // divided by the number of rows.
 func solveSeconds(shape ridge.Shape, plan ridge.FoldPlan, rows int64, lambdas int, scaled bool) float64 {
 	s := ridge.Work(shape, plan, rows, lambdas)

@@ -75,7 +75,7 @@ type Spec struct {
 
 // Solving says which values of λ a solve tries, and what it returns.
 type Solving struct {
-	ridge.Choice
+	ridge.LambdaSearch
 	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
 	MayRefine bool `json:"may_refine,omitempty"`

@@ -28,7 +28,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	}
 	p.Spec.Rows = true
 	shape := p.Shape(64)
-	rowsOf := func(r readerRun, uri string) *ridge.Rows {
+	rowsOf := func(r readerRun, uri string) *ridge.FoldRows {
 		t.Helper()
 		rows, err := solverOf(p, uri).loadRows(t.Context(), bytes.Join(r.lines, []byte("\n")))
 		if err != nil {

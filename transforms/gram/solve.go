@@ -48,9 +48,9 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 
 // FitReport is the content of State.Fit.
 type FitReport struct {
-	Lambda float64     `json:"lambda"`
-	Rows   int64       `json:"rows"`
-	Table  []ridge.Row `json:"table,omitempty"`
+	Lambda float64          `json:"lambda"`
+	Rows   int64            `json:"rows"`
+	Table  []ridge.CVResult `json:"table,omitempty"`
 	// FoldErrors is ridge.Solution.FoldErrors.
 	FoldErrors [][]float64 `json:"fold_errors,omitempty"`
 	// Variance of each of several targets.
@@ -299,9 +299,9 @@ func (s *solver) ridgeOptions() ridge.Options {
 	p := s.pass
 	step, ranges := ridge.GridOf(s.m, p.Spec.Steps)
 	opts := ridge.Options{
-		Choice:  p.Spec.Choice,
-		Results: ridge.Results{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
-		Source:  s.source, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
+		LambdaSearch: p.Spec.LambdaSearch,
+		Request:      ridge.Request{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
+		Source:       s.source, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
 		Units:   ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
 		Threads: s.threads,
 	}

@@ -58,8 +58,8 @@ func wide(t *testing.T, columns, classes int) *Model {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		a.Learner.Table = append(a.Learner.Table, ridge.Row{Lambda: float64(i+1) / 100, MSE: 1, Train: 0.5, Folds: 5, StdErr: 0.1,
-			HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1000, HeldOutErrors: int64(100 + i)}})
+		a.Learner.Table = append(a.Learner.Table, ridge.CVResult{Lambda: float64(i+1) / 100, MSE: 1, Train: 0.5, Folds: 5, StdErr: 0.1,
+			HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1000, HeldOutErrors: int64(100 + i)}})
 	}
 	a.Learner.Lambda = 0.01
 	a.Lineage = &registry.Lineage{Command: "bochner train " + strings.Repeat("--drop=x,", 20_000)}

@@ -83,7 +83,7 @@ func (f *sumsFit) finishChoice(ctx context.Context) error {
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and adds the
 // results to the table of the learner. Sums give squared errors of rounded features and no classification
 // errors; this pass gives both as in predictions. If other folds are held out, too, reports print the error
-// of the sums (ridge.Row.MSE). It returns the log loss for each row of the table: the loss of the probabilities if
+// of the sums (ridge.CVResult.MSE). It returns the log loss for each row of the table: the loss of the probabilities if
 // it keeps the scores; otherwise the loss in the pass if log losses choose λ, +Inf if there is none; otherwise 0.
 func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	t := f.training
@@ -166,7 +166,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 }
 
 // scoreTargets stores the held-out errors of a fit to targets.
-func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
+func (f *sumsFit) scoreTargets(row *ridge.CVResult, sum *score.Trials, trial int) {
 	t := f.training
 	k, fit := len(t.Prepared.Target.Grid), &f.report
 	for c, g := range t.Prepared.Target.Grid {
@@ -179,7 +179,7 @@ func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(trial)
 			return
 		}
-		share := 0.0 // mean squared error as a share of the variance, as in ridge.Row
+		share := 0.0 // mean squared error as a share of the variance, as in ridge.CVResult
 		if v := fit.Variance[c]; v > 0 {
 			share = mse / v
 		}

@@ -233,7 +233,7 @@ func (m *Model) result() *results.Train {
 	}
 	tried := f.Learner.Table
 	for _, l := range f.Learner.RuledOut {
-		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
+		tried = append(tried[:len(tried):len(tried)], ridge.CVResult{Lambda: l})
 	}
 	if note := about.Edge(tried, f.Learner.Lambda, ridge.FloorFactor*f.floor); note != "" {
 		r.Notes = append(r.Notes, note)

@@ -169,7 +169,7 @@ func (s *sizes) train(ctx context.Context, planned results.SizeTrial) (trial res
 	trial.Cost = tuning.SplitCost(time.Since(begun).Seconds(), spent("map"), spent("fold", "merge", "store"),
 		spent("solve"))
 	table := f.fit.Learner.Table
-	at := slices.IndexFunc(table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
+	at := slices.IndexFunc(table, func(r ridge.CVResult) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
 	if at >= 0 {
 		row := table[at]
 		trial.Loss, trial.Folds, trial.Rows = row.MSE, f.report.FoldErrors[at], max(row.HeldOutRows, f.report.FirstRows)

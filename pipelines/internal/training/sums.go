@@ -115,12 +115,12 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 }
 
 // ruledOut returns the values of λ that are not in the table.
-func ruledOut(lambda []float64, table []ridge.Row) []float64 {
+func ruledOut(lambda []float64, table []ridge.CVResult) []float64 {
 	if len(table) == 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(lambda), func(l float64) bool {
-		return slices.ContainsFunc(table, func(r ridge.Row) bool { return r.Lambda == l })
+		return slices.ContainsFunc(table, func(r ridge.CVResult) bool { return r.Lambda == l })
 	})
 }
 
