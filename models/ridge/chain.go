@@ -16,13 +16,13 @@ func stride(o *Options) int {
 }
 
 // SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set.
-// Each fold judges weights that were fitted to the earlier ones; with JudgeFirst, fold 0 is the only judge.
+// Each fold judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge.
 func SolveChain(o Options) (*Solution, error) {
-	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Judge == JudgeNone || o.Judge == JudgeFirst && !o.Gap {
+	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Validation == NoFold || o.Validation == FirstFold && !o.Gap {
 		return Solve(o) // nothing depends on the order
 	}
 	last := o.Folds - stride(&o) // there must be an earlier fold
-	if o.Judge == JudgeFirst {
+	if o.Validation == FirstFold {
 		last = 1
 	}
 	var judged []*Solution
@@ -48,7 +48,7 @@ func SolveChain(o Options) (*Solution, error) {
 		return &Solution{Coarse: true, Lambda: best.Lambda, Rows: judged[0].Rows}, nil
 	}
 	q := o
-	q.Lambda, q.Smaller, q.Judge = []float64{best.Lambda}, nil, JudgeNone
+	q.Lambda, q.Smaller, q.Validation = []float64{best.Lambda}, nil, NoFold
 	fit, err := Solve(q)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func SolveChain(o Options) (*Solution, error) {
 // rows before f.
 func judging(o *Options, f int) Options {
 	q := *o
-	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Judge: JudgeFirst}, false
+	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Validation: FirstFold}, false
 	q.Trials, q.ChoiceOnly = o.Trials && f == 0, true
 	add := o.Add
 	q.Add = func(to *Sum, fold int) error {

@@ -29,7 +29,7 @@ func opened(t *testing.T, o Options) *search {
 func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*search, float64) {
 	t.Helper()
 	o := s.options(lambda...)
-	o.Smaller, o.Judge, o.subsetFrom = smaller, judgeIf(first, JudgeFirst), 40
+	o.Smaller, o.Validation, o.subsetFrom = smaller, judgeIf(first, FirstFold), 40
 	p := opened(t, o)
 	if p.subsetSums == nil {
 		t.Fatal("no subset")
@@ -55,7 +55,7 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 					lambda, smaller := []float64{1e-4, 1e-6, 1e-3, 1e-5, 1e-2, 1e-1}, []float64{1e-7, 1e-8, 1e-9}
 					p, got := searched(t, s, lambda, smaller, first)
 					o := s.options(lambda...)
-					o.Smaller, o.Judge, o.TryAll = smaller, judgeIf(first, JudgeFirst), true
+					o.Smaller, o.Validation, o.TryAll = smaller, judgeIf(first, FirstFold), true
 					want, err := Solve(o)
 					if err != nil {
 						t.Fatal(err)
@@ -199,10 +199,10 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 	}
 }
 
-// judgeIf is the judge if it is wanted, otherwise JudgeAll.
-func judgeIf(wanted bool, j Judge) Judge {
+// judgeIf is the judge if it is wanted, otherwise AllFolds.
+func judgeIf(wanted bool, j Validation) Validation {
 	if wanted {
 		return j
 	}
-	return JudgeAll
+	return AllFolds
 }

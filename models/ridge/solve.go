@@ -199,14 +199,14 @@ type HeldOutResult struct {
 
 // Work estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among a number
 // of values of λ. It serves to compare sizes, one of which was measured. The number of steps of a search
-// depends on the data; the most common one is assumed. With JudgeFirst, a fifth of the rows is held out.
+// depends on the data; the most common one is assumed. With FirstFold, a fifth of the rows is held out.
 func Work(shape Shape, p FoldPlan, rows int64, values int) float64 {
 	return solver.Work(solverShape(shape), solverPlan(p), rows, values)
 }
 
 // solverPlan returns the plan for package solver.
 func solverPlan(p FoldPlan) solver.Plan {
-	return solver.Plan{Folds: p.Folds, FirstOnly: p.Judge == JudgeFirst}
+	return solver.Plan{Folds: p.Folds, FirstOnly: p.Validation == FirstFold}
 }
 
 // solverShape returns the shape for package solver.
@@ -265,7 +265,7 @@ func Solve(opts Options) (*Solution, error) {
 	}
 	eq := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
 	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
-	if opts.Validates() {
+	if opts.HoldsOut() {
 		if err := p.chooseLambda(fit, eq, folds); err != nil {
 			return nil, err
 		}
@@ -335,7 +335,7 @@ func (o *Options) validate() error {
 			return fmt.Errorf("ridge: lambda %g: want a finite number ≥ 0", l)
 		}
 	}
-	if len(o.Lambda) > 1 && (o.Folds < 2 || o.Judge == JudgeNone) {
+	if len(o.Lambda) > 1 && (o.Folds < 2 || o.Validation == NoFold) {
 		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda",
 			len(o.Lambda))
 	}
@@ -350,7 +350,7 @@ func (o *Options) validate() error {
 			return fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, o.Sums[0].shape)
 		}
 	}
-	if o.Judge == JudgeFirst && o.Folds < 2 {
+	if o.Validation == FirstFold && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
 	}
 	if o.FitWithoutFirst && o.Folds < 2 {

@@ -49,7 +49,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 	}{{60, false, false, false}, {60, true, true, true}, {1060, true, false, false}} {
 		s := draw(Shape{Dim: max(330, c.rows+30), Outputs: 2, Regression: c.regression}, c.rows, 4, 7)
 		o := s.options(AutoLambda()...)
-		o.FitWithoutFirst, o.Trials, o.Judge = true, true, judgeIf(c.first, JudgeFirst)
+		o.FitWithoutFirst, o.Trials, o.Validation = true, true, judgeIf(c.first, FirstFold)
 		if c.ranged {
 			for j := range s.shape.Dim {
 				o.Ranges.Centre, o.Ranges.Half = append(o.Ranges.Centre, float64(j%7)-3), append(o.Ranges.Half, 1+float64(j%5))

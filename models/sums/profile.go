@@ -87,9 +87,9 @@ func (r *Rule) FoldPlan() ridge.FoldPlan {
 	p := ridge.FoldPlan{Folds: r.Folds, Cut: r.Cut}
 	switch {
 	case r.First:
-		p.Judge = ridge.JudgeFirst
+		p.Validation = ridge.FirstFold
 	case r.Cut > 0:
-		p.Judge = ridge.JudgeNone
+		p.Validation = ridge.NoFold
 	}
 	return p
 }

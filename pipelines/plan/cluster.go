@@ -125,7 +125,7 @@ func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) soluti
 		o.Job.Engine = e
 		o = o.WithPartitions(readers)
 		m := o.Memory(f, e, e.Readers)
-		w := p.work(m, o.Iterative(), o.PlannedFolding(f).Judge)
+		w := p.work(m, o.Iterative(), o.PlannedFolding(f).Validation)
 		w.pause = float64(max(m.Stripes, 1)) * cmp.Or(e.Checkpoint, transforms.CheckpointInterval).Seconds()
 		return m, w
 	}
@@ -144,7 +144,7 @@ func solveSeconds(shape ridge.Shape, plan ridge.FoldPlan, rows int64, lambdas in
 }
 
 // work returns the work of the job, given its memory.
-func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Judge) work {
+func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Validation) work {
 	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1
@@ -176,7 +176,7 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Ju
 		w.summing = float64(stripes) / float64(reads)
 	}
 	// ridge.Work counts seconds of a core, which is two virtual CPUs.
-	w.solve = solveSeconds(p.shape(), ridge.FoldPlan{Folds: p.Folds, Judge: judge}, p.Rows, p.Lambdas, p.scaled)
+	w.solve = solveSeconds(p.shape(), ridge.FoldPlan{Folds: p.Folds, Validation: judge}, p.Rows, p.Lambdas, p.scaled)
 	if p.Calibrate != "" && p.Calibrate != spec.AutoCalibrate || p.Threshold != "" {
 		w.solve += ridge.Work(p.shape(), ridge.FoldPlan{}, p.Rows, 1)
 	}

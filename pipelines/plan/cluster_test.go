@@ -32,7 +32,7 @@ func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 func (p *Plan) cluster(e engine.Engine) *Cluster {
 	return solution{shards: p.Shards, needs: func(engine.Engine) (results.Memory, work) {
 		return p.Memory,
-			p.work(p.Memory, nil, ridge.JudgeAll)
+			p.work(p.Memory, nil, ridge.AllFolds)
 	}}.cheapest(e)
 }
 
@@ -152,7 +152,7 @@ func large(given options.Train, features int) (*Plan, solution) {
 		Features: p.Features, Outputs: 2}
 	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (results.Memory, work) {
 		m := o.Memory(f, e, e.Readers)
-		return m, p.work(m, nil, ridge.JudgeAll)
+		return m, p.work(m, nil, ridge.AllFolds)
 	}}
 }
 
@@ -222,7 +222,7 @@ func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 		p := plan(t, o)
 		p.Rows, p.Bytes = 1e9, 900e9
 		s := solution{shards: partitions, needs: func(engine.Engine) (results.Memory, work) {
-			return p.Memory, p.work(p.Memory, (spec.Options{Train: o}).Iterative(), ridge.JudgeAll)
+			return p.Memory, p.work(p.Memory, (spec.Options{Train: o}).Iterative(), ridge.AllFolds)
 		}}
 		return p, s.cheapest(o.Job.Engine)
 	}

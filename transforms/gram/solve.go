@@ -306,7 +306,7 @@ func (s *solver) ridgeOptions() ridge.Options {
 		Threads: s.threads,
 	}
 	if len(s.state.Chosen) > 0 {
-		opts.Lambda, opts.Smaller, opts.Judge = s.state.Chosen, nil, ridge.JudgeNone
+		opts.Lambda, opts.Smaller, opts.Validation = s.state.Chosen, nil, ridge.NoFold
 	}
 	if (p.Copies != nil || p.Spec.Frequent != nil) && p.Spec.Steps > blas.MostByte {
 		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
@@ -320,7 +320,7 @@ func (s *solver) ridgeOptions() ridge.Options {
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.Validates() && !p.Spec.NoPassFollows &&
+	opts.Trials = opts.HoldsOut() && !p.Spec.NoPassFollows &&
 		ridge.TrialBytes(s.source.Shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	return opts
 }

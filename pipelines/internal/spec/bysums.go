@@ -105,9 +105,9 @@ func (o Options) Folding(weight float64, first bool) Folding {
 	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, FitWithoutFirst: o.HoldsOut()}, Lambda: lambda, Ordered: o.rule.Ordered()}
 	switch {
 	case folds > 1 && first:
-		f.Judge = ridge.JudgeFirst
+		f.Validation = ridge.FirstFold
 	case folds == 1 && f.FitWithoutFirst:
-		f.Judge = ridge.JudgeNone
+		f.Validation = ridge.NoFold
 	default:
 		return f
 	}
@@ -137,7 +137,7 @@ func FoldingOf(r *sums.Rule) Folding {
 // Carries reports whether the solve gets the rows themselves, because they are few, and not their sums. rows is 0 if
 // unknown.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
-	return rows > 0 && f.Validates() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
+	return rows > 0 && f.HoldsOut() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
 		ridge.StoresRows(shape, rows, f.Lambda)
 }
 
@@ -149,7 +149,7 @@ func (f Folding) SolveMemory(shape ridge.Shape, rows int64, carried bool, thread
 		return shape.Bytes() + pca.Memory(shape.Dim, f.Components)
 	case carried:
 		return ridge.MemoryOfRows(shape, rows, f.Folds, threads)
-	case f.Validates():
+	case f.HoldsOut():
 		plan = f.FoldPlan
 	}
 	return ridge.Memory(shape, plan, rows, threads)

@@ -110,7 +110,7 @@ func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	lambda, folds := s.training.spec.Values(s.rows)
 	plan := ridge.FoldPlan{Folds: folds}
 	if s.onlyFirst {
-		plan.Judge = ridge.JudgeFirst
+		plan.Validation = ridge.FirstFold
 	}
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.training.Prepared.Outputs(), Regression: s.training.regression()}
 	cost := results.SizeCost{Map: d, Sum: d * d,

@@ -100,7 +100,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	if err != nil {
 		return nil, err
 	}
-	f.fit.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumJudges(),
+	f.fit.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumValidationFolds(),
 		Table: f.report.Table, RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps,
 		ClassWeights: gridWeights(s.weightGrid)}
 	f.classWeights = f.fit.Learner.ClassWeights
@@ -133,7 +133,7 @@ func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 	if s.allChoose { // later training with this recipe holds out the first fold
 		plan = t.spec.Folding(p.Weights().Sum, true).FoldPlan
 	}
-	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
+	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Validation == ridge.FirstFold
 	if r.Components == 0 {
 		r.Lambda, r.C = t.spec.Lambda.Path, t.spec.Lambda.C
 		if _, folds := spec.LambdaValues(t.spec.Lambda, 1); folds == 1 && f.fit.shapes == nil {
