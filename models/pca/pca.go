@@ -106,7 +106,7 @@ func noise(w []float64, n int64, o Options) float64 {
 		v += float64(x * x)
 	}
 	edge := 1 + math.Sqrt(float64(len(w))/float64(n))
-	return v * ridge.Floor(o.Step) * max(2, edge*edge)
+	return v * ridge.LambdaFloor(o.Step) * max(2, edge*edge)
 }
 
 // covariance returns C, d×d, and the mean of the features.

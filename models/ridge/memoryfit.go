@@ -47,7 +47,7 @@ func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*FitResult, error
 	steps := o.Grid.Steps(float64(f.rows)*dim*dim, FewProducts, features.Wide(f.m), fine)
 	mayRefine := o.Grid != features.Bits8 && steps != fine
 	s, err := f.solve(steps, mayRefine)
-	coarseBelow := FloorFactor * Floor(f.m.Step()*features.ByteSteps/float64(steps))
+	coarseBelow := FloorFactor * LambdaFloor(f.m.Step()*features.ByteSteps/float64(steps))
 	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, coarseBelow) {
 		steps = fine
 		s, err = f.solve(fine, false)
@@ -112,7 +112,7 @@ func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*mem
 func (f *memoryFit) solve(steps int, mayRefine bool) (_ *Solution, err error) {
 	o := &f.options
 	if f.auto {
-		o.Smaller = SmallerOn(steps, mayRefine)
+		o.Smaller = SmallerLambdaOn(steps, mayRefine)
 	}
 	if o.Sums, err = f.sums(steps); err != nil {
 		return nil, err

@@ -23,9 +23,9 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// SmallerOn returns the values to try below AutoLambda, given the steps of the grid: on 8 bits only the next
+// SmallerLambdaOn returns the values to try below AutoLambda, given the steps of the grid: on 8 bits only the next
 // one, if rows may be summed again on a finer grid, so that TooCoarse sees whether this would help.
-func SmallerOn(steps int, mayRefine bool) []float64 {
+func SmallerLambdaOn(steps int, mayRefine bool) []float64 {
 	switch {
 	case steps > features.ByteSteps:
 		return SmallerLambda()
@@ -35,10 +35,10 @@ func SmallerOn(steps int, mayRefine bool) []float64 {
 	return nil
 }
 
-// Floor returns the λ that is equivalent to rounding features to a grid of that step: rounding errors have
+// LambdaFloor returns the λ that is equivalent to rounding features to a grid of that step: rounding errors have
 // variance step²/12 and are nearly independent, so each row adds that much to the diagonal of the Gram
 // matrix. For Fourier features on 8 bits it is 1e-5/D.
-func Floor(step float64) float64 { return step * step / 12 }
+func LambdaFloor(step float64) float64 { return step * step / 12 }
 
 // Options are the options of Solve.
 type Options struct {
@@ -197,10 +197,10 @@ type HeldOutResult struct {
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
 }
 
-// Work estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among a number
+// SolveSeconds estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among a number
 // of values of λ. It serves to compare sizes, one of which was measured. The number of steps of a search
 // depends on the data; the most common one is assumed. With FirstFold, a fifth of the rows is held out.
-func Work(shape Shape, p FoldPlan, rows int64, values int) float64 {
+func SolveSeconds(shape Shape, p FoldPlan, rows int64, values int) float64 {
 	return solver.Work(solverShape(shape), solverPlan(p), rows, values)
 }
 

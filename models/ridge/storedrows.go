@@ -31,8 +31,8 @@ func NewGridRows(shape Shape) *GridRows {
 	return &GridRows{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
 }
 
-// GridRowsOfPart returns the number of rows that take as much memory as a part of their sum.
-func GridRowsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
+// RowsPerPart returns the number of rows that take as much memory as a part of their sum.
+func RowsPerPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
 
 // AddGridRows adds the rows of several sets, on a grid of the given number of steps.
 func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {

@@ -132,13 +132,13 @@ func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) soluti
 	return s
 }
 
-// solveSeconds returns ridge.Work, plus the second factorisation that scaled intervals take
+// solveSeconds returns ridge.SolveSeconds, plus the second factorisation that scaled intervals take
 // (ridge.Request.FirstSketch) unless the mean leverage of the rows is small. It is below the number of features
 // divided by the number of rows.
 func solveSeconds(shape ridge.Shape, plan ridge.FoldPlan, rows int64, lambdas int, scaled bool) float64 {
-	s := ridge.Work(shape, plan, rows, lambdas)
+	s := ridge.SolveSeconds(shape, plan, rows, lambdas)
 	if scaled && shape.Regression && plan.Folds > 1 && float64(shape.Dim) >= ridge.SmallLeverage*float64(rows) {
-		s += ridge.Work(shape, ridge.FoldPlan{}, rows, 1)
+		s += ridge.SolveSeconds(shape, ridge.FoldPlan{}, rows, 1)
 	}
 	return s
 }
@@ -175,10 +175,10 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Va
 		w.runs = float64(p.runs())
 		w.summing = float64(stripes) / float64(reads)
 	}
-	// ridge.Work counts seconds of a core, which is two virtual CPUs.
+	// ridge.SolveSeconds counts seconds of a core, which is two virtual CPUs.
 	w.solve = solveSeconds(p.shape(), ridge.FoldPlan{Folds: p.Folds, Validation: judge}, p.Rows, p.Lambdas, p.scaled)
 	if p.Calibrate != "" && p.Calibrate != spec.AutoCalibrate || p.Threshold != "" {
-		w.solve += ridge.Work(p.shape(), ridge.FoldPlan{}, p.Rows, 1)
+		w.solve += ridge.SolveSeconds(p.shape(), ridge.FoldPlan{}, p.Rows, 1)
 	}
 	w.solve *= 2 * assumedRates.Solve
 	return w

@@ -80,7 +80,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("start", c.Start, 2*240)
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Sum, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
-	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, ridge.FoldPlan{Folds: 5}, 1e9, 8)/4)
+	near("solve", c.Solve, 2*ridge.SolveSeconds(ridge.Shape{Dim: 4096, Outputs: 1}, ridge.FoldPlan{Folds: 5}, 1e9, 8)/4)
 	// Intervals of few rows take a second factor; intervals of many rows, or of classes, do not.
 	for _, x := range []struct {
 		rows                 int64
@@ -88,9 +88,9 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	}{{100_000, true, true, true}, {100_000, false, true, false}, {100_000, true, false, false}, {1e9, true, true, false}} {
 		p := aPlan(x.rows, 100, 4096, 0.5, 0.3)
 		p.scaled, p.Regression = x.scaled, x.targets
-		want := ridge.Work(p.shape(), ridge.FoldPlan{Folds: 5}, x.rows, 8)
+		want := ridge.SolveSeconds(p.shape(), ridge.FoldPlan{Folds: 5}, x.rows, 8)
 		if x.two {
-			want += ridge.Work(p.shape(), ridge.FoldPlan{}, x.rows, 1)
+			want += ridge.SolveSeconds(p.shape(), ridge.FoldPlan{}, x.rows, 1)
 		}
 		near("solve", p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 16, Threads: 1}).Solve, 2*want/4)
 	}

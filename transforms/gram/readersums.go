@@ -45,7 +45,7 @@ func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, erro
 		return nil, err
 	}
 	return &readerSums{Summer: s, reader: r, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
-		rowsPerFile: ridge.GridRowsOfPart(s.shape)}, nil
+		rowsPerFile: ridge.RowsPerPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
@@ -280,7 +280,7 @@ func (f *foldSum) add(b *rows.Block, weights []int64) {
 	}
 	defer f.reader.Clock(transforms.AddTime)()
 	if f.gridRows != nil {
-		f.labels = ridge.Labels(f.labels[:0], b.N, b.Y, f.pass.grid())
+		f.labels = ridge.AppendLabels(f.labels[:0], b.N, b.Y, f.pass.grid())
 		f.gridRows.Add(f.grid, f.labels, weights, f.reader.Scan.Threads)
 		return
 	}

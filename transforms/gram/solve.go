@@ -249,7 +249,7 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 // directions to distinguish the rows, but the features of a prediction are not rounded.
 func (s *solver) floor() float64 {
 	step := s.m.Step() * blas.MostByte / float64(s.pass.Spec.Steps)
-	return ridge.Floor(step) * max(1, float64(s.source.Shape.Dim)*s.pass.meanShare())
+	return ridge.LambdaFloor(step) * max(1, float64(s.source.Shape.Dim)*s.pass.meanShare())
 }
 
 // ridge returns the fit to all rows and the sketch of the rows. If requested, it also returns the fit

@@ -56,7 +56,7 @@ func (b bySums) memory(o Options, m *results.Memory, f Facts, e engine.Engine, r
 		m.Carried = RowBytes(shape, f.Rows)
 		// A fold has a file of rows and a block in memory. It has all of its rows if one file of the data is much
 		// longer than the others.
-		fold := RowBytes(shape, int64(ridge.GridRowsOfPart(shape))+rows.MaxRows)
+		fold := RowBytes(shape, int64(ridge.RowsPerPart(shape))+rows.MaxRows)
 		reader = func(held int, _ int64) int64 {
 			return others + 2*min(m.Carried, int64(held)*fold) +
 				max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) +

@@ -367,7 +367,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
 		how.StartLambda = t.startLambda(nil)
 		if t.spec.Lambda.Auto() {
-			how.Smaller = ridge.SmallerOn(how.Steps, false)
+			how.Smaller = ridge.SmallerLambdaOn(how.Steps, false)
 		}
 	}
 	st := t.stateOf(pass)

@@ -75,7 +75,7 @@ func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	if lambda[0] <= ridge.FloorFactor*ridge.Floor(m.Step()*features.ByteSteps/float64(steps)) {
+	if lambda[0] <= ridge.FloorFactor*ridge.LambdaFloor(m.Step()*features.ByteSteps/float64(steps)) {
 		return fine, false, nil // a finer grid is needed whatever the rows
 	}
 	return steps, true, nil
@@ -96,7 +96,7 @@ func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
 		return ridge.TooCoarse(l.Table, l.Lambda, floor)
 	}
 	return l.Lambda <= floor && slices.ContainsFunc(l.Table, func(r ridge.CVResult) bool {
-		return r.Lambda == l.Lambda && r.Rounding > ridge.MostRounding*r.MSE
+		return r.Lambda == l.Lambda && r.Rounding > ridge.MaxRounding*r.MSE
 	})
 }
 

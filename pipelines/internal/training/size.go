@@ -114,7 +114,7 @@ func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	}
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.training.Prepared.Outputs(), Regression: s.training.regression()}
 	cost := results.SizeCost{Map: d, Sum: d * d,
-		Solve: ridge.Work(shape, plan, s.training.Prepared.Counts.Used, len(lambda))}
+		Solve: ridge.SolveSeconds(shape, plan, s.training.Prepared.Counts.Used, len(lambda))}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4
@@ -129,7 +129,7 @@ func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 // likelyFloor returns the λ up to which rounding to 8 bits matters (ridge.FloorFactor), for features of norm 1. For
 // a trial that has not run it is ten times as large, because the trial may choose a smaller λ than expected.
 func likelyFloor(t results.SizeTrial) float64 {
-	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/features.ByteSteps)
+	least := 1.01 * ridge.FloorFactor * ridge.LambdaFloor(math.Sqrt(2/float64(t.Features))/features.ByteSteps)
 	if t.Cost == (results.SizeCost{}) {
 		least *= 10
 	}

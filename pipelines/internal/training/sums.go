@@ -85,7 +85,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	folding := t.spec.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
 	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps}
 	if l.Auto() {
-		how.Smaller = ridge.SmallerOn(steps, mayRefine)
+		how.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
 	}
 	switch t.spec.Intervals {
 	case options.PlainIntervals:
