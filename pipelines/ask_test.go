@@ -94,7 +94,7 @@ func gridRows(t *testing.T, model, file string) (all []gridRow) {
 				t.Fatal(err)
 			}
 			if lines[0][c] == "w" {
-				row.weight = float64(r.Rule.Weights.Whole(nil, &rows.Block{N: 1, Weights: []float64{v}}, 0, 1)[0])
+				row.weight = float64(r.Rule.Weights.AppendWeights(nil, &rows.Block{N: 1, Weights: []float64{v}}, 0, 1)[0])
 			} else {
 				x = append(x, float32(v))
 			}

@@ -85,7 +85,7 @@ func (w *featureWriter) write() (Written, error) {
 	}
 	most := max(1, partValues/out)
 	report, err := w.reader.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(),
-		func(_ profile.FoldPlace, b *rows.Block) error {
+		func(_ profile.ShardStart, b *rows.Block) error {
 			for at := 0; at < b.N; {
 				n := min(b.N-at, most-w.n)
 				if hashes {

@@ -83,7 +83,7 @@ func (r *Reader) shards(p *Pass) []dataset.Shard { return r.Scan.assign(&p.Data,
 
 // BlockFunc processes a block of rows, which it owns until it returns. The first argument is the
 // place where the shard of the rows begins.
-type BlockFunc func(profile.FoldPlace, *rows.Block) error
+type BlockFunc func(profile.ShardStart, *rows.Block) error
 
 // Each reads the shards of the reader and calls fold with every block of their rows, in order. While
 // fold runs, the next block is read. A separate goroutine calls label to convert labels to numbers; a
@@ -131,7 +131,7 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 			if p.EqualWeights {
 				b.Weights = b.Weights[:0]
 			}
-			if err = fold(profile.FoldPlace{File: shard.File, Start: shard.Start}, b); err != nil {
+			if err = fold(profile.ShardStart{File: shard.File, Start: shard.Start}, b); err != nil {
 				cancel()
 			}
 			bad := int64(len(b.Bad))

@@ -254,8 +254,8 @@ func (m *memory) blocks() []Block {
 // mapped is the number of rows that a thread maps at a time.
 const mapped = 64
 
-// SampleRows returns the size of a small sample: a thousand rows, with at most 256 MB of features.
-func SampleRows(features int) int { return max(1, min(1000, (64<<20)/features)) }
+// SampleSize returns the size of a small sample: a thousand rows, with at most 256 MB of features.
+func SampleSize(features int) int { return max(1, min(1000, (64<<20)/features)) }
 
 // SampleGrid returns the grid that scales targets, from a sample of rows whose last column is the target
 // on the grid span.

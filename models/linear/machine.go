@@ -251,5 +251,5 @@ func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 			return nil, fmt.Errorf("linear: %w", err)
 		}
 	}
-	return profile.NewAssigner(seed, rule, nil, profile.FoldLabels{}).Hashes(nil, profile.FoldPlace{}, b)
+	return profile.NewAssigner(seed, rule, nil, profile.FoldLabels{}).Hashes(nil, profile.ShardStart{}, b)
 }

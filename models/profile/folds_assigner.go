@@ -21,7 +21,7 @@ type Assigner struct {
 	rule   *FoldRule // nil if rows are assigned by their content
 	copies *Copies   // nil if there are many different rows
 	labels FoldLabels
-	at     FoldPlace
+	at     ShardStart
 	begun  bool
 	next   []int64 // number of the next copy of each content
 
@@ -41,7 +41,7 @@ func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
 
 // Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a block:
 // with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Folds. at is the shard of the block.
-func (a *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, error) {
+func (a *Assigner) Hashes(dst []uint64, at ShardStart, b *rows.Block) ([]uint64, error) {
 	dst = rows.HashBlock(dst, a.seed^salt, b)
 	switch {
 	case a.rule != nil:
@@ -121,7 +121,7 @@ func (a *Assigner) assign(content uint64) uint64 {
 }
 
 // begin sets the copy numbers to their values at the start of a shard.
-func (a *Assigner) begin(at FoldPlace) error {
+func (a *Assigner) begin(at ShardStart) error {
 	a.at, a.begun = at, true
 	if len(a.next) == 0 {
 		return nil

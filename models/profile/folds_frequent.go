@@ -33,7 +33,7 @@ type CopyCounter struct {
 }
 
 // NewCopyCounter returns a CopyCounter for the frequent rows of f, with no copies.
-func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
+func NewCopyCounter(f *FrequentHashes, seed uint64, l FoldLabels) *CopyCounter {
 	return &CopyCounter{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
 		rows: map[uint64]*FrequentRow{}}
 }

@@ -28,9 +28,9 @@ func discrete(n int, weights bool) *rows.Block {
 // frequencyOf counts the copies in a block.
 func frequencyOf(t *testing.T, b *rows.Block, l FoldLabels) *Copies {
 	t.Helper()
-	different, tally := new(DistinctRows), new(FoldTally)
+	different, tally := new(DistinctRows), new(ContentCounts)
 	different.AddBlock(1, b)
-	tally.AddBlock(FoldPlace{}, b, 1, l)
+	tally.AddBlock(ShardStart{}, b, 1, l)
 	return NewCopies(different.Few(int64(b.N)), tally)
 }
 
@@ -59,7 +59,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 			}
 			return 0
 		}
-		hashes, err := NewAssigner(1, nil, copies, labels).Hashes(nil, FoldPlace{}, b)
+		hashes, err := NewAssigner(1, nil, copies, labels).Hashes(nil, ShardStart{}, b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 			if weights {
 				part.Weights = b.Weights[cut[0]:cut[1]]
 			}
-			a := NewCopyCounter(copies.Frequency(), 1, labels)
+			a := NewCopyCounter(copies.Frequent(), 1, labels)
 			h, rest := a.Hashes(nil, nil, part)
 			for k, i := range rest {
 				at(got, h[k], part.Row(i), part.Y[i], weight(cut[0]+i), 1)

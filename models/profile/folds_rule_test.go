@@ -41,7 +41,7 @@ func ruleOf(t *testing.T, b *rows.Block, parts int, by FoldBy, folds int, gap fl
 // foldsOf returns the fold of each row.
 func foldsOf(t *testing.T, r *FoldRule, b *rows.Block) (folds []int) {
 	t.Helper()
-	hashes, err := NewAssigner(foldSeed, r, nil, FoldLabels{}).Hashes(nil, FoldPlace{}, b)
+	hashes, err := NewAssigner(foldSeed, r, nil, FoldLabels{}).Hashes(nil, ShardStart{}, b)
 	if err != nil {
 		t.Fatal(err)
 	}

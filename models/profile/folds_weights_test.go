@@ -15,7 +15,7 @@ func TestTheWeightIsPartOfTheContent(t *testing.T) {
 		return &rows.Block{N: 1, D: 1, X: []float32{7}, Y: []float64{0}, Weights: []float64{w}}
 	}
 	weights := []float64{1, 3, 1, 2, 3, 3, 1, 2, 2, 1}
-	at := FoldPlace{}
+	at := ShardStart{}
 	assign := func(order []int) map[[2]uint64]int {
 		row := RowHash(1, []float32{7})
 		var contents []uint64
@@ -23,7 +23,7 @@ func TestTheWeightIsPartOfTheContent(t *testing.T) {
 			contents = append(contents, FoldLabels{}.contentOf(one(w), 0, row))
 		}
 		c := &Copies{Rows: HashSet{row}, Contents: slices.Sorted(slices.Values(contents)),
-			Shards: []ShardFrom{{at, []byte{0, 0, 0}}}}
+			Shards: []PrecedingCopies{{at, []byte{0, 0, 0}}}}
 		a, got := NewAssigner(1, nil, c, FoldLabels{}), map[[2]uint64]int{}
 		for _, i := range order {
 			hashes, err := a.Hashes(nil, at, one(weights[i]))

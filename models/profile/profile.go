@@ -25,7 +25,7 @@
 // would be below one half.
 //
 // The profile pass counts different rows up to Few (DistinctRows). Only if there are no more,
-// another pass counts contents by shard (FoldTally), so that copies can be numbered in every shard
+// another pass counts contents by shard (ContentCounts), so that copies can be numbered in every shard
 // (Copies).
 //
 // # Weights

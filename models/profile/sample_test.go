@@ -165,7 +165,7 @@ func TestASampleHasFewerRowsIfTheyAreLong(t *testing.T) {
 	for dim, want := range map[int]int{0: 1000, 1: 1000, 4194: 1000, 8192: 512, 1 << 20: 50} {
 		s := New(Options{})
 		s.columns = make([]column, dim)
-		if got, of := SampleRows(dim), s.sampleSize(); got != want || of != want {
+		if got, of := SampleSize(dim), s.sampleSize(); got != want || of != want {
 			t.Errorf("rows of %d numbers: %d rows in the sample of a Sum, SampleRows is %d; want %d", dim, of, got, want)
 		}
 	}

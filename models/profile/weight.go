@@ -256,7 +256,7 @@ func (c *WeightCollector) Add(b *rows.Block, first, end int) {
 		}
 		return
 	}
-	c.weights = c.Weights.Whole(c.weights[:0], b, first, end)
+	c.weights = c.Weights.AppendWeights(c.weights[:0], b, first, end)
 	for i, w := range c.weights {
 		to, ok := c.equal[w]
 		if !ok {

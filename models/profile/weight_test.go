@@ -85,7 +85,7 @@ func FuzzSumDecode(f *testing.F) {
 }
 
 func whole(g *WeightGrid, weights, classes []float64) []int64 {
-	return g.Whole(nil, &rows.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
+	return g.AppendWeights(nil, &rows.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
 }
 
 func TestMultiplesAreUsedAsTheyAre(t *testing.T) {

@@ -82,7 +82,7 @@ func background(s *profile.Statistics, columns []Column) ([]Values, error) {
 		}
 		if c.To > len(s.Columns) || c.To > len(points) {
 			return nil, fmt.Errorf("shapley: the model has no training values of column %q; models of more "+
-				"than %d numbers do not keep them", c.Name, profile.MostDeciles)
+				"than %d numbers do not keep them", c.Name, profile.MaxDeciles)
 		}
 		present := 1.0
 		if s.Rows > 0 {
@@ -153,7 +153,7 @@ const mostPoints = 32
 // numbers.
 func Points(s *profile.Sum, first []int) [][]float32 {
 	x, n, d := s.Sample()
-	if d > profile.MostDeciles || d > len(first) {
+	if d > profile.MaxDeciles || d > len(first) {
 		return nil
 	}
 	points := make([][]float32, d)

@@ -79,7 +79,7 @@ type Rule struct {
 	// Split says which columns assign rows to folds; nil if their content does.
 	Split *profile.FoldRule `json:"split,omitempty"`
 	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
-	Frequent *profile.Frequency `json:"frequent,omitempty"`
+	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 }
 
 // FoldPlan says how rows are divided into the sums of a part.
@@ -131,8 +131,8 @@ func (r *Rule) CheckWeight(w float64) string {
 		return ""
 	case math.Mod(w, g.Unit) != 0:
 		return fmt.Sprintf("has the weight %g, which is not a multiple of %g, the unit of the recipe", w, g.Unit)
-	case w/g.Unit > profile.MostExact:
-		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, profile.MostExact, g.Unit)
+	case w/g.Unit > profile.MaxExact:
+		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, profile.MaxExact, g.Unit)
 	}
 	return ""
 }
@@ -197,7 +197,7 @@ func (r *Rule) Weigh(head []float64, copies []profile.FrequentRow, regression bo
 			if c.Weight > 0 {
 				b.Weights = []float64{c.Weight}
 			}
-			w = g.Whole(nil, &b, 0, 1)[0]
+			w = g.AppendWeights(nil, &b, 0, 1)[0]
 		}
 		head[0] += float64(w * c.Copies)
 		if !regression {

@@ -166,7 +166,7 @@ func (e *epoch) read(ctx context.Context, a dataset.Assignment,
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, a.Shards) {
 		report, err := e.reader.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(),
-			func(at profile.FoldPlace, b *rows.Block) (err error) {
+			func(at profile.ShardStart, b *rows.Block) (err error) {
 				if k > 0 || augment || encoder != nil {
 					// Copies are counted before every shard of a cut that tiles the files.
 					if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, profile.ErrUncounted) {

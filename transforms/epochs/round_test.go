@@ -357,7 +357,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	with := *p
 	with.Copies = &profile.Copies{
 		Rows: profile.HashSet{profile.RowHash(with.Seed, []float32{1, 2})}, Contents: profile.HashSet{1},
-		Shards: []profile.ShardFrom{{Before: []byte{0}}},
+		Shards: []profile.PrecedingCopies{{Before: []byte{0}}},
 	}
 	uri, err := transforms.Store(ctx, t.TempDir(), &with, nil)
 	if err != nil {

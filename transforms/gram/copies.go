@@ -133,7 +133,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 		}
 		weights = nil
 		if p.Spec.Weights != nil {
-			weights = p.Spec.Weights.Whole(nil, &b, 0, b.N)
+			weights = p.Spec.Weights.AppendWeights(nil, &b, 0, b.N)
 		}
 		if m.Quantize(z, b.X, b.N, threads) > 0 {
 			return fmt.Errorf("gram: features of frequent rows exceed the bound of the recipe")

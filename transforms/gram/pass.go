@@ -57,7 +57,7 @@ type Spec struct {
 	// Frequent describes frequent rows. The pass does not add their copies to a fold but counts them
 	// separately (Report.Copies), because parts of the data are summed independently; the solve
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
-	Frequent *profile.Frequency `json:"frequent,omitempty"`
+	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 	Listing
 	// Levels is not empty if the rows of different levels of a column are summed separately, each
 	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
@@ -127,7 +127,7 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 			return err
 		}
 		r.Saver, r.Request.Lines = sums, p.Spec.Positions
-		add := func(at profile.FoldPlace, b *rows.Block) error { return sums.add(ctx, at, b) }
+		add := func(at profile.ShardStart, b *rows.Block) error { return sums.add(ctx, at, b) }
 		if err := r.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
 		}

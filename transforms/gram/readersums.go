@@ -49,7 +49,7 @@ func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, erro
 }
 
 // add adds a block of rows.
-func (s *readerSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block) error {
+func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rows.Block) error {
 	if s.listsContents {
 		s.lines = append(s.lines, b.Lines...)
 	}

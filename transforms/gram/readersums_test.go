@@ -51,7 +51,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 		s.rowsPerFile = some
 	}
 	shards := 0
-	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {
+	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.ShardStart, b *rows.Block) error {
 		if stop > 0 && shards == stop {
 			return errors.New("lost")
 		}
@@ -114,7 +114,7 @@ func TestALostReaderRepeatsOneShard(t *testing.T) {
 		p := passOf(t, table(n, false), 1, false)
 		p.Shards = p.Data.Shards(9_000)
 		if countsCopies {
-			p.Spec.Frequent = &profile.Frequency{}
+			p.Spec.Frequent = &profile.FrequentHashes{}
 			p.Spec.Contents = true
 		}
 		if len(p.Shards) < 8 {

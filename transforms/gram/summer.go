@@ -112,10 +112,10 @@ func (s *Summer) sets() (all []*perSet) {
 }
 
 // Add adds the rows of a block, which may be changed.
-func (s *Summer) Add(b *rows.Block) error { return s.add(profile.FoldPlace{}, b) }
+func (s *Summer) Add(b *rows.Block) error { return s.add(profile.ShardStart{}, b) }
 
 // add adds rows of a shard that begins at the place at.
-func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
+func (s *Summer) add(at profile.ShardStart, b *rows.Block) error {
 	if s.levels == nil {
 		return s.addTo(0, &s.all, at, b)
 	}
@@ -125,7 +125,7 @@ func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
 }
 
 // addTo adds rows of a shard to the set of folds that begins with fold first.
-func (s *Summer) addTo(first int, set *perSet, at profile.FoldPlace, b *rows.Block) (err error) {
+func (s *Summer) addTo(first int, set *perSet, at profile.ShardStart, b *rows.Block) (err error) {
 	if s.listsContents {
 		set.contents = s.assigner.AppendRowHashes(set.contents, b)
 	}

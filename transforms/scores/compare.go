@@ -142,12 +142,12 @@ func (s *side) label() dataset.Label {
 	return schema.ParseTarget
 }
 
-func (c *comparing) add(at profile.FoldPlace, b *rows.Block) error {
+func (c *comparing) add(at profile.ShardStart, b *rows.Block) error {
 	other, err := c.challenger.rows.take(at, b)
 	if err != nil {
 		return err
 	}
-	c.repeats = c.p.Grid.Repeats(c.repeats[:0], b)
+	c.repeats = c.p.Grid.AppendRepeats(c.repeats[:0], b)
 	// Take the values of slices first: the model may fill in missing values.
 	texts := make([][]string, len(c.by.columns))
 	for i := range texts {
@@ -238,7 +238,7 @@ func (c *comparing) done(r *dataset.Report) error {
 // challengerRows gives the challenger the same rows as the champion.
 type challengerRows interface {
 	// take returns the rows at the places of a block of the champion, valid until the next call.
-	take(at profile.FoldPlace, b *rows.Block) (*rows.Block, error)
+	take(at profile.ShardStart, b *rows.Block) (*rows.Block, error)
 	// done ends a shard. r is the report of the champion, to which done may add a fault. If
 	// there is another reader, it returns the report of that reader.
 	done(r *dataset.Report) (*dataset.Report, error)
@@ -251,7 +251,7 @@ type sameRows struct {
 	classes  map[float64]float64 // class index of the challenger, by the champion's
 }
 
-func (s *sameRows) take(_ profile.FoldPlace, b *rows.Block) (*rows.Block, error) {
+func (s *sameRows) take(_ profile.ShardStart, b *rows.Block) (*rows.Block, error) {
 	s.block.N, s.block.D, s.block.Bad = b.N, b.D, b.Bad
 	s.block.X, s.block.Y = append(s.block.X[:0], b.X[:b.N*b.D]...), append(s.block.Y[:0], b.Y...)
 	if !s.from.classes {
@@ -294,7 +294,7 @@ type otherRows struct {
 
 var errPlaces = errors.New("scores: the two models are given different rows: files have changed since they were listed; start again")
 
-func (o *otherRows) take(at profile.FoldPlace, b *rows.Block) (*rows.Block, error) {
+func (o *otherRows) take(at profile.ShardStart, b *rows.Block) (*rows.Block, error) {
 	if o.reader == nil {
 		i := slices.IndexFunc(o.shards, func(s dataset.Shard) bool { return s.File == at.File && s.Start == at.Start })
 		o.reader = o.data.ReadFrom(o.ctx, nil, o.shards[i], dataset.Request{Label: o.label, Mode: dataset.KeepPlace})

@@ -65,17 +65,17 @@ func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms
 func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.Accumulator, error) {
 	s, err := h.scorer(ctx, r, p)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}
-		s.rows.repeats = h.Grid.Repeats(s.rows.repeats[:0], &s.block)
+		s.rows.repeats = h.Grid.AppendRepeats(s.rows.repeats[:0], &s.block)
 		return add(&s.rows)
 	}}, err
 }
 
 // score scores the held-out rows of b.
-func (h *heldOutScorer) score(at profile.FoldPlace, b *rows.Block) (err error) {
+func (h *heldOutScorer) score(at profile.ShardStart, b *rows.Block) (err error) {
 	if h.hashes, err = h.assigner.Hashes(h.hashes[:0], at, b); err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ type predictions struct {
 // write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
 func (t *predictions) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
 	see func(*rows.Block)) (dataset.Report, error) {
-	report, err := t.applier.reader.Read(ctx, &t.Pass, shard, source, nil, func(_ profile.FoldPlace, b *rows.Block) error {
+	report, err := t.applier.reader.Read(ctx, &t.Pass, shard, source, nil, func(_ profile.ShardStart, b *rows.Block) error {
 		see(b)
 		block, err := t.block(ctx, b)
 		if err != nil {

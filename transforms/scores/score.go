@@ -71,8 +71,8 @@ func (a *applier) scoreClasses(p *Score) transforms.Accumulator {
 		sum.Worst = score.NewWorst(p.Worst)
 	}
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
-	return transforms.Accumulator{Sum: sum, Label: labels.index, Add: func(_ profile.FoldPlace, b *rows.Block) error {
-		repeats = p.Grid.Repeats(repeats[:0], b)
+	return transforms.Accumulator{Sum: sum, Label: labels.index, Add: func(_ profile.ShardStart, b *rows.Block) error {
+		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		sets.classes(sum.Coverage, output, b.Y, repeats)
 		for g := range sum.Groups {
@@ -125,8 +125,8 @@ func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	var intervals *covering
 	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
-		repeats = p.Grid.Repeats(repeats[:0], b)
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rows.Block) error {
+		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		targets := output.Targets
 		intervals.targets(sum.Coverage, output, b.Y, repeats)

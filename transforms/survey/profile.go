@@ -75,7 +75,7 @@ func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transfor
 		}
 	}
 	var hashes []uint64
-	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.ShardStart, b *rows.Block) error {
 		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
 		sum.Profile.AddBlock(b, hashes)
 		if len(p.Data.Targets) > 0 && p.Target != nil {

@@ -41,7 +41,7 @@ func beginSurvey(_ context.Context, _ *transforms.Reader, p *Survey) (transforms
 		more = 2
 	}
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
-		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
+		Add: func(at profile.ShardStart, b *rows.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}
@@ -96,23 +96,23 @@ func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transforms.Accumulator, error) {
 	sum := schema.NewSurvey(p.Columns, p.Rules)
 	r.Request.Describe = sum // no other goroutine uses the sum until all records are read
-	return transforms.Accumulator{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
+	return transforms.Accumulator{Sum: sum, Add: func(profile.ShardStart, *rows.Block) error { return nil }}, nil
 }
 
-func init() { transforms.RegisterSum[profile.FoldTally]("tally", beginTally) }
+func init() { transforms.RegisterSum[profile.ContentCounts]("tally", beginTally) }
 
 // Tally is a pass that counts rows by content in each shard, for data with few different rows.
 type Tally struct{ transforms.Pass }
 
-// Sum reads all rows and returns one encoded profile.FoldTally, and a JSON dataset.Report for
+// Sum reads all rows and returns one encoded profile.ContentCounts, and a JSON dataset.Report for
 // each shard.
 func (*Tally) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Tally"), sc, "tally")
 }
 
 func beginTally(_ context.Context, _ *transforms.Reader, p *Tally) (transforms.Accumulator, error) {
-	sum := new(profile.FoldTally)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
+	sum := new(profile.ContentCounts)
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rows.Block) error {
 		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
 		return nil
 	}}, nil
@@ -131,7 +131,7 @@ func (*Weigh) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollecti
 
 func beginWeigh(_ context.Context, _ *transforms.Reader, p *Weigh) (transforms.Accumulator, error) {
 	sum := new(profile.WeightSum)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rows.Block) error {
 		for _, w := range b.Weights {
 			if w > 0 {
 				sum.Add(w)

@@ -51,12 +51,12 @@ func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transfor
 	var hashes []uint64
 	var weights []int64
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
-		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
+		Add: func(at profile.ShardStart, b *rows.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}
 			if p.Weights != nil {
-				weights = p.Weights.Whole(weights[:0], b, 0, b.N)
+				weights = p.Weights.AppendWeights(weights[:0], b, 0, b.N)
 			}
 			for i, h := range hashes {
 				label, w := 0, int64(1)

@@ -154,9 +154,9 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 	case math.Mod(w.Unit, g.Unit) != 0:
 		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe",
 			w.Unit, g.Unit)
-	case w.Max/g.Unit > profile.MostExact:
+	case w.Max/g.Unit > profile.MaxExact:
 		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max,
-			profile.MostExact, g.Unit)
+			profile.MaxExact, g.Unit)
 	}
 	return nil
 }

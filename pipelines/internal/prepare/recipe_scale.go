@@ -90,7 +90,7 @@ func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Sc
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
-			n = min(n, profile.SampleRows(sc.Dim)) // encoded rows are longer than the rows of the profile
+			n = min(n, profile.SampleSize(sc.Dim)) // encoded rows are longer than the rows of the profile
 		}
 		x, err := sc.Apply(x[:n*d], n)
 		return x, n, err

@@ -125,7 +125,7 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 // terms returns the terms that several phases share.
 func (o Options) terms(f Facts) terms {
 	dim := int64(f.Dim)
-	t := terms{sampled: f.atMostRows(int64(profile.SampleRows(f.Dim))), block: f.blockBytes(f.Dim), mapped: o.mapBytes(f),
+	t := terms{sampled: f.atMostRows(int64(profile.SampleSize(f.Dim))), block: f.blockBytes(f.Dim), mapped: o.mapBytes(f),
 		standing: job.PartialBytes * dim, weights: 4 * int64(f.Outputs) * int64(f.Features)}
 	values := min(f.Values, float64(dim))
 	// A sampled value takes 4 bytes, and a run of values 3.
@@ -163,7 +163,7 @@ func (o Options) decisions(f Facts, t terms) int64 {
 	bytes := (job.ColumnBytes+job.PartialBytes+job.DecisionBytes)*dim + t.content + 4*dim*t.sampled + 4*t.sampled*t.sampled
 	switch {
 	case f.Levels > 0:
-		bytes += 2 * 4 * scaled * f.atMostRows(min(t.sampled, int64(profile.SampleRows(f.Scaled))))
+		bytes += 2 * 4 * scaled * f.atMostRows(min(t.sampled, int64(profile.SampleSize(f.Scaled))))
 	case f.Prepared:
 		bytes += 4 * scaled * t.sampled
 	}

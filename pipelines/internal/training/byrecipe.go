@@ -174,7 +174,7 @@ func (o ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 	columns := strings.Join(p.Data.Levels.Columns, ", ")
 	if p.Levels.Many {
 		return nil, exit.Dataf("--by %s: the rows have more than %d different levels; choose columns with fewer values",
-			columns, profile.MostLevels)
+			columns, profile.MaxLevels)
 	}
 	levels := sums.PoolLevels(p.Levels.Rows, o.MinRows)
 	if len(levels) > sums.MostLevels {

@@ -147,7 +147,7 @@ func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 		}
 	}
 	if r.Folds > 1 || p.Recipe.Recodes {
-		r.Frequent, r.Split = p.Copies.Frequency(), p.Rule
+		r.Frequent, r.Split = p.Copies.Frequent(), p.Rule
 	}
 	return r
 }
