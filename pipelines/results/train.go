@@ -109,7 +109,7 @@ func (r *Train) writeFit(b *bytes.Buffer) {
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		report.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
-		if r.Probabilities != nil && len(r.Classes) <= score.MaxKept && report.Scored(r.Path) {
+		if r.Probabilities != nil && len(r.Classes) <= score.MaxHeldOutClasses && report.Scored(r.Path) {
 			fmt.Fprintf(b, "          classes have the largest %s, each half of these rows by curves fitted to the other half\n",
 				report.Criterion(r.Probabilities))
 		}

@@ -134,7 +134,7 @@ func finiteRows(scores []float32, y []float64, repeats []int64) (finite []float3
 	return finite, class, often
 }
 
-func init() { transforms.RegisterSum[score.Halves]("threshold", beginThreshold) }
+func init() { transforms.RegisterSum[score.ThresholdCounts]("threshold", beginThreshold) }
 
 // Threshold is a pass that counts the values that a threshold between two classes is compared with, for
 // the rows of the first fold, with weights that were fitted without this fold.
@@ -146,14 +146,14 @@ type Threshold struct {
 	Positive      int                   `json:"positive"` // class that is predicted above the threshold
 }
 
-// Sum reads all rows and returns one encoded score.Halves and a JSON dataset.Report for each
+// Sum reads all rows and returns one encoded score.ThresholdCounts and a JSON dataset.Report for each
 // shard. The half of a row follows from its content. Rows without a finite score are not counted.
 func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("scores.Threshold"), sc, "threshold")
 }
 
 func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Accumulator, error) {
-	counts := score.NewHalves()
+	counts := score.NewThresholdCounts()
 	var probabilities []float32
 	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		if p.Probabilities != nil {

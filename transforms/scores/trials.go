@@ -46,7 +46,7 @@ func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transfor
 	var c *conformal
 	c, sum.Conformal = p.Conformal.start(p)
 	if p.Keep {
-		sum.Kept = score.NewKept(p.Outputs, p.Fits)
+		sum.Kept = score.NewHeldOutScores(p.Outputs, p.Fits)
 	}
 	return p.HeldOut.accumulator(ctx, r, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats
@@ -83,7 +83,7 @@ type TrialScores struct {
 	Losses *score.LogLosses // nil unless Trials.LogLoss asks for them
 	// Conformal holds the conformity scores of each target, or of the classes; nil unless Trials asks for them.
 	Conformal []score.Conformal
-	Kept      *score.Kept // nil unless Trials.Keep asks for them
+	Kept      *score.HeldOutScores // nil unless Trials.Keep asks for them
 }
 
 // Merge adds the rows of u, counted for the same fits.
@@ -103,7 +103,7 @@ func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
 	wire.All(c, &t.Conformal, math.MaxInt32)
-	wire.Optional(c, &t.Kept, func(k *score.Kept) { k.Code(c) })
+	wire.Optional(c, &t.Kept, func(k *score.HeldOutScores) { k.Code(c) })
 }
 
 // Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.

@@ -183,7 +183,7 @@ func (o Options) judgeMemory(f Facts, t terms, readers int) (bytes int64) {
 		bytes = pass + copies*counts + int64(f.Outputs)*8*1024
 	}
 	if o.ChoosesThreshold() {
-		bytes = max(bytes, pass+copies*2*72*f.atMostRows(score.HalfCells))
+		bytes = max(bytes, pass+copies*2*72*f.atMostRows(score.ThresholdCells))
 	}
 	return bytes
 }
@@ -332,13 +332,13 @@ func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) 
 	}
 	block := f.blockBytes(f.Dim)
 	each := 3*block + f.featureBlockBytes() + block/int64(f.Dim)*int64(n*f.Outputs)
-	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxKept {
+	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxHeldOutClasses {
 		// A reader has up to twice as many rows of scores, and their encoding.
-		held := int64(score.MostKept(n * f.Outputs))
+		held := int64(score.MaxHeldOutRows(n * f.Outputs))
 		if f.Rows > 0 {
 			held = min(held, 2*f.Rows/int64(folds)+1)
 		}
-		each += 3 * score.KeptRowBytes(n*f.Outputs, held)
+		each += 3 * score.HeldOutRowBytes(n*f.Outputs, held)
 	}
 	if f.Prepared {
 		each += f.blockBytes(f.Scaled)

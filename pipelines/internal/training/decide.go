@@ -22,9 +22,9 @@ type deciding struct {
 	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
 	discriminants []discriminant.Discriminant
 	trials        weightsFile
-	kept          *score.Kept // held-out rows with scores by all fits, for probabilities; nil for none
-	whyNotKept    string      // why kept is nil
-	groups        int64       // number of groups of dependent held-out rows; 0 if rows are independent
+	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; nil for none
+	whyNotKept    string               // why kept is nil
+	groups        int64                // number of groups of dependent held-out rows; 0 if rows are independent
 }
 
 // weightsFile is a file with weights that were fitted without the held-out rows. The zero value stands for none.
@@ -78,7 +78,7 @@ func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 	positive := t.futureManifest().PositiveClass()
 	pass := &scores.Threshold{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0), Probabilities: d.fit.probabilities,
 		Positive: positive}
-	var counts score.Halves
+	var counts score.ThresholdCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}

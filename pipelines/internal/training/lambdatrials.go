@@ -93,7 +93,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	keep, _ := t.willCalibrate()
-	keep = keep && t.Prepared.Outputs() <= score.MaxKept
+	keep = keep && t.Prepared.Outputs() <= score.MaxHeldOutClasses
 	sum, err := f.scanTrials(ctx, keep)
 	if err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func (d *deciding) judgeProbabilities() (losses []float64) {
 		if row.Failed != "" {
 			continue
 		}
-		v := kept.Judge(trial, d.keptMethod(kept.Counts(trial)), d.classWeights)
+		v := kept.Evaluate(trial, d.keptMethod(kept.Counts(trial)), d.classWeights)
 		losses[i] = v.LogLoss
 		row.HeldOutErrors, row.HeldOutRows = v.Errors, rows
 		if row.HeldOutError > 0 {
@@ -143,13 +143,13 @@ func (d *deciding) fitProbabilities() error {
 }
 
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
-// score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
+// score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
 func (d *deciding) keptMethod(c *score.CalibrationCounts) string {
 	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.training.Prepared.Outputs() == 2 {
 		return m
 	}
-	return score.Shared
+	return score.SharedPlatt
 }
 
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
