@@ -69,7 +69,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")},
 		Label: "y"}
 	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: result.Model, Data: data})
-	if err != nil || e.Targets.Far == nil || e.Targets.Far.Rows != 2 || e.Targets.Far.Furthest > 2*low ||
+	if err != nil || e.Targets.OutOfRange == nil || e.Targets.OutOfRange.Rows != 2 || e.Targets.OutOfRange.Furthest > 2*low ||
 		!strings.Contains(jobtest.Text(t, e), "2 of 4 predictions are far outside") {
 		t.Errorf("%v, %+v", err, e)
 	}

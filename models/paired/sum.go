@@ -204,11 +204,11 @@ func clusterLosses(c *clusters, metric int) *losses {
 // quantiles of Student's t for few groups. If all groups have the same mean, it is the number of groups.
 func (s *Sum) Independent(m Metric, variance float64) float64 {
 	d := s.lossesOf(m).difference(1)
-	if d.Error == 0 || d.Effective < 2 {
+	if d.StdErr == 0 || d.Effective < 2 {
 		return d.Effective
 	}
 	t := distuv.StudentsT{Sigma: 1, Nu: d.Effective - 1}.Quantile(0.975) / distuv.UnitNormal.Quantile(0.975)
-	return min(float64(s.rows), variance/(d.Error*d.Error)) / (t * t)
+	return min(float64(s.rows), variance/(d.StdErr*d.StdErr)) / (t * t)
 }
 
 // codeClusters codes the largest number of clusters, and each cluster's number with its sums, ascending.

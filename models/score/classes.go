@@ -181,7 +181,7 @@ type ClassReport struct {
 	Confusion [][]int64 `json:"confusion,omitempty"`
 	// Worst lists the pairs of classes that are confused most often, worst first. It replaces Confusion
 	// from 31 to 1,000 classes.
-	Worst []Confused `json:"worst,omitempty"`
+	Worst []ConfusedPair `json:"worst,omitempty"`
 }
 
 // ClassAverages are averages of scores over classes, with equal weights.
@@ -208,8 +208,8 @@ type ClassScore struct {
 	F1        float64 `json:"f1"`        // 2·Hits/(Rows+Predicted)
 }
 
-// Confused is the number of rows of class Truth that were predicted as class Predicted.
-type Confused struct {
+// ConfusedPair is the number of rows of class Truth that were predicted as class Predicted.
+type ConfusedPair struct {
 	Truth     string `json:"truth"`
 	Predicted string `json:"predicted"`
 	Rows      int64  `json:"rows"`
@@ -273,7 +273,7 @@ func (c *Classes) Report(names []string) ClassReport {
 
 // worst returns the pairs that are confused most often, worst first; equal ones are in the order of the
 // classes.
-func (c *Classes) worst(names []string) []Confused {
+func (c *Classes) worst(names []string) []ConfusedPair {
 	var at []int
 	for i, n := range c.pairs[:c.k*c.k] {
 		if n > 0 && i/c.k != i%c.k {
@@ -281,9 +281,9 @@ func (c *Classes) worst(names []string) []Confused {
 		}
 	}
 	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(c.pairs[j], c.pairs[i]) })
-	var w []Confused
+	var w []ConfusedPair
 	for _, i := range at[:min(maxWorst, len(at))] {
-		w = append(w, Confused{names[i/c.k], names[i%c.k], c.pairs[i]})
+		w = append(w, ConfusedPair{names[i/c.k], names[i%c.k], c.pairs[i]})
 	}
 	return w
 }

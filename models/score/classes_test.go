@@ -177,10 +177,10 @@ func TestWorstPairsComeFirst(t *testing.T) {
 		}
 	}
 	w := c.Report(nil).Worst
-	if len(w) != maxWorst || w[0] != (Confused{"28", "29", 14}) || w[1] != (Confused{"29", "30", 14}) {
+	if len(w) != maxWorst || w[0] != (ConfusedPair{"28", "29", 14}) || w[1] != (ConfusedPair{"29", "30", 14}) {
 		t.Errorf("%d pairs: %v", len(w), w)
 	}
-	if !slices.IsSortedFunc(w, func(a, b Confused) int { return int(b.Rows - a.Rows) }) {
+	if !slices.IsSortedFunc(w, func(a, b ConfusedPair) int { return int(b.Rows - a.Rows) }) {
 		t.Errorf("out of order: %v", w)
 	}
 }

@@ -130,7 +130,7 @@ func (k *HeldOutScores) Rows() (kept, all int64) {
 type Evaluation struct {
 	Errors  int64   // rows whose most probable class is wrong
 	Error   float64 // share of Errors by weight
-	LogLoss float64 // mean of −log p of the row's class, with p at least LeastProbability; +Inf if a score is not finite
+	LogLoss float64 // mean of −log p of the row's class, with p at least MinProbability; +Inf if a score is not finite
 }
 
 // half returns the half of a row, 0 or 1.

@@ -52,7 +52,7 @@ func (r *InspectModel) WriteTo(w io.Writer) (int64, error) {
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", report.SomeOf(m.Vocabulary.Classes))
 		if m.Outputs == 2 {
-			fmt.Fprintf(&b, "positive  %s\n", score.Name(m.Vocabulary.Classes[m.PositiveClass()]))
+			fmt.Fprintf(&b, "positive  %s\n", score.DisplayName(m.Vocabulary.Classes[m.PositiveClass()]))
 		}
 	}
 	if len(m.Input.Labels) > 0 {

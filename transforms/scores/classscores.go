@@ -79,7 +79,7 @@ func (c *ClassScores) addWorst(b *rows.Block, output models.Applied) {
 		}
 		class, loss := int(y), 0.0
 		if output.Probabilities != nil {
-			loss = -math.Log(max(float64(output.Probabilities[i*k+class]), score.LeastProbability))
+			loss = -math.Log(max(float64(output.Probabilities[i*k+class]), score.MinProbability))
 		} else {
 			loss = float64(output.Scores[i*k+int(output.Classes[i])]) - float64(output.Scores[i*k+class])
 		}

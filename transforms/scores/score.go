@@ -112,8 +112,8 @@ func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	k := a.Model.Linear.K
 	by := newSliced(p.Slices)
-	sum := &TargetScores{Targets: make([]score.Targets, k), Precision: make([]score.Precision, k),
-		Far: make([]score.Far, k)}
+	sum := &TargetScores{Targets: make([]score.Targets, k), Moments: make([]score.TargetMoments, k),
+		OutOfRange: make([]score.OutOfRange, k)}
 	grids := a.Model.Manifest.TargetGrid
 	for range k {
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
@@ -136,9 +136,9 @@ func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 				if sum.Worst != nil && c == 0 {
 					sum.Worst.Add(math.Abs(y-targets[i*k]), y, targets[i*k], b.Row(i))
 				}
-				sum.Precision[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
+				sum.Moments[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
 				if repeats[i] > 0 {
-					sum.Far[c].Add(float64(output.Scores[i*k+c]))
+					sum.OutOfRange[c].Add(float64(output.Scores[i*k+c]))
 				}
 				if sum.Groups != nil {
 					e := (targets[i*k+c] - y) / grids[c].Half()

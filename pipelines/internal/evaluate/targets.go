@@ -19,14 +19,14 @@ func addTargets(r *results.Evaluate, scored *scores.TargetScores, m *models.Mani
 			rows = effective
 		}
 		if scored.Groups != nil {
-			variance := scored.Precision[c].SquareVariance(&one, grid.Half())
+			variance := scored.Moments[c].SquareVariance(&one, grid.Half())
 			rows = min(rows, scored.Groups[c].Independent(paired.MSE, variance))
 			if c == 0 {
 				r.Independent = rows
 			}
 		}
-		scored.Precision[c].Bound(&one, grid.Mid(), grid.Half(), rows)
-		one.Far = scored.Far[c].On(grid.Low, grid.High)
+		scored.Moments[c].SetIntervals(&one, grid.Mid(), grid.Half(), rows)
+		one.OutOfRange = scored.OutOfRange[c].Unscaled(grid.Low, grid.High)
 		if len(scored.Targets) == 1 {
 			r.Targets = &one
 			return

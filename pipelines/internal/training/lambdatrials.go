@@ -170,7 +170,7 @@ func (f *sumsFit) scoreTargets(row *ridge.CVResult, sum *score.Trials, trial int
 	t := f.training
 	k, fit := len(t.Prepared.Target.Grid), &f.report
 	for c, g := range t.Prepared.Target.Grid {
-		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.fit.Learner.Lambda {
+		if far := sum.OutOfRange(trial*k+c).Unscaled(g.Low, g.High); far != nil && row.Lambda == f.fit.Learner.Lambda {
 			t.AddNotef("held-out rows: %s", far.Text(sum.Rows()))
 		}
 		_, mse := sum.Result(trial*k + c)
