@@ -159,8 +159,8 @@ type Verdict struct {
 	Why       string  `json:"why,omitempty"`
 }
 
-// Fit returns the condition with its metric filled in, or an error if the sum does not have the metric.
-func (s *Sum) Fit(c Condition) (Condition, error) {
+// Complete returns the condition with its metric filled in, or an error if the sum does not have the metric.
+func (s *Sum) Complete(c Condition) (Condition, error) {
 	if c.Metric == "" {
 		c.Metric = RMSE
 		if slices.Contains(s.metrics, Error) {
@@ -185,9 +185,9 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 	return c, nil
 }
 
-// Judge decides a condition that Fit has returned. The condition does not hold if there are too few rows to
+// Decide decides a condition that Fit has returned. The condition does not hold if there are too few rows to
 // decide, or if their losses are too skewed.
-func (s *Sum) Judge(c Condition, unit float64) Verdict {
+func (s *Sum) Decide(c Condition, unit float64) Verdict {
 	v := Verdict{Condition: c.String(), P: 1}
 	amount, ratio := c.Amount, 1.0
 	if c.Percent {

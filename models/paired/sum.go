@@ -199,10 +199,10 @@ func clusterLosses(c *clusters, metric int) *losses {
 	return l
 }
 
-// Independent returns the number of independent rows, whose losses of a metric have the given variance,
+// EffectiveRows returns the number of independent rows, whose losses of a metric have the given variance,
 // that would give the challenger's mean loss with the precision that a Grouped sum gives it. It uses
 // quantiles of Student's t for few groups. If all groups have the same mean, it is the number of groups.
-func (s *Sum) Independent(m Metric, variance float64) float64 {
+func (s *Sum) EffectiveRows(m Metric, variance float64) float64 {
 	d := s.lossesOf(m).difference(1)
 	if d.StdErr == 0 || d.Effective < 2 {
 		return d.Effective

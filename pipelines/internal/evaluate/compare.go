@@ -51,7 +51,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 	}
 	var failed []string
 	for _, c := range conditions {
-		v := sum.Judge(c, p.unit)
+		v := sum.Decide(c, p.unit)
 		result.Gate = append(result.Gate, v)
 		if !v.Holds {
 			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
@@ -316,7 +316,7 @@ func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports 
 // of rows on which the models disagree.
 func rowsNeeded(discordance float64) (all []results.RowsNeeded) {
 	for _, d := range []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02} {
-		t := paired.Trial{Discordance: discordance, Confidence: 0.95, Power: 0.8, Margin: d}
+		t := paired.Design{Discordance: discordance, Confidence: 0.95, Power: 0.8, Margin: d}
 		n := results.RowsNeeded{Difference: d, NotWorse: int64(t.Rows())}
 		t.Margin, t.Difference = 0, -d
 		if rows := t.Rows(); !math.IsInf(rows, 0) {

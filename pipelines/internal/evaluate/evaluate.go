@@ -211,7 +211,7 @@ func addClasses(r *results.Evaluate, scored *scores.ClassScores, m *models.Manif
 	}
 	if scored.Groups != nil {
 		wrong := counted.Report(nil).Error
-		effective = min(effective, scored.Groups[0].Independent(paired.Error, wrong*(1-wrong)))
+		effective = min(effective, scored.Groups[0].EffectiveRows(paired.Error, wrong*(1-wrong)))
 		r.Independent = effective
 	}
 	hits := scored.Hits.WeightedReport(names, counted, effective)

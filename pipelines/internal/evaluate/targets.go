@@ -20,7 +20,7 @@ func addTargets(r *results.Evaluate, scored *scores.TargetScores, m *models.Mani
 		}
 		if scored.Groups != nil {
 			variance := scored.Moments[c].SquareVariance(&one, grid.Half())
-			rows = min(rows, scored.Groups[c].Independent(paired.MSE, variance))
+			rows = min(rows, scored.Groups[c].EffectiveRows(paired.MSE, variance))
 			if c == 0 {
 				r.Independent = rows
 			}
