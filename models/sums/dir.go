@@ -181,7 +181,7 @@ func (d *Dir) checkCopies(all []profile.FrequentRow) error {
 
 // file reads a file from offset at on and checks its size and digest against want.
 func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileEntry) ([]byte, error) {
-	if want.Size < 0 || want.Size > MostRowHashes*8 {
+	if want.Size < 0 || want.Size > MaxRowHashes*8 {
 		return nil, &badDir{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
 	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, want.Size)

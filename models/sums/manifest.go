@@ -64,8 +64,8 @@ type SumFiles struct {
 	Folds [][]Frame `json:"folds,omitempty"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
 	Copies *models.FileEntry `json:"copies,omitempty"`
-	// Contents describes RowHashFile; nil if there is none: see MostRowHashes.
-	Contents *models.FileEntry `json:"contents,omitempty"`
+	// RowHashes describes RowHashFile; nil if there is none: see MaxRowHashes.
+	RowHashes *models.FileEntry `json:"contents,omitempty"`
 }
 
 // Leaf is a piece of the data that was summed by one job.
@@ -242,8 +242,8 @@ func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input,
 }
 
 const (
-	RowHashFile   = "contents.bin" // RowHashes, 8 bytes for each row
-	MostRowHashes = 1 << 24        // rows of sums that have a RowHashFile
+	RowHashFile  = "contents.bin" // RowHashes, 8 bytes for each row
+	MaxRowHashes = 1 << 24        // rows of sums that have a RowHashFile
 )
 
 // RowHashes identify the rows in sums: the hashes of all rows (profile.Assigner.AppendRowHashes), ascending.
@@ -273,9 +273,9 @@ func (c RowHashes) Append(hashes []byte) RowHashes {
 	return c
 }
 
-// Combine returns the rows of plus without the rows of minus, sorted. It fails unless each row occurs in
+// CombineRowHashes returns the rows of plus without the rows of minus, sorted. It fails unless each row occurs in
 // plus at least as often as in minus. It sorts both arguments and returns a part of plus.
-func Combine(plus, minus []uint64) (RowHashes, error) {
+func CombineRowHashes(plus, minus []uint64) (RowHashes, error) {
 	slices.Sort(plus)
 	slices.Sort(minus)
 	out := plus[:0]
@@ -292,21 +292,21 @@ func Combine(plus, minus []uint64) (RowHashes, error) {
 	return out, nil
 }
 
-// SetRowHashes sets SumFiles.Contents for the rows and returns their file.
+// SetRowHashes sets SumFiles.RowHashes for the rows and returns their file.
 func (c *SumFiles) SetRowHashes(rows RowHashes) storage.File {
 	data := make([]byte, 0, 8*len(rows))
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
 	entry := models.EntryOf(RowHashFile, data)
-	c.Contents = &entry
+	c.RowHashes = &entry
 	return storage.File{Name: RowHashFile, Data: data}
 }
 
 // ReadRowHashes reads and checks the RowHashFile, which must exist (Manifest.Contents).
 func (d *Dir) ReadRowHashes(ctx context.Context) ([]byte, error) {
-	if d.Rows.Used > MostRowHashes || d.Manifest.Contents.Size != 8*d.Rows.Used {
+	if d.Rows.Used > MaxRowHashes || d.Manifest.RowHashes.Size != 8*d.Rows.Used {
 		return nil, &badDir{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}
 	}
-	return d.file(ctx, RowHashFile, d.rowHashOffset, d.Manifest.Contents)
+	return d.file(ctx, RowHashFile, d.rowHashOffset, d.Manifest.RowHashes)
 }

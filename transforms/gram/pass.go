@@ -94,9 +94,9 @@ const (
 
 // Listing says what reports contain about each row.
 type Listing struct {
-	// Contents says to report the hashes of the rows, and Positions their positions in the files;
+	// RowHashes says to report the hashes of the rows, and Positions their positions in the files;
 	// see Report.
-	Contents  bool `json:"contents,omitempty"`
+	RowHashes bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
 }
 

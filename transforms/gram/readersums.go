@@ -62,7 +62,7 @@ func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rows.Blo
 
 // done takes the report of a shard after its last row.
 func (s *readerSums) done(r *dataset.Report) error {
-	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines,
+	s.reports = append(s.reports, Report{Report: *r, RowHashes: s.TakeRowHashes(), Positions: s.lines,
 		Levels: s.levels.take()})
 	s.lines = nil
 	return nil

@@ -115,7 +115,7 @@ func TestALostReaderRepeatsOneShard(t *testing.T) {
 		p.Shards = p.Data.Shards(9_000)
 		if countsCopies {
 			p.Spec.Frequent = &profile.FrequentHashes{}
-			p.Spec.Contents = true
+			p.Spec.RowHashes = true
 		}
 		if len(p.Shards) < 8 {
 			t.Fatalf("%d shards", len(p.Shards))
@@ -177,7 +177,7 @@ func checkReports(t *testing.T, r readerRun, contents bool) {
 			t.Fatal(err)
 		}
 		used += report.Rows
-		hashes += len(report.Contents) / 8
+		hashes += len(report.RowHashes) / 8
 	}
 	if used != 3000 || contents && hashes != 3000 {
 		t.Errorf("reports of %d rows with %d hashes", used, hashes)

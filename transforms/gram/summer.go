@@ -43,7 +43,7 @@ type Summer struct {
 // perSet holds what is collected about the rows of a set of folds, in addition to their sums.
 type perSet struct {
 	copies   *profile.CopyCounter // nil if no rows are counted separately
-	contents []byte               // see TakeContents
+	contents []byte               // see TakeRowHashes
 }
 
 // NewSummer returns a Summer without rows, for one stripe of the sums of a reader.
@@ -52,7 +52,7 @@ func NewSummer(r *transforms.Reader, p *Pass) (*Summer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Summer{pass: p, assigner: p.Assigner(), listsContents: p.Spec.Contents && r.Stripe == 0}
+	s := &Summer{pass: p, assigner: p.Assigner(), listsContents: p.Spec.RowHashes && r.Stripe == 0}
 	if s.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
@@ -148,9 +148,9 @@ func (s *Summer) addTo(first int, set *perSet, at profile.ShardStart, b *rows.Bl
 	return nil
 }
 
-// TakeContents returns the hashes of the rows that were added since the last call, from
+// TakeRowHashes returns the hashes of the rows that were added since the last call, from
 // profile.Assigner.AppendRowHashes. It returns nil if the pass does not list rows.
-func (s *Summer) TakeContents() []byte {
+func (s *Summer) TakeRowHashes() []byte {
 	c := s.all.contents
 	s.all.contents = nil
 	return c

@@ -349,7 +349,7 @@ func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err
 			minus = minus.Append(listed)
 		}
 	}
-	if c, err = sums.Combine(plus, minus); err != nil {
+	if c, err = sums.CombineRowHashes(plus, minus); err != nil {
 		return nil, notInSumsf("%w", err)
 	}
 	return c, nil

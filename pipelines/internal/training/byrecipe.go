@@ -41,13 +41,13 @@ type ByRecipe struct {
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostRowHashes
+	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MaxRowHashes
 	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
 
 // listsContents reports whether reports have the hashes of rows, of which there may be too many.
 func (o ByRecipe) listsContents(rows int64) bool {
-	return o.Positions || o.Contents && rows <= sums.MostRowHashes
+	return o.Positions || o.Contents && rows <= sums.MaxRowHashes
 }
 
 // options returns training options that match the recipe.
@@ -177,10 +177,10 @@ func (o ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 			columns, profile.MaxLevels)
 	}
 	levels := sums.PoolLevels(p.Levels.Rows, o.MinRows)
-	if len(levels) > sums.MostLevels {
+	if len(levels) > sums.MaxLevels {
 		return nil, exit.Dataf("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
 			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, o.MinRows),
-			sums.MostLevels)
+			sums.MaxLevels)
 	}
 	return levels, nil
 }
@@ -262,7 +262,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	t := j.Training
 	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
-	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
+	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.

@@ -35,7 +35,7 @@ type SummedLevel struct {
 	Members  []sums.Member
 	Classes  []int64               // rows of each class; nil without classes
 	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Contents [][]byte              // hashes of rows, as gram.Report.Contents has them
+	Contents [][]byte              // hashes of rows, as gram.Report.RowHashes has them
 }
 
 // byLevel sets s.Levels from the reports.
@@ -55,7 +55,7 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 			for c, n := range l.Classes {
 				level.Classes[c] += n
 			}
-			level.Contents = append(level.Contents, l.Contents)
+			level.Contents = append(level.Contents, l.RowHashes)
 			if level.Copies, err = gram.AddCopies(level.Copies, l.Copies); err != nil {
 				return err
 			}
