@@ -59,10 +59,10 @@ func (a *Audited) Code(c *wire.Coder) {
 	})
 }
 
-// beginAudit returns the sum of one reader of an Audit. It uses a Summer whose folds audit instead
+// beginAudit returns the sum of one reader of an Audit. It uses a Accumulator whose folds audit instead
 // of summing.
 func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.Accumulator, error) {
-	s, err := NewSummer(r, &p.Pass)
+	s, err := NewAccumulator(r, &p.Pass)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}

@@ -47,7 +47,7 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	for _, path := range [][]float64{{1e-6, 3e-6, 1e-5, 3e-5}, {1e-11, 1e-10, 1e-9, 1e-8}} {
 		p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: target}},
 			Spec: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Validation: ridge.FirstFold},
-				Solving: Solving{LambdaSearch: ridge.LambdaSearch{Lambda: path}, MayRefine: true}, Steps: features.ByteSteps}}
+				SolveOptions: SolveOptions{LambdaSearch: ridge.LambdaSearch{Lambda: path}, MayRefine: true}, Steps: features.ByteSteps}}
 		s := &solver{pass: p, m: g, threads: 1, source: ridge.Source{Shape: shape,
 			Add: func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }}}
 		_, report, err := s.ridge()

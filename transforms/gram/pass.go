@@ -12,7 +12,7 @@
 //
 // For few rows, readers store the rows themselves instead of sums (Spec.Rows).
 //
-// A Summer sums rows from any source, without Beam. StoredSums reads merged parts, and a SumsWriter
+// A Accumulator sums rows from any source, without Beam. StoredSums reads merged parts, and a SumsWriter
 // writes them. An Audit reads the rows again, to check stored sums.
 package gram
 
@@ -48,7 +48,7 @@ type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
 	ridge.FoldPlan
-	Solving
+	SolveOptions
 	// Components is the number of principal components to compute; rows then need no labels. 0
 	// means a model with labels.
 	Components int `json:"components,omitempty"`
@@ -73,8 +73,8 @@ type Spec struct {
 	Random []uint64 `json:"random,omitempty"`
 }
 
-// Solving says which values of λ a solve tries, and what it returns.
-type Solving struct {
+// SolveOptions says which values of λ a solve tries, and what it returns.
+type SolveOptions struct {
 	ridge.LambdaSearch
 	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.

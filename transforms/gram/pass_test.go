@@ -71,7 +71,7 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11,
 			Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
 		Spec: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127,
-			Solving: Solving{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{1e-3, 1e-2}}}},
+			SolveOptions: SolveOptions{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{1e-3, 1e-2}}}},
 	}
 	if regression {
 		p.Target, p.Spec.Outputs = &transforms.Labeling{Grid: linear.Grids{{Low: -2, High: 2}}}, 1

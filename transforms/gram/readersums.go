@@ -19,7 +19,7 @@ import (
 // readerSums holds the sums of one reader, fold by fold, and saves them as checkpoints. It implements
 // transforms.Saver.
 type readerSums struct {
-	*Summer
+	*Accumulator
 	reader    *transforms.Reader
 	dir       string
 	lines     []int64 // lines of the rows of the current shard
@@ -40,11 +40,11 @@ type checkpoints struct {
 }
 
 func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
-	s, err := NewSummer(r, p)
+	s, err := NewAccumulator(r, p)
 	if err != nil {
 		return nil, err
 	}
-	return &readerSums{Summer: s, reader: r, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
+	return &readerSums{Accumulator: s, reader: r, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
 		rowsPerFile: ridge.RowsPerPart(s.shape)}, nil
 }
 
@@ -53,7 +53,7 @@ func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rows.Blo
 	if s.listsContents {
 		s.lines = append(s.lines, b.Lines...)
 	}
-	if err := s.Summer.add(at, b); err != nil || !s.pass.Spec.Rows {
+	if err := s.Accumulator.add(at, b); err != nil || !s.pass.Spec.Rows {
 		return err
 	}
 	defer s.reader.Clock(transforms.StoreTime)()
@@ -71,7 +71,7 @@ func (s *readerSums) done(r *dataset.Report) error {
 // flush adds all collected rows to the sums. It adds the number of features beyond the grid and the
 // separately counted rows to the first open report.
 func (s *readerSums) flush() {
-	saturated := s.Summer.flush()
+	saturated := s.Accumulator.flush()
 	if s.firstOpen < len(s.reports) {
 		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
@@ -253,7 +253,7 @@ type foldSum struct {
 	labels   []int32         // scratch
 
 	rows profile.WeightCollector
-	grid *features.Grid // scratch that all folds of a Summer share
+	grid *features.Grid // scratch that all folds of a Accumulator share
 
 	counts    bool // count features beyond the grid; only one stripe does
 	saturated int64

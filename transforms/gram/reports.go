@@ -19,7 +19,7 @@ type Report struct {
 	Saturated int64 `json:"saturated,omitempty"`
 	// Copies holds the separately counted rows (Spec.Frequent), encoded by profile.AppendFrequentRows.
 	Copies []byte `json:"copies,omitempty"`
-	// RowHashes holds the hashes of the rows of the shard, from Summer.TakeRowHashes, and Positions
+	// RowHashes holds the hashes of the rows of the shard, from Accumulator.TakeRowHashes, and Positions
 	// the lines of the rows in its file.
 	RowHashes []byte  `json:"contents,omitempty"`
 	Positions []int64 `json:"positions,omitempty"`

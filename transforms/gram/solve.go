@@ -60,7 +60,7 @@ type FitReport struct {
 	Components   []models.Component `json:"components,omitempty"` // of an embedding
 	// Coarse says that the grid is too coarse for Lambda, the best λ on the first fold. There are no weights then.
 	Coarse bool `json:"coarse,omitempty"`
-	Written
+	WeightDigests
 	// Floor is the λ that is equivalent to rounding features to their grid.
 	Floor float64 `json:"floor"`
 	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
@@ -82,8 +82,8 @@ type Sketch struct {
 
 func sketchOf(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
 
-// Written holds the digests of the files that a solve writes.
-type Written struct {
+// WeightDigests holds the digests of the files that a solve writes.
+type WeightDigests struct {
 	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
@@ -107,7 +107,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if report.Coarse {
 		return json.Marshal(report)
 	}
-	for _, file := range f.State.files(&report.Written, fitted) {
+	for _, file := range f.State.files(&report.WeightDigests, fitted) {
 		if file.model == nil {
 			continue
 		}
@@ -215,13 +215,13 @@ type weightsFile struct {
 }
 
 // files returns the files of the models.
-func (st State) files(w *Written, f fits) []weightsFile {
+func (st State) files(w *WeightDigests, f fits) []weightsFile {
 	return []weightsFile{{st.Weights, &w.WeightsSHA256, f.weights}, {st.HeldOut, &w.HeldOutSHA256, f.heldOut},
 		{st.Trials, &w.TrialsSHA256, f.trials}, {st.Sketch, &w.SketchSHA256, f.sketch}}
 }
 
 // Check returns an error unless all files of weights are as the solve wrote them.
-func (st State) Check(ctx context.Context, w Written) error {
+func (st State) Check(ctx context.Context, w WeightDigests) error {
 	for _, file := range st.files(&w, fits{}) {
 		if *file.sha256 == "" && file.name != st.Weights {
 			continue

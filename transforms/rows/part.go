@@ -26,7 +26,7 @@ type count struct {
 	// summed. profile.AppendFrequentRows encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to the sums of the rows
-	// Contents holds the hashes of the rows, from gram.Summer.TakeRowHashes, unless there are too many.
+	// Contents holds the hashes of the rows, from gram.Accumulator.TakeRowHashes, unless there are too many.
 	Contents []byte `json:"contents,omitempty"`
 }
 

@@ -121,8 +121,8 @@ type windowSums struct {
 type windowed struct {
 	window beam.Window
 	count  count
-	rows   block.Block  // that wait to be summed
-	sums   *gram.Summer // nil if the window is not open
+	rows   block.Block       // that wait to be summed
+	sums   *gram.Accumulator // nil if the window is not open
 }
 
 func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
@@ -293,7 +293,7 @@ func (b *windowSums) addWaiting(w *windowed) error {
 	if i := slices.Index(b.open, w); i >= 0 {
 		b.open = slices.Delete(b.open, i, i+1)
 	} else {
-		s, err := gram.NewSummer(b.reader, &b.recipe.pass)
+		s, err := gram.NewAccumulator(b.reader, &b.recipe.pass)
 		if err != nil {
 			return fault.New(fault.Internal, err)
 		}
