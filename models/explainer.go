@@ -83,7 +83,7 @@ func (m *Model) newExplainer() (*Explainer, error) {
 
 // profile reads the statistics of the training rows.
 func (m *Model) profile() ([]byte, error) {
-	for _, f := range m.Kept {
+	for _, f := range m.ExtraFiles {
 		if f.Name == ProfileFile {
 			return f.Data, nil
 		}

@@ -247,8 +247,8 @@ type FileEntry struct {
 	SHA256 string `json:"sha256"` // in hexadecimal
 }
 
-// EntryOf returns the entry of a file with that name and content.
-func EntryOf(name string, data []byte) FileEntry {
+// NewFileEntry returns the entry of a file with that name and content.
+func NewFileEntry(name string, data []byte) FileEntry {
 	return FileEntry{Name: name, Size: int64(len(data)), SHA256: hexDigest(data)}
 }
 

@@ -305,8 +305,8 @@ func TestColumnsAreFoundByName(t *testing.T) {
 		{nil, "width <cm>", ErrMissingColumn, ""},
 		{[]Column{width, height, {Name: "höhen"}}, "höhen", ErrUnknownColumn,
 			`the model has no such column (did you mean "höhe"?)`},
-		{[]Column{width, height, width}, "width <cm>", ErrTwice, ""},
-		{[]Column{width, {Name: "höhe", Values: []float64{1}}}, "höhe", ErrLength, ""},
+		{[]Column{width, height, width}, "width <cm>", ErrRepeatedColumn, ""},
+		{[]Column{width, {Name: "höhe", Values: []float64{1}}}, "höhe", ErrColumnLength, ""},
 	} {
 		err := m.PredictNamed(got, test.columns...)
 		var e *ColumnError

@@ -137,7 +137,7 @@ func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
 		"probabilities fitted to 119 of 118 rows":              func(m *Manifest) { m.Probabilities.Rows = 119 },
 		`an entry for "../x"`: func(m *Manifest) {
 			m.Files = append(m.Files,
-				EntryOf("../x", nil))
+				NewFileEntry("../x", nil))
 		},
 		"two entries for weights.safetensors":                   func(m *Manifest) { m.Files = append(m.Files, m.Files[0]) },
 		"which is not a SHA-256":                                func(m *Manifest) { m.Files[0].SHA256 = "abc" },

@@ -113,7 +113,7 @@ func (m *Manifest) Files(r *Recipe, files []storage.File) ([]storage.File, error
 		return nil, err
 	}
 	files = append(slices.Clone(files), storage.File{Name: RecipeFile, Data: recipe})
-	return append(append(files, r.Kept...), storage.File{Name: ManifestFile, Data: manifest}), nil
+	return append(append(files, r.ExtraFiles...), storage.File{Name: ManifestFile, Data: manifest}), nil
 }
 
 // Bytes returns the size of the files with the sums.
@@ -298,7 +298,7 @@ func (c *SumFiles) SetRowHashes(rows RowHashes) storage.File {
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
-	entry := models.EntryOf(RowHashFile, data)
+	entry := models.NewFileEntry(RowHashFile, data)
 	c.RowHashes = &entry
 	return storage.File{Name: RowHashFile, Data: data}
 }

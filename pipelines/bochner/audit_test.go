@@ -61,7 +61,7 @@ func forgeModel(t *testing.T, from, to string, change func(weights []byte)) {
 	change(weights)
 	for i := range m.Files {
 		if m.Files[i].Name == models.WeightsFile {
-			m.Files[i] = models.EntryOf(models.WeightsFile, weights)
+			m.Files[i] = models.NewFileEntry(models.WeightsFile, weights)
 		}
 	}
 	data, err := m.Encode()

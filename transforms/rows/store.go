@@ -76,7 +76,7 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		to.Parts = nil
 		for _, values := range x.Parts {
 			data := gram.EncodePart(values)
-			entry := models.EntryOf("", data)
+			entry := models.NewFileEntry("", data)
 			to.Parts = append(to.Parts, sums.Frame{Size: entry.Size, SHA256: entry.SHA256})
 			if _, err := w.Write(data); err != nil {
 				return err
@@ -155,7 +155,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 		return Stored{}, err
 	}
 	if len(total.Copies) > 0 {
-		entry := models.EntryOf(sums.CopiesFile, total.Copies)
+		entry := models.NewFileEntry(sums.CopiesFile, total.Copies)
 		p.Copies = &entry
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: total.Copies})
 	}
@@ -259,7 +259,7 @@ func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
 	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, err
 	}
-	if models.EntryOf("", data).SHA256 != want.SHA256 {
+	if models.NewFileEntry("", data).SHA256 != want.SHA256 {
 		return nil, storage.DamagedError(f.Name)
 	}
 	return gram.DecodePart(data)

@@ -55,7 +55,7 @@ type covering struct {
 
 // newCovering returns counts for the columns, given their number; nil if the model lacks the usual level.
 func newCovering(a *applier, columns int) (*covering, []score.Coverage) {
-	level, err := Certainty{Interval: models.UsualLevel}.open(a)
+	level, err := Certainty{Interval: models.DefaultLevel}.open(a)
 	if err != nil {
 		return nil, nil
 	}

@@ -27,7 +27,7 @@ func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Manifest.Recipe, m.Manifest.Input.Dim = recipe, 1
-	m.Kept = []storage.File{{Name: models.ProfileFile, Data: []byte(`{"rows": {}}`)}}
+	m.ExtraFiles = []storage.File{{Name: models.ProfileFile, Data: []byte(`{"rows": {}}`)}}
 	p := &Predict{Content: Content{Explain: true}}
 	a := newApplier(someReader(t), m)
 	table, err := p.predictions(a)

@@ -182,7 +182,7 @@ func (p *Prepared) TakeRecipe(r *sums.Recipe, others []string) error {
 		return err
 	}
 	p.Recipe = Recipe{
-		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
+		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.ExtraFiles,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
 	p.copiesCounted = true // the recipe lists the frequent rows, whose copies sums count

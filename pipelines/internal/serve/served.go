@@ -65,7 +65,7 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 
 // certainty returns the measures of certainty that the model has, with the default level.
 func (s *served) certainty() (c scores.Certainty) {
-	usual := scores.Certainty{Interval: models.UsualLevel}
+	usual := scores.Certainty{Interval: models.DefaultLevel}
 	if apply.NeedCertainty(usual, s.model.Manifest, "", "") == nil {
 		c = usual
 	}

@@ -194,7 +194,7 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.ShareFiles(ctx, o.Recipe.Kept); err != nil {
+	if err := j.ShareFiles(ctx, o.Recipe.ExtraFiles); err != nil {
 		return nil, j.Close(ctx, err)
 	}
 	all := o.options(out)

@@ -85,7 +85,7 @@ func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 	by := score.Criterion(t.spec.Threshold)
 	usual, scale := float32(0), models.OfScore
 	if d.fit.probabilities != nil {
-		usual, scale = d.fit.probabilities.Usual(positive), models.OfProbability
+		usual, scale = d.fit.probabilities.DefaultThreshold(positive), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {

@@ -82,5 +82,5 @@ func (m *Model) resultInterval() *results.TrainInterval {
 	if !one {
 		return nil
 	}
-	return &results.TrainInterval{Level: models.UsualLevel, Rows: v.Rows, Groups: v.Groups, Half: half}
+	return &results.TrainInterval{Level: models.DefaultLevel, Rows: v.Rows, Groups: v.Groups, Half: half}
 }

@@ -99,7 +99,7 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
-			entry := models.EntryOf(sums.CopiesFile, data)
+			entry := models.NewFileEntry(sums.CopiesFile, data)
 			c.Copies = &entry
 			copies = append(copies, data...)
 		}

@@ -45,13 +45,13 @@ func (m *Model) Publish(ctx context.Context) error {
 		return err
 	}
 	out := &models.Model{Linear: m.Fit.linear, Manifest: manifest,
-		Kept: slices.Concat(t.Prepared.Recipe.Files, m.Fit.files)}
+		ExtraFiles: slices.Concat(t.Prepared.Recipe.Files, m.Fit.files)}
 	if m.byRecipe == nil { // otherwise the profile is the recipe's
 		file, err := m.profile().File()
 		if err != nil {
 			return err
 		}
-		out.Kept = append(out.Kept, storage.File{Name: sums.ProfileFile, Data: file})
+		out.ExtraFiles = append(out.ExtraFiles, storage.File{Name: sums.ProfileFile, Data: file})
 	}
 	if m.stretch, err = stretch.Of(manifest); err != nil {
 		return err

@@ -326,7 +326,7 @@ func (g *Game) adopt(f *results.Learned) error {
 	f.Kernel = prepare.LearnedName(f, recipe)
 	f.Files = nil
 	for _, file := range p.Recipe.Files {
-		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
+		f.Files = append(f.Files, models.NewFileEntry(file.Name, file.Data))
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

@@ -332,7 +332,7 @@ func shareFiles(ctx context.Context, s *prepare.Session, result *search.Result) 
 			continue
 		}
 		files = append(files, f)
-		if err := s.Job.ShareFile(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := s.Job.ShareFile(ctx, f, models.NewFileEntry(f.Name, f.Data).SHA256); err != nil {
 			return nil, err
 		}
 	}
