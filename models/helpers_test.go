@@ -64,7 +64,7 @@ func classifier(t testing.TB) *Model {
 				Options: json.RawMessage(`{"comma":";"}`)},
 			Targets: Targets{Vocabulary: schema.NewVocabulary([]string{"ant", "bee", "cow"})},
 			TrainingData: TrainingData{
-				Rows:        Rows{Read: 120, Used: 118, SetAside: 2},
+				Rows:        RowCounts{Read: 120, Used: 118, SetAside: 2},
 				Profile:     Profile{ClassCounts: []int64{40, 40, 38}, Width: 1.5},
 				Scores:      map[string]float64{"accuracy": 0.975, "auc": 0.99},
 				Fingerprint: "9f86d081884c7d65",

@@ -23,7 +23,7 @@ func inRounds(t testing.TB) *Model {
 		Options:    json.RawMessage(`{"loss":"hinge","outputs":3,"dim":5,"rows":94,"lambda":0.001,"partitions":2}`),
 		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Optimality: Optimality{Dual: &dual, Gap: &gap},
 		HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.5, HeldOutErrors: 3},
-		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25,
+		Path: []LambdaTrial{{Lambda: 0.001, Rounds: 3, Objective: 0.25,
 			HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}}},
 	}}
 	m.Manifest.Probabilities = &Probabilities{Kind: score.Platt, Curves: make([]score.CalibrationCurve, 3), Rows: 24,

@@ -99,7 +99,7 @@ func (m *Manifest) leaf(parent Leaf, l *Level) Leaf {
 	if n := len(l.Members); n > 1 {
 		name = fmt.Sprintf("%d levels with few rows", n)
 	}
-	rows := models.Rows{Read: l.Rows(), Used: l.Rows()}
+	rows := models.RowCounts{Read: l.Rows(), Used: l.Rows()}
 	return Leaf{Name: parent.Name + "/" + name, Digest: digestOf(parent.Digest, l.name()), Rows: rows,
 		Files: parent.Files}
 }
@@ -117,7 +117,7 @@ func (m *Manifest) LevelLeaves() (all []Leaf) {
 func (d *Dir) level(i int) *Dir {
 	l := &d.Levels[i]
 	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
-		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
+		Rows: models.RowCounts{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
 	m.Sums = m.digest()
 	dir := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
 		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, foldOffsets: make([]int64, len(m.Folds))}}

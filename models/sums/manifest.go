@@ -35,7 +35,7 @@ type Manifest struct {
 	Program string `json:"program"` // version of the program that wrote it
 	Recipe  string `json:"recipe"`  // Recipe.Digest
 
-	Rows models.Rows `json:"rows"`
+	Rows models.RowCounts `json:"rows"`
 	SumFiles
 	// Levels describe separate sums for the rows of each level; the Manifest itself then has no Folds.
 	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
@@ -70,10 +70,10 @@ type SumFiles struct {
 
 // Leaf is a piece of the data that was summed by one job.
 type Leaf struct {
-	Name   string      `json:"name"`   // last element of the place of the sums, for reports
-	Digest string      `json:"digest"` // of the recipe, the files and the roles of columns
-	Rows   models.Rows `json:"rows"`
-	Files  []Input     `json:"files"`
+	Name   string           `json:"name"`   // last element of the place of the sums, for reports
+	Digest string           `json:"digest"` // of the recipe, the files and the roles of columns
+	Rows   models.RowCounts `json:"rows"`
+	Files  []Input          `json:"files"`
 }
 
 // Input is a file that was summed.

@@ -172,11 +172,11 @@ type ReportedModels struct {
 
 // ReportedRows says which rows a model was trained on and judged by.
 type ReportedRows struct {
-	Partitions int         `json:"partitions"`    // that the model was trained on
-	Rows       models.Rows `json:"rows,omitzero"` // training rows of a new model
-	First      string      `json:"first_day,omitempty"`
-	Last       string      `json:"last_day,omitempty"`
-	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
+	Partitions int              `json:"partitions"`    // that the model was trained on
+	Rows       models.RowCounts `json:"rows,omitzero"` // training rows of a new model
+	First      string           `json:"first_day,omitempty"`
+	Last       string           `json:"last_day,omitempty"`
+	HeldOut    string           `json:"held_out,omitempty"` // the day or files whose rows judged
 	// Window is nil if the window was not chosen.
 	Window *ChosenWindow `json:"window,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 	one, five := []ridge.CVResult{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.CVResult{{Lambda: 1, Folds: 5},
 		{Lambda: 0.1, Folds: 5}}
-	trials := &models.TrainingLog{Path: []models.Trial{{Lambda: 1}, {Lambda: 0.1}}}
+	trials := &models.TrainingLog{Path: []models.LambdaTrial{{Lambda: 1}, {Lambda: 0.1}}}
 	for want, r := range map[string]Train{
 		"the held-out MSE of 5 folds (the smallest of 2":                        {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: five}},
 		"the MSE of held-out rows, one in 5 (the smallest of 2":                 {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: one}},

@@ -136,7 +136,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 	name, place := placeOf(f.Out, w, pane)
 	p := &sums.Manifest{
 		Program: "rows " + transforms.Build(), Recipe: r.Digest,
-		Rows: models.Rows{Read: total.Read, Used: total.Read - total.Rejected, SetAside: total.Rejected},
+		Rows: models.RowCounts{Read: total.Read, Used: total.Read - total.Rejected, SetAside: total.Rejected},
 	}
 	if v := r.classes(); v != nil {
 		p.Classes, p.ClassCounts = v.Classes, total.Classes

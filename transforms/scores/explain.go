@@ -11,7 +11,7 @@ import (
 // explained computes the columns that explain predictions.
 type explained struct {
 	*models.Explainer
-	out     models.Explained
+	out     models.Explanations
 	columns []any // of the last block
 }
 

@@ -24,7 +24,7 @@ func wide(t *testing.T, columns, classes int) *Model {
 	}
 	a := &Model{Manifest: &models.Manifest{Task: models.Classification, Features: 64, Outputs: classes, Program: "1",
 		Targets:      models.Targets{Vocabulary: &schema.Vocabulary{}},
-		TrainingData: models.TrainingData{Rows: models.Rows{Read: rows, Used: rows}}}, files: map[string][]byte{}}
+		TrainingData: models.TrainingData{Rows: models.RowCounts{Read: rows, Used: rows}}}, files: map[string][]byte{}}
 	s := dataset.Schema{Format: "csv", Dim: columns, Table: &schema.Table{}}
 	a.profile.Rows = &profile.Statistics{}
 	for j := range columns {

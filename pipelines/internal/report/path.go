@@ -191,7 +191,7 @@ func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.CVResult
 
 // Trials returns a table of the values of λ that an iterative learner tried. If rows are held out by groups
 // there are no intervals, because errors are not counted by group.
-func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, chosen float64) Table {
+func Trials(task models.Task, split *profile.FoldRule, tried []models.LambdaTrial, chosen float64) Table {
 	t := Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %",
 		"95% interval"}}
 	for _, r := range tried {

@@ -205,7 +205,7 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 
 // Added describes the rows of sums that earlier jobs have made.
 type Added struct {
-	Rows        models.Rows
+	Rows        models.RowCounts
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
 	Copies      []profile.FrequentRow // frequent rows, which are counted instead of summed

@@ -77,7 +77,7 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.
 	t := j.Training
 	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
-		Rows: models.Rows{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
+		Rows: models.RowCounts{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
 	}
 	levels := s.Levels
 	if levels == nil {

@@ -95,10 +95,10 @@ func (m *Model) manifest() (*models.Manifest, error) {
 	manifest := &models.Manifest{
 		Program: engine.Version(), Task: m.task(), Seed: t.spec.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
 		Outputs: f.linear.K, Input: input,
-		BeyondScores: models.BeyondScores{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
+		Extensions: models.Extensions{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
 			Sketch: f.sketch, Intervals: f.intervals},
 		TrainingData: models.TrainingData{Profile: models.Profile{Width: p.Recipe.Width}, Fingerprint: p.Digest,
-			Rows:    models.Rows{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside},
+			Rows:    models.RowCounts{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside},
 			Weights: f.rowWeights},
 	}
 	manifest.Learner.Split = p.Rule
