@@ -177,7 +177,7 @@ func (e experiment) checkerboard(ctx context.Context, g game) error {
 			}
 			fmt.Printf(" %g %.2f", share, accuracy)
 		}
-		chosen, _, err := align.Harmonics(train.rows(3, 2), 1000, align.Harmonic(1/float64(n), 100), nil)
+		chosen, _, err := align.Harmonics(train.rows(3, 2), 1000, align.HarmonicOptions(1/float64(n), 100), nil)
 		if err != nil {
 			return err
 		}

@@ -248,7 +248,7 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 	if a.Pick == "draw" {
 		index, weight = align.Draw(q, frequencies, s.Options.Seed)
 	}
-	f := align.Choice(w, dim, index, weight)
+	f := align.Select(w, dim, index, weight)
 	if f.Count < frequencies {
 		s.AddNotef("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
 			f.Count, frequencies)
@@ -274,7 +274,7 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
 			report.Groups(int64(len(class))), most, a.Harmonics)
 	}
-	o := align.Harmonic(result.Lambda, count)
+	o := align.HarmonicOptions(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {

@@ -54,7 +54,7 @@ func GameDefaults(a options.Game) options.Game {
 
 // presets has the function of package align for each value of --preset.
 var presets = map[string]func(lambda, width float64, frequencies int, seed uint64) align.Options{
-	"paper": align.Paper, "demo": align.Demo,
+	"paper": align.PaperOptions, "demo": align.DemoOptions,
 }
 
 // GameOf returns the options of a game that learns frequencies, from the preset and the
