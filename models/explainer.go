@@ -126,7 +126,7 @@ func (e *Explainer) Rows(dst Explanations, output Applied, x []float32, n, threa
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
-				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, output, i, o)-base)
+				shapley.AdjustSum(effects[o*columns:(o+1)*columns], e.score(s, output, i, o)-base)
 			}
 		}
 	})

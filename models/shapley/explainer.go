@@ -47,7 +47,7 @@ var ErrMixed = errors.New("shapley: features that mix columns in another way tha
 
 // NewExact returns the explainer of a model l on the features of recipe r, whose map takes rows with these
 // columns. The error is ErrMixed if the features mix columns in another way.
-func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background []Values) (*Exact, error) {
+func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background []Distribution) (*Exact, error) {
 	e := &Exact{columns: columns, base: make([]float64, l.K)}
 	for k, b := range l.B {
 		e.base[k] = float64(b)
@@ -93,7 +93,7 @@ type part struct {
 	model      *fitted.Model
 	first      int
 	columns    []Column
-	background []Values
+	background []Distribution
 }
 
 func (e *Exact) add(p part, steps []features.Recipe, columnOf []int) error {
@@ -200,9 +200,9 @@ func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer)
 	return 0
 }
 
-// Level makes effects sum to total. It distributes the difference, which comes from float32 rounding of
+// AdjustSum makes effects sum to total. It distributes the difference, which comes from float32 rounding of
 // scores, in proportion to the sizes of the effects.
-func Level(effects []float64, total float64) {
+func AdjustSum(effects []float64, total float64) {
 	var sum, size float64
 	for _, v := range effects {
 		sum += v

@@ -28,12 +28,12 @@ type game struct {
 	recipe     features.Recipe
 	model      *fitted.Model
 	columns    []Column
-	background []Values
+	background []Distribution
 	m          features.Map
 }
 
 // newGame returns a model with random weights for k outputs.
-func newGame(t *testing.T, r features.Recipe, k int, columns []Column, background []Values) *game {
+func newGame(t *testing.T, r features.Recipe, k int, columns []Column, background []Distribution) *game {
 	t.Helper()
 	m, err := r.New()
 	if err != nil {
@@ -107,11 +107,11 @@ func (g *game) effects(x []float32, s Score) (base float64, effects []float64) {
 }
 
 // plain are five columns of one number.
-func plain() (columns []Column, background []Values) {
+func plain() (columns []Column, background []Distribution) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for j := range 5 {
 		columns = append(columns, Column{string(rune('a' + j)), j, j + 1})
-		v := Values{P: []float64{0.5, 0.3, 0.2}}
+		v := Distribution{P: []float64{0.5, 0.3, 0.2}}
 		for range v.P {
 			v.X = append(v.X, float32(random.NormFloat64()))
 		}
@@ -122,9 +122,9 @@ func plain() (columns []Column, background []Values) {
 
 // typed are a number with missing values, a category, a time of four numbers, a category with a table and a number
 // that becomes levels, and the steps that encode them.
-func typed() (steps []features.Recipe, columns []Column, background []Values) {
+func typed() (steps []features.Recipe, columns []Column, background []Distribution) {
 	columns = []Column{{"age", 0, 1}, {"kind", 1, 2}, {"when", 2, 6}, {"town", 6, 7}, {"code", 7, 8}}
-	background = []Values{
+	background = []Distribution{
 		{[]float32{0.3, -1, nan}, []float64{0.5, 0.3, 0.2}},
 		{[]float32{0, 1, 3, nan}, []float64{0.4, 0.3, 0.2, 0.1}},
 		{[]float32{0.5, 1, 0.2, -1, -0.25, 2, 0.5, 1.5}, []float64{0.25, 0.75}},
@@ -322,11 +322,11 @@ func TestDummyAndSymmetry(t *testing.T) {
 func TestManyColumnsAreExact(t *testing.T) {
 	const d = 150
 	var columns []Column
-	background, x := make([]Values, d), make([]float32, d)
+	background, x := make([]Distribution, d), make([]float32, d)
 	random := rand.New(rand.NewPCG(5, 6))
 	for j := range d {
 		columns = append(columns, Column{"", j, j + 1})
-		background[j] = Values{[]float32{float32(random.NormFloat64()), 0}, []float64{0.5, 0.5}}
+		background[j] = Distribution{[]float32{float32(random.NormFloat64()), 0}, []float64{0.5, 0.5}}
 		x[j] = float32(random.NormFloat64())
 	}
 	for _, width := range []float64{1, 10} { // narrow kernels need more points
@@ -426,7 +426,7 @@ func TestBackgroundOfStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for g, want := range []Values{
+	for g, want := range []Distribution{
 		{[]float32{1, 2, 4, nan}, []float64{0.4, 0.2, 0.2, 0.2}}, {[]float32{2, 0, nan}, []float64{0.8, 0.1, 0.1}},
 		{[]float32{5, 7, 6, 8}, []float64{0.5, 0.5}}, {[]float32{0}, []float64{1}},
 	} {
@@ -476,7 +476,7 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 		b.X = append(b.X, v, 1, float32(i*3%b.N), -float32(i*3%b.N))
 	}
 	s.AddBlock(&b, hashes)
-	points := Points(s, []int{0, 1, 2, 2})
+	points := BackgroundPoints(s, []int{0, 1, 2, 2})
 	if len(points) != 4 || len(points[0]) != 32 || points[1] != nil || len(points[3]) != 32 {
 		t.Fatalf("points %v", points)
 	}
@@ -489,7 +489,7 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 			t.Errorf("point %d is %g, want about %g", i, got, want)
 		}
 	}
-	if Points(s, []int{0}) != nil {
+	if BackgroundPoints(s, []int{0}) != nil {
 		t.Error("points of more numbers than there are columns")
 	}
 }
@@ -515,7 +515,7 @@ func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	columns := ColumnsOf(nil, nil, d)
-	background := make([]Values, d)
+	background := make([]Distribution, d)
 	for i := range 32 {
 		for c := range d {
 			background[c].add(1./32, data.X[i*d+c])
@@ -541,10 +541,10 @@ func BenchmarkEffects(b *testing.B) {
 	for name, d := range map[string]int{"14 columns": 14, "100 columns": 100, "784 columns": 784} {
 		b.Run(name, func(b *testing.B) {
 			var columns []Column
-			background := make([]Values, d)
+			background := make([]Distribution, d)
 			for j := range d {
 				columns = append(columns, Column{"", j, j + 1})
-				background[j] = Values{[]float32{-1, 0, 1}, []float64{0.3, 0.4, 0.3}}
+				background[j] = Distribution{[]float32{-1, 0, 1}, []float64{0.3, 0.4, 0.3}}
 			}
 			r := fourier.Gaussian{In: d, Out: 8192, Width: math.Sqrt(float64(d))}
 			l := &fitted.Model{K: 1, D: 8192, W: slices.Repeat([]float32{0.01}, 8192), B: make([]float32, 1)}

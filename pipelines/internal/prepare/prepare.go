@@ -158,7 +158,7 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 			first = append(first, j)
 		}
 	}
-	s.Points = shapley.Points(sum, first)
+	s.Points = shapley.BackgroundPoints(sum, first)
 	return s
 }
 
