@@ -271,7 +271,7 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.R
 	result, err = search.Run(ctx, pilot, search.Options{
 		Views: p.Recipe.Views(o.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
 		Seed: o.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
-		Threads: s.Session.Job.Engine.Threads, Enough: s.Enough,
+		Threads: s.Session.Job.Engine.Threads, Stop: s.Enough,
 	})
 	switch {
 	case ctx.Err() != nil:
