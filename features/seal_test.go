@@ -45,7 +45,7 @@ var every = map[string]features.Recipe{
 	"bins.levels": preprocess.BinLevels{In: 4, Weight: 0.7, Keep: true,
 		Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
 	"differences": preprocess.Differences{In: 4, Pairs: []preprocess.Difference{{First: 2, Second: 0, A: 1. / 3, B: 3e38, C: -1e-45}}},
-	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, Hats: true, Columns: []preprocess.BinColumn{
+	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, PiecewiseLinear: true, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},
 	"join": preprocess.Join{Parts: []features.Recipe{
 		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: features.Floats{1, 2, 3, 4}},
@@ -73,7 +73,7 @@ var every = map[string]features.Recipe{
 	"columns": preprocess.Columns{Slots: []preprocess.Slot{
 		{Number: &preprocess.Number{Fill: 0.1, Missing: 1. / 3}}, {Number: &preprocess.Number{Fill: 3e38}},
 		{OneHot: &preprocess.OneHot{Values: 3, Weight: 0.7, Missing: true}},
-		{Table: &preprocess.Table{Values: 1, Out: 2, Numbers: features.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
+		{Lookup: &preprocess.Lookup{Values: 1, Out: 2, Numbers: features.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
 	}},
 	"test.plain": plain{4},
 	"chain": features.Chain{Steps: []features.Recipe{

@@ -140,7 +140,7 @@ func TestJoinTakesTheShortForm(t *testing.T) {
 		preprocess.Bins{In: levels + 1, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{-1, 0, 1}},
 			{Index: 7, Cuts: features.Floats{0.5}}}, Weight: 1},
 		preprocess.Bins{In: levels + 1, Columns: []preprocess.BinColumn{{Index: 7, Cuts: features.Floats{0, 1}}}, Weight: 1,
-			Hats: true},
+			PiecewiseLinear: true},
 	}
 	whole := draw(t, features.Chain{Steps: []features.Recipe{encode, preprocess.Clip{At: at}}})
 	y := make([]float32, n*(levels+1))

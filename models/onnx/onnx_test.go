@@ -167,7 +167,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 	five := []string{"/1", "label", "c", "scores", "e"} // names that a graph has itself
 	bins := preprocess.Bins{In: 5, Weight: 1, Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{1, 2}}}}
 	hats := bins
-	hats.Hats = true
+	hats.PiecewiseLinear = true
 	low, high := make([]float32, 5), []float32{1, 1, 1, 1, 1}
 	typed := &schema.Table{Columns: []schema.Column{
 		{Name: "a", Type: schema.Number},
@@ -177,7 +177,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 	slots := preprocess.Columns{Slots: []preprocess.Slot{
 		{Number: &preprocess.Number{Fill: 1, Missing: 1}},
 		{OneHot: &preprocess.OneHot{Values: 3, Weight: 1, Missing: true}},
-		{Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 1, 0.5}}},
+		{Lookup: &preprocess.Lookup{Values: 2, Out: 1, Numbers: features.Floats{0, 1, 0.5}}},
 		{Number: &preprocess.Number{}}, {Number: &preprocess.Number{}}, {Number: &preprocess.Number{}},
 		{Number: &preprocess.Number{}},
 	}}

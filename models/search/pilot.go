@@ -166,7 +166,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 		}
 		shared = 0                            // metrics are not learned on the first rung
 		judge := min(size.judge, n/Parts*5/4) // rows of a part, which chance makes larger
-		hats := min(mostHats, preprocess.MostKnots*d)
+		hats := min(mostHats, preprocess.MaxBinKnots*d)
 		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+hats, judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))

@@ -348,7 +348,7 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	}
 	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
 	var err error
-	joined := chosen.Pair > 0 || chosen.Hats || chosen.Landmarks
+	joined := chosen.Pair > 0 || chosen.PiecewiseLinear || chosen.Landmarks
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
 		if err = m.ready(); err != nil {

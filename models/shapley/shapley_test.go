@@ -136,7 +136,7 @@ func typed() (steps []features.Recipe, columns []Column, background []Distributi
 		{Number: &preprocess.Number{Fill: 0.1, Missing: 0.7}},
 		{OneHot: &preprocess.OneHot{Values: 3, Weight: 0.8, Missing: true}},
 		number, number, number, number,
-		{Table: &preprocess.Table{Values: 2, Out: 2, Numbers: features.Floats{0.3, 1, -0.4, 0.2, 0.1, -1}}},
+		{Lookup: &preprocess.Lookup{Values: 2, Out: 2, Numbers: features.Floats{0.3, 1, -0.4, 0.2, 0.1, -1}}},
 		number,
 	}}
 	_, out := r.Dims()
@@ -185,7 +185,7 @@ func cases(t *testing.T) map[string]*game {
 		t.Fatal(err)
 	}
 	standard := preprocess.Standard{Mean: []float32{1, 0, -1, 0.5, 0}, Dev: []float32{1, 2, 0.5, 1, 3}}
-	hats := preprocess.Bins{In: 5, Hats: true, Weight: 0.5, Columns: []preprocess.BinColumn{
+	hats := preprocess.Bins{In: 5, PiecewiseLinear: true, Weight: 0.5, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{-1, 0, 1}}, {Index: 0, Cuts: features.Floats{-0.5, 2}}}}
 	chain := func(steps ...features.Recipe) features.Recipe { return features.Chain{Steps: steps} }
 	add("linear", linear.Identity{In: 5, Bound: 1})

@@ -130,7 +130,7 @@ func TestDistancesOfTypedColumns(t *testing.T) {
 	}}
 	encode := preprocess.Columns{Slots: []preprocess.Slot{
 		{Number: &preprocess.Number{Missing: 1}}, {OneHot: &preprocess.OneHot{Values: 3, Weight: 2,
-			Missing: true}}, {Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
+			Missing: true}}, {Lookup: &preprocess.Lookup{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
 	}}
 	// n, n=(missing), b, c=x, c=y, c=(other), c=(missing)
 	r := features.Chain{Steps: []features.Recipe{encode,

@@ -19,7 +19,7 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	const n, d = 600, 3
 	m, err := preprocess.Join{Parts: []features.Recipe{
 		fourier.Gaussian{In: d, Out: 1024, Width: 1, Seed: 1},
-		preprocess.Bins{In: d, Hats: true, Weight: 0.03,
+		preprocess.Bins{In: d, PiecewiseLinear: true, Weight: 0.03,
 			Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0, 0.25, 0.5, 0.75, 1}}}},
 	}}.New()
 	if err != nil {

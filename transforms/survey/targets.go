@@ -17,7 +17,7 @@ func init() { transforms.RegisterSum[preprocess.Targets]("targets", beginTargets
 // category. The encodings "target" and "count" use the result. The pass must have a Target.
 type Targets struct {
 	transforms.Pass
-	Cut        preprocess.Cut        `json:"cut"`
+	CrossFit   preprocess.CrossFit   `json:"cut"`
 	Categories []preprocess.Category `json:"categories"`
 	Weights    *profile.WeightGrid   `json:"weights,omitempty"` // of rows; nil if they have none
 	Counts     bool                  `json:"counts,omitempty"`  // count rows, whatever their labels
@@ -29,7 +29,7 @@ func (p *Targets) Empty() (*preprocess.Targets, error) {
 	if p.Target.Classes != nil && !p.Counts {
 		classes = len(p.Target.Classes.Classes)
 	}
-	t, err := preprocess.NewTargets(p.Cut, classes, p.Categories)
+	t, err := preprocess.NewTargets(p.CrossFit, classes, p.Categories)
 	if err == nil && p.Weights != nil {
 		t.Unit = p.Weights.Unit
 	}

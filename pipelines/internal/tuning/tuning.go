@@ -166,7 +166,7 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	return ""
 }
 
-// Shorten sets the encoding of some categories to preprocess.Counts, because their default encoding
+// Shorten sets the encoding of some categories to preprocess.CountEncoding, because their default encoding
 // would make rows long and say little about which values are similar:
 //
 //   - values in hash buckets, if rows are otherwise too long to be searched (length > longest),
@@ -183,7 +183,7 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 		c := &t.Columns[i]
 		rare := c.Buckets == 0 && rows < 2*int64(len(c.Levels))
 		if c.Type == schema.Category && c.Encode == "" && (rare || c.Buckets > 0 && length > longest) {
-			c.Encode = string(preprocess.Counts)
+			c.Encode = string(preprocess.CountEncoding)
 			changed, names = append(changed, c), append(names, c.Name)
 		}
 	}
