@@ -166,7 +166,7 @@ func TestTheRecipeHasThePlannedSize(t *testing.T) {
 		if size := o.Size(columns); in != columns || out != size.Features {
 			t.Errorf("%s: a map from %d numbers to %d features, planned were %d and %d", name, in, out, columns, size.Features)
 		}
-		if _, found := o.(kernel.LearnedKernel); !found && !strings.HasPrefix(c.Summary, name+" kernel") {
+		if _, found := o.(kernel.Learned); !found && !strings.HasPrefix(c.Summary, name+" kernel") {
 			t.Errorf("%s: summary %q", name, c.Summary)
 		}
 		if c.Draw == nil {
@@ -331,7 +331,7 @@ func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 }
 
 func TestAFoundKernelStartsFromAGaussianOne(t *testing.T) {
-	for _, o := range []kernel.LearnedKernel{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset,
+	for _, o := range []kernel.Learned{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset,
 		Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
 		want := &fourier.GaussianOptions{Width: 3, Features: 20, Form: fourier.Offset}
 		if got := o.Start(); !reflect.DeepEqual(got, kernel.Options(want)) || o.Directory() != "dir" {

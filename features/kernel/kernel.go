@@ -76,8 +76,8 @@ func FamilyOf(o Options) Family { return families.Of(o) }
 // DefaultFeatures is the default number of features.
 const DefaultFeatures = 4096
 
-// Count returns features, or DefaultFeatures if it is 0.
-func Count(features int) int { return cmp.Or(features, DefaultFeatures) }
+// FeaturesOrDefault returns features, or DefaultFeatures if it is 0.
+func FeaturesOrDefault(features int) int { return cmp.Or(features, DefaultFeatures) }
 
 // Options are the options of a family: a pointer to a struct whose fields have the tags
 // flag and help. The zero value of a field is its default. Methods do not change the
@@ -140,9 +140,9 @@ type Variant struct {
 	Options Options
 }
 
-// LearnedKernel is implemented by options of a family whose features are not random: a search finds them in
+// Learned is implemented by options of a family whose features are not random: a search finds them in
 // labelled data, starting from the features of another kernel.
-type LearnedKernel interface {
+type Learned interface {
 	Options
 	// Directory returns the directory of features that were found earlier; "" to search for them.
 	Directory() string

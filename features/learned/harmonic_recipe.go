@@ -128,7 +128,7 @@ type HarmonicOptions struct {
 	Features    int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 }
 
-var _ kernel.LearnedKernel = (*HarmonicOptions)(nil)
+var _ kernel.Learned = (*HarmonicOptions)(nil)
 
 // Directory returns the directory of harmonics that were chosen earlier, or "" if they are still to
 // be chosen.
@@ -142,7 +142,7 @@ func (o *HarmonicOptions) Start() kernel.Options {
 
 // Count returns how many times a harmonic is chosen. A harmonic may be chosen again, so there can
 // be fewer features.
-func (o *HarmonicOptions) Count() int { return kernel.Count(o.Features) }
+func (o *HarmonicOptions) Count() int { return kernel.FeaturesOrDefault(o.Features) }
 
 // Validate returns an error that names the invalid option.
 func (o *HarmonicOptions) Validate() error {

@@ -253,7 +253,7 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 		panic("learned: Quantize: slice too short, or too many rows")
 	}
 	switch {
-	case m.amplitude != nil, dst.Most() != blas.MostByte:
+	case m.amplitude != nil, dst.Steps() != blas.MostByte:
 		return features.OnGrid(m, dst, x, n, threads, m.bound)
 	case m.form == fourier.Paired:
 		m.weights.CosSinBytes((*blas.Bytes)(dst), x, n, threads)
@@ -277,7 +277,7 @@ type Options struct {
 	Form        fourier.Form `flag:"form"`
 }
 
-var _ kernel.LearnedKernel = (*Options)(nil)
+var _ kernel.Learned = (*Options)(nil)
 
 // Directory returns the directory of frequencies that were found earlier, or "" if they are still
 // to be found.
@@ -290,7 +290,7 @@ func (o *Options) Start() kernel.Options {
 
 // Count returns the number of frequencies: half the number of features in the paired form.
 func (o *Options) Count() int {
-	out := kernel.Count(o.Features)
+	out := kernel.FeaturesOrDefault(o.Features)
 	if o.Form == fourier.Paired {
 		return out / 2
 	}

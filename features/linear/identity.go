@@ -124,7 +124,7 @@ func (m *featureMap) Apply(dst, x []float32, n int) {
 // as others up to features.MaxSteps steps; beyond that they are clipped and counted. NaN becomes 0 and is
 // counted. It panics if x is too short.
 func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
-	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
+	return features.OnGrid(steps{m, float64(dst.Steps())}, dst, x, n, threads, float32(dst.Steps()))
 }
 
 // Ranges returns the centre and half length of each column's range. The half length is 1 for a column with

@@ -95,7 +95,7 @@ func validateCompare(o options.CompareKernel) error {
 	}
 	for _, n := range o.Budgets {
 		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
-		if _, found := k.(kernel.LearnedKernel); found || err != nil {
+		if _, found := k.(kernel.Learned); found || err != nil {
 			return exit.Usagef("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
 		}
 		if err := k.Validate(); err != nil {

@@ -45,7 +45,7 @@ func Rows(ctx context.Context, training options.Prepare, share float64) (part *d
 		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
 			"for --test", share)
 	}
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() != "" {
+	if f, ok := o.Kernel.(kernel.Learned); ok && f.Directory() != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
 			"the rows; give --test files that they have not seen", share)
 	}

@@ -73,7 +73,7 @@ func Validate(o options.Prepare) error {
 	if err := validateSplit(o.Split, o.Data, o.Types.Schema); err != nil {
 		return err
 	}
-	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
+	if _, ok := o.Kernel.(kernel.Learned); ok && o.LearnedDir() == "" {
 		return exit.Usagef("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}

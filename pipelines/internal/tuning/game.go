@@ -29,8 +29,8 @@ import (
 // Game learns features from the rows of a session.
 type Game struct {
 	Session *prepare.Session
-	Kernel  kernel.LearnedKernel // learned or harmonic
-	Reports []align.Report       // one per round, after Learn; nil without rounds
+	Kernel  kernel.Learned // learned or harmonic
+	Reports []align.Report // one per round, after Learn; nil without rounds
 }
 
 // Learn learns the features of Kernel and makes the session use them, instead of the features of

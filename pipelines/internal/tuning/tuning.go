@@ -69,7 +69,7 @@ func Kernels(given []kernel.Options) []kernel.Options {
 
 // widthUnset reports whether the width of the kernel is for the program to choose.
 func widthUnset(k kernel.Options) bool {
-	if _, learned := k.(kernel.LearnedKernel); learned {
+	if _, learned := k.(kernel.Learned); learned {
 		return false
 	}
 	value := map[string]string{}
