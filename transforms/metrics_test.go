@@ -115,7 +115,7 @@ func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (bea
 	ctx, dir := t.Context(), t.TempDir()
 	worker := transforms.NewWorker(dir)
 	defer worker.Close()
-	uri, err := transforms.Store(ctx, dir, pass, nil)
+	uri, err := transforms.StorePass(ctx, dir, pass, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.
 	r := NewReader(f, element)
 	r.tracker = tracker
 	defer r.end(ctx)
-	p, err := Load[P](ctx, f.Worker, f.Scan.Pass)
+	p, err := LoadPass[P](ctx, f.Worker, f.Scan.Pass)
 	if err == nil {
 		err = work(r, p)
 	}

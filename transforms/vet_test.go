@@ -79,7 +79,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		rows.Sum(s, r, col)
 		beam.ParDo(s, placeOf, stored)
 	},
-	"drive": func(s beam.Scope, _ transforms.Scan) { transforms.Drive(s, []string{"help"}) },
+	"drive": func(s beam.Scope, _ transforms.Scan) { transforms.RunProgram(s, []string{"help"}) },
 }
 
 func init() {

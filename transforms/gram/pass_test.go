@@ -85,7 +85,7 @@ func sumParts(t *testing.T, p *Pass, shardBytes int64, runner string, sc transfo
 	t.Helper()
 	ctx, dir := context.Background(), t.TempDir()
 	p.Shards = p.Data.Shards(shardBytes)
-	uri, err := transforms.Store(ctx, dir, p, nil)
+	uri, err := transforms.StorePass(ctx, dir, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(1000, false), 1, false)
 	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
-	uri, err := transforms.Store(ctx, st.Dir, p, nil)
+	uri, err := transforms.StorePass(ctx, st.Dir, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 
 func storePass(t testing.TB, p *Pass) string {
 	t.Helper()
-	uri, err := transforms.Store(context.Background(), t.TempDir(), p, nil)
+	uri, err := transforms.StorePass(context.Background(), t.TempDir(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.pass, err = transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass); err != nil {
+	if s.pass, err = transforms.LoadPass[Pass](ctx, f.Worker, f.Scan.Pass); err != nil {
 		return nil, err
 	}
 	if s.m, err = f.Worker.Gridded(s.pass.Spec.Recipe); err != nil {

@@ -70,7 +70,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 			},
 			HeldOut: HeldOut{Folds: k, Recipe: recipe, Outputs: 2, Weights: weights, SHA256: sum},
 		}
-		uri, err := transforms.Store(ctx, dir, p, nil)
+		uri, err := transforms.StorePass(ctx, dir, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 				HeldOut: HeldOut{Folds: k, Recipe: recipe, Outputs: c.outputs, Fits: c.fits, Weights: weights, SHA256: sum},
 				LogLoss: c.losses != nil,
 			}
-			uri, err := transforms.Store(ctx, dir, p, nil)
+			uri, err := transforms.StorePass(ctx, dir, p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
