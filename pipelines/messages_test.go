@@ -432,7 +432,7 @@ func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 		}
 		fake.tasks = [][]byte{task}
 		files := &scores.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead,
-			Data: scores.NewOpening(b.o.Data), MaxBad: 1, Content: scores.Content{Format: "csv"}}
+			Data: scores.NewOpenOptions(b.o.Data), MaxBad: 1, Content: scores.Content{Format: "csv"}}
 		err = engine.Engine{}.WithDefaults().Run(t.Context(), func(s beam.Scope) {
 			if _, err := files.Receive(s, "fake://rows", messages.Settings{}, 1); err != nil {
 				t.Fatal(err)

@@ -24,10 +24,10 @@ import (
 var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"profile":       sums((*survey.Profile)(nil).Sum),
 	"columns":       sums((*survey.Columns)(nil).Sum),
-	"survey":        sums((*survey.Survey)(nil).Sum),
+	"survey":        sums((*survey.Sample)(nil).Sum),
 	"audit":         sums((*gram.Audit)(nil).Sum),
-	"tally":         sums((*survey.Tally)(nil).Sum),
-	"weigh":         sums((*survey.Weigh)(nil).Sum),
+	"tally":         sums((*survey.Contents)(nil).Sum),
+	"weigh":         sums((*survey.Weights)(nil).Sum),
 	"targets":       sums((*survey.Targets)(nil).Sum),
 	"calibration":   sums((*scores.Calibration)(nil).Sum),
 	"trials":        sums((*scores.Trials)(nil).Sum),
@@ -46,7 +46,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	},
 	"arriving files": func(s beam.Scope, sc transforms.Scan) {
 		f := &scores.Files{Model: "models@champion", Out: "out", Content: scores.Content{Format: "csv"}}
-		f.Arrive(s, scores.Arriving{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
+		f.Arrive(s, scores.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
 	},
 	"messages": func(s beam.Scope, sc transforms.Scan) {
 		f := &scores.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",

@@ -63,7 +63,7 @@ func exported(columns []column) (out []export.Column) {
 
 // columns returns the columns with the functions for their values. It needs only the manifest.
 func (p *Predict) columns(m *models.Model) (columns []column) {
-	for _, g := range p.Given {
+	for _, g := range p.Constants {
 		columns = append(columns, constant(g.Name, g.Value))
 	}
 	if p.ID != "" {
@@ -198,7 +198,7 @@ func setsOf() func(*output) any {
 // lose one of them. This can happen because the identifiers and the Given columns have names that the
 // user chooses, and other names contain names of columns and targets.
 func (p *Predict) Distinct(columns []export.Column) error {
-	copied := len(p.Given)
+	copied := len(p.Constants)
 	if p.ID != "" {
 		copied++
 	}

@@ -29,7 +29,7 @@ type Files struct {
 	Reload time.Duration `json:"reload"` // how often the alias is looked up again; 0 means never
 	Out    string        `json:"out"`    // absolute directory of the predictions
 	Dead   string        `json:"dead"`   // absolute directory of dead letters, for files and rows without predictions
-	Data   Opening       `json:"data"`
+	Data   OpenOptions   `json:"data"`
 	// MaxBad is the share of a file's rows that may be set aside, from 0 to 1. A file with more is bad as a whole.
 	MaxBad float64 `json:"max_bad"`
 	// Threshold, unless nil, replaces the threshold of each model; see models.Applier.
@@ -38,21 +38,21 @@ type Files struct {
 	Messages Messages `json:"messages,omitzero"` // how they become rows
 }
 
-// Opening says how files are opened, in a form that travels to workers.
-type Opening struct {
+// OpenOptions says how files are opened, in a form that travels to workers.
+type OpenOptions struct {
 	Options dataset.Options   `json:"options"` // without Formats
 	Formats map[string]string `json:"formats,omitempty"`
 }
 
-// NewOpening returns options of a dataset, except which files it has.
-func NewOpening(o dataset.Options) Opening {
+// NewOpenOptions returns options of a dataset, except which files it has.
+func NewOpenOptions(o dataset.Options) OpenOptions {
 	defaults := map[string]string{}
 	for _, format := range dataset.NewOptions() {
 		for _, opt := range option.List(format) {
 			defaults[opt.Name] = opt.String()
 		}
 	}
-	p := Opening{Formats: map[string]string{}}
+	p := OpenOptions{Formats: map[string]string{}}
 	for _, format := range o.Formats {
 		for _, opt := range option.List(format) {
 			if text := opt.String(); text != defaults[opt.Name] {
@@ -66,7 +66,7 @@ func NewOpening(o dataset.Options) Opening {
 }
 
 // optionsFor returns the options to open one file, which must fit the schema.
-func (p Opening) optionsFor(uri string, like *dataset.Schema) (dataset.Options, error) {
+func (p OpenOptions) optionsFor(uri string, like *dataset.Schema) (dataset.Options, error) {
 	o := p.Options
 	o.Data, o.Like = []string{uri}, like
 	o.Formats = dataset.NewOptions()
@@ -292,7 +292,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 	}
 	p := &Predict{
 		Pass: transforms.Pass{Data: *d, Mode: dataset.KeepPlace}, Content: f.Content, ID: IDColumn(d),
-		Given: f.Messages.given(file.Message),
+		Constants: f.Messages.given(file.Message),
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {
 		return fault.New(fault.Data, err)

@@ -82,7 +82,7 @@ func header(names []string) string {
 }
 
 // given returns the columns that are copied from the attributes of a message.
-func (m Messages) given(x *messages.Message) (all []Given) {
+func (m Messages) given(x *messages.Message) (all []ConstantColumn) {
 	if x == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (m Messages) given(x *messages.Message) (all []Given) {
 		if name == MessageID {
 			value = x.ID
 		}
-		all = append(all, Given{name, value})
+		all = append(all, ConstantColumn{name, value})
 	}
 	return all
 }

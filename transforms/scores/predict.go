@@ -32,8 +32,8 @@ type Predict struct {
 	Skip       uint64              `json:"skip,string,omitempty"`
 	// ID is the name of a first column with the identifiers of the rows; "" if they have none.
 	ID string `json:"id,omitempty"`
-	// Given lists the first columns, which have the same value in all rows.
-	Given []Given `json:"given,omitempty"`
+	// Constants lists the first columns, which have the same value in all rows.
+	Constants []ConstantColumn `json:"given,omitempty"`
 }
 
 // Content says what is written for each row.
@@ -50,8 +50,8 @@ type Content struct {
 // SetOut sets the directory of the files.
 func (p *Predict) SetOut(dir string) { p.Out = dir }
 
-// Given is a column with the same value in all rows.
-type Given struct{ Name, Value string }
+// ConstantColumn is a column with the same value in all rows.
+type ConstantColumn struct{ Name, Value string }
 
 // Write reads all rows and writes one file for each shard. The file has a line for every row, in the order of the
 // rows, with the predicted class or numbers. Write returns the transforms.Written of each shard, in JSON.

@@ -48,16 +48,16 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 
 // Arrive predicts files as they appear, until the pipeline is stopped. At each poll it lists the patterns,
 // and spreads at most Arriving.Most new files over the workers. It returns a FileResult for each, in JSON.
-func (f *Files) Arrive(s beam.Scope, w Arriving, threads int) beam.PCollection {
+func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollection {
 	s = s.Scope("scores.Arrive")
 	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
 	fn := f.fn(threads)
-	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, Arriving: w}, ticks)
+	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, WatchOptions: w}, ticks)
 	return beam.ParDo(s, fn, beam.Reshuffle(s, files))
 }
 
-// Arriving says how files are found in a pipeline that does not end; see storage.Watch.
-type Arriving struct {
+// WatchOptions says how files are found in a pipeline that does not end; see storage.Watch.
+type WatchOptions struct {
 	Patterns []string
 	Poll     time.Duration
 	Settle   time.Duration
@@ -170,7 +170,7 @@ type watched struct {
 type listFn struct {
 	transforms.Fn
 	Spec []byte // of a Files
-	Arriving
+	WatchOptions
 
 	bundle *watched
 }
@@ -182,7 +182,7 @@ func (f *listFn) Setup() (err error) {
 	if err := json.Unmarshal(f.Spec, files); err != nil {
 		return err
 	}
-	key := string(f.Spec) + string(encoded(f.Arriving))
+	key := string(f.Spec) + string(encoded(f.WatchOptions))
 	f.bundle, err = transforms.Shared(f.Worker, newWatches).Get(key, func() (*watched, error) {
 		return &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done,
 			Recheck: recheck}}, nil

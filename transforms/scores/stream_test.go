@@ -6,7 +6,7 @@ import "testing"
 func TestWatchesEndWithTheirStream(t *testing.T) {
 	list := func(out string) *listFn {
 		files := (&Files{Out: out}).fn(1)
-		f := &listFn{Fn: files.Fn, Spec: files.Spec, Arriving: Arriving{Patterns: []string{"in/*"}}}
+		f := &listFn{Fn: files.Fn, Spec: files.Spec, WatchOptions: WatchOptions{Patterns: []string{"in/*"}}}
 		if err := f.Setup(); err != nil {
 			t.Fatal(err)
 		}

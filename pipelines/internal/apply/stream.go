@@ -114,7 +114,7 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 		}
 	}
 	s.files = &scores.Files{
-		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
+		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpenOptions(o.Data), MaxBad: o.MaxBadFraction,
 		Threshold: threshold.Rounded(), Content: content,
 		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
@@ -214,7 +214,7 @@ func (s *streaming) notef(format string, args ...any) {
 
 // unbounded runs a single pipeline that finds and processes files until it is cancelled.
 func (s *streaming) unbounded(ctx context.Context) error {
-	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
+	w := scores.WatchOptions{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
 		Most: s.o.PerRound}
 	if s.o.UntilIdle {
 		return exit.Usagef("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)

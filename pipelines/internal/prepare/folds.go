@@ -191,7 +191,7 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	for _, cut := range cuts {
 		tally := new(profile.ContentCounts)
 		pass.Shards = cut
-		r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass}, "tally", tally)
+		r, err := j.ScanSum(ctx, &survey.Contents{Pass: pass}, "tally", tally)
 		if err != nil {
 			return err
 		}
