@@ -45,11 +45,11 @@ const (
 	scoreBits = 37      // bits of the sum of all weights in scores
 )
 
-// ScoringGrid returns the grid of the weights of rows in scores, which is finer than NewWeightGrid's.
+// NewScoringGrid returns the grid of the weights of rows in scores, which is finer than NewWeightGrid's.
 // Weights are exact unless their sum is above 2³⁷ times their unit; then they are rounded by up to 2⁻³⁷ of
 // the sum. Either way they have at most 24 significant bits, like float32. It returns nil if all weights
 // are equal.
-func ScoringGrid(w *Weights) *WeightGrid {
+func NewScoringGrid(w *Weights) *WeightGrid {
 	if w.Equal() {
 		return nil
 	}

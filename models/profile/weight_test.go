@@ -152,7 +152,7 @@ func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {
 			}
 		}
 		w := sumOf(weights...).Result()
-		g := ScoringGrid(w)
+		g := NewScoringGrid(w)
 		var total int64
 		for i, n := range whole(g, weights, nil) {
 			total += n
@@ -168,7 +168,7 @@ func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {
 			t.Errorf("%+v: sum %d", g, total)
 		}
 	}
-	if ScoringGrid(UnitWeights(5)) != nil || ScoringGrid(sumOf(3, 3).Result()) != nil {
+	if NewScoringGrid(UnitWeights(5)) != nil || NewScoringGrid(sumOf(3, 3).Result()) != nil {
 		t.Error("equal weights have a grid")
 	}
 }

@@ -258,7 +258,7 @@ func (c *Classes) Report(names []string) ClassReport {
 		r.MacroF1 /= float64(present)
 	}
 	r.Accuracy, r.Error = ratio(r.Rows-r.Errors, r.Rows), ratio(r.Errors, r.Rows)
-	r.ErrorLow, r.ErrorHigh = Interval(r.Errors, r.Rows)
+	r.ErrorLow, r.ErrorHigh = WilsonInterval(r.Errors, r.Rows)
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = balancedAccuracy(each)
 	switch {
 	case c.k <= maxShown:

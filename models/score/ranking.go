@@ -161,7 +161,7 @@ type RankingReport struct {
 	// Classes are set for more than two classes: those with ranked rows, unless all rows are of one class.
 	Classes []RankedClass `json:"classes,omitempty"`
 	// Top has, for 10 classes or more, the shares of all rows whose class is among the first few.
-	Top []TopScore `json:"top,omitempty"`
+	Top []TopAccuracy `json:"top,omitempty"`
 }
 
 // RankedClass is a class against all others.
@@ -172,9 +172,9 @@ type RankedClass struct {
 	AveragePrecision float64 `json:"average_precision"`
 }
 
-// TopScore is the share of rows whose class is among the first K, with its 95% interval
+// TopAccuracy is the share of rows whose class is among the first K, with its 95% interval
 // (Interval).
-type TopScore struct {
+type TopAccuracy struct {
 	K        int     `json:"k"`
 	Accuracy float64 `json:"accuracy"`
 	Low      float64 `json:"low"`
@@ -248,8 +248,8 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	}
 	if r.k >= MinTopClasses && r.weight > 0 {
 		for i, few := range topped {
-			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.weight)}
-			t.Low, t.High = Interval(scaled(r.top[i], effective), scaled(r.weight, effective))
+			t := TopAccuracy{K: few, Accuracy: ratio(r.top[i], r.weight)}
+			t.Low, t.High = WilsonInterval(scaled(r.top[i], effective), scaled(r.weight, effective))
 			report.Top = append(report.Top, t)
 		}
 	}

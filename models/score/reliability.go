@@ -189,7 +189,7 @@ func (r *Reliability) Report(effective float64) ReliabilityReport {
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
-			b.AccuracyLow, b.AccuracyHigh = Interval(scaled(r.right[i]), scaled(m))
+			b.AccuracyLow, b.AccuracyHigh = WilsonInterval(scaled(r.right[i]), scaled(m))
 			t.ECE += float64(float64(m) / float64(all) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)

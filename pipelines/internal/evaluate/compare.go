@@ -73,7 +73,7 @@ func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*r
 	if err != nil {
 		return nil, nil, err
 	}
-	pass.Grid = profile.ScoringGrid(weights)
+	pass.Grid = profile.NewScoringGrid(weights)
 	j.Progress.Phase("comparing", 0)
 	var sum scores.Compared
 	reports, err := j.ScanSum(ctx, pass, "compare", &sum)

@@ -100,7 +100,7 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	if err != nil {
 		return nil, err
 	}
-	pass.Grid = profile.ScoringGrid(weights)
+	pass.Grid = profile.NewScoringGrid(weights)
 	if pass.Grid == nil {
 		pass.EqualWeights = d.Weighted
 	}

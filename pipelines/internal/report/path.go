@@ -84,7 +84,7 @@ func rateOf(wrong, rows int64, byWeight, effective float64) Figure {
 	if effective > 0 && effective < float64(rows) {
 		wrong, rows = int64(math.Round(share*effective)), int64(math.Round(effective))
 	}
-	low, high := score.Interval(wrong, rows)
+	low, high := score.WilsonInterval(wrong, rows)
 	return Figure{100 * share, 100 * low, 100 * high}
 }
 
