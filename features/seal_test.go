@@ -53,7 +53,7 @@ var every = map[string]features.Recipe{
 		preprocess.Bins{In: 4, Weight: 2, Columns: []preprocess.BinColumn{{Index: 1, Cuts: features.Floats{0.5}}}},
 	}},
 	"harmonic": learned.Harmonics{In: 4,
-		Terms: []learned.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
+		Terms: []learned.Harmonic{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
 	"learned":          frequencies(),
 	"image.crop":       preprocess.Crop{Shape: picture, Size: 1},
 	"image.gray":       preprocess.Gray{Shape: picture},
@@ -97,7 +97,7 @@ func frequencies() learned.Recipe {
 
 // atRows returns the recipe of landmarks, and provides their file.
 func atRows() landmarks.Recipe {
-	sum, _, err := landmarks.Hold(&landmarks.Rows{Count: 2, In: 4, X: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}})
+	sum, _, err := landmarks.Hold(&landmarks.Set{Count: 2, In: 4, X: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}})
 	if err != nil {
 		panic(err)
 	}

@@ -109,7 +109,7 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"learned":    found,
 		"maxout":     maxout.Maxout{In: in, Out: out, Q: 4, Bound: 4},
 		"harmonic": learned.Harmonics{In: in,
-			Terms: []learned.Term{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
+			Terms: []learned.Harmonic{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
 		"linear": linear.Identity{In: in, Bound: 8},
 		"skeleton": skeleton.Compositional{Out: out, Skeleton: skeleton.Skeleton{
 			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true,

@@ -16,8 +16,8 @@ const maxDegree = 1024
 // maxTerms is the largest number of harmonics in a recipe.
 const maxTerms = 1 << 20
 
-// Term is a harmonic, and how often it was chosen.
-type Term struct {
+// Harmonic is a harmonic, and how often it was chosen.
+type Harmonic struct {
 	Degree int `json:"degree"` // ℓ, from 0 to maxDegree
 	Index  int `json:"index"`  // number among the harmonics of this degree, 0 … N(d,ℓ)−1
 	Count  int `json:"count"`  // c ≥ 1, how often it was chosen
@@ -31,8 +31,8 @@ type Term struct {
 // So a harmonic that was chosen several times is one feature with a larger amplitude (Bullins,
 // Zhang & Zhang 2018, Appendix A.3). Nothing is random.
 type Harmonics struct {
-	In    int    `json:"in"`    // row length d ≥ 2
-	Terms []Term `json:"terms"` // different harmonics, one per feature
+	In    int        `json:"in"`    // row length d ≥ 2
+	Terms []Harmonic `json:"terms"` // different harmonics, one per feature
 }
 
 var _ features.Fixed = Harmonics{}
@@ -201,13 +201,13 @@ func number(d, degree int) int {
 	return choose * (2*degree + d - 2) / degree
 }
 
-// First returns the first n harmonics on S^{d−1}, in the order of degree and number, each with
+// FirstHarmonics returns the first n harmonics on S^{d−1}, in the order of degree and number, each with
 // Count 1. It panics if d < 2.
-func First(d, n int) []Term {
-	out := make([]Term, 0, max(n, 0))
+func FirstHarmonics(d, n int) []Harmonic {
+	out := make([]Harmonic, 0, max(n, 0))
 	for degree := 0; len(out) < n; degree++ {
 		for i := range min(number(d, degree), n-len(out)) {
-			out = append(out, Term{Degree: degree, Index: i, Count: 1})
+			out = append(out, Harmonic{Degree: degree, Index: i, Count: 1})
 		}
 	}
 	return out

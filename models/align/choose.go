@@ -94,7 +94,7 @@ func Harmonics(rows Rows, first int, o Options, progress func(Report)) (learned.
 		return taken, nil, fmt.Errorf(
 			"align: harmonics need rows of at least 2 values, and at least 1 harmonic (have %d, %d)", d, first)
 	}
-	all := learned.Harmonics{In: d, Terms: learned.First(d, first)}
+	all := learned.Harmonics{In: d, Terms: learned.FirstHarmonics(d, first)}
 	m, err := all.New()
 	if err != nil {
 		return taken, nil, err

@@ -81,8 +81,8 @@ func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
 	return v
 }
 
-// Tensors encodes the tallies of training rows and of held-out rows; Tallies decodes them.
-func Tensors(learn, held Tally) []safetensors.Tensor {
+// TallyTensors encodes the tallies of training rows and of held-out rows; Tallies decodes them.
+func TallyTensors(learn, held Tally) []safetensors.Tensor {
 	return []safetensors.Tensor{
 		safetensors.Of("loss", []float64{learn.Loss, held.Loss}, 2),
 		safetensors.Of("rows", []int64{learn.Rows, learn.Errors, held.Rows, held.Errors}, 4),

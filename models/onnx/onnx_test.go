@@ -265,7 +265,7 @@ func TestWhatAGraphCannotExpressIsNamed(t *testing.T) {
 		by      bool
 		says    string
 	}{
-		{learned.Harmonics{In: 3, Terms: learned.First(3, 4)}, nil, nil, false, "harmonic"},
+		{learned.Harmonics{In: 3, Terms: learned.FirstHarmonics(3, 4)}, nil, nil, false, "harmonic"},
 		{preprocess.Gray{Shape: preprocess.ImageShape{Height: 2, Width: 2, Channels: 3}}, nil, nil, false, "image.gray"},
 		{hot, nil, hashed, false, `column "shop", whose texts are hashed to 8 buckets`},
 		{gaussian, []string{"a", "b", "a", "c", "d"}, nil, true, `occurs twice ("a")`},

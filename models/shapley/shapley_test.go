@@ -218,7 +218,7 @@ func landmarksOf(t *testing.T, kernel features.Recipe) features.Recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := &landmarks.Rows{Count: 7, In: in}
+	z := &landmarks.Set{Count: 7, In: in}
 	for i := range 7 * in {
 		z.X = append(z.X, float32(math.Sin(float64(i*i))))
 	}

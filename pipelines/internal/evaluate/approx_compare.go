@@ -251,7 +251,7 @@ func cooccurrence(r prepare.Recipe, requested int) ([]storage.File, error) {
 		columns = append(columns, column(p[0], p[1]))
 	}
 	in, _ := m.Dims()
-	pairs, single, draws := m.Cooccur(columns), m.Occur(), float64(m.Draws())
+	pairs, single, draws := m.Cooccurrences(columns), m.Occurrences(), float64(m.Draws())
 
 	// Four images, two by two, separated by a line.
 	heat := picture.Heat{
