@@ -141,8 +141,8 @@ func (d *Dir) check() error {
 // Shape returns the shape of the sums.
 func (d *Dir) Shape() ridge.Shape { return d.shape }
 
-// Copies returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
-func (d *Dir) Copies(ctx context.Context) ([]profile.FrequentRow, error) {
+// FrequentRows returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
+func (d *Dir) FrequentRows(ctx context.Context) ([]profile.FrequentRow, error) {
 	if d.Manifest.Copies == nil {
 		return nil, nil
 	}

@@ -17,20 +17,20 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Copies returns the frequent rows that the readers of a pass have counted separately.
-func Copies(reports []Report) ([]profile.FrequentRow, error) {
+// FrequentRows returns the frequent rows that the readers of a pass have counted separately.
+func FrequentRows(reports []Report) ([]profile.FrequentRow, error) {
 	var all []profile.FrequentRow
 	for _, r := range reports {
 		var err error
-		if all, err = AddCopies(all, r.Copies); err != nil {
+		if all, err = AddFrequentRows(all, r.Copies); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// AddCopies adds separately counted rows, encoded as in a Report, to others.
-func AddCopies(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow, error) {
+// AddFrequentRows adds separately counted rows, encoded as in a Report, to others.
+func AddFrequentRows(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow, error) {
 	if len(encoded) == 0 {
 		return all, nil
 	}
@@ -72,7 +72,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		}
 		reports = append(reports, r)
 	}
-	contents, err := Copies(reports)
+	contents, err := FrequentRows(reports)
 	if err != nil {
 		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
 	}

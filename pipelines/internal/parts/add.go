@@ -85,7 +85,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 // copiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
 // indices of the total.
 func (t *Total) copiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, error) {
-	copies, err := d.Copies(ctx)
+	copies, err := d.FrequentRows(ctx)
 	if v := t.Added.Classes; v != nil {
 		for i := range copies {
 			class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))

@@ -289,7 +289,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	if j.levels != nil {
 		return s, s.byLevel(j.levels)
 	}
-	s.Copies, err = gram.Copies(lines)
+	s.Copies, err = gram.FrequentRows(lines)
 	return s, err
 }
 

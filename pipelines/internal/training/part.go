@@ -56,7 +56,7 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 				level.Classes[c] += n
 			}
 			level.Contents = append(level.Contents, l.RowHashes)
-			if level.Copies, err = gram.AddCopies(level.Copies, l.Copies); err != nil {
+			if level.Copies, err = gram.AddFrequentRows(level.Copies, l.Copies); err != nil {
 				return err
 			}
 		}
