@@ -182,8 +182,8 @@ func (m Image) String() string {
 // Limits of the weight of a row that is not 0. They keep moments of any float32 values within
 // the range of exact sums.
 const (
-	LeastWeight = 0x1p-60
-	MostWeight  = 0x1p60
+	MinWeight = 0x1p-60
+	MaxWeight = 0x1p60
 )
 
 // CheckWeight returns the reason why w cannot be the weight of a row, or "".
@@ -193,7 +193,7 @@ func CheckWeight(w float64) string {
 		return "the weight is missing (NaN)"
 	case w < 0:
 		return fmt.Sprintf("weight %g is below 0", w)
-	case w > MostWeight || w > 0 && w < LeastWeight:
+	case w > MaxWeight || w > 0 && w < MinWeight:
 		return fmt.Sprintf("weight %g is out of range (0, or from 1e-18 to 1e18)", w)
 	}
 	return ""

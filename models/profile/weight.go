@@ -119,7 +119,7 @@ func (s *WeightSum) Code(c *wire.Coder) {
 	s.odd = uint64(c.Int(int(s.odd), 1<<24))
 	s.exp = int(int32(c.Int(int(uint32(s.exp)), math.MaxUint32)))
 	c.Part(&s.total, &s.squares)
-	c.Check(s.rows < maxRows && s.min <= s.max && s.min >= rows.LeastWeight && s.max <= rows.MostWeight &&
+	c.Check(s.rows < maxRows && s.min <= s.max && s.min >= rows.MinWeight && s.max <= rows.MaxWeight &&
 		s.odd&1 == 1 && s.exp >= -84 && s.exp <= 60 && s.total.Sign() > 0 && s.squares.Sign() > 0)
 }
 
