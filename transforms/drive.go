@@ -22,7 +22,7 @@ func init() {
 // on one worker. With it, a launcher that accepts only one graph can run a job of several
 // pipelines. A retried step repeats the command, so the arguments should let it resume.
 func RunProgram(s beam.Scope, args []string) {
-	beam.ParDo0(s.Scope("transforms.Drive"), &driveFn{Args: args}, beam.Impulse(s))
+	beam.ParDo0(s.Scope("transforms.RunProgram"), &driveFn{Args: args}, beam.Impulse(s))
 }
 
 type driveFn struct{ Args []string }

@@ -10,8 +10,8 @@
 //
 // A reader reads some of the shards: it is a separate chain of the graph or an element of one,
 // which a runner may split while it is read. The number of readers and the places where they are
-// split do not change results. Store writes what the readers need into a pass file of the work
-// directory, which each process reads once (Load). A DoFn embeds Splittable and calls RunSplitReader,
+// split do not change results. StorePass writes what the readers need into a pass file of the work
+// directory, which each process reads once (LoadPass). A DoFn embeds Splittable and calls RunSplitReader,
 // which gives it a Reader; Reader.Each reads the rows.
 package transforms
 
@@ -116,7 +116,7 @@ func StorePass(ctx context.Context, dir string, p Kind, files []File) (uri strin
 // passes holds the last passes used, each as a pointer to its kind.
 type passes struct{ Cache[any] }
 
-// LoadPass returns the pass of a file that Store has written, which is read once per job and
+// LoadPass returns the pass of a file that StorePass has written, which is read once per job and
 // process.
 func LoadPass[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	return cached(w, uri, func(p *P) error {

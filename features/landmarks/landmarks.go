@@ -13,7 +13,7 @@
 // Each feature has the range from 0 to 1. Features of a wide kernel are nearly equal, so a 16-bit grid is
 // needed to distinguish them (features.Ranged).
 //
-// A Recipe refers to a file of landmarks (Rows), which Encode writes.
+// A Recipe refers to a file of landmarks (Set), which Encode writes.
 package landmarks
 
 import (

@@ -10,11 +10,11 @@ import (
 )
 
 // Columns is the recipe of a map from rows of slots, as package schema stores them, to rows of numbers:
-// first the numbers of Number and Table slots, slot by slot, then the numbers of OneHot slots. It is
+// first the numbers of Number and Lookup slots, slot by slot, then the numbers of OneHot slots. It is
 // Fixed: its kernel is the inner product of the numbers.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
-	// CrossFit says which training rows each part of a Table was computed without; nil if tables have no parts.
+	// CrossFit says which training rows each part of a Lookup was computed without; nil if lookups have no parts.
 	CrossFit *CrossFit `json:"cut,omitempty"`
 }
 

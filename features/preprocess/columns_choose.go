@@ -98,7 +98,7 @@ type Column struct {
 // otherwise. If training rows miss values of a numeric column, it gets an indicator; a category or boolean
 // gets a level for them. A category has a number for unknown texts only if some training row has one.
 // labels are needed if NeedsTargets is true, and otherwise nil. counts has the number of rows of each level
-// for the encoding Counts; if it is nil, the statistics are used.
+// for CountEncoding; if it is nil, the statistics are used.
 func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels,
 	counts *Targets) (Columns, []Column, error) {
 	if err := o.Validate(); err != nil {

@@ -20,7 +20,7 @@ type CrossFit struct {
 	Parts int `json:"parts"`
 }
 
-// Limits of a Cut.
+// Limits of a CrossFit.
 const (
 	maxHeld  = 1 << 16
 	maxParts = 64
@@ -125,7 +125,7 @@ func Categories(t *schema.Table, o ColumnOptions, by Encoding) (all []Category) 
 	return all
 }
 
-// SummedLevels returns the total number of levels of the categories that are encoded by Means.
+// SummedLevels returns the total number of levels of the categories that have TargetEncoding.
 func SummedLevels(t *schema.Table, o ColumnOptions) (levels int) {
 	for _, c := range Categories(t, o, TargetEncoding) {
 		levels += c.Values

@@ -115,7 +115,7 @@ func ClearUnfinished(ctx context.Context, dir string) error {
 	return nil
 }
 
-// RemoveEmpty deletes a directory that is Empty.
+// RemoveEmpty deletes a directory if IsEmpty says so.
 func RemoveEmpty(ctx context.Context, dir, except string) error {
 	if empty, err := IsEmpty(ctx, dir, except); err != nil || !empty {
 		return err

@@ -69,7 +69,7 @@ func DemoOptions(lambda, width float64, frequencies int, seed uint64) Options {
 }
 
 // HarmonicOptions returns the options of a game with spherical harmonics as the answers (see Harmonics):
-// one per round, chosen times in all. The rate is three times Paper's. The two features of a
+// one per round, chosen times in all. The rate is three times the rate of PaperOptions. The two features of a
 // frequency have norm 1 at every row, while the square of a harmonic has mean 1 but is larger at
 // some rows, so the bound G on the gradient is larger, too.
 func HarmonicOptions(lambda float64, chosen int) Options {

@@ -42,7 +42,7 @@ func powerTable() string {
 	return b.String()
 }
 
-// The table of the documentation is what Trial.Rows says, which TestPowerIsAsTheTableSays
+// The table of the documentation is what Design.Rows says, which TestPowerIsAsTheTableSays
 // simulates.
 func TestTheTableOfTheDocumentationIsComputed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/comparing.md")

@@ -190,7 +190,7 @@ func (t Design) spread() float64 {
 }
 
 // leastDetectable returns the smallest improvement, above 0, that a test with this number of rows detects: the
-// smallest for which Trial.Rows is at most rows. It is +Inf if that is more than the discordance.
+// smallest for which Design.Rows is at most rows. It is +Inf if that is more than the discordance.
 func leastDetectable(rows int64, discordance, confidence, power float64) float64 {
 	t := Design{Discordance: discordance, Confidence: confidence, Power: power}
 	enough := func(d float64) bool {

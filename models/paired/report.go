@@ -185,7 +185,7 @@ func (s *Sum) Complete(c Condition) (Condition, error) {
 	return c, nil
 }
 
-// Decide decides a condition that Fit has returned. The condition does not hold if there are too few rows to
+// Decide decides a condition that Complete has returned. The condition does not hold if there are too few rows to
 // decide, or if their losses are too skewed.
 func (s *Sum) Decide(c Condition, unit float64) Verdict {
 	v := Verdict{Condition: c.String(), P: 1}

@@ -106,7 +106,7 @@ type FrequentHashes struct {
 	Mean     float64 `json:"mean"`               // as Copies.Mean
 }
 
-// Frequent returns the Frequency of the few rows; nil without them.
+// Frequent returns the FrequentHashes of the few rows; nil without them.
 func (c *Copies) Frequent() *FrequentHashes {
 	if c == nil {
 		return nil

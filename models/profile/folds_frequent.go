@@ -25,7 +25,7 @@ type FrequentRow struct {
 // parts of the data be added and subtracted, copies are only counted, and assigned to folds once
 // all parts are known. Create it with NewCopyCounter. It is not safe for concurrent use.
 type CopyCounter struct {
-	frequent map[uint64]int // the rows of a Frequency, by RowHash
+	frequent map[uint64]int // the rows of a FrequentHashes, by RowHash
 	counted  map[uint64]int // its contents, whose copies are counted
 	seed     uint64
 	labels   FoldLabels

@@ -100,7 +100,7 @@ func (f *Fits) keep(i int, eq *system, ok bool) {
 	}
 }
 
-// Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of Row.MSE. It is
+// Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of CVResult.MSE. It is
 // infinite for a λ without weights. Without rows the errors are 0.
 func (f *Fits) Squares(on *Sum) []float64 {
 	if on.head.Weight() == 0 {

@@ -1,11 +1,11 @@
 package ridge
 
-// Rounding features to a grid acts like adding Floor to λ, and like noise of variance Row.Rounding in the
+// Rounding features to a grid acts like adding LambdaFloor to λ, and like noise of variance CVResult.Rounding in the
 // targets. Neither matters if λ was chosen among smaller and larger values and the noise is a small part of
 // the error.
 
 const (
-	// FloorFactor times Floor is a λ large enough that rounding of features hardly affects it, whatever the
+	// FloorFactor times LambdaFloor is a λ large enough that rounding of features hardly affects it, whatever the
 	// data.
 	FloorFactor = 10
 

@@ -14,7 +14,7 @@ import (
 )
 
 // AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to 1e-1, for features
-// of norm about 1. Below them the rounding to 8 bits dominates; see Floor.
+// of norm about 1. Below them the rounding to 8 bits dominates; see LambdaFloor.
 func AutoLambda() []float64 {
 	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 }

@@ -169,7 +169,7 @@ type ClassReport struct {
 	Unseen   int64   `json:"unseen,omitempty"` // number of Errors on rows whose class the model does not know
 	Accuracy float64 `json:"accuracy"`
 	Error    float64 `json:"error"`
-	// ErrorLow and ErrorHigh are the ends of the 95% interval of Error (Interval).
+	// ErrorLow and ErrorHigh are the ends of the 95% interval of Error (WilsonInterval).
 	ErrorLow  float64 `json:"error_low"`
 	ErrorHigh float64 `json:"error_high"`
 	ClassAverages

@@ -16,7 +16,7 @@ func WilsonInterval(k, n int64) (low, high float64) {
 // z is the 97.5% quantile of the normal distribution.
 const z = 1.959963984540054
 
-// intervalOf is Interval for a rate p of independent rows, whose number need not be whole.
+// intervalOf is WilsonInterval for a rate p of independent rows, whose number need not be whole.
 func intervalOf(p, rows float64) (low, high float64) {
 	if rows <= 0 {
 		return 0, 1

@@ -10,13 +10,13 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// keptBytes is about the most memory for the rows of a Kept.
+// keptBytes is about the most memory for the rows of a HeldOutScores.
 const keptBytes = 8 << 20
 
 // MaxHeldOutClasses is the largest number of classes of which rows are kept.
 const MaxHeldOutClasses = 100
 
-// MaxHeldOutRows returns the number of rows that Kept keeps, given the number of scores of each.
+// MaxHeldOutRows returns the number of rows that HeldOutScores keeps, given the number of scores of each.
 func MaxHeldOutRows(scores int) int { return max(1, keptBytes/(4*scores+keptRowBytes)) }
 
 const keptRowBytes = 56 // of a row without its scores
@@ -42,7 +42,7 @@ type keptRow struct {
 	scores  []float32 // of all fits, one after the other
 }
 
-// NewHeldOutScores returns a Kept without rows.
+// NewHeldOutScores returns a HeldOutScores without rows.
 func NewHeldOutScores(outputs, fits int) *HeldOutScores {
 	return &HeldOutScores{outputs: outputs, fits: fits}
 }
@@ -159,12 +159,12 @@ func (k *HeldOutScores) Counts(fit int) *CalibrationCounts {
 	return k.counts(fit, func(*keptRow) bool { return true })
 }
 
-// SharedPlatt is a method of Kept.Fit: one sigmoid for all classes, as Platt's, of maximum likelihood after
+// SharedPlatt is a method of HeldOutScores.Fit: one sigmoid for all classes, as Platt's, of maximum likelihood after
 // division by the sum over classes. The class with the largest score stays the most probable one, even if
 // few rows were fitted.
 const SharedPlatt = "shared"
 
-// Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves that inHalf
+// Fit fits the curves of a fit by a method (Platt, Isotonic or SharedPlatt) to the rows of the halves that inHalf
 // selects, or to all rows if inHalf is nil.
 func (k *HeldOutScores) Fit(fit int, method string, inHalf func(half int) bool) *Calibration {
 	k.Rows()

@@ -173,7 +173,7 @@ type RankedClass struct {
 }
 
 // TopAccuracy is the share of rows whose class is among the first K, with its 95% interval
-// (Interval).
+// (WilsonInterval).
 type TopAccuracy struct {
 	K        int     `json:"k"`
 	Accuracy float64 `json:"accuracy"`

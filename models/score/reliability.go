@@ -34,7 +34,7 @@ type ReliabilityBin struct {
 	Rows       int64   `json:"rows"`
 	Confidence float64 `json:"confidence"` // mean probability of the predicted class; 0 without rows
 	Accuracy   float64 `json:"accuracy"`   // share of rows that are of the predicted class
-	// AccuracyLow and AccuracyHigh are the ends of the 95% interval of Accuracy (Interval).
+	// AccuracyLow and AccuracyHigh are the ends of the 95% interval of Accuracy (WilsonInterval).
 	AccuracyLow  float64 `json:"accuracy_low"`
 	AccuracyHigh float64 `json:"accuracy_high"`
 }

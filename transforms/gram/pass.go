@@ -12,7 +12,7 @@
 //
 // For few rows, readers store the rows themselves instead of sums (Spec.Rows).
 //
-// A Accumulator sums rows from any source, without Beam. StoredSums reads merged parts, and a SumsWriter
+// An Accumulator sums rows from any source, without Beam. StoredSums reads merged parts, and a SumsWriter
 // writes them. An Audit reads the rows again, to check stored sums.
 package gram
 

@@ -253,7 +253,7 @@ type foldSum struct {
 	labels   []int32         // scratch
 
 	rows profile.WeightCollector
-	grid *features.Grid // scratch that all folds of a Accumulator share
+	grid *features.Grid // scratch that all folds of an Accumulator share
 
 	counts    bool // count features beyond the grid; only one stripe does
 	saturated int64

@@ -23,7 +23,7 @@ func SpecOf(r *sums.Recipe, classes int) Spec {
 }
 
 // Accumulator sums rows from any source: call NewAccumulator, then Add, then Parts. The Pass must not have
-// Pass.Copies. A Accumulator is not safe for concurrent use.
+// Pass.Copies. An Accumulator is not safe for concurrent use.
 type Accumulator struct {
 	pass          *Pass
 	shape         ridge.Shape
@@ -46,7 +46,7 @@ type perSet struct {
 	contents []byte               // see TakeRowHashes
 }
 
-// NewAccumulator returns a Accumulator without rows, for one stripe of the sums of a reader.
+// NewAccumulator returns an Accumulator without rows, for one stripe of the sums of a reader.
 func NewAccumulator(r *transforms.Reader, p *Pass) (*Accumulator, error) {
 	m, err := r.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {

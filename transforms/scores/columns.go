@@ -195,7 +195,7 @@ func setsOf() func(*output) any {
 }
 
 // Distinct returns an error if two columns have the same name, because most readers of tables would
-// lose one of them. This can happen because the identifiers and the Given columns have names that the
+// lose one of them. This can happen because the identifiers and the Constants have names that the
 // user chooses, and other names contain names of columns and targets.
 func (p *Predict) Distinct(columns []export.Column) error {
 	copied := len(p.Constants)

@@ -47,7 +47,7 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 }
 
 // Arrive predicts files as they appear, until the pipeline is stopped. At each poll it lists the patterns,
-// and spreads at most Arriving.Most new files over the workers. It returns a FileResult for each, in JSON.
+// and spreads at most WatchOptions.Most new files over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollection {
 	s = s.Scope("scores.Arrive")
 	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)

@@ -1,6 +1,6 @@
 // Package survey holds the passes that describe rows before a model is fitted. Columns surveys the
-// columns of a table, Profile computes statistics of all rows and labels, Survey samples the training
-// rows, Tally counts repeated rows, Targets sums labels by the levels of categories, and Weigh
+// columns of a table, Profile computes statistics of all rows and labels, Sample samples the training
+// rows, Contents counts repeated rows, Targets sums labels by the levels of categories, and Weights
 // collects the weights of rows. Each pass has a method Sum, which adds it to a pipeline.
 package survey
 
