@@ -90,7 +90,7 @@ func TallyTensors(learn, held Tally) []safetensors.Tensor {
 	}
 }
 
-// Tallies decodes the two tallies of Tensors from a record.
+// Tallies decodes the two tallies of TallyTensors from a record.
 func (r *Record) Tallies() (learn, held Tally) {
 	sums, counts := Array[float64](r, "loss", 2), Array[int64](r, "rows", 4)
 	weights := Array[float64](r, "row_weights", 4)
