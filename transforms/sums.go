@@ -111,7 +111,7 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader
 
 // run reads the shards of the reader into the sum. It emits the sum, and a report for each shard. add
 // adds an encoded sum to the sum.
-func (an Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
+func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
 	emit, report func([]byte)) error {
 	fold := func(at profile.ShardStart, b *rows.Block) error {
 		begun, mapped := time.Now(), r.values[MapTime].Load()
