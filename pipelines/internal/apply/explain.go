@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/fault"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // Explain explains the prediction for a row of the data.
@@ -32,7 +32,7 @@ func Explain(ctx context.Context, o options.Explain) (*results.Explain, error) {
 		return nil, err
 	}
 	d.Weighted = false
-	scores.WithMissing(manifest, d)
+	scoring.WithMissing(manifest, d)
 	m, err := models.LoadURI(ctx, model)
 	if err != nil {
 		return nil, err

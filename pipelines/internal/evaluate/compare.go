@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
@@ -62,8 +62,8 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 
 // run reads the rows and compares the predictions for them.
 func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*results.CompareModels,
-	*scores.Compared, error) {
-	pass := &scores.Compare{
+	*scoring.Compared, error) {
+	pass := &scoring.Compare{
 		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Options, p.champion.data), Mode: dataset.KeepPlace,
 			Target: &transforms.Labeling{}},
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
@@ -75,7 +75,7 @@ func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*r
 	}
 	pass.Grid = profile.NewScoringGrid(weights)
 	j.Progress.Phase("comparing", 0)
-	var sum scores.Compared
+	var sum scoring.Compared
 	reports, err := j.ScanSum(ctx, pass, "compare", &sum)
 	if err != nil {
 		return nil, nil, err
@@ -117,8 +117,8 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), report.CheckPage(o.Report)); err != nil {
 		return err
 	}
-	if len(o.Slices) > scores.MaxCompared {
-		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scores.MaxCompared)
+	if len(o.Slices) > scoring.MaxCompared {
+		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scoring.MaxCompared)
 	}
 	if o.Champion == "" || o.Challenger == "" {
 		return exit.Usagef("no two models: name their directories with --champion and --challenger")
@@ -135,16 +135,16 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 // pair has two opened models, and what they are compared on.
 type pair struct {
 	champion, challenger openedModel
-	other                *dataset.Dataset // see scores.Compare
+	other                *dataset.Dataset // see scoring.Compare
 	metrics              []paired.Metric
 	unit                 float64 // unit of the errors of predicted numbers
-	slices               []scores.Slice
+	slices               []scoring.Slice
 	weight               string // column of weights
 }
 
 // openedModel is a model, and the data opened for it.
 type openedModel struct {
-	scores.Model
+	scoring.Model
 	name     string
 	manifest *models.Manifest
 	data     *dataset.Dataset
@@ -246,7 +246,7 @@ func reopen(ctx context.Context, model string, o dataset.Options) (*dataset.Data
 	if err != nil {
 		return nil, err
 	}
-	scores.WithMissing(m, d)
+	scoring.WithMissing(m, d)
 	if d.Key != nil {
 		d.Key.Unnamed = true
 	}
@@ -259,12 +259,12 @@ func openOne(ctx context.Context, model string, data dataset.Options, j options.
 	if m.manifest, m.data, err = apply.OpenForModel(ctx, model, data, j.Log); err != nil {
 		return m, err
 	}
-	scores.WithMissing(m.manifest, m.data)
+	scoring.WithMissing(m.manifest, m.data)
 	if err := prepare.CheckLabeled(m.data); err != nil {
 		return m, err
 	}
 	dir, err := storage.Abs(model)
-	m.Model = scores.Model{Dir: dir, SHA256: m.manifest.SHA256}
+	m.Model = scoring.Model{Dir: dir, SHA256: m.manifest.SHA256}
 	return m, err
 }
 

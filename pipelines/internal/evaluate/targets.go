@@ -4,12 +4,12 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // addTargets adds the scores of a regression. weighted is true if rows were counted by their weights; effective
 // is then their effective number.
-func addTargets(r *results.Evaluate, scored *scores.TargetScores, m *models.Manifest, weighted bool,
+func addTargets(r *results.Evaluate, scored *scoring.TargetScores, m *models.Manifest, weighted bool,
 	effective float64) {
 	names := (&models.Model{Manifest: m}).Outputs()
 	for c := range scored.Targets {

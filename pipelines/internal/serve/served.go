@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // served is a model in use, with everything that requests need. It is immutable.
@@ -64,8 +64,8 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 }
 
 // certainty returns the measures of certainty that the model has, with the default level.
-func (s *served) certainty() (c scores.Certainty) {
-	usual := scores.Certainty{Interval: models.DefaultLevel}
+func (s *served) certainty() (c scoring.Certainty) {
+	usual := scoring.Certainty{Interval: models.DefaultLevel}
 	if apply.NeedCertainty(usual, s.model.Manifest, "", "") == nil {
 		c = usual
 	}
@@ -111,7 +111,7 @@ func (s *served) open(ctx context.Context, format string, text []byte) (*dataset
 		return nil, err
 	}
 	d.Weighted = false // rows of weight 0 have predictions, too
-	scores.WithMissing(s.model.Manifest, d)
+	scoring.WithMissing(s.model.Manifest, d)
 	return d, nil
 }
 

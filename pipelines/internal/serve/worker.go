@@ -18,13 +18,13 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // requestOptions says what a request asks for besides predictions.
 type requestOptions struct {
 	scores, probabilities, explain bool
-	certain                        scores.Certainty
+	certain                        scoring.Certainty
 	csv                            bool // write CSV, not lines of JSON; from the header Accept
 }
 
@@ -72,7 +72,7 @@ const driftRows = 20_000
 
 // tableWriter writes tables of predictions.
 type tableWriter struct {
-	*scores.Table
+	*scoring.Table
 	out *boundedBuffer
 	to  export.Writer
 }
@@ -283,7 +283,7 @@ func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
 		t.out.Reset()
 		return t, nil
 	}
-	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Content: scores.Content{Scores: o.scores,
+	p := &scoring.Predict{Model: scoring.Model{Threshold: w.threshold}, Content: scoring.Content{Scores: o.scores,
 		Probabilities: o.probabilities, Certainty: o.certain, Explain: o.explain}}
 	made, err := p.Table(w.model.model)
 	if err != nil { // only if a file of the model cannot be read

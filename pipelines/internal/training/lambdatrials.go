@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // leastForLogLoss is the least number of rows of which the log losses of one fold choose λ well.
@@ -136,17 +136,17 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 }
 
 // scanTrials runs the pass of scoreTrials. keep is true if the result keeps the scores of rows.
-func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScores, error) {
+func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scoring.TrialScores, error) {
 	t := f.training
 	t.Job.Progress.Phase("scoring held-out rows", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	fits, chosen := f.fit.tried()
-	pass := &scores.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
+	pass := &scoring.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
 		LogLoss: t.spec.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Prepared.Dependent()}
 	// Conformity scores of classes need probabilities and come later.
 	targets := t.Prepared.Target.Grid != nil && t.spec.Intervals != options.NoIntervals
 	if targets {
-		pass.Conformal = &scores.Conformal{Fit: chosen}
+		pass.Conformal = &scoring.Conformal{Fit: chosen}
 	}
 	if s := f.report.FirstSketch; s != nil {
 		pass.Probes = s.Probes
@@ -154,7 +154,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 			pass.Conformal.Leverage, pass.Conformal.Within = s.Leverage, s.Within
 		}
 	}
-	sum := new(scores.TrialScores)
+	sum := new(scoring.TrialScores)
 	if _, err := t.Job.ScanSum(ctx, pass, "trials", sum); err != nil {
 		return nil, err
 	}

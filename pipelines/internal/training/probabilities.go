@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
@@ -19,7 +19,7 @@ func (d *deciding) calibrate(ctx context.Context, held weightsFile) error {
 	t := d.training
 	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
-	pass := &scores.Calibration{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0)}
+	pass := &scoring.Calibration{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0)}
 	var counts score.CalibrationCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package scores
+package scoring
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type Trials struct {
 // Sum reads all rows and returns one encoded TrialScores, in which targets, like scores, range
 // from −1 to 1, and a JSON dataset.Report for each shard.
 func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
+	return transforms.Sum(s.Scope("scoring.Trials"), sc, "trials")
 }
 
 func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Accumulator, error) {

@@ -1,4 +1,4 @@
-package scores
+package scoring
 
 import (
 	"bytes"
@@ -165,7 +165,7 @@ func RegisterNative(scheme string, n Native) { natives.Add(n, nil, scheme) }
 // Receive predicts the messages of a subscription as they arrive, until the pipeline is stopped. It
 // returns a FileResult for each, in JSON.
 func (f *Files) Receive(s beam.Scope, subscription string, o messages.Settings, threads int) (beam.PCollection, error) {
-	s = s.Scope("scores.Receive")
+	s = s.Scope("scoring.Receive")
 	read, err := native(subscription)
 	if err != nil {
 		return beam.PCollection{}, err

@@ -1,4 +1,4 @@
-package scores
+package scoring
 
 import (
 	"context"
@@ -56,7 +56,7 @@ type ConstantColumn struct{ Name, Value string }
 // Write reads all rows and writes one file for each shard. The file has a line for every row, in the order of the
 // rows, with the predicted class or numbers. Write returns the transforms.Written of each shard, in JSON.
 func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
-	s = s.Scope("scores.Predict")
+	s = s.Scope("scoring.Predict")
 	return sc.Apply(s, &predictFn{transforms.Splittable{Fn: transforms.Fn{Scan: sc}}})
 }
 

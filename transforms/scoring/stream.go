@@ -1,4 +1,4 @@
-package scores
+package scoring
 
 import (
 	"context"
@@ -34,7 +34,7 @@ var (
 
 // Predict predicts the given files, spread over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollection {
-	s = s.Scope("scores.Files")
+	s = s.Scope("scoring.Files")
 	var tasks [][]byte
 	for _, a := range files {
 		tasks = append(tasks, encoded(a))
@@ -49,7 +49,7 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 // Arrive predicts files as they appear, until the pipeline is stopped. At each poll it lists the patterns,
 // and spreads at most WatchOptions.Most new files over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollection {
-	s = s.Scope("scores.Arrive")
+	s = s.Scope("scoring.Arrive")
 	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
 	fn := f.fn(threads)
 	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, WatchOptions: w}, ticks)

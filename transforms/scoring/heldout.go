@@ -1,4 +1,4 @@
-package scores
+package scoring
 
 import (
 	"context"
@@ -108,7 +108,7 @@ type Calibration struct {
 // Sum reads all rows and returns one encoded score.CalibrationCounts of the scores and classes, and a JSON
 // dataset.Report for each shard. Rows without a finite score, for which the model predicts nothing, are not counted.
 func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
+	return transforms.Sum(s.Scope("scoring.Calibration"), sc, "calibration")
 }
 
 func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Accumulator, error) {
@@ -149,7 +149,7 @@ type Threshold struct {
 // Sum reads all rows and returns one encoded score.ThresholdCounts and a JSON dataset.Report for each
 // shard. The half of a row follows from its content. Rows without a finite score are not counted.
 func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scores.Threshold"), sc, "threshold")
+	return transforms.Sum(s.Scope("scoring.Threshold"), sc, "threshold")
 }
 
 func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Accumulator, error) {

@@ -1,4 +1,4 @@
-package scores
+package scoring
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	if p.Classifies {
 		kind = "class scores"
 	}
-	return transforms.Sum(s.Scope("scores.Score"), sc, kind)
+	return transforms.Sum(s.Scope("scoring.Score"), sc, kind)
 }
 
 func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms.Accumulator, error) {

@@ -1,10 +1,10 @@
-// Package scores holds the passes that apply a model to rows. Predict writes predictions, Score compares
+// Package scoring holds the passes that apply a model to rows. Predict writes predictions, Score compares
 // predictions with labels, and Compare scores two models on the same rows. Trials, Calibration and
 // Threshold score held-out rows of a training run by weights that were fitted without them (HeldOut). Files
 // predicts files or messages as they arrive, in pipelines that may never end.
 //
 // A pass that scores has a method Sum, which returns an exact sum that does not depend on how the rows were read.
-package scores
+package scoring
 
 import (
 	"context"

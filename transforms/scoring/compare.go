@@ -1,4 +1,4 @@
-package scores
+package scoring
 
 import (
 	"context"
@@ -41,7 +41,7 @@ type Compare struct {
 
 // Sum reads all rows and returns one encoded Compared, and a JSON dataset.Report for each shard.
 func (p *Compare) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scores.Compare"), sc, "compared")
+	return transforms.Sum(s.Scope("scoring.Compare"), sc, "compared")
 }
 
 // Compared is the result of Compare. Its sums are exact.
