@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
@@ -27,7 +27,7 @@ func long(t *testing.T) {
 // generated returns rows of a generated data set with two classes.
 func generated(t *testing.T, name string, n int64, seed uint64) (x []float32, class []int32, y []float32) {
 	t.Helper()
-	set, ok := sample.Find(name)
+	set, ok := synthetic.Find(name)
 	if !ok {
 		t.Fatalf("no set %s", name)
 	}

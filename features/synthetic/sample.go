@@ -1,7 +1,7 @@
-// Package sample generates labelled rows of known distributions, to try, test and measure jobs without a
+// Package synthetic generates labelled rows of known distributions, to try, test and measure jobs without a
 // download. Find returns a Set by name, and Set.WriteCSV writes its rows. Row i depends only on the name of
 // the set, the seed, the noise and i.
-package sample
+package synthetic
 
 import (
 	"bufio"
