@@ -14,9 +14,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -63,7 +63,7 @@ var every = map[string]features.Recipe{
 	"image.patchpca": preprocess.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45},
 		Basis: []float32{1. / 3, -2, 0}},
 	"landmarks":       atRows(),
-	"linear.identity": linear.Identity{In: 4, Bound: 0.1},
+	"linear.identity": identity.Identity{In: 4, Bound: 0.1},
 	"maxout":          maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
 	"patches": patches.Recipe{Shape: picture, Patch: 2, Cells: 1, Floor: 1e-3, Threshold: 0.25, Bound: 1. / 3,
 		Filters: slices.Repeat(features.Floats{1. / 3, -2, 0, 3e38}, 3), Bias: features.Floats{1e-45}},

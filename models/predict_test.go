@@ -17,8 +17,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/skeleton"
@@ -110,7 +110,7 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"maxout":     maxout.Maxout{In: in, Out: out, Q: 4, Bound: 4},
 		"harmonic": learned.Harmonics{In: in,
 			Terms: []learned.Harmonic{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
-		"linear": linear.Identity{In: in, Bound: 8},
+		"linear": identity.Identity{In: in, Bound: 8},
 		"skeleton": skeleton.Compositional{Out: out, Skeleton: skeleton.Skeleton{
 			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true,
 				Activation: skeleton.Activation{Exponential: 1}}},
@@ -276,7 +276,7 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 		e.Column != 0 {
 		t.Errorf("in the second block: %v", err)
 	}
-	big := on(t, linear.Identity{In: 2, Bound: 1})
+	big := on(t, identity.Identity{In: 2, Bound: 1})
 	if err := loaded(t, big).Predict(dst, []float64{3e38, -3e38}); !errors.As(err, &e) || e.Row != 0 || e.Column != -1 {
 		t.Errorf("scores beyond float32: %v", err)
 	}

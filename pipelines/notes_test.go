@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -56,7 +56,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprintf("%.4f,%.4f\n", x, y))
 	}
-	o := TrainOptions{Prepare: options.Prepare{Kernel: new(linear.Options)}}
+	o := TrainOptions{Prepare: options.Prepare{Kernel: new(identity.Options)}}
 	result, m := trainedModel(t, lines, o)
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {
 		return strings.HasPrefix(note, "held-out rows: ") &&

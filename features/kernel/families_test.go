@@ -12,9 +12,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/skeleton"
@@ -33,7 +33,7 @@ func families(t *testing.T) map[string]kernel.Options {
 	return map[string]kernel.Options{
 		"gaussian": &fourier.GaussianOptions{}, "laplace": &fourier.LaplaceOptions{}, "cauchy": &fourier.CauchyOptions{},
 		"matern": &fourier.MaternOptions{}, "exponential": &fourier.ExponentialOptions{},
-		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{},
+		"maxout": &maxout.Options{}, "skeleton": s, "linear": &identity.Options{}, "learned": &learned.Options{},
 		"harmonic": &learned.HarmonicOptions{}, "patches": &patches.Options{Patch: 2, Cells: 1},
 	}
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -195,7 +195,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 		{features.Chain{Steps: []features.Recipe{preprocess.Differences{In: 5, Pairs: []preprocess.Difference{
 			{First: 3, Second: 1, A: 1, B: 2, C: 3}}}, fourier.Laplace{In: 6, Out: 10, Width: 1}}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{preprocess.Standard{Mean: low, Dev: high},
-			linear.Identity{In: 5, Low: low, High: high}}}, five, nil},
+			identity.Identity{In: 5, Low: low, High: high}}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{slots, fourier.Laplace{In: 11, Out: 10, Width: 1}}}, nil, typed},
 	} {
 		for _, by := range []bool{false, true} {

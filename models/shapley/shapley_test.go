@@ -10,13 +10,13 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rows"
-	fitted "github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -26,7 +26,7 @@ var nan = float32(math.NaN())
 // game is a model with its background.
 type game struct {
 	recipe     features.Recipe
-	model      *fitted.Model
+	model      *linear.Model
 	columns    []Column
 	background []Distribution
 	m          features.Map
@@ -41,7 +41,7 @@ func newGame(t *testing.T, r features.Recipe, k int, columns []Column, backgroun
 	}
 	_, d := m.Dims()
 	random := rand.New(rand.NewPCG(1, 2))
-	l := &fitted.Model{K: k, D: d, W: make([]float32, k*d), B: make([]float32, k)}
+	l := &linear.Model{K: k, D: d, W: make([]float32, k*d), B: make([]float32, k)}
 	for _, w := range [][]float32{l.W, l.B} {
 		for i := range w {
 			w[i] = float32(random.NormFloat64())
@@ -188,7 +188,7 @@ func cases(t *testing.T) map[string]*game {
 	hats := preprocess.Bins{In: 5, PiecewiseLinear: true, Weight: 0.5, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{-1, 0, 1}}, {Index: 0, Cuts: features.Floats{-0.5, 2}}}}
 	chain := func(steps ...features.Recipe) features.Recipe { return features.Chain{Steps: steps} }
-	add("linear", linear.Identity{In: 5, Bound: 1})
+	add("linear", identity.Identity{In: 5, Bound: 1})
 	add("gaussian at landmarks", chain(standard, diagonal, landmarksOf(t, fourier.Gaussian{In: 5, Out: 2, Width: 1.5})))
 	add("laplace at landmarks next to a kernel", chain(standard, preprocess.Join{Parts: []features.Recipe{
 		gaussian, landmarksOf(t, fourier.Laplace{In: 5, Out: 2, Width: 3})}}))
@@ -196,7 +196,7 @@ func cases(t *testing.T) map[string]*game {
 	add("full metric", chain(standard, full, diagonal, gaussian))
 	add("bins alone", chain(standard, hats))
 	add("columns beside a kernel", chain(standard, preprocess.Join{Parts: []features.Recipe{
-		linear.Identity{In: 5, Bound: 1}, chain(full, gaussian), hats}}))
+		identity.Identity{In: 5, Bound: 1}, chain(full, gaussian), hats}}))
 
 	steps, columns, background := typed()
 	_, d, err := features.Dims(steps[len(steps)-1])
@@ -207,7 +207,7 @@ func cases(t *testing.T) map[string]*game {
 	all["typed"] = newGame(t, chain(append(steps, wide)...), 2, columns, background)
 	all["typed, at landmarks"] = newGame(t, chain(append(steps, landmarksOf(t, fourier.Gaussian{In: d, Out: 2, Width: 2}))...),
 		2, columns, background)
-	all["typed, linear"] = newGame(t, chain(append(steps, linear.Identity{In: d, Bound: 4})...), 2, columns, background)
+	all["typed, linear"] = newGame(t, chain(append(steps, identity.Identity{In: d, Bound: 4})...), 2, columns, background)
 	return all
 }
 
@@ -269,7 +269,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 // Of a linear model the effect is the weight times the distance from the mean.
 func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 	columns, background := plain()
-	g := newGame(t, linear.Identity{In: 5, Bound: 1}, 1, columns, background)
+	g := newGame(t, identity.Identity{In: 5, Bound: 1}, 1, columns, background)
 	e, err := NewExact(g.recipe, g.model, columns, background)
 	if err != nil {
 		t.Fatal(err)
@@ -499,7 +499,7 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const n, d = 800, 3
-	data := &fitted.Data{}
+	data := &linear.Data{}
 	for range n {
 		v := random.NormFloat64()
 		data.X = append(data.X, float32(v), float32(v+0.01*random.NormFloat64()), float32(random.NormFloat64()))
@@ -547,7 +547,7 @@ func BenchmarkEffects(b *testing.B) {
 				background[j] = Distribution{[]float32{-1, 0, 1}, []float64{0.3, 0.4, 0.3}}
 			}
 			r := fourier.Gaussian{In: d, Out: 8192, Width: math.Sqrt(float64(d))}
-			l := &fitted.Model{K: 1, D: 8192, W: slices.Repeat([]float32{0.01}, 8192), B: make([]float32, 1)}
+			l := &linear.Model{K: 1, D: 8192, W: slices.Repeat([]float32{0.01}, 8192), B: make([]float32, 1)}
 			e, err := NewExact(r, l, columns, background)
 			if err != nil {
 				b.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
@@ -42,7 +42,7 @@ func TestDistancesOfPlainColumns(t *testing.T) {
 	for name, r := range map[string]features.Recipe{
 		"chain": features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
 		"join": features.Chain{Steps: []features.Recipe{standard, preprocess.Join{Parts: []features.Recipe{
-			linear.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
+			identity.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
 		i := of(t, withRecipe(t, r, named))

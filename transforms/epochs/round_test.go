@@ -17,7 +17,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -120,7 +120,7 @@ func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, ro
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := features.Seal(linear.Identity{In: 2, Bound: 100})
+	recipe, err := features.Seal(identity.Identity{In: 2, Bound: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -52,7 +52,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := features.Seal(linear.Identity{In: 2, Bound: 100})
+	recipe, err := features.Seal(identity.Identity{In: 2, Bound: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

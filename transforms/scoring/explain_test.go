@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -22,7 +22,7 @@ func (a asked) Err() error { a.see(); return a.Context.Err() }
 
 func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	m := modelOf()
-	recipe, err := features.Seal(linear.Identity{In: 1, Bound: 1})
+	recipe, err := features.Seal(identity.Identity{In: 1, Bound: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -51,7 +51,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := features.Seal(linear.Identity{In: 2, Bound: 100})
+	recipe, err := features.Seal(identity.Identity{In: 2, Bound: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
@@ -197,7 +197,7 @@ func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 		return nil, err
 	}
 	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
-	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(linear.Identity{In: l.Dim, Bound: 1}))
+	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(identity.Identity{In: l.Dim, Bound: 1}))
 	return pass, err
 }
 

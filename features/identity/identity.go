@@ -1,6 +1,6 @@
-// Package linear provides the feature map of the linear kernel, which returns the rows themselves. With it
+// Package identity provides the feature map of the linear kernel, which returns the rows themselves. With it
 // learners work on plain rows: use Identity in place of a random map.
-package linear
+package identity
 
 import (
 	"fmt"

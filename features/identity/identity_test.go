@@ -1,4 +1,4 @@
-package linear
+package identity
 
 import (
 	"encoding/json"
