@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	modellinear "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -269,10 +269,10 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 		t.Errorf("probabilities: %v", err)
 	}
 	// The row is found in whichever block it lies.
-	many := make([]float64, 2*(rows.MaxRows+7))
-	many[2*(rows.MaxRows+5)] = math.NaN()
+	many := make([]float64, 2*(rowio.MaxRows+7))
+	many[2*(rowio.MaxRows+5)] = math.NaN()
 	var e *RowError
-	if err := m.Predict(make([]float64, len(many)), many); !errors.As(err, &e) || e.Row != rows.MaxRows+5 ||
+	if err := m.Predict(make([]float64, len(many)), many); !errors.As(err, &e) || e.Row != rowio.MaxRows+5 ||
 		e.Column != 0 {
 		t.Errorf("in the second block: %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Identity is the recipe of φ(x) = x, whose kernel is K(x, z) = x·z.
@@ -56,8 +56,8 @@ func (r Identity) New() (features.Map, error) {
 
 // Validate returns an error that names the invalid field.
 func (r Identity) Validate() error {
-	if r.In < 1 || r.In > rows.MaxDim {
-		return fmt.Errorf("linear: Identity: in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	if r.In < 1 || r.In > rowio.MaxDim {
+		return fmt.Errorf("linear: Identity: in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	}
 	if r.Bound != 0 {
 		if !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126) {

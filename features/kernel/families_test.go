@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 const columns = 4
@@ -55,7 +55,7 @@ func data() *kernel.Data {
 		x[i] = float32(rng.NormFloat64())
 	}
 	d := slice(x, 50, columns, 7)
-	d.Image = rows.Image{Height: 2, Width: 2, Channels: 1}
+	d.Image = rowio.Image{Height: 2, Width: 2, Channels: 1}
 	return d
 }
 

@@ -42,7 +42,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Family is a kernel, or several kernels that differ in their options.
@@ -186,7 +186,7 @@ type Data struct {
 	// Norm is an upper bound on the length of the rows; +Inf if it is unknown.
 	Norm float64
 	// Image is the shape of the rows; its height is 0 if they are not images.
-	Image rows.Image
+	Image rowio.Image
 
 	medians map[Distance]float64
 }

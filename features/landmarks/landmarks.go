@@ -23,7 +23,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
@@ -46,7 +46,7 @@ func Distinct(x []float32, n, d, count int) *Set {
 	seen := map[uint64]bool{}
 	for i := 0; i < n && r.Count < count; i++ {
 		row := x[i*d : (i+1)*d]
-		if key := rows.Hash(0, row); !seen[key] {
+		if key := rowio.Hash(0, row); !seen[key] {
 			seen[key] = true
 			r.Count, r.X = r.Count+1, append(r.X, row...)
 		}
@@ -56,8 +56,8 @@ func Distinct(x []float32, n, d, count int) *Set {
 
 func (r *Set) validate() error {
 	switch {
-	case r.In < 1 || r.In > rows.MaxDim:
-		return fmt.Errorf("rows must have 1 to %d values (have %d)", rows.MaxDim, r.In)
+	case r.In < 1 || r.In > rowio.MaxDim:
+		return fmt.Errorf("rows must have 1 to %d values (have %d)", rowio.MaxDim, r.In)
 	case r.Count < 1 || r.Count > maxValues/r.In:
 		return fmt.Errorf("must be 1 to %d rows (have %d)", maxValues/r.In, r.Count)
 	case len(r.X) != r.Count*r.In:

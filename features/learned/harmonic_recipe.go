@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // maxDegree is the largest degree ℓ of a harmonic in a recipe.
@@ -51,8 +51,8 @@ func (r Harmonics) Validate() error {
 		return fmt.Errorf("harmonic: %s", fmt.Sprintf(format, a...))
 	}
 	switch {
-	case r.In < 2 || r.In > rows.MaxDim:
-		return fail("in must be 2 to %d (have %d)", rows.MaxDim, r.In)
+	case r.In < 2 || r.In > rowio.MaxDim:
+		return fail("in must be 2 to %d (have %d)", rowio.MaxDim, r.In)
 	case len(r.Terms) < 1 || len(r.Terms) > maxTerms:
 		return fail("terms must be 1 to %d (have %d)", maxTerms, len(r.Terms))
 	}

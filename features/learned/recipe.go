@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Recipe is the recipe of Fourier features whose frequencies are in a file. In the offset form,
@@ -52,8 +52,8 @@ func (r Recipe) Validate() error {
 		return fmt.Errorf("learned: "+format, a...)
 	}
 	switch {
-	case r.In < 1 || r.In > rows.MaxDim:
-		return fail("in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	case r.In < 1 || r.In > rowio.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	case r.Form > fourier.Offset:
 		return fail("form must be paired or offset (have %v)", r.Form)
 	case r.Count < 1 || r.Count > min(maxCount, maxValues/r.In):

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // maxBinFeatures is the largest number of features of a recipe.
@@ -54,8 +54,8 @@ func (r *Bins) size(c BinColumn) int {
 
 // Validate returns an error that names the invalid field and column.
 func (r Bins) Validate() error {
-	if r.In < 1 || r.In > rows.MaxDim {
-		return fmt.Errorf("bins: in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	if r.In < 1 || r.In > rowio.MaxDim {
+		return fmt.Errorf("bins: in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	}
 	if !(r.Weight >= 0x1p-60 && r.Weight <= 0x1p60) {
 		return fmt.Errorf("bins: weight must be a number > 0 within float32 (have %v)", r.Weight)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -76,8 +76,8 @@ func (s *Slot) width() int {
 
 // Validate returns an error that names the invalid slot and field.
 func (r Columns) Validate() error {
-	if len(r.Slots) < 1 || len(r.Slots) > rows.MaxDim {
-		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rows.MaxDim, len(r.Slots))
+	if len(r.Slots) < 1 || len(r.Slots) > rowio.MaxDim {
+		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rowio.MaxDim, len(r.Slots))
 	}
 	if r.CrossFit != nil {
 		if err := r.CrossFit.validate(); err != nil {
@@ -93,9 +93,9 @@ func (r Columns) Validate() error {
 			return fmt.Errorf("columns: slot %d: table of %d parts; the recipe's cut must have as many", i+1, t.Parts)
 		}
 		out += r.Slots[i].width()
-		if out > rows.MaxDim {
+		if out > rowio.MaxDim {
 			return fmt.Errorf("columns: slot %d: more than %d numbers of a row; encode categories of many levels by counts or "+
-				"target statistics, or hash them to fewer buckets", i+1, rows.MaxDim)
+				"target statistics, or hash them to fewer buckets", i+1, rowio.MaxDim)
 		}
 	}
 	return nil
@@ -128,8 +128,8 @@ func (s *Slot) validate() error {
 }
 
 func (t *Lookup) validate() error {
-	if t.Values < 1 || t.Values > maxValues || t.Out < 1 || t.Out > rows.MaxDim {
-		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", maxValues, rows.MaxDim,
+	if t.Values < 1 || t.Values > maxValues || t.Out < 1 || t.Out > rowio.MaxDim {
+		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", maxValues, rowio.MaxDim,
 			t.Values, t.Out)
 	}
 	if t.Parts < 0 || t.Parts > maxParts || (t.Parts+1)*(t.Values+1) > 1<<24 {

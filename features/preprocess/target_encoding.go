@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
@@ -74,7 +74,7 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 
 // Block changes a block of training rows, given the hashes that decide their folds. A nil TargetEncoder
 // changes nothing.
-func (e *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
+func (e *TargetEncoder) Block(b *rowio.Block, hashes []uint64) {
 	if e == nil {
 		return
 	}
@@ -155,12 +155,12 @@ func NewTargets(cut CrossFit, classes int, categories []Category) (*Targets, err
 		return nil, fmt.Errorf("columns: %w", err)
 	}
 	t := &Targets{cut: cut, classes: classes, categories: slices.Clone(categories)}
-	if classes < 0 || classes == 1 || classes > rows.MaxDim {
+	if classes < 0 || classes == 1 || classes > rowio.MaxDim {
 		return nil, fmt.Errorf("columns: target statistics of %d classes", classes)
 	}
 	all := 0
 	for _, c := range categories {
-		if c.Slot < 0 || c.Slot >= rows.MaxDim || c.Values < 1 || c.Values > maxValues {
+		if c.Slot < 0 || c.Slot >= rowio.MaxDim || c.Values < 1 || c.Values > maxValues {
 			return nil, fmt.Errorf("columns: target statistics of %d levels in slot %d", c.Values, c.Slot)
 		}
 		// No product overflows: 2²⁰·2⁶·2²⁰.
@@ -217,9 +217,9 @@ func (t *Targets) Merge(u *Targets) {
 // Code codes the cut, the classes, the categories and the sums.
 func (t *Targets) Code(c *wire.Coder) {
 	cut := CrossFit{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
-	classes, categories, all := c.Int(t.classes, rows.MaxDim), t.categories, 0
+	classes, categories, all := c.Int(t.classes, rowio.MaxDim), t.categories, 0
 	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
-		e.Slot, e.Values = c.Int(e.Slot, rows.MaxDim), c.Int(e.Values, maxValues)
+		e.Slot, e.Values = c.Int(e.Slot, rowio.MaxDim), c.Int(e.Values, maxValues)
 		all += cut.Parts * (e.Values + 1) * max(classes, 2)
 		c.Check(all <= c.Left()) // a sum takes at least a byte
 	})

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
@@ -113,7 +113,7 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 				held++
 			}
 			training := slices.Clone(row)
-			b := &rows.Block{N: 1, D: len(row), X: training}
+			b := &rowio.Block{N: 1, D: len(row), X: training}
 			encoder.Block(b, l.hashes[i:i+1])
 			for _, of := range []struct {
 				row     []float32

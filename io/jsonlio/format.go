@@ -10,7 +10,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 func init() {
@@ -126,7 +126,7 @@ func flat(l *dataset.TableLayout, k *keys) error {
 	return nil
 }
 
-func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	text, err := in.Lines(ctx, false, 0)
 	if err != nil {
 		return nil, err
@@ -136,6 +136,6 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 
 // isBad reports whether reading can continue after an error.
 func isBad(err error) bool {
-	bad := (*rows.BadRow)(nil)
+	bad := (*rowio.BadRow)(nil)
 	return errors.As(err, &bad)
 }

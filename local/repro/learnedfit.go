@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/svm"
@@ -63,7 +63,7 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 	for file := range files.Files {
 		label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
 		r := files.Read(ctx, dataset.Whole(file), label, dataset.FailFast)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			if b.D != in {
 				return d, fmt.Errorf("cifar10: rows of %d numbers, want %d", b.D, in)

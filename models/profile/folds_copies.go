@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -122,7 +122,7 @@ type DistinctRows struct {
 }
 
 // AddBlock counts the rows of a block by their RowHash under the seed.
-func (d *DistinctRows) AddBlock(seed uint64, b *rows.Block) {
+func (d *DistinctRows) AddBlock(seed uint64, b *rowio.Block) {
 	for i := 0; i < b.N && !d.many; i++ {
 		d.add(RowHash(seed, b.Row(i)))
 	}
@@ -202,7 +202,7 @@ type contentCount struct {
 }
 
 // AddBlock counts the rows of a block of the shard at that place.
-func (t *ContentCounts) AddBlock(at ShardStart, b *rows.Block, seed uint64, l FoldLabels) {
+func (t *ContentCounts) AddBlock(at ShardStart, b *rowio.Block, seed uint64, l FoldLabels) {
 	if n := len(t.shards); n == 0 || t.shards[n-1].place != at {
 		t.shards = append(t.shards, shardCounts{place: at})
 	}

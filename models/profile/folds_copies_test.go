@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -18,8 +18,8 @@ const foldSeed = 7
 type labeled struct{ a, b, y float32 }
 
 // blockOf returns rows as a block.
-func blockOf(some []labeled) *rows.Block {
-	b := &rows.Block{N: len(some), D: 2}
+func blockOf(some []labeled) *rowio.Block {
+	b := &rowio.Block{N: len(some), D: 2}
 	for _, r := range some {
 		b.X, b.Y = append(b.X, r.a, r.b), append(b.Y, float64(r.y))
 	}

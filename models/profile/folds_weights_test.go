@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Copies of a row are in folds by their number, so they must be equal: with other weights they
 // are other contents, and which weights a fold has does not depend on the order of the rows.
 func TestTheWeightIsPartOfTheContent(t *testing.T) {
-	one := func(w float64) *rows.Block {
-		return &rows.Block{N: 1, D: 1, X: []float32{7}, Y: []float64{0}, Weights: []float64{w}}
+	one := func(w float64) *rowio.Block {
+		return &rowio.Block{N: 1, D: 1, X: []float32{7}, Y: []float64{0}, Weights: []float64{w}}
 	}
 	weights := []float64{1, 3, 1, 2, 3, 3, 1, 2, 2, 1}
 	at := ShardStart{}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -23,7 +23,7 @@ type LevelCounts struct {
 }
 
 // AddBlock counts the rows of a block. It does nothing for a block without levels.
-func (l *LevelCounts) AddBlock(b *rows.Block) {
+func (l *LevelCounts) AddBlock(b *rowio.Block) {
 	for _, name := range b.Levels {
 		l.add(name, 1)
 	}
@@ -74,7 +74,7 @@ const maxValues = 1<<20 + 1
 // counted; it has no moments, and is not part of the norm. NewTable panics if a number is out of range.
 func NewTable(opts Options, values []int) *Sum {
 	s := New(opts)
-	if len(values) > rows.MaxDim {
+	if len(values) > rowio.MaxDim {
 		panic("profile: length of rows out of range")
 	}
 	if len(values) > 0 {

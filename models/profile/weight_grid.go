@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // WeightGrid turns weights of rows and of classes into whole numbers, so that weighted sums are sums of
@@ -131,7 +131,7 @@ func (g *WeightGrid) class(c int) int64 {
 
 // AppendWeights appends to dst the weights on the grid of the rows of b from first up to end. Where classes have
 // weights, b.Y must hold the classes.
-func (g *WeightGrid) AppendWeights(dst []int64, b *rows.Block, first, end int) []int64 {
+func (g *WeightGrid) AppendWeights(dst []int64, b *rowio.Block, first, end int) []int64 {
 	for i := first; i < end; i++ {
 		w, c := 1.0, 0
 		if len(b.Weights) > 0 {
@@ -153,7 +153,7 @@ func (g *WeightGrid) AppendWeights(dst []int64, b *rows.Block, first, end int) [
 }
 
 // AppendRepeats appends to dst how often each row of b counts: its weight on the grid, or 1 if g is nil.
-func (g *WeightGrid) AppendRepeats(dst []int64, b *rows.Block) []int64 {
+func (g *WeightGrid) AppendRepeats(dst []int64, b *rowio.Block) []int64 {
 	if g != nil {
 		return g.AppendWeights(dst, b, 0, b.N)
 	}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -85,7 +85,7 @@ func FuzzSumDecode(f *testing.F) {
 }
 
 func whole(g *WeightGrid, weights, classes []float64) []int64 {
-	return g.AppendWeights(nil, &rows.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
+	return g.AppendWeights(nil, &rowio.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
 }
 
 func TestMultiplesAreUsedAsTheyAre(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -162,10 +162,10 @@ func (f *memoryFit) sums(steps int) ([]*Sum, error) {
 func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
 	each func(add func(fold int, x []float32, y []float64, w float64))) (saturated int64) {
 	in, out := m.Dims()
-	z, one := features.NewGrid(out, steps), rows.Block{N: 1, D: in}
+	z, one := features.NewGrid(out, steps), rowio.Block{N: 1, D: in}
 	parts := make([]profile.WeightCollector, len(sums))
 	for fold, s := range sums {
-		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
+		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rowio.Block, weights []int64) {
 			saturated += m.Quantize(z, b.X, b.N, o.Threads)
 			s.Add(z, b.Y, o.Grid, weights, o.Threads)
 		}}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -73,7 +73,7 @@ func (p *Pilot) split() []uint8 {
 	}
 	part := make([]uint8, p.N)
 	for i := range part {
-		h := rows.Hash(salt, p.X[i*p.D:(i+1)*p.D])
+		h := rowio.Hash(salt, p.X[i*p.D:(i+1)*p.D])
 		part[i] = uint8((h ^ h>>32) % Parts)
 	}
 	return part

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -465,7 +465,7 @@ func TestBackgroundOfStatistics(t *testing.T) {
 // left out.
 func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 	s := profile.NewTable(profile.Options{Sample: 1000}, []int{0, 3, 0, 0})
-	b := rows.Block{N: 640, D: 4}
+	b := rowio.Block{N: 640, D: 4}
 	hashes := make([]uint64, b.N)
 	for i := range b.N {
 		v := float32(i * 7 % b.N)

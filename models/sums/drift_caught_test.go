@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -40,8 +40,8 @@ var sizes = []struct {
 	{"rows that occur twice", [2]float64{}, [2]float64{0.15, 0.3}, "%g of the rows", nil},
 }
 
-func twenty(r *rand.Rand, n int) *rows.Block {
-	b := &rows.Block{D: 21}
+func twenty(r *rand.Rand, n int) *rowio.Block {
+	b := &rowio.Block{D: 21}
 	for range n {
 		for range 20 {
 			b.X = append(b.X, float32(r.NormFloat64()))
@@ -52,11 +52,11 @@ func twenty(r *rand.Rand, n int) *rows.Block {
 	return b
 }
 
-func ofTwenty(b *rows.Block) *profile.Sum {
+func ofTwenty(b *rowio.Block) *profile.Sum {
 	values := make([]int, 21)
 	values[20] = 5
 	s := profile.NewTable(profile.Options{}, values)
-	s.AddBlock(b, rows.HashBlock(nil, 1, b))
+	s.AddBlock(b, rowio.HashBlock(nil, 1, b))
 	return s
 }
 

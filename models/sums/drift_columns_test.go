@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
 // drawn draws rows of eight columns: normal, skewed, with many zeros, with few values, missing
 // ones, two categories, and heavy tails.
-func drawn(r *rand.Rand, n int, change func(row []float32)) *rows.Block {
-	b := &rows.Block{D: 8}
+func drawn(r *rand.Rand, n int, change func(row []float32)) *rowio.Block {
+	b := &rowio.Block{D: 8}
 	for range n {
 		row := []float32{
 			float32(r.NormFloat64()), float32(r.ExpFloat64()), 0, float32(r.IntN(5)), float32(3 + r.NormFloat64()),
@@ -43,16 +43,16 @@ var someValues = []int{0, 0, 0, 0, 0, 5, 41, 0} // of categories, one of them fo
 
 var tableNames = DriftNames{Columns: []string{"normal", "skewed", "zeros", "few", "gaps", "site", "town", "tails"}}
 
-func summed(b *rows.Block) *profile.Sum {
+func summed(b *rowio.Block) *profile.Sum {
 	s := profile.NewTable(profile.Options{}, someValues)
-	s.AddBlock(b, rows.HashBlock(nil, 1, b))
+	s.AddBlock(b, rowio.HashBlock(nil, 1, b))
 	for i := range b.N {
 		s.AddLabel([]byte(fmt.Sprint(i % 3)))
 	}
 	return s
 }
 
-func counted(s *profile.Statistics, b *rows.Block) *DriftCounts {
+func counted(s *profile.Statistics, b *rowio.Block) *DriftCounts {
 	c := NewDriftCounts(s)
 	c.Add(b, 0)
 	return c
@@ -142,7 +142,7 @@ func TestSumsSeeMore(t *testing.T) {
 		t.Errorf("a small shift: %+v", report)
 	}
 	part := drawn(r, 6000, nil)
-	twice := &rows.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
+	twice := &rowio.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
 	report = DriftOfSum(ref, summed(twice), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != driftRepeated || report.Columns[0].AtLeast < 0.2 ||
 		!strings.Contains(report.Columns[0].Detail, "are copies of others") {
@@ -162,14 +162,14 @@ func TestSumsSeeMore(t *testing.T) {
 func TestCopiesAreNoDrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	few := func(n int) *profile.Sum {
-		b := &rows.Block{D: 2}
+		b := &rowio.Block{D: 2}
 		for range n {
 			v := math.Floor(30 * math.Abs(r.NormFloat64()))
 			b.X = append(b.X, float32(v), float32(r.IntN(3)))
 			b.N++
 		}
 		s := profile.New(profile.Options{})
-		s.AddBlock(b, rows.HashBlock(nil, 1, b))
+		s.AddBlock(b, rowio.HashBlock(nil, 1, b))
 		return s
 	}
 	for _, n := range []int{200, 3000, 50_000} {
@@ -189,7 +189,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 		t.Errorf("%d rows", whole.rows)
 	}
 	for _, cut := range [][2]int{{400, 1000}, {0, 400}} {
-		part := &rows.Block{N: cut[1] - cut[0], D: 8, X: b.X[cut[0]*8 : cut[1]*8]}
+		part := &rowio.Block{N: cut[1] - cut[0], D: 8, X: b.X[cut[0]*8 : cut[1]*8]}
 		for _, bad := range b.Bad {
 			if bad >= cut[0] && bad < cut[1] {
 				part.Bad = append(part.Bad, bad-cut[0])
@@ -306,7 +306,7 @@ func FuzzAddBinary(f *testing.F) {
 func BenchmarkAddRow(b *testing.B) {
 	for _, d := range []int{10, 784} {
 		r := rand.New(rand.NewPCG(7, 7))
-		block := &rows.Block{D: d}
+		block := &rowio.Block{D: d}
 		for range 1000 {
 			for range d {
 				block.X = append(block.X, float32(r.NormFloat64()))
@@ -314,7 +314,7 @@ func BenchmarkAddRow(b *testing.B) {
 			block.N++
 		}
 		s := profile.New(profile.Options{})
-		s.AddBlock(block, rows.HashBlock(nil, 1, block))
+		s.AddBlock(block, rowio.HashBlock(nil, 1, block))
 		c := NewDriftCounts(s.Statistics())
 		b.Run(fmt.Sprint(d), func(b *testing.B) {
 			b.SetBytes(int64(4 * d))
@@ -330,7 +330,7 @@ func BenchmarkAddRow(b *testing.B) {
 // A decile bounds a share: nine in ten rows have 0 in the column, which is all that deciles tell of 99 in 100.
 func TestDecilesAreNamedAsBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	rare := func(share float64) *rows.Block {
+	rare := func(share float64) *rowio.Block {
 		return drawn(r, 20_000, func(row []float32) {
 			row[3] = 9
 			if r.Float64() < share {
@@ -355,13 +355,13 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 	rowsIn := func(seed uint64, unit float32) *profile.Sum {
 		r := rand.New(rand.NewPCG(seed, 1))
-		b := &rows.Block{D: 2}
+		b := &rowio.Block{D: 2}
 		for range 60 {
 			b.X = append(b.X, unit*(4*r.Float32()-2), r.Float32())
 			b.N++
 		}
 		s := profile.New(profile.Options{})
-		s.AddBlock(b, rows.HashBlock(nil, 1, b))
+		s.AddBlock(b, rowio.HashBlock(nil, 1, b))
 		return s
 	}
 	for seed := range uint64(20) {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -76,7 +76,7 @@ func key(x float32) int32 {
 
 // Add counts the rows of a block, except those that could not be read and those whose digest has a bit in
 // common with skip: with skip 7 it counts one row in eight. It panics if the block has fewer columns.
-func (c *DriftCounts) Add(b *rows.Block, skip uint64) {
+func (c *DriftCounts) Add(b *rowio.Block, skip uint64) {
 	bad := b.Bad
 	for i := range b.N {
 		if len(bad) > 0 && bad[0] == i {
@@ -89,7 +89,7 @@ func (c *DriftCounts) Add(b *rows.Block, skip uint64) {
 	}
 }
 
-// digest returns bits that are about uniform over different rows. It is much cheaper than rows.Hash, and
+// digest returns bits that are about uniform over different rows. It is much cheaper than rowio.Hash, and
 // weaker: it mixes a sum of products of pairs of values.
 func digest(row []float32) uint64 {
 	const odd = uint64(0x9e3779b97f4a7c15)

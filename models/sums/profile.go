@@ -22,7 +22,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -122,7 +122,7 @@ func (r *Rule) validate() error {
 	return r.Weights.Validate()
 }
 
-// CheckWeight returns the reason why a row cannot have a weight, as in rows.Block.Weights; "" if it can.
+// CheckWeight returns the reason why a row cannot have a weight, as in rowio.Block.Weights; "" if it can.
 func (r *Rule) CheckWeight(w float64) string {
 	switch g := r.Weights; {
 	case g == nil && w != r.Weight:
@@ -193,7 +193,7 @@ func (r *Rule) Weigh(head []float64, copies []profile.FrequentRow, regression bo
 		c := &copies[i]
 		w := int64(1)
 		if g != nil {
-			b := rows.Block{N: 1, Y: c.Y}
+			b := rowio.Block{N: 1, Y: c.Y}
 			if c.Weight > 0 {
 				b.Weights = []float64{c.Weight}
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -125,7 +125,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 	}
 	in, out := m.Dims()
 	z := features.NewGrid(out, p.Spec.Steps)
-	var b rows.Block
+	var b rowio.Block
 	var n, weights []int64
 	flush := func() error {
 		if b.N == 0 {
@@ -159,7 +159,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 			}
 			c.encoder.Row(b.X[len(b.X)-in:], g.hash)
 			b.N++
-			if b.N == rows.PerBlock(in) {
+			if b.N == rowio.PerBlock(in) {
 				if err := flush(); err != nil {
 					return err
 				}

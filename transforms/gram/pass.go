@@ -24,7 +24,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -127,7 +127,7 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 			return err
 		}
 		r.Saver, r.Request.Lines = sums, p.Spec.Positions
-		add := func(at profile.ShardStart, b *rows.Block) error { return sums.add(ctx, at, b) }
+		add := func(at profile.ShardStart, b *rowio.Block) error { return sums.add(ctx, at, b) }
 		if err := r.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
 		}

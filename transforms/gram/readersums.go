@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -49,7 +49,7 @@ func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, erro
 }
 
 // add adds a block of rows.
-func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rows.Block) error {
+func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rowio.Block) error {
 	if s.listsContents {
 		s.lines = append(s.lines, b.Lines...)
 	}
@@ -220,7 +220,7 @@ func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report 
 }
 
 // selectRows returns the rows of b with these indices: b itself if these are all rows, otherwise to.
-func selectRows(to, b *rows.Block, indices []int) *rows.Block {
+func selectRows(to, b *rowio.Block, indices []int) *rowio.Block {
 	if len(indices) == b.N {
 		return b
 	}
@@ -266,7 +266,7 @@ func newFoldSum(r *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Su
 }
 
 // add adds a block of rows with weights on the grid, if there is one.
-func (f *foldSum) add(b *rows.Block, weights []int64) {
+func (f *foldSum) add(b *rowio.Block, weights []int64) {
 	stop := f.reader.Clock(transforms.MapTime)
 	saturated := f.m.Quantize(f.grid, b.X, b.N, f.reader.Scan.Threads)
 	stop()

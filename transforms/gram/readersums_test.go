@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
@@ -51,7 +51,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 		s.rowsPerFile = some
 	}
 	shards := 0
-	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.ShardStart, b *rows.Block) error {
+	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.ShardStart, b *rowio.Block) error {
 		if stop > 0 && shards == stop {
 			return errors.New("lost")
 		}

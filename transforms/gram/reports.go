@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -79,10 +79,10 @@ type byLevel struct {
 	rows    []levelRows
 	index   map[string]int
 	classes int
-	counts  bool       // count rows; only one stripe does
-	others  bool       // the last set has the rows of all levels without a set of their own
-	indices [][]int    // of the rows of each level in the block that is divided
-	block   rows.Block // scratch: the rows of a level
+	counts  bool        // count rows; only one stripe does
+	others  bool        // the last set has the rows of all levels without a set of their own
+	indices [][]int     // of the rows of each level in the block that is divided
+	block   rowio.Block // scratch: the rows of a level
 }
 
 // levelRows are the rows of a level since the last report.
@@ -108,7 +108,7 @@ func newByLevel(p *Pass, counts bool) *byLevel {
 }
 
 // each calls add with the rows of each level in a block.
-func (l *byLevel) each(b *rows.Block, add func(level int, counts *levelRows, b *rows.Block) error) error {
+func (l *byLevel) each(b *rowio.Block, add func(level int, counts *levelRows, b *rowio.Block) error) error {
 	for i := range l.indices {
 		l.indices[i] = l.indices[i][:0]
 	}
@@ -137,7 +137,7 @@ func (l *byLevel) each(b *rows.Block, add func(level int, counts *levelRows, b *
 	return nil
 }
 
-func (l *levelRows) count(b *rows.Block, classes int) {
+func (l *levelRows) count(b *rowio.Block, classes int) {
 	l.rows += int64(b.N)
 	if classes == 0 {
 		return

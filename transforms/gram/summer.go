@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -36,8 +36,8 @@ type Accumulator struct {
 	hashes        []uint64
 	listsContents bool // list the hashes of the rows
 
-	notFrequent []int      // scratch: indices of the rows of a block that are not counted separately
-	restBlock   rows.Block // scratch: these rows
+	notFrequent []int       // scratch: indices of the rows of a block that are not counted separately
+	restBlock   rowio.Block // scratch: these rows
 }
 
 // perSet holds what is collected about the rows of a set of folds, in addition to their sums.
@@ -112,20 +112,20 @@ func (s *Accumulator) sets() (all []*perSet) {
 }
 
 // Add adds the rows of a block, which may be changed.
-func (s *Accumulator) Add(b *rows.Block) error { return s.add(profile.ShardStart{}, b) }
+func (s *Accumulator) Add(b *rowio.Block) error { return s.add(profile.ShardStart{}, b) }
 
 // add adds rows of a shard that begins at the place at.
-func (s *Accumulator) add(at profile.ShardStart, b *rows.Block) error {
+func (s *Accumulator) add(at profile.ShardStart, b *rowio.Block) error {
 	if s.levels == nil {
 		return s.addTo(0, &s.all, at, b)
 	}
-	return s.levels.each(b, func(level int, counts *levelRows, b *rows.Block) error {
+	return s.levels.each(b, func(level int, counts *levelRows, b *rowio.Block) error {
 		return s.addTo(level*s.pass.Spec.Folds, &counts.perSet, at, b)
 	})
 }
 
 // addTo adds rows of a shard to the set of folds that begins with fold first.
-func (s *Accumulator) addTo(first int, set *perSet, at profile.ShardStart, b *rows.Block) (err error) {
+func (s *Accumulator) addTo(first int, set *perSet, at profile.ShardStart, b *rowio.Block) (err error) {
 	if s.listsContents {
 		set.contents = s.assigner.AppendRowHashes(set.contents, b)
 	}

@@ -10,7 +10,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -50,7 +50,7 @@ func newApplier(r *transforms.Reader, m *models.Model) *applier {
 }
 
 // apply returns the model's output for a block's rows, until the next call.
-func (a *applier) apply(b *rows.Block) models.Applied { return a.Apply(b.X, b.N) }
+func (a *applier) apply(b *rowio.Block) models.Applied { return a.Apply(b.X, b.N) }
 
 // threads returns how many threads compute.
 func (a *applier) threads() int {

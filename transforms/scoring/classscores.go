@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
@@ -71,7 +71,7 @@ func (c *ClassScores) add(y []float64, output models.Applied, text func(float64)
 
 // addWorst adds the rows of a block to the worst ones. They are ranked by log loss or, without probabilities, by
 // the margin by which the score of another class is larger. Rows of unseen classes are left out.
-func (c *ClassScores) addWorst(b *rows.Block, output models.Applied) {
+func (c *ClassScores) addWorst(b *rowio.Block, output models.Applied) {
 	k := len(output.Scores) / max(b.N, 1)
 	for i, y := range b.Y {
 		if y < 0 {
@@ -88,7 +88,7 @@ func (c *ClassScores) addWorst(b *rows.Block, output models.Applied) {
 }
 
 // slice adds the rows of a block to the slices of a column.
-func (c *ClassScores) slice(column int, b *rows.Block, output models.Applied, by *sliced, repeats []int64) {
+func (c *ClassScores) slice(column int, b *rowio.Block, output models.Applied, by *sliced, repeats []int64) {
 	k := len(output.Scores) / max(b.N, 1)
 	for i, y := range b.Y {
 		truth, probabilities := int(y), []float32(nil)

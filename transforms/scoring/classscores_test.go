@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
@@ -17,7 +17,7 @@ func scored(t testing.TB, m *models.Model, y []float64, scores []float32) *Class
 	t.Helper()
 	a := newApplier(someReader(t), m)
 	s := a.newClassScores()
-	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" },
+	if err := s.add(y, a.apply(&rowio.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" },
 		slices.Repeat([]int64{1}, len(y))); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/export"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -21,7 +21,7 @@ type column struct {
 // output is what a model says about a block of rows.
 type output struct {
 	models.Applied
-	block     *rows.Block
+	block     *rowio.Block
 	level     models.Level // of intervals and sets
 	ends      []float64    // low and high of each target, row by row; empty without intervals
 	explained []any        // values of the columns of explainColumns

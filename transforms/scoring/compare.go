@@ -9,7 +9,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
@@ -142,7 +142,7 @@ func (s *side) label() dataset.Label {
 	return schema.ParseTarget
 }
 
-func (c *comparing) add(at profile.ShardStart, b *rows.Block) error {
+func (c *comparing) add(at profile.ShardStart, b *rowio.Block) error {
 	other, err := c.challenger.rows.take(at, b)
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (c *comparing) done(r *dataset.Report) error {
 // challengerRows gives the challenger the same rows as the champion.
 type challengerRows interface {
 	// take returns the rows at the places of a block of the champion, valid until the next call.
-	take(at profile.ShardStart, b *rows.Block) (*rows.Block, error)
+	take(at profile.ShardStart, b *rowio.Block) (*rowio.Block, error)
 	// done ends a shard. r is the report of the champion, to which done may add a fault. If
 	// there is another reader, it returns the report of that reader.
 	done(r *dataset.Report) (*dataset.Report, error)
@@ -247,11 +247,11 @@ type challengerRows interface {
 // sameRows are rows that both models take in the same form.
 type sameRows struct {
 	from, to *side
-	block    rows.Block
+	block    rowio.Block
 	classes  map[float64]float64 // class index of the challenger, by the champion's
 }
 
-func (s *sameRows) take(_ profile.ShardStart, b *rows.Block) (*rows.Block, error) {
+func (s *sameRows) take(_ profile.ShardStart, b *rowio.Block) (*rowio.Block, error) {
 	s.block.N, s.block.D, s.block.Bad = b.N, b.D, b.Bad
 	s.block.X, s.block.Y = append(s.block.X[:0], b.X[:b.N*b.D]...), append(s.block.Y[:0], b.Y...)
 	if !s.from.classes {
@@ -287,14 +287,14 @@ type otherRows struct {
 	label  dataset.Label
 
 	reader *dataset.Reader // of the shard; nil before its first row
-	read   rows.Block
+	read   rowio.Block
 	next   int // row of read
-	block  rows.Block
+	block  rowio.Block
 }
 
 var errPlaces = errors.New("scores: the two models are given different rows: files have changed since they were listed; start again")
 
-func (o *otherRows) take(at profile.ShardStart, b *rows.Block) (*rows.Block, error) {
+func (o *otherRows) take(at profile.ShardStart, b *rowio.Block) (*rowio.Block, error) {
 	if o.reader == nil {
 		i := slices.IndexFunc(o.shards, func(s dataset.Shard) bool { return s.File == at.File && s.Start == at.Start })
 		o.reader = o.data.ReadFrom(o.ctx, nil, o.shards[i], dataset.Request{Label: o.label, Mode: dataset.KeepPlace})

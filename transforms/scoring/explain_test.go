@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/identity"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 )
@@ -36,7 +36,7 @@ func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	}
 	var seen []int64
 	ctx := asked{t.Context(), func() { seen = append(seen, a.reader.Worker.Rows()) }}
-	if _, err := table.block(ctx, &rows.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}); err != nil {
+	if _, err := table.block(ctx, &rowio.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(seen, []int64{0, 2, 4}) || a.reader.Worker.Rows() != 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/messages"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -308,7 +308,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 		w := format.New(dst)
 		report := dataset.Report{}
 		for shard, source := range d.Ahead(ctx, d.Shards(math.MaxInt64/2)) { // the file is one shard
-			if report, err = table.write(ctx, shard, source, w, func(*rows.Block) {}); err != nil {
+			if report, err = table.write(ctx, shard, source, w, func(*rowio.Block) {}); err != nil {
 				return err
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -33,7 +33,7 @@ type heldOutScorer struct {
 	folds    uint64
 	assigner *profile.Assigner
 	hashes   []uint64
-	block    rows.Block
+	block    rowio.Block
 	rows     heldRows
 }
 
@@ -65,7 +65,7 @@ func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms
 func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
 	add func(*heldRows) error) (transforms.Accumulator, error) {
 	s, err := h.scorer(ctx, r, p)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rowio.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *trans
 }
 
 // score scores the held-out rows of b.
-func (h *heldOutScorer) score(at profile.ShardStart, b *rows.Block) (err error) {
+func (h *heldOutScorer) score(at profile.ShardStart, b *rowio.Block) (err error) {
 	if h.hashes, err = h.assigner.Hashes(h.hashes[:0], at, b); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
@@ -88,7 +88,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	}
 	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Checksum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
-		w.Report, err = table.write(files.Context(), shard, source, format.New(dst), func(b *rows.Block) {
+		w.Report, err = table.write(files.Context(), shard, source, format.New(dst), func(b *rowio.Block) {
 			if counts != nil { // count before the model fills in missing values
 				counts.Add(b, p.Skip)
 			}
@@ -141,8 +141,8 @@ type predictions struct {
 
 // write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
 func (t *predictions) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
-	see func(*rows.Block)) (dataset.Report, error) {
-	report, err := t.applier.reader.Read(ctx, &t.Pass, shard, source, nil, func(_ profile.ShardStart, b *rows.Block) error {
+	see func(*rowio.Block)) (dataset.Report, error) {
+	report, err := t.applier.reader.Read(ctx, &t.Pass, shard, source, nil, func(_ profile.ShardStart, b *rowio.Block) error {
 		see(b)
 		block, err := t.block(ctx, b)
 		if err != nil {
@@ -158,7 +158,7 @@ func (t *predictions) write(ctx context.Context, shard dataset.Shard, source *da
 
 // block returns the table of a block of rows, valid until the next call. Rows that could
 // not be read, and those whose scores are not finite, have no values.
-func (t *predictions) block(ctx context.Context, b *rows.Block) (*export.Block, error) {
+func (t *predictions) block(ctx context.Context, b *rowio.Block) (*export.Block, error) {
 	t.output.Applied, t.output.block = t.applier.apply(b), b
 	if t.Interval > 0 && t.output.Targets != nil {
 		t.output.ends = appendEnds(t.output.ends[:0], t.output.level, t.output.Applied)

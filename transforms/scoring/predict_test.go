@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -49,12 +49,12 @@ func someReader(t testing.TB) *transforms.Reader {
 }
 
 // written returns the lines for a block.
-func written(t *testing.T, m *models.Model, format string, scores bool, b *rows.Block) []string {
+func written(t *testing.T, m *models.Model, format string, scores bool, b *rowio.Block) []string {
 	t.Helper()
 	return writtenBy(t, m, &Predict{Content: Content{Format: format, Scores: scores}}, b)
 }
 
-func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []string {
+func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rowio.Block) []string {
 	t.Helper()
 	var out bytes.Buffer
 	a := newApplier(someReader(t), m)
@@ -80,8 +80,8 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	names := modelOf("a,\"b\"\n", "é <&>")
 	numeric := modelOf("-1", "2.5")
 	target := modelOf()
-	two := &rows.Block{N: 4, D: 2, X: []float32{2, 1, 0, 0, 1, 3, nan, big}, Bad: []int{1}}
-	one := &rows.Block{N: 3, D: 1, X: []float32{0.25, 0, nan}, Bad: []int{1}}
+	two := &rowio.Block{N: 4, D: 2, X: []float32{2, 1, 0, 0, 1, 3, nan, big}, Bad: []int{1}}
+	one := &rowio.Block{N: 3, D: 1, X: []float32{0.25, 0, nan}, Bad: []int{1}}
 	for name, c := range map[string]struct {
 		got, want []string
 	}{
@@ -121,7 +121,7 @@ func TestProbabilitiesAccompanyThePrediction(t *testing.T) {
 	m := modelOf("-1", "x,y")
 	m.Manifest.Probabilities = &models.Probabilities{Kind: models.Softmax}
 	nan := float32(math.NaN())
-	b := &rows.Block{N: 3, D: 2, X: []float32{1, 1, 0, 0, nan, 1}, Bad: []int{1}}
+	b := &rowio.Block{N: 3, D: 2, X: []float32{1, 1, 0, 0, nan, 1}, Bad: []int{1}}
 	for _, c := range []struct {
 		c    Content
 		want []string

@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -71,7 +71,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Accumulator {
 		sum.Worst = score.NewWorst(p.Worst)
 	}
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
-	return transforms.Accumulator{Sum: sum, Label: labels.index, Add: func(_ profile.ShardStart, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: labels.index, Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		sets.classes(sum.Coverage, output, b.Y, repeats)
@@ -125,7 +125,7 @@ func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	var intervals *covering
 	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		targets := output.Targets

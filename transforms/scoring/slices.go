@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/paired"
@@ -32,10 +32,10 @@ const (
 )
 
 // text returns the value of row i.
-func (s *Slice) text(b *rows.Block, i int) string {
+func (s *Slice) text(b *rowio.Block, i int) string {
 	if s.Value < 0 {
 		if i < len(b.IDs) {
-			if id := strings.Trim(b.IDs[i], " \t"); id != "" && id != rows.NoID {
+			if id := strings.Trim(b.IDs[i], " \t"); id != "" && id != rowio.NoID {
 				return s.identified(id)
 			}
 		}
@@ -90,7 +90,7 @@ func newSliced(columns []Slice) *sliced {
 }
 
 // text returns the value of a column for row i.
-func (s *sliced) text(column int, b *rows.Block, i int) string {
+func (s *sliced) text(column int, b *rowio.Block, i int) string {
 	c := &s.columns[column]
 	if c.Value < 0 || c.Column == nil && c.Centre != 0 || c.Column != nil && c.Column.Type == schema.Time {
 		return c.text(b, i)
@@ -107,7 +107,7 @@ func (s *sliced) text(column int, b *rows.Block, i int) string {
 }
 
 // groupOf returns the key of the group of row i; 0 without groups.
-func groupOf(b *rows.Block, i int) uint64 {
+func groupOf(b *rowio.Block, i int) uint64 {
 	if len(b.Keys) == 0 {
 		return 0
 	}

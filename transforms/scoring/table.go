@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/io/export"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -29,6 +29,6 @@ func (t *Table) File(format string) (export.File, error) {
 
 // Block returns the table of a block of rows, valid until the next call. Rows whose scores are not
 // finite are among its Bad. Missing values of the block are filled in.
-func (t *Table) Block(ctx context.Context, b *rows.Block) (*export.Block, error) {
+func (t *Table) Block(ctx context.Context, b *rowio.Block) (*export.Block, error) {
 	return t.block(ctx, b)
 }

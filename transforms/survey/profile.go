@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -75,8 +75,8 @@ func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transfor
 		}
 	}
 	var hashes []uint64
-	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.ShardStart, b *rows.Block) error {
-		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
+	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.ShardStart, b *rowio.Block) error {
+		hashes = rowio.HashBlock(hashes[:0], p.Seed, b)
 		sum.Profile.AddBlock(b, hashes)
 		if len(p.Data.Targets) > 0 && p.Target != nil {
 			sum.Profile.AddTargets(b)

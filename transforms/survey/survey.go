@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
@@ -34,14 +34,14 @@ func (*Sample) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 func beginSurvey(_ context.Context, _ *transforms.Reader, p *Sample) (transforms.Accumulator, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, samples, mine []uint64
-	var labeled rows.Block
+	var labeled rowio.Block
 	assigner := p.Assigner()
 	more := 0
 	if p.Weigh {
 		more = 2
 	}
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
-		Add: func(at profile.ShardStart, b *rows.Block) (err error) {
+		Add: func(at profile.ShardStart, b *rowio.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transforms.Accumulator, error) {
 	sum := schema.NewSurvey(p.Columns, p.Rules)
 	r.Request.Describe = sum // no other goroutine uses the sum until all records are read
-	return transforms.Accumulator{Sum: sum, Add: func(profile.ShardStart, *rows.Block) error { return nil }}, nil
+	return transforms.Accumulator{Sum: sum, Add: func(profile.ShardStart, *rowio.Block) error { return nil }}, nil
 }
 
 func init() { transforms.RegisterSum[profile.ContentCounts]("tally", beginTally) }
@@ -112,7 +112,7 @@ func (*Contents) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PColle
 
 func beginTally(_ context.Context, _ *transforms.Reader, p *Contents) (transforms.Accumulator, error) {
 	sum := new(profile.ContentCounts)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rowio.Block) error {
 		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
 		return nil
 	}}, nil
@@ -131,7 +131,7 @@ func (*Weights) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 
 func beginWeigh(_ context.Context, _ *transforms.Reader, p *Weights) (transforms.Accumulator, error) {
 	sum := new(profile.WeightSum)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		for _, w := range b.Weights {
 			if w > 0 {
 				sum.Add(w)

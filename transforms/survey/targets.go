@@ -6,7 +6,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -51,7 +51,7 @@ func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transfor
 	var hashes []uint64
 	var weights []int64
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
-		Add: func(at profile.ShardStart, b *rows.Block) (err error) {
+		Add: func(at profile.ShardStart, b *rowio.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}

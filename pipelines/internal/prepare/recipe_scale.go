@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -241,7 +241,7 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 // data describes n output rows, for the choice of a kernel.
 func (sc *Scaling) data(n int64, seed uint64) *kernel.Data {
 	d := &kernel.Data{In: sc.Dim, Rows: n, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
-		Norm: sc.norm(), Image: rows.Image(sc.image)}
+		Norm: sc.norm(), Image: rowio.Image(sc.image)}
 	if sc.known {
 		d.Variance = sc.varianceAll()
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/sums"
 )
@@ -68,7 +68,7 @@ func (c *rowCounts) reset(columns int) {
 }
 
 // add counts the rows of a block.
-func (c *rowCounts) add(s *served, b *rows.Block) {
+func (c *rowCounts) add(s *served, b *rowio.Block) {
 	c.rows += b.N
 	if !s.missing {
 		return

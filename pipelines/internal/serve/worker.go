@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/jsonlio"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms/scoring"
@@ -51,7 +51,7 @@ type worker struct {
 	model  *served
 	input  *dataset.Input // of JSON objects
 	tables map[requestOptions]*tableWriter
-	blocks []*rows.Block // the first used ones have the rows of the request
+	blocks []*rowio.Block // the first used ones have the rows of the request
 	used   int
 	bad    []rowErr
 	nBad   int
@@ -114,7 +114,7 @@ func (w *worker) use(s *served) {
 }
 
 // add counts the rows of a block.
-func (d *driftWindow) add(b *rows.Block) {
+func (d *driftWindow) add(b *rowio.Block) {
 	d.Lock()
 	defer d.Unlock()
 	if d.current == nil {
@@ -177,7 +177,7 @@ type errorKeeper struct {
 
 func (k *errorKeeper) Next() ([]byte, error) {
 	text, err := k.source.Next()
-	if _, bad := errors.AsType[*rows.BadRow](err); err != nil && err != io.EOF && !bad {
+	if _, bad := errors.AsType[*rowio.BadRow](err); err != nil && err != io.EOF && !bad {
 		k.err = err
 	}
 	return text, err
@@ -200,7 +200,7 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 	w.bad, w.nBad, w.used = nil, 0, 0
 	for n := 0; ; w.used++ {
 		if w.used == len(w.blocks) {
-			w.blocks = append(w.blocks, new(rows.Block))
+			w.blocks = append(w.blocks, new(rowio.Block))
 		}
 		b := w.blocks[w.used]
 		if !r.Next(b) {

@@ -2,7 +2,7 @@ package spec
 
 import (
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -50,17 +50,17 @@ func (b bySums) memory(o Options, m *results.Memory, f Facts, e engine.Engine, r
 	m.Solve = folding.SolveMemory(shape, f.Rows, carried, int(threads))
 	others := m.Worker
 	reader := func(held int, bytes int64) int64 {
-		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
+		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rowio.MaxRows)
 	}
 	if carried {
 		m.Carried = RowBytes(shape, f.Rows)
 		// A fold has a file of rows and a block in memory. It has all of its rows if one file of the data is much
 		// longer than the others.
-		fold := RowBytes(shape, int64(ridge.RowsPerPart(shape))+rows.MaxRows)
+		fold := RowBytes(shape, int64(ridge.RowsPerPart(shape))+rowio.MaxRows)
 		reader = func(held int, _ int64) int64 {
 			return others + 2*min(m.Carried, int64(held)*fold) +
 				max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) +
-				int64(held)*(buffer+limbs*int64(f.Features)*f.atMostRows(rows.MaxRows))
+				int64(held)*(buffer+limbs*int64(f.Features)*f.atMostRows(rowio.MaxRows))
 		}
 	} else if f.Components == 0 {
 		m.Solve += loads

@@ -1,6 +1,6 @@
-// Package rows holds Block, the block of rows that every reader fills and every
+// Package rowio holds Block, the block of rows that every reader fills and every
 // feature map takes, and Reader, the interface of the readers of all formats.
-package rows
+package rowio
 
 import (
 	"encoding/binary"
