@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -48,7 +49,7 @@ type Manifest struct {
 	// Forgotten identifies the rows that were subtracted, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
 	// Drift compares the rows with the recipe's; nil if other sums were added up.
-	Drift *DriftReport `json:"drift,omitempty"`
+	Drift *drift.Report `json:"drift,omitempty"`
 
 	// Sums is the digest of the sums: the same for the same rows, however they were cut.
 	Sums   string `json:"sums_sha256"`

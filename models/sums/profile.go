@@ -3,17 +3,6 @@
 // these were chosen (Profile). A Manifest describes a directory with the sums of some rows under a recipe; a
 // Writer writes the sums, a Dir and a Reader read them. Parts of one recipe can be added, subtracted and
 // solved without changing a bit.
-//
-// # Drift
-//
-// A DriftReport says how far rows have moved from those that a model or a recipe was made from: column by
-// column, from counts, and in the model's features, from exact sums.
-//
-// A distance is between 0 (the same) and 1. Next to it is the distance that is certain: with 95%
-// confidence, for all columns together, the distributions of the two sets of rows are at least that far
-// apart. If nothing has moved, it is 0 for all columns in at least 95% of all cases, however many columns
-// there are. So a bound on the certain distance raises few false alarms. Unlike a p-value it does not
-// reject a small change just because there are many rows.
 package sums
 
 import (

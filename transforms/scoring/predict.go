@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -82,9 +82,9 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	if err != nil {
 		return w, err
 	}
-	var counts *sums.DriftCounts
+	var counts *drift.Counts
 	if p.Statistics != nil {
-		counts = sums.NewDriftCounts(p.Statistics)
+		counts = drift.NewCounts(p.Statistics)
 	}
 	file := transforms.WrittenFile{Name: transforms.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Checksum, err = files.Create(file.Name, func(dst io.Writer) (err error) {

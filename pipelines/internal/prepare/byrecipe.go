@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -106,8 +107,8 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		}
 	}
 	if len(r.Profile.Rows.Columns) == p.Profile.Dim {
-		p.Drift = sums.DriftOfSum(r.Profile.Rows, p.Sum, clusterOf(r.Rule.Split, profiled), sums.DriftNamesOf(d))
-		p.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
+		p.Drift = drift.OfSum(r.Profile.Rows, p.Sum, clusterOf(r.Rule.Split, profiled), drift.NamesOf(d))
+		p.Drift.Schema = drift.SchemaChangesOf(r.Input, d)
 	}
 	if err := p.TakeRecipe(r, others); err != nil {
 		return nil, d.Errorf("%w", err)

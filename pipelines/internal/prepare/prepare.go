@@ -21,9 +21,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/shapley"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -130,7 +130,7 @@ type Prepared struct {
 	Doubts []string // notes on types of columns that may be wrong
 	// Drift is the drift from the rows of the recipe if a recipe is given. It is nil if the recipe has too many
 	// columns for statistics.
-	Drift  *sums.DriftReport
+	Drift  *drift.Report
 	Rule   *profile.FoldRule // assigns rows to folds; nil if their content does
 	Copies *profile.Copies   // see Prepared.CountCopies; nil if it has counted none
 	foldState

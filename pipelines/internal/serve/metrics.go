@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 )
 
 // serverMetrics has the metrics that the server updates.
@@ -136,11 +136,11 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	if current.statistics == nil {
 		return
 	}
-	all := sums.NewDriftCounts(current.statistics)
+	all := drift.NewCounts(current.statistics)
 	for _, w := range s.workers {
 		w.drift.addTo(all, current)
 	}
-	r := sums.DriftOfCounts(current.statistics, all, current.cluster, current.drift)
+	r := drift.OfCounts(current.statistics, all, current.cluster, current.drift)
 	gauge(driftSeen, float64(r.Rows))
 	largest := 0.0
 	for _, c := range r.Columns {

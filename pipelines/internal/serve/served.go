@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
@@ -28,7 +29,7 @@ type served struct {
 	unexplained error // why the model cannot explain; nil if it can
 
 	statistics *profile.Statistics // of the training rows; nil if the model has none
-	drift      sums.DriftNames
+	drift      drift.Names
 	cluster    float64
 }
 
@@ -56,7 +57,7 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 		}
 		s.types = append(s.types, c)
 	}
-	s.drift = sums.DriftNamesOf(s.objects)
+	s.drift = drift.NamesOf(s.objects)
 	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= mostFields {
 		_, s.unexplained = m.Explainer() // slow with more columns: the first request for an explanation does it
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/jsonlio"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
@@ -64,8 +64,8 @@ type worker struct {
 type driftWindow struct {
 	sync.Mutex
 	model             *served
-	current, previous *sums.DriftCounts // nil if the model has no statistics of its training rows
-	rows              int               // rows in now
+	current, previous *drift.Counts // nil if the model has no statistics of its training rows
+	rows              int           // rows in now
 }
 
 const driftRows = 20_000
@@ -109,7 +109,7 @@ func (w *worker) use(s *served) {
 	defer d.Unlock()
 	d.model, d.current, d.previous, d.rows = s, nil, nil, 0
 	if s.statistics != nil {
-		d.current = sums.NewDriftCounts(s.statistics)
+		d.current = drift.NewCounts(s.statistics)
 	}
 }
 
@@ -121,14 +121,14 @@ func (d *driftWindow) add(b *rowio.Block) {
 		return
 	}
 	if d.rows >= driftRows {
-		d.current, d.previous, d.rows = sums.NewDriftCounts(d.model.statistics), d.current, 0
+		d.current, d.previous, d.rows = drift.NewCounts(d.model.statistics), d.current, 0
 	}
 	d.current.Add(b, 0)
 	d.rows += b.N
 }
 
 // addTo adds the counts to others, if they are for the same model.
-func (d *driftWindow) addTo(all *sums.DriftCounts, s *served) {
+func (d *driftWindow) addTo(all *drift.Counts, s *served) {
 	d.Lock()
 	defer d.Unlock()
 	if d.model != s || d.current == nil {

@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"encoding/json"
@@ -58,15 +58,15 @@ func (s *SchemaChanges) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// DriftNames are names for reports of drift.
-type DriftNames struct {
+// Names are names for reports of drift.
+type Names struct {
 	Columns []string   // of the values of a row; nil if they have no names
 	Levels  [][]string // for each categorical column
 }
 
-// DriftNamesOf returns the names in a dataset.
-func DriftNamesOf(d *dataset.Dataset) DriftNames {
-	n := DriftNames{Columns: d.Schema.Columns}
+// NamesOf returns the names in a dataset.
+func NamesOf(d *dataset.Dataset) Names {
+	n := Names{Columns: d.Schema.Columns}
 	if t := d.Schema.Table; t != nil {
 		n.Columns = t.Names()
 		for i := range t.Columns {
@@ -78,14 +78,14 @@ func DriftNamesOf(d *dataset.Dataset) DriftNames {
 	return n
 }
 
-func (n DriftNames) column(j int) string {
+func (n Names) column(j int) string {
 	if j < len(n.Columns) {
 		return n.Columns[j]
 	}
 	return fmt.Sprintf("column %d", j+1)
 }
 
-func (n DriftNames) level(j, v int) string {
+func (n Names) level(j, v int) string {
 	if j < len(n.Levels) && v < len(n.Levels[j]) {
 		return fmt.Sprintf("%q", n.Levels[j][v])
 	}

@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// FeatureDrift compares two sets of rows by the mean of the model's features. That is the maximum mean
+// Features compares two sets of rows by the mean of the model's features. That is the maximum mean
 // discrepancy (Gretton et al. 2012, JMLR 13:723) of the kernel that the features approximate. It detects
 // changes that no single column shows, such as two columns that were swapped or have lost their relation.
-type FeatureDrift struct {
+type Features struct {
 	Rows [2]int64 `json:"rows"`
 	// Distance is ‖μ_a − μ_b‖ without the part that chance adds. Sets of rows with nothing in common have
 	// distance 1.
@@ -65,19 +65,19 @@ func (s *FeatureSum) AddPart(layout ridge.Layout, i int, part []float64) error {
 	return nil
 }
 
-// LeastRows is the number of rows in each set below which nothing is compared.
-const LeastRows = 30
+// MinRows is the number of rows in each set below which nothing is compared.
+const MinRows = 30
 
-// FeatureDriftOf compares two sets of rows under one recipe. Without drift, and for many rows, ‖μ_a − μ_b‖²
+// OfFeatures compares two sets of rows under one recipe. Without drift, and for many rows, ‖μ_a − μ_b‖²
 // is distributed like a weighted sum of χ² variables. The weights are the eigenvalues of the covariance C of
 // the features, multiplied by 1/n_a + 1/n_b. Its mean is tr C·(1/n_a + 1/n_b) and its variance
 // 2‖C‖²_F (1/n_a + 1/n_b)², both of which follow from the sums. The p-value is from a gamma distribution with
 // these moments. effective is the number of rows of equal weights divided by the sum of weights, 1 if rows
-// have no weights. With fewer than LeastRows rows, or rows of equal weights, in a set P is 1.
-func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrift {
-	f := FeatureDrift{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
+// have no weights. With fewer than MinRows rows, or rows of equal weights, in a set P is 1.
+func OfFeatures(a, b FeatureSum, effective float64, threads int) Features {
+	f := Features{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
 	equal := math.Round(min(a.Weight, b.Weight) * effective) // the number of rows of equal weights
-	if min(a.Rows, b.Rows, int64(equal)) < LeastRows {
+	if min(a.Rows, b.Rows, int64(equal)) < MinRows {
 		return f
 	}
 	d := distanceOf(a, b, effective, threads)
@@ -97,7 +97,7 @@ func FeatureDriftOf(a, b FeatureSum, effective float64, threads int) FeatureDrif
 }
 
 // String describes the drift in words.
-func (f FeatureDrift) String() string {
+func (f Features) String() string {
 	return fmt.Sprintf("in the features of the model rows are %.3g apart, for certain %.3g (p = %.2g)", f.Distance,
 		f.AtLeast, f.P)
 }

@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"fmt"
@@ -68,7 +68,7 @@ func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 			w := newDrawing(t, c.d, c.features, c.width)
 			alarms, certain := 0, 0
 			for range draws {
-				f := FeatureDriftOf(featureSumOf(w.sum(c.n, nil)), featureSumOf(w.sum(c.m, nil)), 1, 1)
+				f := OfFeatures(featureSumOf(w.sum(c.n, nil)), featureSumOf(w.sum(c.m, nil)), 1, 1)
 				if f.P <= 0.05 {
 					alarms++
 				}
@@ -109,13 +109,13 @@ func TestFeaturesSeeJointDrift(t *testing.T) {
 		}, true},
 		{"a tenth, by half", func(row []float32) { row[1] = 2*row[0] + row[1]*0.2; row[2] += 0.15 }, true},
 	} {
-		f := FeatureDriftOf(featureSumOf(before), featureSumOf(w.sum(2000, c.change)), 1, 1)
+		f := OfFeatures(featureSumOf(before), featureSumOf(w.sum(2000, c.change)), 1, 1)
 		t.Logf("%s: %+v", c.name, f)
 		if (f.P < 0.001) != c.moved || c.moved && f.Distance <= 0 || (f.AtLeast > 0) != c.moved {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
-	if f := FeatureDriftOf(featureSumOf(before), featureSumOf(w.sum(20, nil)), 1, 1); f.P != 1 || f.AtLeast != 0 {
+	if f := OfFeatures(featureSumOf(before), featureSumOf(w.sum(20, nil)), 1, 1); f.P != 1 || f.AtLeast != 0 {
 		t.Errorf("20 rows: %+v", f)
 	}
 }
@@ -145,11 +145,11 @@ func TestFewRowsWithLargeWeightsAreNotCompared(t *testing.T) {
 			}
 		}
 	}
-	if f := FeatureDriftOf(sets[0], sets[1], 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 || f.AtLeast != 0 {
+	if f := OfFeatures(sets[0], sets[1], 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 || f.AtLeast != 0 {
 		t.Errorf("%+v", f)
 	}
 	all := sets[1].Without(FeatureSum{Features: make([]float64, w.features)})
-	if f := FeatureDriftOf(sets[0], all, 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 {
+	if f := OfFeatures(sets[0], all, 1e-3, 1); f.Rows != [2]int64{40, 20} || f.P != 1 {
 		t.Errorf("%+v", f)
 	}
 }

@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"encoding/binary"
@@ -10,11 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// DriftCounts counts the values of rows in cells that statistics of other rows define. For a number, its
+// Counts counts the values of rows in cells that statistics of other rows define. For a number, its
 // minimum, maximum and deciles are a cell each, and so is each gap between them. For a category each level
-// is a cell. Counts do not depend on the order of the rows or on cuts. Create it with NewDriftCounts. It is
+// is a cell. Counts do not depend on the order of the rows or on cuts. Create it with NewCounts. It is
 // not safe for concurrent use.
-type DriftCounts struct {
+type Counts struct {
 	rows    int64
 	columns []cells
 }
@@ -28,9 +28,9 @@ type cells struct {
 	level   bool
 }
 
-// NewDriftCounts returns counts of no rows, in the cells of the statistics.
-func NewDriftCounts(s *profile.Statistics) *DriftCounts {
-	c := &DriftCounts{columns: make([]cells, len(s.Columns))}
+// NewCounts returns counts of no rows, in the cells of the statistics.
+func NewCounts(s *profile.Statistics) *Counts {
+	c := &Counts{columns: make([]cells, len(s.Columns))}
 	for j := range c.columns {
 		p := &c.columns[j]
 		if s.Levels != nil && s.Levels[j] != nil {
@@ -76,7 +76,7 @@ func key(x float32) int32 {
 
 // Add counts the rows of a block, except those that could not be read and those whose digest has a bit in
 // common with skip: with skip 7 it counts one row in eight. It panics if the block has fewer columns.
-func (c *DriftCounts) Add(b *rowio.Block, skip uint64) {
+func (c *Counts) Add(b *rowio.Block, skip uint64) {
 	bad := b.Bad
 	for i := range b.N {
 		if len(bad) > 0 && bad[0] == i {
@@ -117,7 +117,7 @@ func digest(row []float32) uint64 {
 }
 
 // addRow counts one row, in which NaN is a missing value.
-func (c *DriftCounts) addRow(row []float32) {
+func (c *Counts) addRow(row []float32) {
 	c.rows++
 	for j := range c.columns {
 		p, x := &c.columns[j], row[j]
@@ -133,12 +133,12 @@ func (c *DriftCounts) addRow(row []float32) {
 }
 
 // present returns how many rows have a value, and the counts of all cells.
-func (c *DriftCounts) present(j int) (n int64, counts []int64) {
+func (c *Counts) present(j int) (n int64, counts []int64) {
 	return c.rows - c.columns[j].missing, c.columns[j].counts
 }
 
 // Merge adds the rows of d, counted in the same cells.
-func (c *DriftCounts) Merge(d *DriftCounts) {
+func (c *Counts) Merge(d *Counts) {
 	c.rows += d.rows
 	for j := range c.columns {
 		c.columns[j].missing += d.columns[j].missing
@@ -148,11 +148,11 @@ func (c *DriftCounts) Merge(d *DriftCounts) {
 	}
 }
 
-var errCounts = errors.New("sums: damaged counts")
+var errCounts = errors.New("drift: damaged counts")
 
 // AppendBinary appends the number of rows and for each column the number of missing values and the count of
 // each cell, as uvarints. It does not append the cells. The error is always nil.
-func (c *DriftCounts) AppendBinary(b []byte) ([]byte, error) {
+func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(c.rows))
 	for j := range c.columns {
 		p := &c.columns[j]
@@ -165,7 +165,7 @@ func (c *DriftCounts) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // AddBinary adds the counts in an encoding by AppendBinary, for the same cells.
-func (c *DriftCounts) AddBinary(b []byte) error {
+func (c *Counts) AddBinary(b []byte) error {
 	take := func(most int64) (int64, error) {
 		v, n := binary.Uvarint(b)
 		if n <= 0 || v > uint64(most) || n > 1 && b[n-1] == 0 {
@@ -178,7 +178,7 @@ func (c *DriftCounts) AddBinary(b []byte) error {
 	if err != nil {
 		return err
 	}
-	d := DriftCounts{rows: total, columns: make([]cells, len(c.columns))}
+	d := Counts{rows: total, columns: make([]cells, len(c.columns))}
 	for j := range d.columns {
 		p := &d.columns[j]
 		if p.missing, err = take(total); err != nil {

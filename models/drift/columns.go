@@ -1,4 +1,13 @@
-package sums
+// Package drift says how far rows have moved from those that a model or a recipe was made from: column by
+// column, from counts (OfCounts) or the sums of a profile (OfSum), and in the model's features, from exact
+// sums (OfFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
+//
+// A distance is between 0 (the same) and 1. Next to it is the distance that is certain: with 95%
+// confidence, for all columns together, the distributions of the two sets of rows are at least that far
+// apart. If nothing has moved, it is 0 for all columns in at least 95% of all cases, however many columns
+// there are. So a bound on the certain distance raises few false alarms. Unlike a p-value it does not
+// reject a small change just because there are many rows.
+package drift
 
 import (
 	"cmp"
@@ -11,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// level is the probability that a certain distance (see package sums) is too large in any column.
+// level is the probability that a certain distance (see the package comment) is too large in any column.
 const level = 0.05
 
 // Kinds of drift.
@@ -25,30 +34,30 @@ const (
 	driftRepeated = "repeated" // the share of rows that are copies of other rows
 )
 
-// ColumnDrift is the drift of a column, of the labels, or of the rows as a whole.
-type ColumnDrift struct {
+// Column is the drift of a column, of the labels, or of the rows as a whole.
+type Column struct {
 	Name     string  `json:"name"`
 	Kind     string  `json:"kind"`     // the kind with the largest AtLeast
 	Distance float64 `json:"distance"` // of that kind
-	AtLeast  float64 `json:"at_least"` // the distance that is certain; see package sums
+	AtLeast  float64 `json:"at_least"` // the distance that is certain; see the package comment
 	Detail   string  `json:"detail"`   // in words
 }
 
-// DriftReport says how far rows have moved.
-type DriftReport struct {
+// Report says how far rows have moved.
+type Report struct {
 	Rows      int64 `json:"rows"`
 	Reference int64 `json:"reference_rows"`
 	Compared  int   `json:"compared"` // number of columns
 	// Columns are those whose drift is certain, the largest first.
-	Columns []ColumnDrift `json:"columns,omitempty"`
+	Columns []Column `json:"columns,omitempty"`
 	// Schema says how the columns of the files have changed; nil if they have not.
 	Schema *SchemaChanges `json:"schema,omitempty"`
 	// Features compares the rows by a model's features; nil if that was not done.
-	Features *FeatureDrift `json:"features,omitempty"`
+	Features *Features `json:"features,omitempty"`
 }
 
 // largest returns the largest certain distance of a column.
-func (r *DriftReport) largest() float64 {
+func (r *Report) largest() float64 {
 	if len(r.Columns) == 0 {
 		return 0
 	}
@@ -56,7 +65,7 @@ func (r *DriftReport) largest() float64 {
 }
 
 // Exceeds describes each certain distance above the bound on columns or on features. A bound of 0 is none.
-func (r *DriftReport) Exceeds(columns, features float64) (all []string) {
+func (r *Report) Exceeds(columns, features float64) (all []string) {
 	for _, c := range r.Columns {
 		if columns > 0 && c.AtLeast > columns {
 			all = append(all, fmt.Sprintf("%s: %s (drift at least %.3g, above %g)", c.Name, c.Detail, c.AtLeast, columns))
@@ -68,24 +77,24 @@ func (r *DriftReport) Exceeds(columns, features float64) (all []string) {
 	return all
 }
 
-// DriftOfCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
+// OfCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
 // is the number of rows that count as one independent row; 0 means 1.
-func DriftOfCounts(s *profile.Statistics, c *DriftCounts, cluster float64, names DriftNames) *DriftReport {
+func OfCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
 	k := newComparison(s, c, names, 0)
 	k.cluster = max(1, cluster)
 	return k.report()
 }
 
-// DriftOfSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
+// OfSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
 // and missing values it compares means, labels, and the share of rows that are copies. It panics unless
-// both have the same columns. cluster is as for DriftOfCounts.
-func DriftOfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names DriftNames) *DriftReport {
+// both have the same columns. cluster is as for OfCounts.
+func OfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names Names) *Report {
 	t := sum.Statistics()
 	if len(t.Columns) != len(s.Columns) {
-		panic("sums: statistics of other columns")
+		panic("drift: statistics of other columns")
 	}
 	// As in the statistics, values come from a sample of all different rows.
-	c := NewDriftCounts(s)
+	c := NewCounts(s)
 	x, n, d := sum.Sample()
 	for i := range n {
 		c.addRow(x[i*d : (i+1)*d])
@@ -106,17 +115,17 @@ func copied(s *profile.Statistics) float64 {
 // comparison compares rows with statistics.
 type comparison struct {
 	ref    *profile.Statistics
-	counts *DriftCounts
+	counts *Counts
 	copied float64 // share of rows that the counts lack because they are copies
 	sum    *profile.Statistics
-	names  DriftNames
+	names  Names
 	log    float64 // log(2·comparisons/level), for all comparisons together
 	// cluster is the number of rows that count as one independent row.
 	cluster float64
-	all     []ColumnDrift
+	all     []Column
 }
 
-func newComparison(s *profile.Statistics, c *DriftCounts, names DriftNames, copied float64) *comparison {
+func newComparison(s *profile.Statistics, c *Counts, names Names, copied float64) *comparison {
 	figures := 2 // for labels and repeated rows
 	for j := range c.columns {
 		figures += 2 + 2*len(c.columns[j].edges) // missing values; mean or levels; below and up to each edge
@@ -133,17 +142,17 @@ func (k *comparison) slack(n1, n2 float64) float64 {
 // found adds a distance if it is larger than slack.
 func (k *comparison) found(name, kind string, distance, slack float64, detail string, args ...any) {
 	if distance-slack > 0 {
-		k.all = append(k.all, ColumnDrift{name, kind, distance, min(1, distance-slack), fmt.Sprintf(detail, args...)})
+		k.all = append(k.all, Column{name, kind, distance, min(1, distance-slack), fmt.Sprintf(detail, args...)})
 	}
 }
 
-func (k *comparison) report() *DriftReport {
-	r := &DriftReport{Rows: k.counts.rows, Reference: k.ref.Rows, Compared: len(k.counts.columns)}
+func (k *comparison) report() *Report {
+	r := &Report{Rows: k.counts.rows, Reference: k.ref.Rows, Compared: len(k.counts.columns)}
 	rows := k.counts.rows
 	if k.sum != nil {
 		r.Rows, rows = k.sum.Rows, k.sum.Rows
 	}
-	if least := LeastRows * k.cluster; float64(rows) < least || float64(k.ref.Rows) < least {
+	if least := MinRows * k.cluster; float64(rows) < least || float64(k.ref.Rows) < least {
 		return r
 	}
 	for j := range k.counts.columns {
@@ -159,9 +168,9 @@ func (k *comparison) report() *DriftReport {
 		k.labels()
 		k.repeated()
 	}
-	slices.SortStableFunc(k.all, func(a, b ColumnDrift) int { return cmp.Compare(b.AtLeast, a.AtLeast) })
+	slices.SortStableFunc(k.all, func(a, b Column) int { return cmp.Compare(b.AtLeast, a.AtLeast) })
 	for _, c := range k.all {
-		if !slices.ContainsFunc(r.Columns, func(d ColumnDrift) bool { return d.Name == c.Name }) {
+		if !slices.ContainsFunc(r.Columns, func(d Column) bool { return d.Name == c.Name }) {
 			r.Columns = append(r.Columns, c)
 		}
 	}
@@ -183,7 +192,7 @@ func (k *comparison) missing(j int) {
 func (k *comparison) values(j int) {
 	n, counts := k.counts.present(j)
 	ref := float64(k.ref.Rows - k.ref.Columns[j].Missing)
-	if n < LeastRows || ref < LeastRows {
+	if n < MinRows || ref < MinRows {
 		return
 	}
 	var deciles []float32
@@ -193,7 +202,7 @@ func (k *comparison) values(j int) {
 	sampled := float64(k.ref.Sampled) * ref / float64(k.ref.Rows)
 	slack := k.slack(sampled, float64(n)) + copied(k.ref) + k.copied + 1/sampled
 	name, low, high := k.names.column(j), k.ref.Columns[j].Min, k.ref.Columns[j].Max
-	var worst ColumnDrift  // of the deciles
+	var worst Column       // of the deciles
 	var less, more float64 // shares below the minimum and above the maximum
 	below := int64(0)
 	for i, edge := range k.counts.columns[j].edges {
@@ -213,11 +222,11 @@ func (k *comparison) values(j int) {
 			}
 			wasUnder, wasUp := float64(first+1)/10, float64(last+1)/10 // at most, at least
 			if d := under - wasUnder; d > worst.Distance {
-				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s below %.6g, was at most %s", percent(under), edge,
+				worst = Column{Distance: d, Detail: fmt.Sprintf("%s below %.6g, was at most %s", percent(under), edge,
 					percent(wasUnder))}
 			}
 			if d := wasUp - up; d > worst.Distance {
-				worst = ColumnDrift{Distance: d, Detail: fmt.Sprintf("%s up to %.6g, was at least %s", percent(up), edge,
+				worst = Column{Distance: d, Detail: fmt.Sprintf("%s up to %.6g, was at least %s", percent(up), edge,
 					percent(wasUp))}
 			}
 		}
@@ -246,7 +255,7 @@ func (k *comparison) mean(j int) {
 	}
 	a, b := k.ref.Columns[j], k.sum.Columns[j]
 	n1, n2 := (effective(k.ref)-float64(a.Missing))/k.cluster, (effective(k.sum)-float64(b.Missing))/k.cluster
-	if n1 < LeastRows || n2 < LeastRows || !(a.Dev > 0) {
+	if n1 < MinRows || n2 < MinRows || !(a.Dev > 0) {
 		return
 	}
 	z := -distuv.UnitNormal.Quantile(math.Exp(-k.log)) // two-sided: k.log has the factor of 2
@@ -289,7 +298,7 @@ type valueCounts struct {
 func (k *comparison) shares(name, kind string, was, now valueCounts, value func(v int) string) {
 	a, n1 := was.counts, was.rows
 	b, n2 := now.counts, now.rows
-	if n1 < LeastRows || n2 < LeastRows {
+	if n1 < MinRows || n2 < MinRows {
 		return
 	}
 	rows := 1/float64(n1) + 1/float64(n2)

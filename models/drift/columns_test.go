@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func drawn(r *rand.Rand, n int, change func(row []float32)) *rowio.Block {
 
 var someValues = []int{0, 0, 0, 0, 0, 5, 41, 0} // of categories, one of them for other texts
 
-var tableNames = DriftNames{Columns: []string{"normal", "skewed", "zeros", "few", "gaps", "site", "town", "tails"}}
+var tableNames = Names{Columns: []string{"normal", "skewed", "zeros", "few", "gaps", "site", "town", "tails"}}
 
 func summed(b *rowio.Block) *profile.Sum {
 	s := profile.NewTable(profile.Options{}, someValues)
@@ -52,8 +52,8 @@ func summed(b *rowio.Block) *profile.Sum {
 	return s
 }
 
-func counted(s *profile.Statistics, b *rowio.Block) *DriftCounts {
-	c := NewDriftCounts(s)
+func counted(s *profile.Statistics, b *rowio.Block) *Counts {
+	c := NewCounts(s)
 	c.Add(b, 0)
 	return c
 }
@@ -66,8 +66,8 @@ func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	for range draws {
 		ref := summed(drawn(r, 3000, nil)).Statistics()
 		part := drawn(r, 1+r.IntN(4000), nil)
-		for i, report := range []*DriftReport{DriftOfCounts(ref, counted(ref, part), 0, tableNames),
-			DriftOfSum(ref, summed(part), 0, tableNames)} {
+		for i, report := range []*Report{OfCounts(ref, counted(ref, part), 0, tableNames),
+			OfSum(ref, summed(part), 0, tableNames)} {
 			if report.largest() > 0 {
 				alarms[i]++
 				t.Logf("%+v", report)
@@ -110,13 +110,13 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	for _, c := range caught {
 		part := drawn(r, 5000, c.change)
-		for i, report := range []*DriftReport{DriftOfCounts(ref, counted(ref, part), 0, tableNames),
-			DriftOfSum(ref, summed(part), 0, tableNames)} {
+		for i, report := range []*Report{OfCounts(ref, counted(ref, part), 0, tableNames),
+			OfSum(ref, summed(part), 0, tableNames)} {
 			if len(report.Columns) == 0 {
 				t.Errorf("%s (%d): not caught", c.name, i)
 				continue
 			}
-			k := slices.IndexFunc(report.Columns, func(d ColumnDrift) bool { return d.Name == c.column })
+			k := slices.IndexFunc(report.Columns, func(d Column) bool { return d.Name == c.column })
 			if k < 0 || i == 0 && report.Columns[k].Kind != c.kind || report.Columns[k].AtLeast > report.Columns[k].Distance ||
 				report.Columns[k].AtLeast < 0.05 {
 				t.Errorf("%s (%d): %+v", c.name, i, report.Columns)
@@ -136,14 +136,14 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 func TestSumsSeeMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
-	report := DriftOfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
+	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != driftMean || report.Columns[0].Name != "normal" ||
 		report.Columns[0].AtLeast > 0.06 {
 		t.Errorf("a small shift: %+v", report)
 	}
 	part := drawn(r, 6000, nil)
 	twice := &rowio.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
-	report = DriftOfSum(ref, summed(twice), 0, tableNames)
+	report = OfSum(ref, summed(twice), 0, tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != driftRepeated || report.Columns[0].AtLeast < 0.2 ||
 		!strings.Contains(report.Columns[0].Detail, "are copies of others") {
 		t.Errorf("a part that occurs twice: %+v", report)
@@ -152,7 +152,7 @@ func TestSumsSeeMore(t *testing.T) {
 	for range 3000 {
 		s.AddLabel([]byte("new"))
 	}
-	if report = DriftOfSum(ref, s, 0, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" ||
+	if report = OfSum(ref, s, 0, tableNames); len(report.Columns) != 1 || report.Columns[0].Name != "labels" ||
 		!strings.Contains(report.Columns[0].Detail, `"new"`) {
 		t.Errorf("labels: %+v", report)
 	}
@@ -173,7 +173,7 @@ func TestCopiesAreNoDrift(t *testing.T) {
 		return s
 	}
 	for _, n := range []int{200, 3000, 50_000} {
-		if report := DriftOfSum(few(30_000).Statistics(), few(n), 0, DriftNames{}); report.largest() > 0 {
+		if report := OfSum(few(30_000).Statistics(), few(n), 0, Names{}); report.largest() > 0 {
 			t.Errorf("%d rows: %+v", n, report)
 		}
 	}
@@ -184,7 +184,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	ref := summed(drawn(r, 3000, nil)).Statistics()
 	b := drawn(r, 1000, nil)
 	b.Bad = []int{3, 500}
-	whole, merged := counted(ref, b), NewDriftCounts(ref)
+	whole, merged := counted(ref, b), NewCounts(ref)
 	if whole.rows != 998 {
 		t.Errorf("%d rows", whole.rows)
 	}
@@ -205,7 +205,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	if !bytes.Equal(x, y) {
 		t.Error("counts of parts differ from the counts of the whole")
 	}
-	some, all := NewDriftCounts(ref), drawn(r, 4000, nil)
+	some, all := NewCounts(ref), drawn(r, 4000, nil)
 	some.Add(all, 3)
 	if n := some.rows; n < 850 || n > 1150 {
 		t.Errorf("%d of 4,000 rows, want one in 4", n)
@@ -231,7 +231,7 @@ func TestCellsAreFoundWithoutBranches(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	ref := summed(drawn(r, 500, nil)).Statistics()
 	ref.Deciles[0][4], ref.Deciles[1][0] = float32(math.Copysign(0, -1)), math.MaxFloat32
-	c := NewDriftCounts(ref)
+	c := NewCounts(ref)
 	for _, j := range []int{0, 1, 2, 3, 4, 7} {
 		p := &c.columns[j]
 		for _, e := range p.edges {
@@ -292,14 +292,14 @@ func FuzzAddBinary(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:len(data)-1])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := NewDriftCounts(ref)
+		c := NewCounts(ref)
 		if c.AddBinary(data) != nil {
 			return
 		}
 		if again, _ := c.AppendBinary(nil); !bytes.Equal(again, data) {
 			t.Errorf("%x became %x", data, again)
 		}
-		DriftOfCounts(ref, c, 0, tableNames)
+		OfCounts(ref, c, 0, tableNames)
 	})
 }
 
@@ -315,7 +315,7 @@ func BenchmarkAddRow(b *testing.B) {
 		}
 		s := profile.New(profile.Options{})
 		s.AddBlock(block, rowio.HashBlock(nil, 1, block))
-		c := NewDriftCounts(s.Statistics())
+		c := NewCounts(s.Statistics())
 		b.Run(fmt.Sprint(d), func(b *testing.B) {
 			b.SetBytes(int64(4 * d))
 			i := 0
@@ -339,12 +339,12 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 		})
 	}
 	ref := summed(rare(0.01)).Statistics()
-	report := DriftOfCounts(ref, counted(ref, rare(0.9)), 0, tableNames)
+	report := OfCounts(ref, counted(ref, rare(0.9)), 0, tableNames)
 	if len(report.Columns) != 1 || !strings.HasSuffix(report.Columns[0].Detail, "% up to 9, was at least 90%") {
 		t.Errorf("%+v", report.Columns)
 	}
 	low := drawn(r, 5000, func(row []float32) { row[0] -= 2 })
-	if report := DriftOfCounts(ref, counted(ref, low), 0, tableNames); !strings.Contains(report.Columns[0].Detail,
+	if report := OfCounts(ref, counted(ref, low), 0, tableNames); !strings.Contains(report.Columns[0].Detail,
 		", was at most ") && !strings.Contains(report.Columns[1].Detail, ", was at most ") {
 		t.Errorf("%+v", report.Columns)
 	}
@@ -369,7 +369,7 @@ func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 			was, is float32
 			least   float64
 		}{{1, 1, 0}, {1, 100, 0.5}, {100, 1, 0.4}} {
-			report := DriftOfSum(rowsIn(seed, c.was).Statistics(), rowsIn(seed+100, c.is), 0, DriftNames{})
+			report := OfSum(rowsIn(seed, c.was).Statistics(), rowsIn(seed+100, c.is), 0, Names{})
 			if got := report.largest(); got < c.least || c.least == 0 && got > 0 {
 				t.Errorf("seed %d, units %g and %g: drift of at least %.3g, want %g: %+v", seed, c.was, c.is, got, c.least,
 					report.Columns)

@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"math"
@@ -8,16 +8,16 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// MostCertain is the least p-value that TwoSampleOf returns. Three moments cannot distinguish smaller ones.
-const MostCertain = 1e-6
+// MinP is the least p-value that TwoSample returns. Three moments cannot distinguish smaller ones.
+const MinP = 1e-6
 
-// TwoSampleBytes returns about the memory that TwoSampleOf needs for dim features, including its sums.
+// TwoSampleBytes returns about the memory that TwoSample needs for dim features, including its sums.
 func TwoSampleBytes(dim int) int64 {
 	return 8 * int64(dim) * (2*int64(dim) + 4*blas.TileDim)
 }
 
-// TwoSampleOf tests whether two sets of rows have the same distribution. The statistic is
-// FeatureDriftOf's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
+// TwoSample tests whether two sets of rows have the same distribution. The statistic is
+// OfFeatures's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
 // D features, but its p-value is also right for small sets and in the far tail.
 //
 // If the distributions are the same, every permutation of all rows into two sets of these sizes is equally
@@ -28,11 +28,11 @@ func TwoSampleBytes(dim int) int64 {
 // for many rows. P is from a shifted gamma distribution with these moments; below 0.001 it is an upper
 // bound.
 //
-// Rows must be independent and have no weights. With fewer than LeastRows rows in a set P is 1. AtLeast is
+// Rows must be independent and have no weights. With fewer than MinRows rows in a set P is 1. AtLeast is
 // 0 unless P ≤ 0.05; it takes the covariance of each set separately.
-func TwoSampleOf(a, b FeatureSum, threads int) FeatureDrift {
-	f := FeatureDrift{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
-	if min(a.Rows, b.Rows) < LeastRows {
+func TwoSample(a, b FeatureSum, threads int) Features {
+	f := Features{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
+	if min(a.Rows, b.Rows) < MinRows {
 		return f
 	}
 	d, n := len(a.Features), a.Weight+b.Weight
@@ -57,7 +57,7 @@ func TwoSampleOf(a, b FeatureSum, threads int) FeatureDrift {
 		along += float64(mean[j] * blas.Dot64(s[j*d:(j+1)*d], mean))
 	}
 	null := k.permuted(a.Weight, b.Weight, k.trace*k.trace/n+4*along)
-	f.P = max(MostCertain, null.survival(squared))
+	f.P = max(MinP, null.survival(squared))
 	f.Squared = squared / unit
 	f.Distance = math.Sqrt(max(0, squared-null.mean) / (2 * unit))
 	if f.P > level {

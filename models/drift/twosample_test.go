@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"math"
@@ -221,7 +221,7 @@ func TestTwoSampleKeepsItsLevel(t *testing.T) {
 					c.row(r, x[i*c.d:(i+1)*c.d])
 				}
 				f := drawnFeatures(t, x, c.a, n, dim, pooledWidth(x, n, c.d))
-				p := TwoSampleOf(f[0], f[1], 1).P
+				p := TwoSample(f[0], f[1], 1).P
 				for i, level := range []float64{0.05, 0.01} {
 					if p <= level {
 						below[i]++
@@ -258,10 +258,10 @@ func TestTwoSampleDistancesAreCertain(t *testing.T) {
 	}
 	for _, wide := range []float32{1.2, 6} {
 		many := tables(100_000, 100_000, wide)
-		truth, beyond := TwoSampleOf(many[0], many[1], 1).Distance, 0
+		truth, beyond := TwoSample(many[0], many[1], 1).Distance, 0
 		for range draws {
 			f := tables(3000, 100, wide)
-			if TwoSampleOf(f[0], f[1], 1).AtLeast > truth {
+			if TwoSample(f[0], f[1], 1).AtLeast > truth {
 				beyond++
 			}
 		}
@@ -275,20 +275,20 @@ func TestTwoSampleDistancesAreCertain(t *testing.T) {
 func TestTwoSampleOfEqualOrFewRows(t *testing.T) {
 	same := make([]float32, 100)
 	f := drawnFeatures(t, same, 50, 100, 16, 1)
-	if got := TwoSampleOf(f[0], f[1], 1); got.P != 1 || got.Distance != 0 || got.AtLeast != 0 {
+	if got := TwoSample(f[0], f[1], 1); got.P != 1 || got.Distance != 0 || got.AtLeast != 0 {
 		t.Errorf("rows that are all equal: %+v", got)
 	}
 	normals(rand.New(rand.NewPCG(1, 1)), same)
 	f = drawnFeatures(t, same, 29, 100, 16, 1)
-	if got := TwoSampleOf(f[0], f[1], 1); got.P != 1 {
+	if got := TwoSample(f[0], f[1], 1); got.P != 1 {
 		t.Errorf("29 rows: %+v", got)
 	}
 	for i := range 50 {
 		same[i] += 9
 	}
 	f = drawnFeatures(t, same, 50, 100, 16, 1)
-	got := TwoSampleOf(f[0], f[1], 1)
-	if swapped := TwoSampleOf(f[1], f[0], 2); got.P != MostCertain || math.Abs(got.AtLeast/swapped.AtLeast-1) > 1e-9 ||
+	got := TwoSample(f[0], f[1], 1)
+	if swapped := TwoSample(f[1], f[0], 2); got.P != MinP || math.Abs(got.AtLeast/swapped.AtLeast-1) > 1e-9 ||
 		got.AtLeast < 0.3 {
 		t.Errorf("far apart: %+v, swapped %+v", got, swapped)
 	}
@@ -326,7 +326,7 @@ func TestTwoSamplePowerMatchesAllPairs(t *testing.T) {
 			}
 			width := pooledWidth(x, n, d)
 			f := drawnFeatures(t, x, a, n, dim, width)
-			if TwoSampleOf(f[0], f[1], 2).P <= 0.05 {
+			if TwoSample(f[0], f[1], 2).P <= 0.05 {
 				found[0]++
 			}
 			for i, v := range x {

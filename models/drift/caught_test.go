@@ -1,4 +1,4 @@
-package sums
+package drift
 
 import (
 	"fmt"
@@ -81,13 +81,13 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 							copy(b.Row(row), b.Row(b.N-row))
 						}
 					}
-					var report *DriftReport
+					var report *Report
 					if i == 0 {
-						counts := NewDriftCounts(ref)
+						counts := NewCounts(ref)
 						counts.Add(b, 0)
-						report = DriftOfCounts(ref, counts, 0, DriftNames{})
+						report = OfCounts(ref, counts, 0, Names{})
 					} else {
-						report = DriftOfSum(ref, ofTwenty(b), 0, DriftNames{})
+						report = OfSum(ref, ofTwenty(b), 0, Names{})
 					}
 					if len(report.Columns) > 0 {
 						caught[i]++
