@@ -45,7 +45,7 @@ func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
 
 // RandomLen returns the number of random residues that an Audit needs.
 func RandomLen(s ridge.Shape) int {
-	_, width, _ := ridge.LayoutOf(s).Cross(ridge.NumParts(s) - 1)
+	_, width, _ := ridge.LayoutOf(s).Cross(s.NumParts() - 1)
 	return s.Dim + width
 }
 

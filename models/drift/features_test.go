@@ -139,7 +139,7 @@ func TestFewRowsWithLargeWeightsAreNotCompared(t *testing.T) {
 		s.Add(z, make([]float64, n), nil, weights, 1)
 		sets[k] = FeatureSum{Features: make([]float64, w.features),
 			Products: ridge.NewSum(ridge.Shape{Dim: w.features, Outputs: 1})}
-		for part := range layout.Parts() {
+		for part := range layout.NumParts() {
 			if err := sets[k].AddPart(layout, part, s.Part(part)); err != nil {
 				t.Fatal(err)
 			}

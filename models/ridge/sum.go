@@ -37,12 +37,12 @@ type Sum struct {
 }
 
 // NewSum returns the sum of no rows. It panics if the shape is not valid.
-func NewSum(shape Shape) *Sum { return NewPartSum(shape, 0, NumParts(shape)) }
+func NewSum(shape Shape) *Sum { return NewPartSum(shape, 0, shape.NumParts()) }
 
 // NewPartSum returns a sum of no rows that adds up only a range of the parts. Its other parts are
 // nil, except that the head is always there. It panics if the shape or the range is not valid.
 func NewPartSum(shape Shape, first, end int) *Sum {
-	if shape.Validate() != nil || first < 0 || end > NumParts(shape) || first >= end {
+	if shape.Validate() != nil || first < 0 || end > shape.NumParts() || first >= end {
 		panic("ridge: invalid shape or range of parts")
 	}
 	s := &Sum{shape: shape, head: make([]float64, shape.headLen())}

@@ -123,7 +123,7 @@ func (d *Dir) check() error {
 	}
 	d.offsets = make([][]int64, len(d.Folds))
 	for f, frames := range d.Folds {
-		if want := ridge.NumParts(d.shape); len(frames) != want {
+		if want := d.shape.NumParts(); len(frames) != want {
 			return bad("fold %d has %d frames, want %d", f, len(frames), want)
 		}
 		at := int64(0)

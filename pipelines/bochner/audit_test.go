@@ -34,7 +34,7 @@ func forgeSums(t *testing.T, from, to string, fold int, change func(part int, nu
 	w, err := sums.NewWriter()
 	must(err)
 	var file bytes.Buffer
-	d.Folds[fold], err = w.WriteFold(&file, ridge.NumParts(d.Shape()), func(i int) ([]float64, error) {
+	d.Folds[fold], err = w.WriteFold(&file, d.Shape().NumParts(), func(i int) ([]float64, error) {
 		numbers := make([]float64, ridge.LayoutOf(d.Shape()).Len(i))
 		err := r.Read(context.Background(), numbers, d, fold, i)
 		change(i, numbers)

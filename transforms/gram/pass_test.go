@@ -114,7 +114,7 @@ func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []storedRun 
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := readIndex(index, folds*ridge.NumParts(shape))
+	runs, err := readIndex(index, folds*shape.NumParts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 		want[profile.RowHash(11, x[:])%4]++
 	}
 	for f := range want {
-		head, err := loadPart(context.Background(), st.Dir, runs, f*ridge.NumParts(shape))
+		head, err := loadPart(context.Background(), st.Dir, runs, f*shape.NumParts())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(200, false), 1, false)
 	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
-	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*ridge.NumParts(p.Shape(64))
+	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*p.Shape(64).NumParts()
 	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
 	if err != nil {
 		t.Fatal(err)

@@ -45,8 +45,8 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	for f, set := range want.Folds {
 		sum := ridge.NewSum(shape)
 		sum.AddGridRows(want.Steps, 2, set)
-		for k := range ridge.NumParts(shape) {
-			if string(EncodePart(sum.Part(k))) != sums.parts[f*ridge.NumParts(shape)+k] {
+		for k := range shape.NumParts() {
+			if string(EncodePart(sum.Part(k))) != sums.parts[f*shape.NumParts()+k] {
 				t.Errorf("fold %d: part %d of the sum of its rows differs", f, k)
 			}
 		}

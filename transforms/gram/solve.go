@@ -149,7 +149,7 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 	if s.pass.Spec.Rows {
 		s.source.Rows, err = s.loadRows(ctx, index)
 	} else {
-		s.runs, err = readIndex(index, s.pass.Spec.Folds*ridge.NumParts(s.source.Shape))
+		s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts())
 	}
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 
 // addRuns adds the stored sum of a fold.
 func (s *solver) addRuns(ctx context.Context, to *ridge.Sum, fold int) error {
-	n := ridge.NumParts(s.source.Shape)
+	n := s.source.Shape.NumParts()
 	runs := slices.DeleteFunc(slices.Clone(s.runs), func(run storedRun) bool { return run.Key/n != fold })
 	return addAll(ctx, s.state.Dir, runs, s.threads, func(key int) []float64 { return to.Part(key % n) })
 }

@@ -217,7 +217,7 @@ func loadPart(ctx context.Context, dir string, runs []storedRun, key int) (value
 // runsOf cuts the parts of a stripe into runs. A run has parts of one fold that take at most
 // ridge.MaxPartBytes in memory, or one larger part.
 func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
-	n, layout := ridge.NumParts(shape), ridge.LayoutOf(shape)
+	n, layout := shape.NumParts(), ridge.LayoutOf(shape)
 	size := 0 // of the run in memory
 	for key := s.First; key < s.End; key++ {
 		part := 8 * layout.Len(key%n)

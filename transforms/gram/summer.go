@@ -171,7 +171,7 @@ func (s *Accumulator) flush() (saturated int64) {
 
 // part returns the numbers of a part of the stripe.
 func (s *Accumulator) part(key int) []float64 {
-	n := ridge.NumParts(s.shape)
+	n := s.shape.NumParts()
 	return s.folds[key/n].sum.Part(key % n)
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -190,7 +189,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 func (f *publishFn) files(
 	ctx context.Context, r *recipe, p *sums.Manifest, dir string, from []file,
 ) (files []storage.File, clean func(context.Context) error, err error) {
-	n := ridge.NumParts(r.Shape(len(p.Classes)))
+	n := r.Shape(len(p.Classes)).NumParts()
 	at := make([]int64, len(from)) // where the next part begins
 	for _, source := range from {
 		if len(source.Parts) != n*r.Rule.Folds {

@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/io/records"
 	block "github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -164,7 +163,7 @@ func (f *sumFn) begin(ctx context.Context) error {
 	b := &windowSums{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0),
 		windows: map[beam.Window]*windowed{}, mostWaiting: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
-	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
+	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
 	f.bundle = b
 	return nil
 }

@@ -128,8 +128,8 @@ func addFeatures(ctx context.Context, d parts.Term, to *drift.FeatureSum) error 
 	defer r.Close()
 	layout := ridge.LayoutOf(d.Shape())
 	var part []float64
-	for key := range len(d.Folds) * layout.Parts() {
-		fold, i := key/layout.Parts(), key%layout.Parts()
+	for key := range len(d.Folds) * layout.NumParts() {
+		fold, i := key/layout.NumParts(), key%layout.Parts()
 		if layout.Tile(i) && to.Products == nil {
 			continue
 		}

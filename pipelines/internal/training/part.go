@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -131,7 +130,7 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 	if err != nil {
 		return nil, err
 	}
-	n := ridge.NumParts(s.Shape)
+	n := s.Shape.NumParts()
 	for f := range s.Folds {
 		frames := make([][]sums.Frame, len(levels))
 		fold := func(out io.Writer) (err error) {

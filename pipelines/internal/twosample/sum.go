@@ -125,7 +125,7 @@ func featuresOf(ctx context.Context, s *training.Summed) (f drift.FeatureSum, er
 	}
 	layout, dim := ridge.LayoutOf(s.Shape), s.Shape.Dim
 	f = drift.FeatureSum{Features: make([]float64, dim), Products: ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})}
-	for key := range layout.Parts() {
+	for key := range layout.NumParts() {
 		part, err := stored.Load(ctx, key)
 		if err == nil {
 			err = f.AddPart(layout, key, part)
