@@ -27,9 +27,6 @@ type Bytes struct {
 	within bool              // data is in the memory of another block
 }
 
-// NewBytes returns an empty block of d columns on a grid of 8 bits.
-func NewBytes(d int) *Bytes { return NewGrid(d, MostByte) }
-
 // NewGrid returns an empty block of d columns on a grid with most steps from 0 to
 // the bound, 1 to MaxSteps.
 func NewGrid(d, most int) *Bytes {

@@ -66,6 +66,60 @@ func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int
 	}
 }
 
+func cosBytesBy(kernel func(dst *int8, src *float32, ss, quads int)) func(dst []int8, src []float32, ss, quads int) {
+	return func(dst []int8, src []float32, ss, quads int) {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		kernel(ptr(dst), ptr(src), ss, quads)
+	}
+}
+
+func cosSinBytesBy(kernel func(cos, sin *int8, src *float32, ss, quads int)) func(cos, sin []int8, src []float32,
+	ss, quads int) {
+	return func(cos, sin []int8, src []float32, ss, quads int) {
+		reach(cos, quads, 64, 64)
+		reach(sin, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		kernel(ptr(cos), ptr(sin), ptr(src), ss, quads)
+	}
+}
+
+func quantizeBy(kernel func(dst *int8, src *float32, ss, quads int, f float32) int64) func(dst []int8, src []float32,
+	ss, quads int, f float32) int64 {
+	return func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return kernel(ptr(dst), ptr(src), ss, quads, f)
+	}
+}
+
+func splitBy(kernel func(low, high *int8, src *float32, ss, quads int, f float32) int64) func(low, high []int8,
+	src []float32, ss, quads int, f float32) int64 {
+	return func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(low, quads, 64, 64)
+		reach(high, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return kernel(ptr(low), ptr(high), ptr(src), ss, quads, f)
+	}
+}
+
+// targetsBy adds the products with four targets at a time, and with the last ones by one.
+func targetsBy(four, one func(acc *int32, panel *int8, y *int16, ys, quads int)) func(acc []int32, panel []int8,
+	y []int16, ys, quads, k int) {
+	return func(acc []int32, panel []int8, y []int16, ys, quads, k int) {
+		reach(acc, k, lanes, lanes)
+		reach(panel, quads, 64, 64)
+		reach(y, quads, ys, 4*k)
+		t := 0
+		for ; t+4 <= k; t += 4 {
+			four(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+		}
+		for ; t < k; t++ {
+			one(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+		}
+	}
+}
+
 // affineTail computes the elements after the last multiple of 16, and returns this multiple.
 func affineTail(dst, x, s, b []float32) int {
 	whole := len(s) &^ (lanes - 1)

@@ -13,20 +13,22 @@ type thinScores struct {
 	tile, single scoresKernel
 }
 
-func scoresBy(kernels []thinScores, dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows,
+func scoresBy(kernels []thinScores) func(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows,
 	outs int) {
-	reach(dst, rows, ds, outs)
-	reach(x, rows, xs, n)
-	reach(w, outs, ws, n)
-	o := 0
-	for _, k := range kernels {
-		for ; o+k.outs <= outs; o += k.outs {
-			i := 0
-			for ; i+k.rows <= rows; i += k.rows {
-				k.tile(ptr(dst[i*ds+o:]), ds, ptr(x[i*xs:]), xs, ptr(w[o*ws:]), ws, n)
-			}
-			for ; i < rows; i++ {
-				k.single(ptr(dst[i*ds+o:]), ds, ptr(x[i*xs:]), xs, ptr(w[o*ws:]), ws, n)
+	return func(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
+		reach(dst, rows, ds, outs)
+		reach(x, rows, xs, n)
+		reach(w, outs, ws, n)
+		o := 0
+		for _, k := range kernels {
+			for ; o+k.outs <= outs; o += k.outs {
+				i := 0
+				for ; i+k.rows <= rows; i += k.rows {
+					k.tile(ptr(dst[i*ds+o:]), ds, ptr(x[i*xs:]), xs, ptr(w[o*ws:]), ws, n)
+				}
+				for ; i < rows; i++ {
+					k.single(ptr(dst[i*ds+o:]), ds, ptr(x[i*xs:]), xs, ptr(w[o*ws:]), ws, n)
+				}
 			}
 		}
 	}
@@ -42,27 +44,29 @@ type thinGradient[T, X any] struct {
 // thinColumns are the columns of the kernels of thinGradient.
 type thinColumns struct{ tile, edge int }
 
-func gradientBy[T, X any](kernels []thinGradient[T, X], have thinColumns, g []T, gs int, c []T, cs int, x []X, xs int,
-	rows, cols, outs int) {
-	reach(g, outs, gs, cols)
-	reach(c, rows, cs, outs)
-	reach(x, rows, xs, cols)
-	for j := 0; j < cols; {
-		wide := j+have.tile <= cols
-		o := 0
-		for _, k := range kernels {
-			f := k.edge
+func gradientBy[T, X any](kernels []thinGradient[T, X], have thinColumns) func(g []T, gs int, c []T, cs int, x []X,
+	xs, rows, cols, outs int) {
+	return func(g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int) {
+		reach(g, outs, gs, cols)
+		reach(c, rows, cs, outs)
+		reach(x, rows, xs, cols)
+		for j := 0; j < cols; {
+			wide := j+have.tile <= cols
+			o := 0
+			for _, k := range kernels {
+				f := k.edge
+				if wide {
+					f = k.tile
+				}
+				for ; o+k.outs <= outs; o += k.outs {
+					f(ptr(g[o*gs+j:]), gs, ptr(c[o:]), cs, ptr(x[j:]), xs, rows)
+				}
+			}
 			if wide {
-				f = k.tile
+				j += have.tile
+			} else {
+				j += have.edge
 			}
-			for ; o+k.outs <= outs; o += k.outs {
-				f(ptr(g[o*gs+j:]), gs, ptr(c[o:]), cs, ptr(x[j:]), xs, rows)
-			}
-		}
-		if wide {
-			j += have.tile
-		} else {
-			j += have.edge
 		}
 	}
 }

@@ -73,29 +73,11 @@ var avx512Level = level{
 			cosSinAVX512(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
 		}
 	},
-	cosBytes: func(dst []int8, src []float32, ss, quads int) {
-		reach(dst, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		cosBytesAVX512(ptr(dst), ptr(src), ss, quads)
-	},
-	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
-		reach(cos, quads, 64, 64)
-		reach(sin, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		cosSinBytesAVX512(ptr(cos), ptr(sin), ptr(src), ss, quads)
-	},
-	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
-		reach(dst, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		return quantizeAVX512(ptr(dst), ptr(src), ss, quads, f)
-	},
-	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
-		reach(low, quads, 64, 64)
-		reach(high, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		return splitAVX512(ptr(low), ptr(high), ptr(src), ss, quads, f)
-	},
-	exp: func(x []float64) { expBy(x, 8, expAVX512) },
+	cosBytes:    cosBytesBy(cosBytesAVX512),
+	cosSinBytes: cosSinBytesBy(cosSinBytesAVX512),
+	quantize:    quantizeBy(quantizeAVX512),
+	split:       splitBy(splitAVX512),
+	exp:         func(x []float64) { expBy(x, 8, expAVX512) },
 	expand: func(z *operand, p int) {
 		columnSumsAVX512(ptr(z.sums[p*lanes:][:lanes]), ptr(z.panel(p)), z.quads)
 	},
@@ -137,10 +119,10 @@ var avx512Level = level{
 		reach(x, rows, xs, vecs*lanes+shift)
 		slideAVX512(ptr(x), xs, shift, rows, vecs)
 	},
-	scores:        scoresAVX512,
-	gradient:      gradientAVX512,
-	gradient64:    gradient64AVX512,
-	gradientMixed: gradientMixedAVX512,
+	scores:        scoresBy(thinScoresAVX512),
+	gradient:      gradientBy(thinGradientAVX512, thinColumns{64, 16}),
+	gradient64:    gradientBy(thinGradient64AVX512, thinColumns{32, 16}),
+	gradientMixed: gradientBy(thinMixedAVX512, thinColumns{32, 16}),
 	dot:           func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
 	floats:        floatsWide,
@@ -184,30 +166,12 @@ var avx2Level = level{
 			cosSinAVX2(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
 		}
 	},
-	cosBytes: func(dst []int8, src []float32, ss, quads int) {
-		reach(dst, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		cosBytesAVX2(ptr(dst), ptr(src), ss, quads)
-	},
-	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
-		reach(cos, quads, 64, 64)
-		reach(sin, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		cosSinBytesAVX2(ptr(cos), ptr(sin), ptr(src), ss, quads)
-	},
-	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
-		reach(dst, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		return quantizeAVX2(ptr(dst), ptr(src), ss, quads, f)
-	},
-	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
-		reach(low, quads, 64, 64)
-		reach(high, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		return splitAVX2(ptr(low), ptr(high), ptr(src), ss, quads, f)
-	},
-	exp:   func(x []float64) { expBy(x, 4, expAVX2) },
-	words: true,
+	cosBytes:    cosBytesBy(cosBytesAVX2),
+	cosSinBytes: cosSinBytesBy(cosSinBytesAVX2),
+	quantize:    quantizeBy(quantizeAVX2),
+	split:       splitBy(splitAVX2),
+	exp:         func(x []float64) { expBy(x, 4, expAVX2) },
+	words:       true,
 	expand: func(z *operand, p int) {
 		words := z.words[p*panelBytes:][:z.quads*64]
 		expandAVX2(ptr(words), ptr(z.panel(p)), z.quads)
@@ -256,10 +220,10 @@ var avx2Level = level{
 		reach(x, rows, xs, vecs*lanes+shift)
 		slideAVX2(ptr(x), xs, shift, rows, vecs)
 	},
-	scores:        scoresAVX2,
-	gradient:      gradientAVX2,
-	gradient64:    gradient64AVX2,
-	gradientMixed: gradientMixedAVX2,
+	scores:        scoresBy(thinScoresAVX2),
+	gradient:      gradientBy(thinGradientAVX2, thinColumns{16, 16}),
+	gradient64:    gradientBy(thinGradient64AVX2, thinColumns{8, 8}),
+	gradientMixed: gradientBy(thinMixedAVX2, thinColumns{8, 8}),
 	dot:           func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
 	floats:        floatsWide,
@@ -297,18 +261,7 @@ func classesWide(acc []int32, panel []int8, class []int32) {
 	classesAVX2(ptr(acc), ptr(panel), ptr(class), quads)
 }
 
-func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
-	reach(acc, k, lanes, lanes)
-	reach(panel, quads, 64, 64)
-	reach(y, quads, ys, 4*k)
-	t := 0
-	for ; t+4 <= k; t += 4 {
-		targets4AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
-	}
-	for ; t < k; t++ {
-		targets1AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
-	}
-}
+var targetsWide = targetsBy(targets4AVX2, targets1AVX2)
 
 func floatsWide(dst []float32, src []int16) {
 	whole := len(src) &^ 15

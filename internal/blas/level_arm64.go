@@ -41,35 +41,17 @@ var neon = level{
 		reach(src, rows, ss, vecs*lanes)
 		cosSinNEON(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
 	},
-	cosBytes: func(dst []int8, src []float32, ss, quads int) {
-		reach(dst, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		cosBytesNEON(ptr(dst), ptr(src), ss, quads)
-	},
-	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
-		reach(cos, quads, 64, 64)
-		reach(sin, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		cosSinBytesNEON(ptr(cos), ptr(sin), ptr(src), ss, quads)
-	},
-	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
-		reach(dst, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		return quantizeNEON(ptr(dst), ptr(src), ss, quads, f)
-	},
-	split: func(low, high []int8, src []float32, ss, quads int, f float32) int64 {
-		reach(low, quads, 64, 64)
-		reach(high, quads, 64, 64)
-		reach(src, 4*quads, ss, lanes)
-		return splitNEON(ptr(low), ptr(high), ptr(src), ss, quads, f)
-	},
-	exp:      func(x []float64) { expBy(x, 4, expNEON) },
-	classes:  sumClassesNEON,
-	targets:  sumTargetsNEON,
-	dots:     dotsNEON,
-	f64:      denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
-	f32:      denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
-	hadamard: hadamardNEON,
+	cosBytes:    cosBytesBy(cosBytesNEON),
+	cosSinBytes: cosSinBytesBy(cosSinBytesNEON),
+	quantize:    quantizeBy(quantizeNEON),
+	split:       splitBy(splitNEON),
+	exp:         func(x []float64) { expBy(x, 4, expNEON) },
+	classes:     sumClassesNEON,
+	targets:     targetsBy(targets4NEON, targets1NEON),
+	dots:        dotsNEON,
+	f64:         denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
+	f32:         denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
+	hadamard:    hadamardNEON,
 	affine: func(dst, x, s, b []float32) {
 		if whole := affineTail(dst, x, s, b); whole > 0 {
 			affineNEON(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
@@ -79,10 +61,10 @@ var neon = level{
 		reach(x, rows, xs, vecs*lanes+shift)
 		slideNEON(ptr(x), xs, shift, rows, vecs)
 	},
-	scores:        scoresNEON,
-	gradient:      gradientNEON,
-	gradient64:    gradient64NEON,
-	gradientMixed: gradientMixedNEON,
+	scores:        scoresBy(thinScoresNEON),
+	gradient:      gradientBy(thinGradientNEON, thinColumns{16, 16}),
+	gradient64:    gradientBy(thinGradient64NEON, thinColumns{8, 8}),
+	gradientMixed: gradientBy(thinMixedNEON, thinColumns{8, 8}),
 	dot:           func(x, y []float32) float32 { return dotNEON(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy:          func(a float32, x, y []float32) { axpyNEON(a, ptr(x), ptr(y), min(len(x), len(y))) },
 	floats: func(dst []float32, src []int16) {
@@ -223,19 +205,6 @@ func sumClassesNEON(acc []int32, panel []int8, class []int32) {
 	}
 }
 
-func sumTargetsNEON(acc []int32, panel []int8, y []int16, ys, quads, k int) {
-	reach(acc, k, lanes, lanes)
-	reach(panel, quads, 64, 64)
-	reach(y, quads, ys, 4*k)
-	t := 0
-	for ; t+4 <= k; t += 4 {
-		targets4NEON(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
-	}
-	for ; t < k; t++ {
-		targets1NEON(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
-	}
-}
-
 func dotsNEON(dst, a, b []float64, bs int) {
 	reach(b, len(dst), bs, len(a))
 	c := 0
@@ -268,19 +237,3 @@ var (
 		{1, gradientMixed1NEON, gradientMixed1NEON},
 	}
 )
-
-func scoresNEON(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
-	scoresBy(thinScoresNEON, dst, ds, x, xs, w, ws, n, rows, outs)
-}
-
-func gradientNEON(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int) {
-	gradientBy(thinGradientNEON, thinColumns{16, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradient64NEON(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int) {
-	gradientBy(thinGradient64NEON, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradientMixedNEON(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
-	gradientBy(thinMixedNEON, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
-}

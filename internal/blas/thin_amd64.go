@@ -12,17 +12,6 @@ var (
 		{2, 3, scores3x2AVX2, scores1x2AVX2},
 		{1, 4, scores4x1AVX2, scores1x1AVX2},
 	}
-)
-
-func scoresAVX512(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
-	scoresBy(thinScoresAVX512, dst, ds, x, xs, w, ws, n, rows, outs)
-}
-
-func scoresAVX2(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
-	scoresBy(thinScoresAVX2, dst, ds, x, xs, w, ws, n, rows, outs)
-}
-
-var (
 	thinGradientAVX512 = []thinGradient[float32, float32]{
 		{4, gradient4x4AVX512, gradient4x1AVX512},
 		{2, gradient2x4AVX512, gradient2x1AVX512},
@@ -54,27 +43,3 @@ var (
 		{1, gradientMixed1x2AVX2, gradientMixed1x2AVX2},
 	}
 )
-
-func gradientAVX512(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int) {
-	gradientBy(thinGradientAVX512, thinColumns{64, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradientAVX2(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int) {
-	gradientBy(thinGradientAVX2, thinColumns{16, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradient64AVX512(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int) {
-	gradientBy(thinGradient64AVX512, thinColumns{32, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradient64AVX2(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int) {
-	gradientBy(thinGradient64AVX2, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradientMixedAVX512(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
-	gradientBy(thinMixedAVX512, thinColumns{32, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
-}
-
-func gradientMixedAVX2(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
-	gradientBy(thinMixedAVX2, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
-}

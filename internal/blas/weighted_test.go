@@ -106,7 +106,7 @@ func TestSumsOfWeightedRowsAreExact(t *testing.T) {
 }
 
 func TestWeightsOutOfRangeAreRefused(t *testing.T) {
-	b := NewBytes(3)
+	b := NewGrid(3, MostByte)
 	b.Reset(2)
 	for _, weights := range [][]int64{{1}, {1, -1}, {1, 1 << 32}} {
 		func() {
@@ -123,7 +123,7 @@ func TestWeightsOutOfRangeAreRefused(t *testing.T) {
 // The cost of weights against none: equal ones, of a byte, and of two.
 func BenchmarkGramOfWeights(b *testing.B) {
 	for _, d := range []int{1024, 4096} {
-		z := NewBytes(d)
+		z := NewGrid(d, MostByte)
 		x := make([]float32, MaxRows*d)
 		r := random(1)
 		for i := range x {

@@ -67,11 +67,7 @@ func (o *Option) text(v reflect.Value) string {
 		}
 		return x.String()
 	case []string:
-		var b strings.Builder
-		w := csv.NewWriter(&b)
-		w.Write(x)
-		w.Flush()
-		return strings.TrimSuffix(b.String(), "\n")
+		return JoinList(x)
 	case []float64, []int:
 		if v.Len() == 0 {
 			return auto
@@ -97,6 +93,15 @@ func (o *Option) text(v reflect.Value) string {
 	default:
 		return fmt.Sprint(x)
 	}
+}
+
+// JoinList joins the words of a list with commas, with quotes as in CSV.
+func JoinList(words []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Write(words)
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // days returns a number of days as text, "" for none.
@@ -291,13 +296,7 @@ func (w words) Replace(list []string) error {
 	if len(list) == 1 && list[0] == "" {
 		return w.Option.Set(`""`) // which package csv does not quote, and reads as no word
 	}
-	var b strings.Builder
-	c := csv.NewWriter(&b)
-	if err := c.Write(list); err != nil {
-		return err
-	}
-	c.Flush()
-	return w.Option.Set(strings.TrimSuffix(b.String(), "\n"))
+	return w.Option.Set(JoinList(list))
 }
 
 // GetSlice implements pflag.SliceValue.

@@ -3,6 +3,7 @@ package picture
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -238,12 +239,7 @@ type whiskers struct {
 
 // known reports whether any end of an interval is not NaN.
 func known(ends []float64) bool {
-	for _, v := range ends {
-		if !math.IsNaN(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ends, func(v float64) bool { return !math.IsNaN(v) })
 }
 
 // DataRange returns the ranges of both axes.

@@ -71,7 +71,7 @@ func (h *header) lengths(ctx context.Context, f *dataset.File, like *dataset.Tab
 			if lists[i] == nil {
 				d.skip(n, 0)
 			} else if n = d.whichever(n); n.kind == array {
-				elements[i] += int64(d.elements(n, func(int) { d.skip(n.parts[0], 0) }))
+				elements[i] += int64(d.elements(func(int) { d.skip(n.parts[0], 0) }))
 				count[i]++
 			}
 		}
@@ -97,8 +97,9 @@ func (d *decoder) whichever(n *node) *node {
 	return n
 }
 
-// elements reads a list, which is a sequence of blocks. It calls each to read element k, and returns their number.
-func (d *decoder) elements(n *node, each func(k int)) (k int) {
+// elements reads a list or a map, which is a sequence of blocks. It calls each to read element k, and returns their
+// number.
+func (d *decoder) elements(each func(k int)) (k int) {
 	for d.err == nil {
 		count := d.long()
 		if count == 0 {
@@ -125,7 +126,7 @@ func (r *reader) elements(list *node, at, n int) {
 	if list.kind != array {
 		return
 	}
-	k := d.elements(list, func(k int) {
+	k := d.elements(func(k int) {
 		if k >= n || r.To[at+k].Sink == nil {
 			d.skip(list.parts[0], 0)
 			return

@@ -34,28 +34,14 @@ type header struct {
 func parseHeader(head []byte) (h header, err error) {
 	d := decoder{b: head[min(len(magic), len(head)):]}
 	var schema []byte
-	for d.err == nil {
-		count := d.long()
-		if count == 0 {
-			break
+	d.elements(func(int) {
+		switch key, value := string(d.take(d.long())), d.take(d.long()); key {
+		case "avro.schema":
+			schema = value
+		case "avro.codec":
+			h.codec = string(value)
 		}
-		if count < 0 {
-			count = -count
-			d.long()
-		}
-		for range count {
-			key, value := string(d.take(d.long())), d.take(d.long())
-			if d.err != nil {
-				break
-			}
-			switch key {
-			case "avro.schema":
-				schema = value
-			case "avro.codec":
-				h.codec = string(value)
-			}
-		}
-	}
+	})
 	h.sync = d.take(syncLen)
 	if d.err != nil || !bytes.HasPrefix(head, []byte(magic)) {
 		return h, fmt.Errorf("its header is damaged, cut off, or longer than %d bytes", dataset.HeadBytes)

@@ -56,14 +56,14 @@ func (b *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) 
 		if err != nil || size >= 0 && n != size || n > 22*len(src) { // 64 bytes take 3 or more
 			return nil, errSize
 		}
-		dst = grow(dst, n)
+		dst = Grow(dst, n)
 		_, err = snappy.Decode(dst[at:], src)
 		return dst, err
 	case LZ4Block:
 		if size < 0 || size > 256*len(src) {
 			return nil, errSize
 		}
-		dst = grow(dst, size)
+		dst = Grow(dst, size)
 		return dst, lz4(dst[at:], src)
 	case ZstdBlock:
 		return b.appendZstd(dst, src, size)
@@ -140,7 +140,7 @@ func (b *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
 	}
 	at := len(dst)
 	if size >= 0 {
-		dst = grow(dst, size)[:at]
+		dst = Grow(dst, size)[:at]
 	}
 	dst, err = b.zstd.DecodeAll(src, dst)
 	if err == nil && size >= 0 && len(dst) != at+size {
@@ -149,8 +149,8 @@ func (b *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
 	return dst, err
 }
 
-// grow extends b by n bytes.
-func grow(b []byte, n int) []byte {
+// Grow extends b by n bytes, and takes no more memory than that if it has to move.
+func Grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b[:len(b)+n]
 	}

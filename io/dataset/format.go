@@ -279,8 +279,7 @@ func (in *Input) Layout() Layout {
 
 // Lines opens a shard of text. If quote is set, quoted fields, which comma separates, may hold newlines.
 func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Reader, error) {
-	off, n := in.Data.opening(in.File, in.Shard)
-	r, err := in.Open(ctx, in.File.Object, in.File.Compression, off, n)
+	r, _, err := in.Records(ctx)
 	if err != nil {
 		return nil, err
 	}

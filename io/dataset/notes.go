@@ -3,9 +3,10 @@ package dataset
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // addNotes adds notes on signs that files are missing or read twice.
@@ -28,29 +29,21 @@ func (d *Dataset) addNotes(files []Seen) {
 		}
 	}
 	if n := len(empty); n > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files are empty: %s", n, len(files), someOf(empty)))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files are empty: %s", n, len(files), schema.Some(empty, ", ")))
 	}
 	if len(links) > 0 {
 		d.Notes = append(d.Notes, "links to the same file are read separately, so its rows count more than once: "+
-			someOf(links))
+			schema.Some(links, ", "))
 	}
 	if twice := compressedTwice(names); len(twice) > 0 {
 		d.Notes = append(d.Notes, "compressed files stand beside files of the same name, so rows may count twice: "+
-			someOf(twice))
+			schema.Some(twice, ", "))
 	}
 	d.Notes = append(d.Notes, missingShards(names, mostNamed)...)
 }
 
-// mostNamed is the number of names that a note lists.
+// mostNamed is the number of shards that a note lists.
 const mostNamed = 5
-
-// someOf joins the first mostNamed names for a message.
-func someOf(names []string) string {
-	if n := len(names) - mostNamed; n > 0 {
-		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(names, ", ")
-}
 
 // compressedTwice returns the files that are there both plain and compressed, such as a.csv.gz next to a.csv.
 func compressedTwice(files []string) (twice []string) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/foreign"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"golang.org/x/sync/errgroup"
 )
@@ -157,11 +158,7 @@ func withColumns() string {
 			names = append(names, strings.ToUpper(f.Name))
 		}
 	}
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return schema.Enumerate(names)
 }
 
 // joinAll opens all files, several at a time, and checks that each matches the first

@@ -218,7 +218,7 @@ func keepCommon(o *Opening, common *TableLayout, files []Seen) {
 		}
 	}
 	if slices.Sort(extra); len(extra) > 0 {
-		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+someOf(extra))
+		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+schema.Some(extra, ", "))
 	}
 }
 

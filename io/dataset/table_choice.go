@@ -15,7 +15,7 @@ import (
 // Choice assigns roles to columns. A column is given by name or, if no column has that name,
 // by position: 1 is the first, −1 the last.
 type Choice struct {
-	// Label names one or more labels, separated by commas; names may be patterns. "" means none.
+	// Label names one or more labels, as option.JoinList joins them; names may be patterns. "" means none.
 	Label            string
 	Weight, ID, Time string   // "" if there is none
 	Fold             string   // "" if there is none
@@ -51,15 +51,6 @@ func (c Choice) labels(columns []string) []string {
 		return []string{c.Label} // no column has this name
 	}
 	return parts
-}
-
-// JoinNames joins the names of columns in the form of Choice.Label.
-func JoinNames(names []string) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	w.Write(names)
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // given returns all names, positions and patterns in the choice.

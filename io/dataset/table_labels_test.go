@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
@@ -32,7 +34,7 @@ func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
 				t.Errorf("%s: label %d is a feature", given, f)
 			}
 		}
-		if given = JoinNames(l.names(want)); given != "" {
+		if given = option.JoinList(l.names(want)); given != "" {
 			if again, err := (Choice{Label: given}).Layout(columns); err != nil || !slices.Equal(again.Labels(), want) {
 				t.Errorf("%s: labels %v, want %v: %v", given, again.Labels(), want, err)
 			}

@@ -153,7 +153,7 @@ func (l *TableLayout) RoleNames() (names []string) {
 		if f < 0 {
 			continue
 		}
-		text := role + " " + shorten(l.Columns[f])
+		text := role + " " + schema.Clip(l.Columns[f])
 		if role == TimeRole && l.TimeLayout != "" {
 			text += " (" + l.TimeLayout + ")"
 		}

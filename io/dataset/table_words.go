@@ -2,25 +2,14 @@ package dataset
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Quote quotes the first 40 characters of a text for a message.
-func Quote(s string) string { return strconv.Quote(shorten(s)) }
-
-// shorten keeps the first 40 characters of s.
-func shorten(s string) string {
-	n := 0
-	for i := range s {
-		if n == 40 {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
+func Quote(s string) string { return schema.Quote(s) }
 
 // NotUTF8 returns the reason why a text is not valid UTF-8, "" if it is.
 func NotUTF8(b []byte) string {
@@ -53,7 +42,7 @@ func NameList(names []string) string {
 	const most = 20
 	s := make([]string, 0, most)
 	for _, name := range names[:min(len(names), most)] {
-		s = append(s, shorten(name))
+		s = append(s, schema.Clip(name))
 	}
 	text := strings.Join(s, ", ")
 	if n := len(names) - most; n > 0 {

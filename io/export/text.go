@@ -2,7 +2,6 @@ package export
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
@@ -122,11 +122,7 @@ func csvField(text string) string {
 	if !strings.ContainsAny(text, "\",\r\n") && text != "" && text[0] > ' ' && text != `\.` && text[0] < utf8.RuneSelf {
 		return text
 	}
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.Write([]string{text})
-	w.Flush()
-	return string(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
+	return option.JoinList([]string{text})
 }
 
 func (t *textWriter) csvRow(b *Block, i int, bad bool) {

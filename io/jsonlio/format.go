@@ -6,7 +6,6 @@ package jsonlio
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -132,10 +131,4 @@ func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 		return nil, err
 	}
 	return newReader(text, in, in.Layout().(*layout))
-}
-
-// isBad reports whether reading can continue after an error.
-func isBad(err error) bool {
-	bad := (*rowio.BadRow)(nil)
-	return errors.As(err, &bad)
 }

@@ -3,11 +3,13 @@ package jsonlio
 import (
 	"bytes"
 	"container/heap"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // keys collects the keys of objects, and what is known about their order.
@@ -44,7 +46,7 @@ func keysOf(head []byte) (*keys, error) {
 	for {
 		line, err := r.Next()
 		if line == nil && err != nil {
-			if isBad(err) {
+			if _, bad := errors.AsType[*rowio.BadRow](err); bad {
 				continue
 			}
 			break

@@ -8,12 +8,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // reader reads the rows of one shard of a LIBSVM file.
@@ -87,10 +87,10 @@ func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 		value := rec[n+1:]
 		v, n := lines.NumberPrefix(value)
 		if n == 0 || n < len(value) && !isSpace(value[n]) {
-			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is not a number", quote(word(value))))
+			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is not a number", schema.Quote(word(value))))
 		}
 		if !exact.Finite(v) {
-			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is %s", quote(value[:n]), rowio.CheckFinite(v)))
+			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is %s", schema.Quote(value[:n]), rowio.CheckFinite(v)))
 		}
 		if at := base + index; at > len(x) {
 			old := len(x)
@@ -115,11 +115,11 @@ func (r *reader) bad(pair int, reason string) error {
 func notPair(w []byte) string {
 	switch {
 	case bytes.HasPrefix(w, []byte("qid:")):
-		return fmt.Sprintf("%s: ranking by query is not supported; remove the qid", quote(w))
+		return fmt.Sprintf("%s: ranking by query is not supported; remove the qid", schema.Quote(w))
 	case bytes.IndexByte(w, ':') < 0:
-		return fmt.Sprintf("%s has no colon; want index:value", quote(w))
+		return fmt.Sprintf("%s has no colon; want index:value", schema.Quote(w))
 	}
-	return fmt.Sprintf("%s: the index must be a whole number from 1", quote(w))
+	return fmt.Sprintf("%s: the index must be a whole number from 1", schema.Quote(w))
 }
 
 // outOfPlace returns the reason why an index cannot follow the last one.
@@ -128,7 +128,7 @@ func (r *reader) outOfPlace(text []byte, index, last int) string {
 	case index == 0:
 		return "index 0: indices count from 1"
 	case index > rowio.MaxDim:
-		return fmt.Sprintf("index %s is above the limit %d", shorten(text), rowio.MaxDim)
+		return fmt.Sprintf("index %s is above the limit %d", schema.Clip(string(text)), rowio.MaxDim)
 	case r.dim > 0 && index > r.dim:
 		return fmt.Sprintf("index %d is beyond the row length %d; set dim to a longer row length", index, r.dim)
 	case index == last:
@@ -163,16 +163,6 @@ func word(b []byte) []byte {
 		}
 	}
 	return b
-}
-
-func quote(b []byte) string { return strconv.Quote(shorten(b)) }
-
-// shorten keeps the first 40 bytes of b.
-func shorten(b []byte) string {
-	if len(b) > 40 {
-		return string(b[:40]) + "…"
-	}
-	return string(b)
 }
 
 func init() {

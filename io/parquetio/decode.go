@@ -3,6 +3,8 @@ package parquetio
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/bochner-ml/bochner/io/compress"
 )
 
 // batchRows is the largest number of values that are decoded at once.
@@ -58,11 +60,11 @@ func (d *decoders) open(e *element, enc int64, b []byte) (decoder, error) {
 		d.plain = plain{b: b, size: size}
 		return &d.plain, nil
 	case enc == encRLE && e.physical == boolean:
-		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
-			return nil, errPage
+		packed, _, err := prefixed(b)
+		if err != nil {
+			return nil, err
 		}
-		n := binary.LittleEndian.Uint32(b)
-		return (*truths)(d), d.truth.set(b[4:4+n], 1)
+		return (*truths)(d), d.truth.set(packed, 1)
 	case enc == encDeltaBinary && integer:
 		return (*integers)(d), d.delta.set(b)
 	case enc == encDeltaLength && e.physical == byteArray:
@@ -248,7 +250,7 @@ func (s *split) next(n int, v *values) (int, error) {
 			}
 		}
 	} else {
-		s.text = grow(s.text[:0], n*s.size)
+		s.text = compress.Grow(s.text[:0], n*s.size)
 		for k := range s.size {
 			for i, c := range s.b[k*s.n+s.at:][:n] {
 				s.text[i*s.size+k] = c

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -89,7 +90,7 @@ func (s *source) begin(chunks []*chunk) error {
 		s.window = min(max(groupBytes/int64(len(chunks)), leastWindow), mostWindow)
 		return nil
 	}
-	s.group, s.from = grow(s.group, int(hi-lo)), lo
+	s.group, s.from = compress.Grow(s.group, int(hi-lo)), lo
 	return s.read(s.group, lo)
 }
 
@@ -138,13 +139,3 @@ func (s *stream) peek(n int64) ([]byte, error) {
 }
 
 func (s *stream) skip(n int64) { s.pos += int(n) }
-
-// grow extends b by n bytes.
-func grow(b []byte, n int) []byte {
-	if cap(b)-len(b) >= n {
-		return b[:len(b)+n]
-	}
-	out := make([]byte, len(b)+n)
-	copy(out, b)
-	return out
-}

@@ -19,8 +19,10 @@ import (
 	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -45,28 +47,10 @@ type Value interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
+// dtypeOf returns F32 for float32, U8 for uint8, and so on.
 func dtypeOf[T Value]() DType {
-	switch any(T(0)).(type) {
-	case float32:
-		return F32
-	case float64:
-		return F64
-	case int8:
-		return I8
-	case int16:
-		return I16
-	case int32:
-		return I32
-	case int64:
-		return I64
-	case uint8:
-		return U8
-	case uint16:
-		return U16
-	case uint32:
-		return U32
-	}
-	return U64
+	name := reflect.TypeFor[T]().Name()
+	return DType(strings.ToUpper(name[:1]) + strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"))
 }
 
 // bits returns the size of one number. Types that are known but have no Go

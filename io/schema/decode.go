@@ -156,14 +156,14 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 	case Boolean:
 		v, ok := parseBool(lines.CutFraction(text, d.decimal))
 		if !ok {
-			return quote(text) + " " + notBoolean
+			return Quote(text) + " " + notBoolean
 		}
 		row[c.slot] = v
 		return ""
 	case Time:
 		t, ok := c.layout.Parse(lines.CutFraction(text, d.decimal)) // pandas writes 20240229.0 next to missing values
 		if !ok {
-			return fmt.Sprintf("%s %s %s", quote(text), notTime, c.layout.Name)
+			return fmt.Sprintf("%s %s %s", Quote(text), notTime, c.layout.Name)
 		}
 		c.layout.values(row[c.slot:], t)
 		if c.Zone == ZoneAll || c.Zone == ZoneNone {
@@ -213,7 +213,7 @@ func (d *Decoder) parse(c *decoding, text []byte) (v float32, plain []byte, reas
 		var ok bool
 		text, ok = lines.PlainNumber(&d.text, text, d.decimal, d.thousands)
 		if !ok {
-			return 0, nil, fmt.Sprintf("%s %s: %s", quote(written), notNumber,
+			return 0, nil, fmt.Sprintf("%s %s: %s", Quote(written), notNumber,
 				(&Rules{Decimal: d.decimal, Thousands: d.thousands}).form())
 		}
 	}
@@ -224,7 +224,7 @@ func (d *Decoder) parse(c *decoding, text []byte) (v float32, plain []byte, reas
 	case len(d.missing.values) > 0 && d.missing.value(lines.ParseFloat64(text)) >= 0:
 		return 0, nil, ""
 	case !exact.Finite(v):
-		return 0, nil, quote(written) + " is " + rowio.CheckFinite(v)
+		return 0, nil, Quote(written) + " is " + rowio.CheckFinite(v)
 	}
 	return v, text, ""
 }
@@ -248,9 +248,9 @@ func (d *Decoder) notNumber(text []byte) string {
 		}
 	}
 	if len(may) > 0 {
-		return fmt.Sprintf("%s %s (its comma may %s)", quote(text), notNumber, strings.Join(may, ", or "))
+		return fmt.Sprintf("%s %s (its comma may %s)", Quote(text), notNumber, strings.Join(may, ", or "))
 	}
-	return quote(text) + " " + notNumber
+	return Quote(text) + " " + notNumber
 }
 
 // level returns the value of a category.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,7 +38,7 @@ func ReadDescription(data []byte) (*Description, error) {
 	r := &reader{rest: string(data), d: new(Description)}
 	r.next()
 	if err := r.file(); err != nil {
-		return nil, &FileError{r.errorLine(), err}
+		return nil, &FileError{cmp.Or(r.line, r.number), err}
 	}
 	return r.d, nil
 }
@@ -51,14 +52,6 @@ type reader struct {
 	bad    error  // of the line
 	line   int    // line of the last error; 0 means number
 	d      *Description
-}
-
-// errorLine returns the line of the last error.
-func (r *reader) errorLine() int {
-	if r.line > 0 {
-		return r.line
-	}
-	return r.number
 }
 
 // next goes to the next line that is not blank or a comment.
@@ -88,15 +81,19 @@ func (r *reader) next() {
 	r.indent, r.text, r.bad = -1, "", nil
 }
 
-// key splits the line into a key and what follows, and advances to what follows.
-func (r *reader) key() (key, value string, err error) {
+// key splits the line into a key, which must not have been seen, and what follows.
+func (r *reader) key(seen map[string]bool) (key, value string, err error) {
 	if r.bad != nil {
 		return "", "", r.bad
 	}
 	key, value, ok := strings.Cut(r.text, ":")
 	if !ok || value != "" && value[0] != ' ' {
-		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", quote(r.text))
+		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", Quote(r.text))
 	}
+	if seen[key] {
+		return "", "", fmt.Errorf("key %s occurs twice", key)
+	}
+	seen[key] = true
 	value = strings.TrimLeft(value, " ")
 	if strings.HasPrefix(value, "#") {
 		value = ""
@@ -110,7 +107,7 @@ func unknown(what, word string, known ...string) error {
 	if s := option.NearestName(word, known); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", s)
 	}
-	return fmt.Errorf("unknown %s %s%s; want one of %s", what, quote(word), hint, strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s %s%s; want one of %s", what, Quote(word), hint, strings.Join(known, ", "))
 }
 
 func (r *reader) file() error {
@@ -119,14 +116,10 @@ func (r *reader) file() error {
 		if r.indent != 0 && r.bad == nil {
 			return fmt.Errorf("indented by %d spaces; want 0", r.indent)
 		}
-		key, value, err := r.key()
-		if err == nil && seen[key] {
-			err = fmt.Errorf("key %s occurs twice", key)
-		}
+		key, value, err := r.key(seen)
 		if err != nil {
 			return err
 		}
-		seen[key] = true
 		switch key {
 		case "missing":
 			if r.d.Missing, err = r.list(value, 0, maxCodes); err != nil {
@@ -142,7 +135,7 @@ func (r *reader) file() error {
 				return err
 			}
 			if len(text) > 1 {
-				return fmt.Errorf("%s %s is not one character", key, quote(text))
+				return fmt.Errorf("%s %s is not one character", key, Quote(text))
 			}
 			*to = 0
 			if text != "" {
@@ -205,11 +198,11 @@ func (r *reader) columns() error {
 		f := &r.d.Fields[len(r.d.Fields)-1]
 		if err := f.check(); err != nil {
 			r.line = begin
-			return fmt.Errorf("column %s: %w", quote(f.Name), err)
+			return fmt.Errorf("column %s: %w", Quote(f.Name), err)
 		}
 	}
 	if r.indent > 0 {
-		return fmt.Errorf("%s is not a column of the list: columns begin with \"- name:\"", quote(r.text))
+		return fmt.Errorf("%s is not a column of the list: columns begin with \"- name:\"", Quote(r.text))
 	}
 	return r.bad
 }
@@ -220,14 +213,10 @@ func (r *reader) field(indent int) error {
 	f := &r.d.Fields[len(r.d.Fields)-1]
 	seen := map[string]bool{}
 	for keys := r.indent; r.indent == keys; {
-		key, value, err := r.key()
-		if err == nil && seen[key] {
-			err = fmt.Errorf("key %s occurs twice", key)
-		}
+		key, value, err := r.key(seen)
 		if err != nil {
 			return err
 		}
-		seen[key] = true
 		switch {
 		case key == "levels":
 			if f.Levels, err = r.levels(value, keys); err != nil {
@@ -289,7 +278,7 @@ func (f *Field) set(key, text string) error {
 	case "fill":
 		f.Fill = text
 		if _, ok := f.FillNumber(); !ok && text != Mean && text != Median {
-			return fmt.Errorf("fill: want mean, median or a number, have %s", quote(text))
+			return fmt.Errorf("fill: want mean, median or a number, have %s", Quote(text))
 		}
 	case "unit":
 		f.Unit = text
@@ -299,7 +288,7 @@ func (f *Field) set(key, text string) error {
 	case "buckets":
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > MaxLevels {
-			return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, quote(text))
+			return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, Quote(text))
 		}
 		f.Buckets = n
 	}
@@ -317,7 +306,7 @@ func (r *reader) levels(value string, indent int) ([]string, error) {
 	for i, l := range levels {
 		if i > 0 && l == levels[i-1] {
 			r.line = begin - 1
-			return nil, fmt.Errorf("level %s occurs twice in the list that ends here", quote(l))
+			return nil, fmt.Errorf("level %s occurs twice in the list that ends here", Quote(l))
 		}
 	}
 	return levels, nil
@@ -336,7 +325,7 @@ func (r *reader) value(value string, to *string) error {
 // end returns an error unless only a comment follows.
 func end(rest string) error {
 	if text := strings.TrimLeft(rest, " "); text != "" && text[0] != '#' {
-		return fmt.Errorf("%s after the end of the text", quote(text))
+		return fmt.Errorf("%s after the end of the text", Quote(text))
 	}
 	return nil
 }
@@ -397,7 +386,7 @@ func flow(text string, most int) (texts []string, err error) {
 		if strings.HasPrefix(text, ",") {
 			text = text[1:]
 		} else if text != "" && text[0] != ']' {
-			return nil, fmt.Errorf("want a comma or ] after %s", quote(value))
+			return nil, fmt.Errorf("want a comma or ] after %s", Quote(value))
 		}
 	}
 }

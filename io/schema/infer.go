@@ -166,7 +166,7 @@ func (in *inference) decideLayout(i int, asked bool) error {
 	layout, _, other := s.layout()
 	if layout == "" {
 		return fmt.Errorf("schema: column %.60q: texts such as %s have no known layout of times; known are %s",
-			cmp.Or(f.Name, fmt.Sprint(i+1)), quote(s.odd), strings.Join(TimeLayoutNames(), ", "))
+			cmp.Or(f.Name, fmt.Sprint(i+1)), Quote(s.odd), strings.Join(TimeLayoutNames(), ", "))
 	}
 	f.Layout = layout
 	switch n := s.Texts - s.Times[layout]; {
@@ -263,7 +263,7 @@ func (in *inference) numberNotes(i int, asked bool) {
 	case n > 0 && s.codes == 0 && len(s.absent) > 0:
 		in.absentNote(i, doubtAbsent, "%d of %d", n, s.Texts)
 	case n > 0:
-		in.note(i, doubtNotNumber, "%d of %d, such as %s", n, s.Texts, quote(s.odd))
+		in.note(i, doubtNotNumber, "%d of %d, such as %s", n, s.Texts, Quote(s.odd))
 	}
 	if n := s.tally.count(isLarge); n > 0 {
 		in.note(i, doubtLarge, "%d of %d, up to %.3g", n, s.Texts, max(s.Max, -s.Min))
@@ -342,16 +342,16 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 	switch form := s.form(); {
 	case form >= 0:
-		in.note(i, doubtForm[form], "such as %s", quote(s.odd))
+		in.note(i, doubtForm[form], "such as %s", Quote(s.odd))
 	case len(s.Units) > 1:
-		in.note(i, doubtUnits, "such as %s", quote(s.odd))
+		in.note(i, doubtUnits, "such as %s", Quote(s.odd))
 	case s.datelike():
-		in.note(i, doubtDates, "such as %s", quote(s.odd))
+		in.note(i, doubtDates, "such as %s", Quote(s.odd))
 	case s.Numbers*20 < s.Texts:
 	case s.codes == 0 && len(s.absent) > 0:
 		in.absentNote(i, doubtWords, "%d of %d are numbers", s.Numbers, s.Texts)
 	default:
-		in.note(i, doubtMixed, "%d of %d are numbers; others are such as %s", s.Numbers, s.Texts, quote(s.odd))
+		in.note(i, doubtMixed, "%d of %d are numbers; others are such as %s", s.Numbers, s.Texts, Quote(s.odd))
 	}
 }
 

@@ -240,11 +240,11 @@ func Alike(texts []string) string {
 			for i, text := range same {
 				same[i] = strconv.QuoteToASCII(fmt.Sprintf("%.40s", text))
 			}
-			groups = append(groups, first(same, ", "))
+			groups = append(groups, Some(same, ", "))
 		}
 	}
 	slices.Sort(groups)
-	return first(groups, "; ")
+	return Some(groups, "; ")
 }
 
 var invisible = rangetable.Merge(unicode.Cf, unicode.Variation_Selector)
@@ -255,8 +255,8 @@ func Look(text string) string {
 	return strings.Join(strings.Fields(norm.NFKC.String(cases.Fold().String(visible))), " ")
 }
 
-// first joins the first few items.
-func first(items []string, by string) string {
+// Some joins the first few items for a message.
+func Some(items []string, by string) string {
 	if more := len(items) - mostAlike; more > 0 {
 		items = append(slices.Clone(items[:mostAlike]), fmt.Sprintf("and %d more", more))
 	}

@@ -173,18 +173,18 @@ func (n Note) name() string {
 		return strconv.Itoa(n.Column + 1)
 	}
 	if strings.ContainsAny(n.Name, " ,:;()\"\n\t") {
-		return quote(n.Name)
+		return Quote(n.Name)
 	}
-	return clip(n.Name)
+	return Clip(n.Name)
 }
 
-// quote quotes the first 40 characters of a text.
-func quote[T string | []byte](text T) string {
-	return strconv.Quote(clip(string(text[:min(len(text), 200)]))) // 40 characters have at most 160 bytes
+// Quote quotes the first 40 characters of a text.
+func Quote[T string | []byte](text T) string {
+	return strconv.Quote(Clip(string(text[:min(len(text), 200)]))) // 40 characters have at most 160 bytes
 }
 
-// clip keeps the first 40 characters of a text.
-func clip(text string) string {
+// Clip keeps the first 40 characters of a text.
+func Clip(text string) string {
 	n := 0
 	for i := range text {
 		n++

@@ -214,11 +214,16 @@ func (t *Table) String() string {
 	if len(details) > 0 {
 		parts[len(parts)-1] += " of " + strings.Join(details, " and ")
 	}
-	last := len(parts) - 1
+	return Enumerate(parts)
+}
+
+// Enumerate joins items for a message: a, b and c.
+func Enumerate(items []string) string {
+	last := len(items) - 1
 	if last <= 0 {
-		return strings.Join(parts, "")
+		return strings.Join(items, "")
 	}
-	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
 // plain reports whether all columns are numbers without special rules, as they are read without a schema.

@@ -101,7 +101,7 @@ var cases = map[string]func(n, threads int) work{
 		return withoutPrepare(func() { w.Mul(dst, x, mapRows, threads) })
 	},
 	"gram": func(dim, threads int) work {
-		z, tiles := blas.NewBytes(dim), filledTiles(dim)
+		z, tiles := blas.NewGrid(dim, blas.MostByte), filledTiles(dim)
 		z.Quantize(normals(blas.MaxRows*dim), blas.MaxRows, 3, threads)
 		return withoutPrepare(func() { blas.Gram(tiles, z, threads) })
 	},

@@ -215,7 +215,7 @@ func (j *job) refusals(ctx context.Context, s *set) error {
 	if err := s.write(j.dir(), 1); err != nil {
 		return err
 	}
-	text, err := os.ReadFile("local/golden/refusals.txt")
+	rows, err := rowsOf("local/golden/refusals.txt")
 	if err != nil {
 		return err
 	}
@@ -224,11 +224,7 @@ func (j *job) refusals(ctx context.Context, s *set) error {
 		return err
 	}
 	j.found["help output"] = digest([]byte(help))
-	for row := range strings.Lines(string(text)) {
-		row = strings.TrimSpace(row)
-		if row == "" || row[0] == '#' {
-			continue
-		}
+	for _, row := range rows {
 		words := strings.Fields(row)
 		_, code, err := j.command(ctx, words)
 		if err != nil {

@@ -150,23 +150,30 @@ type line struct {
 var lineForm = regexp.MustCompile(`^(\S+)\s+(?:\[(.*)\]\s+)?(\S.*)$`)
 
 func commands() ([]line, error) {
-	text, err := os.ReadFile("local/golden/commands.txt")
+	rows, err := rowsOf("local/golden/commands.txt")
 	if err != nil {
 		return nil, fmt.Errorf("run it in the directory of go.mod: %w", err)
 	}
-	var lines []line
-	for row := range strings.Lines(string(text)) {
-		row = strings.TrimSpace(row)
-		if row == "" || row[0] == '#' {
-			continue
-		}
+	var all []line
+	for _, row := range rows {
 		m := lineForm.FindStringSubmatch(row)
 		if m == nil {
 			return nil, fmt.Errorf("commands.txt: %q, want NAME [KINDS] COMMAND", row)
 		}
-		lines = append(lines, line{m[1], strings.Fields(m[2]), strings.Fields(m[3])})
+		all = append(all, line{m[1], strings.Fields(m[2]), strings.Fields(m[3])})
 	}
-	return lines, nil
+	return all, nil
+}
+
+// rowsOf returns the lines of a file that are neither blank nor comments.
+func rowsOf(name string) (rows []string, err error) {
+	text, err := os.ReadFile(name)
+	for row := range strings.Lines(string(text)) {
+		if row = strings.TrimSpace(row); row != "" && row[0] != '#' {
+			rows = append(rows, row)
+		}
+	}
+	return rows, err
 }
 
 // on reports whether the command is for data of these kinds.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -128,11 +129,7 @@ func (f *Faults) Before(call func(kind, name string)) {
 func (f *Faults) Seen() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	seen := map[string]int{}
-	for k, v := range f.seen {
-		seen[k] = v
-	}
-	return seen
+	return maps.Clone(f.seen)
 }
 
 // pick returns the way in which a request about an object is to fail, "" for none.
@@ -203,9 +200,7 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request,
 	if way == Unheard {
 		panic(http.ErrAbortHandler)
 	}
-	for k, v := range a.Header() {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), a.Header())
 	if r.Method != http.MethodHead {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}

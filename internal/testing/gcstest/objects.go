@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -49,6 +50,13 @@ func (s *Server) put(name string, content []byte, m metadata) *object {
 	return o
 }
 
+// drop removes an object.
+func (s *Server) drop(name string) {
+	delete(s.objects, name)
+	at := sort.SearchStrings(s.names, name)
+	s.names = slices.Delete(s.names, at, at+1)
+}
+
 // met checks a condition on the generation of an object, nil for none; "0" wants none.
 func met(w http.ResponseWriter, want string, o *object) bool {
 	var generation int64
@@ -82,9 +90,7 @@ func (s *Server) serveObject(w http.ResponseWriter, r *http.Request, q request) 
 		w.Header().Set("Content-Type", "application/octet-stream")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(o.content))
 	case "delete":
-		delete(s.objects, q.name)
-		at := sort.SearchStrings(s.names, q.name)
-		s.names = slices.Delete(s.names, at, at+1)
+		s.drop(q.name)
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
@@ -112,29 +118,42 @@ func (s *Server) copy(w http.ResponseWriter, r *http.Request, q request) {
 }
 
 func (s *Server) list(w http.ResponseWriter, q request) {
-	page, err := strconv.Atoi(q.query.Get("maxResults"))
+	found, prefixes, next := s.page(q, "maxResults", "pageToken")
+	items := []map[string]any{}
+	for _, o := range found {
+		items = append(items, o.attrs())
+	}
+	answer := map[string]any{"kind": "storage#objects", "items": items, "prefixes": prefixes}
+	if next != "" {
+		answer["nextPageToken"] = next
+	}
+	json.NewEncoder(w).Encode(answer)
+}
+
+// page returns the objects and the prefixes that a request lists, given the names of its parameters, and where the next
+// page begins, if there is one.
+func (s *Server) page(q request, most, token string) (found []*object, prefixes []string, next string) {
+	page, err := strconv.Atoi(q.query.Get(most))
 	if err != nil || page <= 0 || page > maxPage {
 		page = maxPage
 	}
+	prefixes = []string{}
 	prefix, delimiter := q.query.Get("prefix"), q.query.Get("delimiter")
-	at := sort.SearchStrings(s.names, max(prefix, q.query.Get("pageToken")))
-	items, prefixes := []map[string]any{}, []string{}
-	for ; at < len(s.names) && strings.HasPrefix(s.names[at], prefix) && len(items) < page; at++ {
+	at := sort.SearchStrings(s.names, max(prefix, q.query.Get(token)))
+	for ; at < len(s.names) && strings.HasPrefix(s.names[at], prefix); at++ {
 		name := s.names[at]
 		if i := strings.Index(name[len(prefix):], delimiter); delimiter != "" && i >= 0 {
-			p := name[:len(prefix)+i+1]
-			if len(prefixes) == 0 || prefixes[len(prefixes)-1] != p {
+			if p := name[:len(prefix)+i+1]; !slices.Contains(prefixes, p) {
 				prefixes = append(prefixes, p)
 			}
 			continue
 		}
-		items = append(items, s.objects[name].attrs())
+		if len(found) == page {
+			return found, prefixes, name
+		}
+		found = append(found, s.objects[name])
 	}
-	answer := map[string]any{"kind": "storage#objects", "items": items, "prefixes": prefixes}
-	if at < len(s.names) && strings.HasPrefix(s.names[at], prefix) {
-		answer["nextPageToken"] = s.names[at]
-	}
-	json.NewEncoder(w).Encode(answer)
+	return found, prefixes, ""
 }
 
 func (o *object) attrs() map[string]any {
@@ -253,9 +272,7 @@ func (s *Server) resume(w *httptest.ResponseRecorder, r *http.Request, u *upload
 		s.finish(u.done, u.condition, u.metadata, u.content)
 		u.content = nil
 	}
-	for k, v := range u.done.Header() {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), u.done.Header())
 	w.WriteHeader(u.done.Code)
 	w.Write(u.done.Body.Bytes())
 }

@@ -2,7 +2,6 @@ package gcstest
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/hmac"
 	"crypto/md5"
 	"crypto/sha256"
@@ -15,7 +14,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -164,9 +162,7 @@ func (s *S3) about(w http.ResponseWriter, r *http.Request, q request) {
 	switch {
 	case q.kind == "delete":
 		if o != nil && (s.Lax || s.holds(w, r, o)) {
-			delete(s.objects, q.name)
-			at := sort.SearchStrings(s.names, q.name)
-			s.names = slices.Delete(s.names, at, at+1)
+			s.drop(q.name)
 		}
 		if w.(*httptest.ResponseRecorder).Body.Len() == 0 {
 			w.WriteHeader(http.StatusNoContent)
@@ -186,11 +182,6 @@ func (s *S3) about(w http.ResponseWriter, r *http.Request, q request) {
 }
 
 func (s *S3) listS3(w http.ResponseWriter, q request) {
-	page, err := strconv.Atoi(q.query.Get("max-keys"))
-	if err != nil || page <= 0 || page > maxPage {
-		page = maxPage
-	}
-	prefix, delimiter := q.query.Get("prefix"), q.query.Get("delimiter")
 	type entry struct {
 		Key, ETag    string
 		Size         int
@@ -203,22 +194,13 @@ func (s *S3) listS3(w http.ResponseWriter, q request) {
 		CommonPrefixes        []common
 		NextContinuationToken string `xml:",omitempty"`
 	}
-	at := sort.SearchStrings(s.names, cmp.Or(q.query.Get("continuation-token"), prefix))
-	for ; at < len(s.names) && strings.HasPrefix(s.names[at], prefix); at++ {
-		name := s.names[at]
-		if i := strings.Index(name[len(prefix):], delimiter); delimiter != "" && i >= 0 {
-			p := common{name[:len(prefix)+i+1]}
-			if !slices.Contains(l.CommonPrefixes, p) {
-				l.CommonPrefixes = append(l.CommonPrefixes, p)
-			}
-			continue
-		}
-		if len(l.Contents) == page {
-			l.NextContinuationToken = name
-			break
-		}
-		o := s.objects[name]
-		l.Contents = append(l.Contents, entry{name, o.etag(), len(o.content), o.created.Format(time.RFC3339Nano)})
+	found, prefixes, next := s.page(q, "max-keys", "continuation-token")
+	l.NextContinuationToken = next
+	for _, o := range found {
+		l.Contents = append(l.Contents, entry{o.Name, o.etag(), len(o.content), o.created.Format(time.RFC3339Nano)})
+	}
+	for _, p := range prefixes {
+		l.CommonPrefixes = append(l.CommonPrefixes, common{p})
 	}
 	xml.NewEncoder(w).Encode(l)
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/objects"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -210,10 +211,8 @@ func (t *Trial) events(files int) (all []event) {
 // write writes the next file, in its time, under a hidden name, and renames it.
 func (t *Trial) write(ctx context.Context) error {
 	due := t.began.Add(t.Time * time.Duration(t.written) / time.Duration(t.Rows/t.PerFile))
-	select {
-	case <-time.After(time.Until(due)):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := objects.Sleep(ctx, time.Until(due)); err != nil {
+		return err
 	}
 	data := rows(t.written, t.PerFile, false)
 	switch t.written {
@@ -232,6 +231,16 @@ func (t *Trial) write(ctx context.Context) error {
 		return err
 	}
 	t.written++
+	return nil
+}
+
+// writeSome writes the next n files.
+func (t *Trial) writeSome(ctx context.Context, n int) error {
+	for range n {
+		if err := t.write(ctx); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -311,10 +320,8 @@ func (t *Trial) begin(ctx context.Context) (err error) {
 
 // again kills the stream while it works, and starts it again.
 func (t *Trial) again(ctx context.Context) error {
-	for range 3 { // so that it has something to do
-		if err := t.write(ctx); err != nil {
-			return err
-		}
+	if err := t.writeSome(ctx, 3); err != nil { // so that it has something to do
+		return err
 	}
 	t.stream.kill()
 	return t.begin(ctx)
@@ -323,16 +330,12 @@ func (t *Trial) again(ctx context.Context) error {
 // manager kills the job server while the stream works, and starts another. The stream tries again
 // and continues, or has given up, and is started again.
 func (t *Trial) manager(ctx context.Context) error {
-	for range 3 { // so that it has something to do
-		if err := t.write(ctx); err != nil {
-			return err
-		}
+	if err := t.writeSome(ctx, 3); err != nil { // so that it has something to do
+		return err
 	}
 	t.server.kill()
-	for range 2 {
-		if err := t.write(ctx); err != nil {
-			return err
-		}
+	if err := t.writeSome(ctx, 2); err != nil {
+		return err
 	}
 	if err := t.server.start(); err != nil {
 		return err
@@ -342,10 +345,8 @@ func (t *Trial) manager(ctx context.Context) error {
 			t.ended++
 			return t.begin(ctx)
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := objects.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -373,10 +374,8 @@ func (t *Trial) drain(ctx context.Context) error {
 			return err
 		}
 		t.sample()
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := objects.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -146,24 +146,23 @@ func (g *gcs) writeError(ctx context.Context, o objects.Name, err error) error {
 // copy copies a generation of an object, which must be the live one, to a name that
 // must be free.
 func (g *gcs) copy(ctx context.Context, to, from objects.Name, generation int64,
-	metadata map[string]string) (*gcstorage.ObjectAttrs, error) {
+	metadata map[string]string) error {
 	dst, err := g.handle(ctx, to)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	src, err := g.handle(ctx, from)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cond := gcstorage.Conditions{DoesNotExist: true}
 	c := dst.If(cond).CopierFrom(src.If(gcstorage.Conditions{GenerationMatch: generation}))
 	c.ContentType = "application/octet-stream"
 	c.Metadata = marked(metadata)
-	attrs, err := c.Run(ctx)
-	if err != nil {
-		attrs, err = g.own(ctx, to, &cond, c.Metadata[objects.WriterKey], err)
+	if _, err = c.Run(ctx); err != nil {
+		_, err = g.own(ctx, to, &cond, c.Metadata[objects.WriterKey], err)
 	}
-	return attrs, g.writeError(ctx, to, err)
+	return g.writeError(ctx, to, err)
 }
 
 // Copy implements objects.Client.
@@ -179,8 +178,7 @@ func (g *gcs) Copy(ctx context.Context, to objects.Name, f storage.File, metadat
 	if f.Checksum != nil && checksumOf(a) != *f.Checksum {
 		return storage.DamagedError(f.From)
 	}
-	_, err = g.copy(ctx, to, from, a.Generation, metadata)
-	return err
+	return g.copy(ctx, to, from, a.Generation, metadata)
 }
 
 // Commit implements objects.Client. The file is first written as the content of the claim, and then copied from that
@@ -192,10 +190,10 @@ func (g *gcs) Commit(ctx context.Context, to objects.Name, f storage.File, metad
 		return err
 	}
 	n, err := generation(version)
-	if err == nil {
-		_, err = g.copy(ctx, to, claim, n, metadata)
+	if err != nil {
+		return err
 	}
-	return err
+	return g.copy(ctx, to, claim, n, metadata)
 }
 
 // Fence implements objects.Client. It does nothing: a new generation of the claim already makes commits

@@ -99,13 +99,14 @@ func (s *Store) watch(ctx context.Context, o Name) (*Condition, error) {
 			return &Condition{Version: a.Version}, nil
 		}
 		first = a.Version
-		if err := sleep(ctx, s.Leases.Renew/8); err != nil {
+		if err := Sleep(ctx, s.Leases.Renew/8); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, at most until the context ends, which is an error.
+func Sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil
@@ -150,7 +151,7 @@ func (l *Lease) unlike(text string) storage.File {
 // renew renews the lease until the context ends or it is lost.
 func (l *Lease) renew(ctx context.Context) {
 	defer close(l.ended)
-	for sleep(ctx, l.store.Leases.Renew) == nil {
+	for Sleep(ctx, l.store.Leases.Renew) == nil {
 		if err := l.Touch(ctx); errors.Is(err, ErrUnmet) {
 			return
 		}

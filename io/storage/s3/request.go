@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -40,12 +41,7 @@ var firstPause, lastPause = 100 * time.Millisecond, 8 * time.Second
 // pause waits before the next try.
 func pause(ctx context.Context, try int) error {
 	wait := min(firstPause<<try, lastPause)
-	select {
-	case <-time.After(wait/2 + rand.N(wait)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return objects.Sleep(ctx, wait/2+rand.N(wait))
 }
 
 // failure is a response that is not a success.
@@ -233,11 +229,7 @@ func (c credentials) sign(r *http.Request, body []byte, region string, now time.
 			values[name] = strings.TrimSpace(v[0])
 		}
 	}
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(values))
 	var headers strings.Builder
 	for _, name := range names {
 		headers.WriteString(name + ":" + values[name] + "\n")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -88,7 +89,7 @@ func WithWeights(ctx context.Context, model string, o dataset.Options) (dataset.
 // labelsOf returns the value of the option for the labels of a model.
 func labelsOf(m *models.Manifest) string {
 	if len(m.Input.Labels) > 0 {
-		return dataset.JoinNames(m.Input.Labels)
+		return option.JoinList(m.Input.Labels)
 	}
 	return m.Input.Label
 }

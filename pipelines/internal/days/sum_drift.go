@@ -129,7 +129,7 @@ func addFeatures(ctx context.Context, d parts.Term, to *drift.FeatureSum) error 
 	layout := ridge.LayoutOf(d.Shape())
 	var part []float64
 	for key := range len(d.Folds) * layout.NumParts() {
-		fold, i := key/layout.NumParts(), key%layout.Parts()
+		fold, i := key/layout.NumParts(), key%layout.NumParts()
 		if layout.Tile(i) && to.Products == nil {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -58,7 +59,7 @@ func chooseColumns(ctx context.Context, o *options.Types, data *dataset.Options)
 			data.Time = names[i]
 		}
 	}
-	data.Label = cmp.Or(data.Label, dataset.JoinNames(labels))
+	data.Label = cmp.Or(data.Label, option.JoinList(labels))
 	return nil
 }
 
