@@ -103,7 +103,7 @@ func (v *Intervals) at(level float64) (int, error) {
 	if whole := math.Round(rank); math.Abs(rank-whole) < 1e-9*max(1, rank) {
 		rank = whole
 	}
-	above := v.Rows + 1 - int64(math.Ceil(rank))
+	above := v.Rows + 1 - int64(math.Ceil(max(rank, 1))) // rounding may have made it 0
 	if above < 1 {
 		need := level / (1 - level)
 		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), noun}

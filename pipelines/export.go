@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type ExportResult struct {
 // Export writes a model for other programs, complete or not at all. A model that the format cannot
 // express is refused before anything is drawn.
 func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
+	o.Format = cmp.Or(o.Format, "onnx")
 	switch {
 	case o.Model == "":
 		return nil, exit.Usagef("--model is missing: name the model to export")

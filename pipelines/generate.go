@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// GenerateOptions says which sample data to generate.
+// GenerateOptions says which sample data to generate. No field has a default: a Noise of 0 is none.
 type GenerateOptions struct {
 	Set   string  // name of a synthetic.Set
 	Rows  int64   `flag:"rows,common" group:"Data" default:"2000" help:"Number of rows."`

@@ -68,7 +68,7 @@ func longRow(i int) rows.Row {
 	return r
 }
 
-func pairOf(p point) (int, point) { return int(p.Seen), p }
+func pairOf(p point) (int8, point) { return int8(p.Seen), p }
 
 // timed gives points their times.
 func timed(p point, emit func(beam.EventTime, point)) { emit(beam.EventTime(p.Seen*1000), p) }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -57,6 +58,7 @@ func Store(s beam.Scope, r Recipe, out string, totals Sums) beam.PCollection {
 	if w.AccumulationMode == window.Accumulating {
 		panic("rows: panes that accumulate would count rows twice: set beam.PanesDiscard() with the trigger")
 	}
+	out = strings.TrimRight(out, "/")
 	files := beam.ParDo(s, &storeFn{Out: out}, totals.all)
 	return beam.ParDo(s, &publishFn{Fn: fn(r.Dir, r.Threads), Recipe: r, Out: out}, beam.GroupByKey(s, files))
 }
@@ -234,15 +236,24 @@ func (f *publishFn) files(
 		files, made, p.Folds = append(files, file), append(made, file.From), append(p.Folds, frames)
 	}
 	return files, func(ctx context.Context) error {
+		dirs := []string{dir}
 		for _, source := range from {
 			made = append(made, source.Name)
+			of, _ := storage.Split(source.Name) // a session's rows were summed in other windows
+			dirs = append(dirs, of)
 		}
 		for _, name := range made {
 			if err := storage.Remove(ctx, name); err != nil {
 				return err
 			}
 		}
-		return errors.Join(storage.RemoveEmpty(ctx, dir, ""), storage.RemoveEmpty(ctx, f.Out+".parts", ""))
+		slices.Sort(dirs)
+		for _, name := range append(slices.Compact(dirs), f.Out+".parts") {
+			if err := storage.RemoveEmpty(ctx, name, ""); err != nil {
+				return err
+			}
+		}
+		return nil
 	}, nil
 }
 

@@ -35,7 +35,7 @@ func (o *output) numbers() any {
 	return o.Scores
 }
 
-// bad appends the rows that could not be read, and those whose scores are not finite.
+// bad appends the rows that could not be read, and those whose scores or novelty (if asked for) are not finite.
 func (o *output) bad(dst []int) []int {
 	n := o.block.N
 	k, unread := len(o.Scores)/max(1, n), o.block.Bad
@@ -44,7 +44,7 @@ func (o *output) bad(dst []int) []int {
 		if isUnread {
 			unread = unread[1:]
 		}
-		if isUnread || !exact.AllFinite(o.Scores[i*k:(i+1)*k]) {
+		if isUnread || !exact.AllFinite(o.Scores[i*k:(i+1)*k]) || o.Novelty != nil && !exact.Finite(o.Novelty[i]) {
 			dst = append(dst, i)
 		}
 	}
