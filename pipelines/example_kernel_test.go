@@ -27,7 +27,7 @@ func init() {
 }
 
 func (o *sincOptions) Validate() error      { return o.Width.Validate() }
-func (o *sincOptions) Size(int) kernel.Size { return kernel.Size{Features: kernel.OrDefault(o.Features)} }
+func (o *sincOptions) Size(int) kernel.Size { return kernel.Size{Features: kernel.Count(o.Features)} }
 func (o *sincOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	width, how, err := o.Width.Choose(d, kernel.Euclidean)
 	draw := func(out int, seed uint64) features.Recipe { return sinc{d.In, out, width, seed} }

@@ -22,7 +22,7 @@ type choice struct {
 	recipe func(in, out int, width float64, seed uint64) features.Recipe
 }
 
-func (c choice) out() int { return kernel.OrDefault(c.features) }
+func (c choice) out() int { return kernel.Count(c.features) }
 
 func (c choice) validate() error {
 	if c.gamma != 0 {

@@ -76,8 +76,8 @@ func FamilyOf(o Options) Family { return families.Of(o) }
 // DefaultFeatures is the default number of features.
 const DefaultFeatures = 4096
 
-// OrDefault returns features, or DefaultFeatures if it is 0.
-func OrDefault(features int) int { return cmp.Or(features, DefaultFeatures) }
+// Count returns features, or DefaultFeatures if it is 0.
+func Count(features int) int { return cmp.Or(features, DefaultFeatures) }
 
 // Options are the options of a family: a pointer to a struct whose fields have the tags
 // flag and help. The zero value of a field is its default. Methods do not change the

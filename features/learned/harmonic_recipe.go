@@ -142,7 +142,7 @@ func (o *HarmonicOptions) Start() kernel.Options {
 
 // Count returns how many times a harmonic is chosen. A harmonic may be chosen again, so there can
 // be fewer features.
-func (o *HarmonicOptions) Count() int { return kernel.OrDefault(o.Features) }
+func (o *HarmonicOptions) Count() int { return kernel.Count(o.Features) }
 
 // Validate returns an error that names the invalid option.
 func (o *HarmonicOptions) Validate() error {

@@ -290,7 +290,7 @@ func (o *Options) Start() kernel.Options {
 
 // Count returns the number of frequencies: half the number of features in the paired form.
 func (o *Options) Count() int {
-	out := kernel.OrDefault(o.Features)
+	out := kernel.Count(o.Features)
 	if o.Form == fourier.Paired {
 		return out / 2
 	}

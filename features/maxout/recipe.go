@@ -156,7 +156,7 @@ type Options struct {
 const defaultQ = 4
 
 func (o *Options) withDefaults() Options {
-	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: kernel.OrDefault(o.Features)}
+	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: kernel.Count(o.Features)}
 }
 
 // Validate returns an error that names the invalid option.

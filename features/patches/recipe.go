@@ -154,7 +154,7 @@ type Options struct {
 }
 
 func (o *Options) withDefaults() Options {
-	return Options{cmp.Or(o.Patch, defaultPatch), cmp.Or(o.Cells, defaultCells), kernel.OrDefault(o.Features)}
+	return Options{cmp.Or(o.Patch, defaultPatch), cmp.Or(o.Cells, defaultCells), kernel.Count(o.Features)}
 }
 
 // perFilter returns the number of features of a filter.

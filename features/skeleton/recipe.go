@@ -175,7 +175,7 @@ func (o *Options) recipe(out int, seed uint64, bound float64) Compositional {
 	return r
 }
 
-func (o *Options) out() int { return kernel.OrDefault(o.Features) }
+func (o *Options) out() int { return kernel.Count(o.Features) }
 
 // Validate returns an error that names the invalid option, or says what is wrong with the skeleton.
 func (o *Options) Validate() error {

@@ -37,9 +37,9 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, rung *rung) (*ent
 	}
 	at := *rung
 	at.steps = 1
-	at.features = min(kernel.OrDefault(r.options.Features), landmarkFeatures)
+	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
 	if rung.exact {
-		at.drawn, at.features = true, min(kernel.OrDefault(r.options.Features), mostDrawn)
+		at.drawn, at.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	}
 	r.spare = nil // memory for other sizes
 	random := chosen.with(func(*Candidate) {})
@@ -94,7 +94,7 @@ func (x *viewRows) landmarksOf(main features.Recipe, rows []int) (at landmarks.R
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
 func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
-	points := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.OrDefault(r.options.Features), r.pilot.N))
+	points := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error
 	if to.Landmarks, err = landmarks.Encode(points); err != nil {
 		return err

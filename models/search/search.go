@@ -80,7 +80,7 @@ func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
 		o.Views = o.Views[:1]
 	}
 	for _, v := range o.Views {
-		s, err := newViewRows(p, v, min(mostHats, kernel.OrDefault(o.Features)/hatShare), o.Threads)
+		s, err := newViewRows(p, v, min(mostHats, kernel.Count(o.Features)/hatShare), o.Threads)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -163,7 +163,7 @@ func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry
 		return chosen, nil
 	}
 	drawn := *rung
-	drawn.drawn, drawn.features = true, min(kernel.OrDefault(r.options.Features), mostDrawn)
+	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	same := func(e *entry) *entry {
 		next := *e
 		next.start = coarse
