@@ -20,7 +20,7 @@ type Predict struct {
 
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data" help:"Largest share (0 to 1) of rows set aside as unusable."`
 	// MaxDrift is the largest allowed lower bound on the distance of a column from the training rows
-	// (sums.ColumnDrift.AtLeast), from 0 to 1; 0 for no bound. If a bound is larger, nothing is published.
+	// (drift.Column.AtLeast), from 0 to 1; 0 for no bound. If a bound is larger, nothing is published.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If the lower 95% bound of a distance is larger, nothing is written and the exit code is 4."`
 
 	Job Job `group:"Job"`

@@ -17,7 +17,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -78,7 +77,7 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		to.Parts = nil
 		for _, values := range x.Parts {
 			data := gram.EncodePart(values)
-			entry := models.EntryOf("", data)
+			entry := models.NewFileEntry("", data)
 			to.Parts = append(to.Parts, sums.Frame{Size: entry.Size, SHA256: entry.SHA256})
 			if _, err := w.Write(data); err != nil {
 				return err
@@ -138,7 +137,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 	name, place := placeOf(f.Out, w, pane)
 	p := &sums.Manifest{
 		Program: "rows " + transforms.Build(), Recipe: r.Digest,
-		Rows: models.Rows{Read: total.Read, Used: total.Read - total.Rejected, SetAside: total.Rejected},
+		Rows: models.RowCounts{Read: total.Read, Used: total.Read - total.Rejected, SetAside: total.Rejected},
 	}
 	if v := r.classes(); v != nil {
 		p.Classes, p.ClassCounts = v.Classes, total.Classes
@@ -157,7 +156,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 		return Stored{}, err
 	}
 	if len(total.Copies) > 0 {
-		entry := models.EntryOf(sums.CopiesFile, total.Copies)
+		entry := models.NewFileEntry(sums.CopiesFile, total.Copies)
 		p.Copies = &entry
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: total.Copies})
 	}
@@ -192,7 +191,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 func (f *publishFn) files(
 	ctx context.Context, r *recipe, p *sums.Manifest, dir string, from []file,
 ) (files []storage.File, clean func(context.Context) error, err error) {
-	n := ridge.NumParts(r.Shape(len(p.Classes)))
+	n := r.Shape(len(p.Classes)).NumParts()
 	at := make([]int64, len(from)) // where the next part begins
 	for _, source := range from {
 		if len(source.Parts) != n*r.Rule.Folds {
@@ -270,7 +269,7 @@ func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
 	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, err
 	}
-	if models.EntryOf("", data).SHA256 != want.SHA256 {
+	if models.NewFileEntry("", data).SHA256 != want.SHA256 {
 		return nil, storage.DamagedError(f.Name)
 	}
 	return gram.DecodePart(data)
