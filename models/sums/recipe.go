@@ -123,10 +123,11 @@ func (r *Recipe) Unlabelled() (*Recipe, error) {
 // ErrNotBySums is returned for a model that was not trained by sums.
 var ErrNotBySums = errors.New("only models trained by exact sums (learners ridge and pca) are recipes for later data")
 
-// encode returns the content of RecipeFile.
+// encode returns the content of RecipeFile. A recipe may be encoded by several goroutines at once.
 func (r *Recipe) encode() ([]byte, error) {
-	r.Format = Format
-	data, err := json.MarshalIndent(r, "", " ")
+	current := *r
+	current.Format = Format
+	data, err := json.MarshalIndent(&current, "", " ")
 	return append(data, '\n'), err
 }
 
