@@ -119,7 +119,7 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 
 // JSON has no infinity, so a row whose novelty overflows is as bad as one whose scores do.
 func TestRowsWithoutAFiniteNoveltyHaveNoPrediction(t *testing.T) {
-	o := &output{block: &rows.Block{N: 3, Bad: []int{0}}}
+	o := &output{block: &rowio.Block{N: 3, Bad: []int{0}}}
 	o.Scores, o.Novelty = []float32{0, 1, 2}, []float32{0, float32(math.Inf(1)), 1}
 	if bad := o.bad(nil); !slices.Equal(bad, []int{0, 1}) {
 		t.Errorf("bad rows %v, want 0 and 1", bad)
