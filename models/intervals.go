@@ -13,8 +13,8 @@ import (
 // without probabilities.
 var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, with --folds or several --lambda")
 
-// UsualLevel is the level of intervals in summaries and evaluations.
-const UsualLevel = 0.9
+// DefaultLevel is the level of intervals in summaries and evaluations.
+const DefaultLevel = 0.9
 
 // LevelError reports a level that is not between 0 and 1, or needs more held-out rows than the model has.
 type LevelError struct {

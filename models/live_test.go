@@ -57,8 +57,8 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 			Input:   Input{Format: "csv", Dim: in, Columns: []string{"a", "b", "c", "d"}},
 			Targets: Targets{TargetGrid: linear.Grids{{Low: -1, High: 1}}},
 		},
-		Linear: &Linear{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
-		Kept:   []storage.File{{Name: learned.FileName, Data: data}},
+		Linear:     &Linear{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
+		ExtraFiles: []storage.File{{Name: learned.FileName, Data: data}},
 	}
 	for i := range m.Linear.D {
 		m.Linear.W = append(m.Linear.W, float32(math.Cos(float64(i*number))))

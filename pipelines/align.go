@@ -100,7 +100,7 @@ func (o AlignOptions) training() spec.Options {
 }
 
 func (o AlignOptions) validate() error {
-	f, isFound := o.Kernel.(kernel.LearnedKernel)
+	f, isFound := o.Kernel.(kernel.Learned)
 	switch {
 	case o.Out == "":
 		return exit.Usagef("no directory for the features: name one with --out")

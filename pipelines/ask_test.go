@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -95,7 +95,7 @@ func gridRows(t *testing.T, model, file string) (all []gridRow) {
 				t.Fatal(err)
 			}
 			if lines[0][c] == "w" {
-				row.weight = float64(r.Rule.Weights.Whole(nil, &rows.Block{N: 1, Weights: []float64{v}}, 0, 1)[0])
+				row.weight = float64(r.Rule.Weights.AppendWeights(nil, &rowio.Block{N: 1, Weights: []float64{v}}, 0, 1)[0])
 			} else {
 				x = append(x, float32(v))
 			}

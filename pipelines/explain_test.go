@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -70,7 +70,7 @@ func TestEffectsSumToThePrediction(t *testing.T) {
 			o.Kernel = &fourier.LaplaceOptions{Width: 2, Features: 64}
 		}},
 		"three classes": {"size", "y,sign", func(o *TrainOptions) {}},
-		"linear":        {"y", "sign,size", func(o *TrainOptions) { o.Kernel = &linear.Options{} }},
+		"linear":        {"y", "sign,size", func(o *TrainOptions) { o.Kernel = &identity.Options{} }},
 		"sampled":       {"sign", "y,size", func(o *TrainOptions) { o.Kernel = &maxout.Options{Features: 32} }},
 	} {
 		o := fixed(1)

@@ -63,7 +63,7 @@ func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := models.LoadUndrawn(ctx, model)
+	m, err := models.LoadWithoutMap(ctx, model)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
@@ -137,7 +137,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			test = append(test, draw(r))
 		}
 		result, m := trainedModel(t, written(train), TrainOptions{
-			Prepare: options.Prepare{Kernel: &linear.Options{}, Seed: 1},
+			Prepare: options.Prepare{Kernel: &identity.Options{}, Seed: 1},
 			Lambda:  options.Lambda{Path: []float64{lambda}, Folds: 5},
 		})
 		var squares float64

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
@@ -62,7 +62,7 @@ func honestKernels(t *testing.T, d int) map[string]options.Prepare {
 		"gaussian": &fourier.GaussianOptions{Features: 128}, "laplace": &fourier.LaplaceOptions{Features: 128},
 		"cauchy": &fourier.CauchyOptions{Features: 128},
 		"matern": &fourier.MaternOptions{Features: 128}, "maxout": &maxout.Options{Features: 128},
-		"linear":  &linear.Options{},
+		"linear":  &identity.Options{},
 		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200},
 		"lkrf": &learned.Options{Features: 100},
 	} {

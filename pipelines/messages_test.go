@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // messaging is a brook of messages.
@@ -232,7 +232,7 @@ func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	for name, want := range map[string]string{bad + ".file.json": "hello", half + ".rows.json": "oops",
 		empty + ".file.json": ""} {
 		text, err := os.ReadFile(b.path("out-dead/" + name))
-		var l scores.DeadLetter
+		var l scoring.DeadLetter
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}
@@ -414,7 +414,7 @@ func (*native) Write(beam.Scope, string, beam.PCollection) {}
 
 var fake = new(native)
 
-func init() { scores.RegisterNative("fake", fake) }
+func init() { scoring.RegisterNative("fake", fake) }
 
 // A runner that reads messages by itself acknowledges one when its bundle is done. So a message that is
 // to be tried again fails its bundle, and one without predictions does not.
@@ -426,13 +426,13 @@ func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 		{b.path("dead"), "hello", ""},
 		{filepath.Join(file, "dead"), `{"id": "x", "a": 1, "b": 2}`, "fake://rows/1 is to be tried again"},
 	} {
-		task, err := json.Marshal(scores.MessageArrival("fake://rows", &messages.Message{ID: "1", Data: []byte(c.text)}))
+		task, err := json.Marshal(scoring.MessageArrival("fake://rows", &messages.Message{ID: "1", Data: []byte(c.text)}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		fake.tasks = [][]byte{task}
-		files := &scores.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead,
-			Data: scores.NewOpening(b.o.Data), MaxBad: 1, Content: scores.Content{Format: "csv"}}
+		files := &scoring.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead,
+			Data: scoring.NewOpenOptions(b.o.Data), MaxBad: 1, Content: scoring.Content{Format: "csv"}}
 		err = engine.Engine{}.WithDefaults().Run(t.Context(), func(s beam.Scope) {
 			if _, err := files.Receive(s, "fake://rows", messages.Settings{}, 1); err != nil {
 				t.Fatal(err)

@@ -77,7 +77,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		data := dataset.Options{Files: []string{at("rows.csv")}, Label: "y"}
 		o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 			Kernel: &fourier.GaussianOptions{Features: 96}}}
-		o.Encode.Encode = preprocess.Means
+		o.Encode.Encode = preprocess.TargetEncoding
 		_, err := trainPlain(jobtest.Ctx, o)
 		if err == nil {
 			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: data, By: []string{"store"}, Out: at("sums")})

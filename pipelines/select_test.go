@@ -42,7 +42,7 @@ func selected(t *testing.T, set string) map[options.Select]float64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		of := func(row ridge.Row) float64 {
+		of := func(row ridge.CVResult) float64 {
 			switch by {
 			case options.SelectError:
 				return float64(row.HeldOutErrors)
@@ -51,7 +51,7 @@ func selected(t *testing.T, set string) map[options.Select]float64 {
 			}
 			return row.MSE
 		}
-		best := slices.MinFunc(r.Path, func(a, b ridge.Row) int {
+		best := slices.MinFunc(r.Path, func(a, b ridge.CVResult) int {
 			return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.MSE, b.MSE), cmp.Compare(b.Lambda, a.Lambda))
 		})
 		if r.Lambda != best.Lambda || len(r.Path) != len(path) || best.HeldOutRows == 0 ||

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
-	linears "github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -167,7 +167,7 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 		},
 		"which --kernel linear does not have": func(o *options.Train) {
 			o.Size.Time, o.Kernel = 1,
-				&linears.Options{}
+				&identity.Options{}
 		},
 	} {
 		o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none"}

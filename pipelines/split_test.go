@@ -267,7 +267,7 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(*TrainOptions){
-		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, options.NoSearch },
+		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.CountEncoding, options.NoSearch },
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
@@ -357,7 +357,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	// A group whose name is a feature of the champion, which does not know the names of new groups, is one as well.
 	named1 := train("named", 4, func(o *TrainOptions) {
 		o.Data.Drop, o.Encode.Encode = []string{"fold", "day"},
-			preprocess.Counts
+			preprocess.CountEncoding
 	})
 	for _, models := range [][2]string{{named1, grouped}, {grouped, named1}} {
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: models[0], Challenger: models[1],

@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // brook is a directory of models, one of files, and options of a stream between them.
@@ -248,7 +248,7 @@ func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 			"/columns.csv: missing column", "empty.csv.file.json": in + "/empty.csv: is empty",
 	} {
 		text, err := os.ReadFile(b.path("out-dead/" + name))
-		var l scores.DeadLetter
+		var l scoring.DeadLetter
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}

@@ -70,7 +70,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	printed = jobtest.Text(t, r)
 	for _, row := range r.Path {
 		rate := fmt.Sprintf("%.2f", 100*float64(row.HeldOutErrors)/float64(row.HeldOutRows))
-		low, high := score.Interval(row.HeldOutErrors, row.HeldOutRows)
+		low, high := score.WilsonInterval(row.HeldOutErrors, row.HeldOutRows)
 		if !strings.Contains(printed, rate+"  ") || row.HeldOutRows == 0 ||
 			!strings.Contains(printed, fmt.Sprintf(" %.2f to %.2f ", 100*low, 100*high)) {
 			t.Errorf("lambda %g: %s is not in\n%s", row.Lambda, rate, printed)

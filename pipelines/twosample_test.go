@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -54,7 +54,7 @@ func TestTwoSampleSeesWhatNoColumnShows(t *testing.T) {
 	}
 	r, err = twoSample(t, a, related, func(o *TwoSampleOptions) { o.MinP = 0.001 })
 	jobtest.WantError(t, "related otherwise", err, exit.CodeGate, "p < 1e-06, below 0.001")
-	if r.Features.P != sums.MostCertain || len(r.Columns) > 0 || r.Features.AtLeast < 0.1 {
+	if r.Features.P != drift.MinP || len(r.Columns) > 0 || r.Features.AtLeast < 0.1 {
 		t.Fatalf("related otherwise: %+v", r.Features)
 	}
 	if text := jobtest.Text(t, r); !strings.Contains(text, "p < 1e-06 that both are from the same distribution") {

@@ -142,7 +142,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			m.Learner.Log.HeldOutErrors /= 2
 			m.Program = "v9"
 		},
-		"a path":                  func(m *models.Manifest) { m.Learner.Log.Path = []models.Trial{{Lambda: 1e-9}} },
+		"a path":                  func(m *models.Manifest) { m.Learner.Log.Path = []models.LambdaTrial{{Lambda: 1e-9}} },
 		"folds":                   func(m *models.Manifest) { m.Learner.Folds += 2 },
 		"seed":                    func(m *models.Manifest) { m.Seed++ },
 		"width":                   func(m *models.Manifest) { m.Profile.Width *= 2 },

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -154,7 +154,7 @@ func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 
 // The state that is taken in the end may be one of an earlier job.
 func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
-	set, _ := sample.Find("moons")
+	set, _ := synthetic.Find("moons")
 	var text strings.Builder
 	if err := set.WriteCSV(jobtest.Ctx, &text, 300, 1, 0.5); err != nil { // noise, so that what is learned helps by chance
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // maxOut is the largest number of units of a recipe.
@@ -60,8 +60,8 @@ func (r Maxout) New() (features.Map, error) {
 func (r Maxout) Validate() error {
 	fail := func(format string, a ...any) error { return fmt.Errorf("maxout: "+format, a...) }
 	switch {
-	case r.In < 1 || r.In > rows.MaxDim:
-		return fail("in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	case r.In < 1 || r.In > rowio.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	case r.Out < 1 || r.Out > maxOut:
 		return fail("out must be 1 to %d (have %d)", maxOut, r.Out)
 	case r.Q < 1 || r.Q > MaxQ:

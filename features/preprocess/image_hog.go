@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // HoG is the recipe of the histograms of oriented gradients of an image (Dalal &
@@ -135,8 +135,8 @@ func (r HoG) Validate() error {
 	if r.Orientations < 1 || r.Orientations > 180 {
 		return fmt.Errorf("image: HoG: orientations must be 1 to 180 (have %d)", r.Orientations)
 	}
-	if _, out := r.Dims(); out > rows.MaxDim {
-		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rows.MaxDim)
+	if _, out := r.Dims(); out > rowio.MaxDim {
+		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rowio.MaxDim)
 	}
 	return nil
 }

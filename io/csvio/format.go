@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"golang.org/x/text/encoding/charmap"
 )
@@ -195,7 +195,7 @@ func checkFirstLine(head []byte) error {
 	return nil
 }
 
-func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func readShard(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	layout := *in.Layout().(*Layout)
 	text, err := in.Lines(ctx, true, layout.Comma)
 	if err != nil {

@@ -125,11 +125,11 @@ type Dataset struct {
 	Labeled bool   `json:"labeled"` // rows have labels
 	// Targets holds the names of the labels if rows have several.
 	Targets []string `json:"targets,omitempty"`
-	// Weighted says that rows have weights, which readers then store in rows.Block.Weights.
+	// Weighted says that rows have weights, which readers then store in rowio.Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
-	// Key, unless nil, describes the keys of rows, which readers then store in rows.Block.Keys.
+	// Key, unless nil, describes the keys of rows, which readers then store in rowio.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
-	// Levels, unless nil, names the levels of the rows, which readers then store in rows.Block.Levels.
+	// Levels, unless nil, names the levels of the rows, which readers then store in rowio.Block.Levels.
 	Levels *Levels `json:"levels,omitempty"`
 	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *IDSelection `json:"only,omitempty"`

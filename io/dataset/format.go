@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -51,7 +51,7 @@ type Format struct {
 	Agree func(o *Opening, files []Seen) error
 
 	// Read returns the rows of a shard.
-	Read func(ctx context.Context, in *Input) (rows.Reader, error)
+	Read func(ctx context.Context, in *Input) (rowio.Reader, error)
 
 	// Seeks means that a binary file can be cut at any byte. Read then finds the first record that begins
 	// at or after the start of the shard, unless the shard is Exact, and returns a Seeker.
@@ -62,7 +62,7 @@ type Format struct {
 	Range func(f *File, s Shard) (off, n int64)
 }
 
-// Seeker is the rows.Reader of a format with Format.Seeks.
+// Seeker is the rowio.Reader of a format with Format.Seeks.
 type Seeker interface {
 	// Span returns, after io.EOF, where in the file the records of the shard begin and end.
 	Span() (begin, end int64)
@@ -83,7 +83,7 @@ type Traits struct {
 	// format is then assumed to have it too.
 	Faint bool
 	// Image returns how a row stores an image, if it does. May be nil.
-	Image func(s *Schema) rows.Image
+	Image func(s *Schema) rowio.Image
 	// LabelText means that a separate file of labels may be a text table, whose column Options.Label names.
 	LabelText bool
 	// Unlabeled is the advice for users who have not said where the labels are.
@@ -327,8 +327,8 @@ func (d *Dataset) InMemory(q Request) *Input {
 
 // Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels, weights and bad rows
 // like the Reader of a file; the source gives the line numbers. Only one Reader of an Input may be in use at a time.
-func (in *Input) Rows(source rows.Reader) *Reader {
+func (in *Input) Rows(source rowio.Reader) *Reader {
 	r := &Reader{Request: in.reader.Request, data: in.Data, parser: parser{rows: source, decoder: in.reader.decoder}}
-	r.extras, _ = source.(rows.Extras)
+	r.extras, _ = source.(rowio.Extras)
 	return r
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/csvio"
 	. "github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -71,7 +71,7 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 	for _, label := range []Label{nil, func([]byte) (float64, string) { return 1, "" }} {
 		at := 0
 		r := d.Read(context.Background(), Whole(0), label, KeepPlace)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			if label != nil && len(b.Y) != b.N {
 				t.Fatalf("%d labels for %d rows", len(b.Y), b.N)
@@ -123,7 +123,7 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 		d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(text.String()))}, Format: "libsvm"})
 		at := 0
 		r := d.Read(context.Background(), Whole(0), schema.ParseTarget, FailFast)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			if len(b.X) != b.N*b.D || len(b.Y) != b.N {
 				t.Fatalf("seed %d: block of %d×%d holds %d values and %d labels", seed, b.N, b.D, len(b.X), len(b.Y))
@@ -154,19 +154,19 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 // One row with a large index among many short ones takes the memory of one block, not
 // of a thousand such rows.
 func TestALongRowAmongShortOnesDoesNotBlowUpTheBlock(t *testing.T) {
-	text := strings.Repeat("1 1:1\n", 1000) + fmt.Sprintf("2 2:2 %d:3\n", rows.MaxDim) + strings.Repeat("1 1:1\n", 1000)
+	text := strings.Repeat("1 1:1\n", 1000) + fmt.Sprintf("2 2:2 %d:3\n", rowio.MaxDim) + strings.Repeat("1 1:1\n", 1000)
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(text))}})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r := d.Read(context.Background(), Whole(0), schema.ParseTarget, FailFast)
 	defer r.Close()
-	var b rows.Block
+	var b rowio.Block
 	var n, twos int
 	for r.Next(&b) {
 		for i := range b.N {
 			if b.Y[i] == 2 {
 				twos++
-				if row := b.Row(i); n != 1000 || row[0] != 0 || row[1] != 2 || row[rows.MaxDim-1] != 3 {
+				if row := b.Row(i); n != 1000 || row[0] != 0 || row[1] != 2 || row[rowio.MaxDim-1] != 3 {
 					t.Errorf("the long row is row %d: %v…", n, row[:3])
 				}
 			} else if b.Row(i)[0] != 1 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	_ "github.com/bochner-ml/bochner/io/formats"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // The example's format works like the formats of this module: it is recognised by its content, read
@@ -38,7 +38,7 @@ func TestARegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 				labels = append(labels, string(text))
 				return 0, ""
 			}, dataset.SkipRow)
-			var b rows.Block
+			var b rowio.Block
 			for r.Next(&b) {
 				for i := range b.N {
 					got = append(got, fmt.Sprint(labels[i], b.Row(i)))

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/imageio"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // file returns an array as numpy.save writes it.
@@ -77,7 +77,7 @@ func readAll(t *testing.T, d *dataset.Dataset, size int64) (found, aside []strin
 			labels = append(labels, string(text))
 			return 0, ""
 		}, dataset.SkipRow)
-		for b := new(rows.Block); r.Next(b); {
+		for b := new(rowio.Block); r.Next(b); {
 			for i := range b.N {
 				label := ""
 				if d.Labeled {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	flinear "github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -129,7 +129,7 @@ func TestFitRejectsInvalidArguments(t *testing.T) {
 	d := rings(t, 20)
 	files := svm.NewLearnerOptions()
 	files.Init = "model"
-	raw, err := flinear.Identity{In: 2, Bound: 2}.New()
+	raw, err := identity.Identity{In: 2, Bound: 2}.New()
 	if err != nil {
 		t.Fatal(err)
 	}

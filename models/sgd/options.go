@@ -87,7 +87,7 @@ func (o *LearnerOptions) Samples(features int) int {
 	if o.Rate != 0 {
 		return 0
 	}
-	return iterative.SampleRows(features)
+	return iterative.SampleSize(features)
 }
 
 // Seal returns the options of the problem. If no rate is given, it finds one on the sample.

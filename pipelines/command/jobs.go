@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
@@ -74,11 +74,11 @@ func generateCommand() *cobra.Command {
 		return pipelines.Generate(cmd.Context(), o)
 	})
 	var sets strings.Builder
-	for _, s := range sample.Sets {
+	for _, s := range synthetic.Sets {
 		writeEntry(&sets, s.Name, s.About, 16, unknownWidth)
 	}
 	cmd.Long = strings.Replace(cmd.Long, "{sets}", strings.TrimSuffix(sets.String(), "\n"), 1)
-	cmd.Args = oneArgument("a data set", sample.Names())
+	cmd.Args = oneArgument("a data set", synthetic.Names())
 	return cmd
 }
 

@@ -175,9 +175,9 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if c := parts[0].Contents; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].Contents == nil ||
-						*c != *parts[1].Contents {
-						t.Errorf("%s: other rows are listed than in the sums of the file: %+v", name, parts[1].Contents)
+					if c := parts[0].RowHashes; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].RowHashes == nil ||
+						*c != *parts[1].RowHashes {
+						t.Errorf("%s: other rows are listed than in the sums of the file: %+v", name, parts[1].RowHashes)
 					}
 					if parts[0].Sums != parts[1].Sums || parts[0].Rows != parts[1].Rows {
 						t.Errorf("%s: the sums differ from the file's: %s", name, cmp.Diff(parts[0], parts[1]))

@@ -29,7 +29,7 @@ type Predict struct {
 	// Largest distance, 0 to 1, that a column may have moved since training; 0 means no bound. If the
 	// lower 95% bound of a distance is larger, nothing is written and the exit code is 4.
 	//
-	// The bound is sums.ColumnDrift.AtLeast.
+	// The bound is drift.Column.AtLeast.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output"`
 
 	Job Job `group:"Job"`

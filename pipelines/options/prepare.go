@@ -54,7 +54,7 @@ const AutoTask models.Task = "auto"
 
 // LearnedDir returns the directory of features learned earlier, if the kernel names one, and otherwise "".
 func (o Prepare) LearnedDir() string {
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok {
+	if f, ok := o.Kernel.(kernel.Learned); ok {
 		return f.Directory()
 	}
 	return ""

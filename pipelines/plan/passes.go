@@ -32,7 +32,7 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 	if preprocess.NeedsTargets(d.Schema.Table, o.Encode) {
 		p.scan("one to sum labels by categories")
 	}
-	if o.FoldCount() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.Counts)) > 0 {
+	if o.FoldCount() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.CountEncoding)) > 0 {
 		p.scan("one to count levels of categories")
 	}
 	if o.Searching() {

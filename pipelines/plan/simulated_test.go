@@ -173,7 +173,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			}
 			near("objects deleted", float64(p.Objects), float64(simulated.deleted))
 			if c.rounds.PerJob == 0 { // else rounds of one pipeline share a counter of the direct runner
-				planned := p.work(p.Memory, (spec.Options{Train: o}).WithPartitions(files).Iterative(), ridge.JudgeAll)
+				planned := p.work(p.Memory, (spec.Options{Train: o}).WithPartitions(files).Iterative(), ridge.AllFolds)
 				did := planned // models/svm counts its steps
 				did.pipelines, did.read = simulated.pipelines, simulated.bytes
 				width := float64(c.features)

@@ -109,7 +109,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." && r.isOwnDir(dir) {
 		model = name
 	}
-	if err := models.CheckAlias(model); err != nil {
+	if err := models.CheckModelName(model); err != nil {
 		return "", exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	return model, nil
@@ -147,7 +147,7 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 			return exit.Dataf("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
 		}
 		for s.Champion != model {
-			s.Back()
+			s.Rollback()
 		}
 		return nil
 	})
@@ -172,7 +172,7 @@ const maxChanges = 20
 // change applies edit to the aliases, and records the event.
 func (r Registry) change(ctx context.Context, action Action, model string, n Note,
 	edit func(*models.Aliases) error) (*Event, error) {
-	if err := models.CheckAlias(model); err != nil {
+	if err := models.CheckModelName(model); err != nil {
 		return nil, exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	m, err := models.CheckDir(ctx, r.ModelDir(model))

@@ -56,8 +56,8 @@ func (r *Evaluate) TargetTable() table.Table {
 func (r *Evaluate) writeTargets(w io.Writer) {
 	r.TargetTable().Write(w)
 	for i := range r.ByTarget {
-		if t := &r.ByTarget[i]; t.Far != nil {
-			fmt.Fprintf(w, "%s: %s\n", t.Target, t.Far.Text(t.Rows))
+		if t := &r.ByTarget[i]; t.OutOfRange != nil {
+			fmt.Fprintf(w, "%s: %s\n", t.Target, t.OutOfRange.Text(t.Rows))
 		}
 	}
 	for i := range r.ByTarget {

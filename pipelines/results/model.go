@@ -8,9 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -27,9 +27,9 @@ type InspectModel struct {
 	Effects *EffectsReport `json:"effects,omitempty"`
 	// Dependences and Drift are set with options.InspectEffects.Whole. If there are no effects, NoEffects is then the
 	// reason.
-	Dependences []Dependence      `json:"-"`
-	Drift       *sums.DriftReport `json:"-"`
-	NoEffects   string            `json:"-"`
+	Dependences []Dependence  `json:"-"`
+	Drift       *drift.Report `json:"-"`
+	NoEffects   string        `json:"-"`
 
 	Table *schema.Table `json:"-"` // nil for rows of plain numbers
 	Roles []string      `json:"-"` // descriptions of columns that are not features
@@ -52,7 +52,7 @@ func (r *InspectModel) WriteTo(w io.Writer) (int64, error) {
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", report.SomeOf(m.Vocabulary.Classes))
 		if m.Outputs == 2 {
-			fmt.Fprintf(&b, "positive  %s\n", score.Name(m.Vocabulary.Classes[m.PositiveClass()]))
+			fmt.Fprintf(&b, "positive  %s\n", score.DisplayName(m.Vocabulary.Classes[m.PositiveClass()]))
 		}
 	}
 	if len(m.Input.Labels) > 0 {

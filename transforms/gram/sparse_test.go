@@ -109,7 +109,7 @@ func TestReadersCutALargeFile(t *testing.T) {
 		}
 		var read int64
 		err = f.ProcessElement(ctx, sdf.NewLockRTracker(f.CreateTracker(r).Rt), reader, func(key int, line []byte) {
-			if key%ridge.NumParts(p.Shape(64)) != 0 {
+			if key%p.Shape(64).NumParts() != 0 {
 				return
 			}
 			var st storedRun

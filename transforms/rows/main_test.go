@@ -133,8 +133,8 @@ func made(t *testing.T, dir string, number int, g fourier.Gaussian, columns ...s
 			Program: "test", Task: models.Classification, Recipe: recipe, Learner: models.Learner{Kind: "sgd", Folds: 1},
 			Input: models.Input{Format: "csv", Dim: g.In,
 				Columns: columns},
-			Targets:      models.Targets{Vocabulary: schema.NewVocabulary([]string{"in", "out"})},
-			BeyondScores: models.BeyondScores{Probabilities: &models.Probabilities{Kind: models.Softmax}},
+			Targets:    models.Targets{Vocabulary: schema.NewVocabulary([]string{"in", "out"})},
+			Extensions: models.Extensions{Probabilities: &models.Probabilities{Kind: models.Softmax}},
 		},
 		Linear: &models.Linear{K: 2, D: g.Out, B: make([]float32, 2)},
 	}

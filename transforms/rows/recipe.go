@@ -94,7 +94,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			c.pass.Target = &transforms.Labeling{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
 		c.pass.Spec = gram.SpecOf(read, classes)
-		c.pass.Spec.Contents = true
+		c.pass.Spec.RowHashes = true
 		return c, nil
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
@@ -45,7 +45,7 @@ func Write(t testing.TB, dir, name, content string) string {
 // Made returns the lines of sample data, the header first.
 func Made(t testing.TB, name string, n int64, seed uint64) []string {
 	t.Helper()
-	set, ok := sample.Find(name)
+	set, ok := synthetic.Find(name)
 	if !ok {
 		t.Fatal("no set ", name)
 	}

@@ -150,7 +150,7 @@ func (a *Model) headline() *page.Headline {
 		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), report.LeastOf(tried))
 	}
 	if tried := len(l.Table) + len(l.RuledOut); tried > 0 {
-		i := slices.IndexFunc(l.Table, func(r ridge.Row) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
+		i := slices.IndexFunc(l.Table, func(r ridge.CVResult) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
 		if i < 0 {
 			return nil
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -135,7 +135,7 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 	if err != nil || c.statistics == nil || len(sum.Statistics().Columns) != len(c.statistics.Columns) {
 		return err
 	}
-	r.Drift = sums.DriftOfSum(c.statistics, sum, c.cluster, c.names)
+	r.Drift = drift.OfSum(c.statistics, sum, c.cluster, c.names)
 	r.Drift.Schema = c.schema
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/fault"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 func messageSettings(o options.Messages) messages.Settings {
@@ -206,7 +206,7 @@ func (f *messageFeed) next(ctx context.Context, n int) (feedTasks, error) {
 		return r, err
 	}
 	for i := range all {
-		task := scores.MessageArrival(f.name, &all[i].Message)
+		task := scoring.MessageArrival(f.name, &all[i].Message)
 		if f.open[task.Path] == nil {
 			r.tasks = append(r.tasks, task)
 		}
@@ -234,10 +234,10 @@ func (f *messageFeed) end(path string, done bool) {
 
 // done publishes results to topics, and then acknowledges the messages. A message whose results were not all
 // published is tried again.
-func (f *messageFeed) done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
+func (f *messageFeed) done(ctx context.Context, results []scoring.FileResult) ([]scoring.FileResult, error) {
 	err := errors.Join(
-		f.publish(ctx, f.dead, results, func(r scores.FileResult) *messages.Message { return r.Letter }),
-		f.publish(ctx, f.out, results, func(r scores.FileResult) *messages.Message { return r.Output }),
+		f.publish(ctx, f.dead, results, func(r scoring.FileResult) *messages.Message { return r.Letter }),
+		f.publish(ctx, f.out, results, func(r scoring.FileResult) *messages.Message { return r.Output }),
 	)
 	if err != nil {
 		return nil, err
@@ -258,8 +258,8 @@ func (f *messageFeed) done(ctx context.Context, results []scores.FileResult) ([]
 
 // publish publishes the results for a topic. It returns an error if the user must act, or if all results must
 // be tried again.
-func (f *messageFeed) publish(ctx context.Context, topic string, results []scores.FileResult,
-	toMessage func(scores.FileResult) *messages.Message) error {
+func (f *messageFeed) publish(ctx context.Context, topic string, results []scoring.FileResult,
+	toMessage func(scoring.FileResult) *messages.Message) error {
 	var all []messages.Message
 	var at []int // positions in results of the published ones
 	for i, r := range results {

@@ -223,7 +223,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 		j.Progress.Notef("%s", unlisted)
 	}
 	f.manifest.Leaves, f.manifest.Forgotten = all.Leaves, all.Forgotten
-	f.manifest.Rows = models.Rows(all.Added.Rows)
+	f.manifest.Rows = models.RowCounts(all.Added.Rows)
 	return nil
 }
 

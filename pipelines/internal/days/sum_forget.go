@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // remains is the text of results.Certificate.Remains.
@@ -152,7 +152,7 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 	if err != nil {
 		return nil, err
 	}
-	if scores.IDColumn(d) == "" {
+	if scoring.IDColumn(d) == "" {
 		return nil, exit.Usagef(
 			"--ids: neither the model nor a flag says which column has the ids of rows; name it with --id_column")
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -45,7 +45,7 @@ func Rows(ctx context.Context, training options.Prepare, share float64) (part *d
 		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
 			"files for --test", share)
 	}
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() != "" {
+	if f, ok := o.Kernel.(kernel.Learned); ok && f.Directory() != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
 			"the rows; give --test files that they have not seen", share)
 	}
@@ -108,9 +108,9 @@ func (o trainingData) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset,
 	columns := strings.Join(d.Key.Columns, ", ")
 	if o.Split.By() == profile.ByTime {
 		part.From, err = p.Keys.Since(part.Share)
-		from := fmt.Sprintf("%g", rows.KeyNumber(part.From))
+		from := fmt.Sprintf("%g", rowio.KeyNumber(part.From))
 		if d.Key.Layout != "" {
-			from = schema.TimeText(rows.KeyNumber(part.From))
+			from = schema.TimeText(rowio.KeyNumber(part.From))
 		}
 		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
 	} else {

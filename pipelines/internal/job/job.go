@@ -184,7 +184,7 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 		if !slices.Contains(features.Files(), f.Name) {
 			continue
 		}
-		if err := j.ShareFile(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := j.ShareFile(ctx, f, models.NewFileEntry(f.Name, f.Data).SHA256); err != nil {
 			return err
 		}
 	}

@@ -175,7 +175,7 @@ func (r scored) addConfusion(s *page.Section) {
 	worst := report.Table{Caption: "Classes that are confused most often", Head: []string{"true class",
 		"predicted class", "rows"}}
 	for i, x := range c.Classes {
-		name := score.Name(x.Class)
+		name := score.DisplayName(x.Class)
 		t.Add(name, report.Groups(x.Rows), report.Groups(x.Predicted), fmt.Sprintf("%.2f", 100*x.Precision),
 			fmt.Sprintf("%.2f", 100*x.Recall), fmt.Sprintf("%.2f", 100*x.F1))
 		if len(c.Confusion) == 0 {
@@ -189,7 +189,7 @@ func (r scored) addConfusion(s *page.Section) {
 		confusion.Rows, confusion.Shades = append(confusion.Rows, line), append(confusion.Shades, shades)
 	}
 	for _, x := range c.Worst {
-		worst.Add(score.Name(x.Truth), score.Name(x.Predicted), report.Groups(x.Rows))
+		worst.Add(score.DisplayName(x.Truth), score.DisplayName(x.Predicted), report.Groups(x.Rows))
 	}
 	s.List(t)
 	s.List(confusion)
@@ -213,7 +213,7 @@ func (r scored) addCurves(p *page.Page) {
 		Square: true}
 	points := report.Table{Head: []string{"class", "threshold", "false positive rate", "recall", "precision"}}
 	for _, c := range r.Curves[:min(len(r.Curves), mostCurves)] {
-		name := score.Name(r.Classes.Classes[c.Class].Class)
+		name := score.DisplayName(r.Classes.Classes[c.Class].Class)
 		a, b := picture.Series{Name: name, Plain: true}, picture.Series{Name: name, Plain: true}
 		step := 0.0
 		for i, q := range c.Points {
@@ -318,7 +318,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, inspected *results.Inspe
 		loss = "difference of scores"
 	}
 	if v := m.Manifest.Vocabulary; v != nil {
-		text = func(c float64) string { return score.Name(v.Classes[int(c)]) }
+		text = func(c float64) string { return score.DisplayName(v.Classes[int(c)]) }
 	}
 	t := report.Table{Head: []string{loss, "label", "prediction"}}
 	var names []string

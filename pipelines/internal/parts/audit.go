@@ -227,7 +227,7 @@ func (a *auditState) checkWeights(model *models.Model) error {
 	if err != nil {
 		return err
 	}
-	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
+	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
 	o.Step, o.Ranges = ridge.GridOf(m, r.Rule.Steps)
 	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)

@@ -21,9 +21,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/shapley"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -73,7 +73,7 @@ func Validate(o options.Prepare) error {
 	if err := validateSplit(o.Split, o.Data, o.Types.Schema); err != nil {
 		return err
 	}
-	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
+	if _, ok := o.Kernel.(kernel.Learned); ok && o.LearnedDir() == "" {
 		return exit.Usagef("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
@@ -130,7 +130,7 @@ type Prepared struct {
 	Doubts []string // notes on types of columns that may be wrong
 	// Drift is the drift from the rows of the recipe if a recipe is given. It is nil if the recipe has too many
 	// columns for statistics.
-	Drift  *sums.DriftReport
+	Drift  *drift.Report
 	Rule   *profile.FoldRule // assigns rows to folds; nil if their content does
 	Copies *profile.Copies   // see Prepared.CountCopies; nil if it has counted none
 	foldState
@@ -158,7 +158,7 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 			first = append(first, j)
 		}
 	}
-	s.Points = shapley.Points(sum, first)
+	s.Points = shapley.BackgroundPoints(sum, first)
 	return s
 }
 

@@ -58,7 +58,7 @@ func PositiveText(class string) string {
 	if class == "" {
 		return ""
 	}
-	return ", positive: " + score.Name(class)
+	return ", positive: " + score.DisplayName(class)
 }
 
 // Criterion names what is largest for the class that a model with probabilities predicts.

@@ -139,7 +139,7 @@ func (o Options) CheckWeights(w *profile.Weights) error {
 }
 
 // maxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
-// every worker. Up to score.MaxKept classes, the pass that scores the trials of ridge keeps rows for it.
+// every worker. Up to score.MaxHeldOutClasses classes, the pass that scores the trials of ridge keeps rows for it.
 const maxCalibrated = 1000
 
 // Calibrates reports whether the user asked for probabilities by a method.
@@ -185,7 +185,7 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 // keepsScores reports whether ridge scores held-out rows for all values of λ, and keeps the scores.
 func (o Options) keepsScores(classes, features int) bool {
 	lambda, _ := LambdaValues(o.Lambda, 1)
-	return classes <= score.MaxKept && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
+	return classes <= score.MaxHeldOutClasses && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
 		len(lambda)+len(ridge.SmallerLambda())) <= ridge.MaxTrialBytes
 }
 

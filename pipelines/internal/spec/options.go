@@ -100,8 +100,8 @@ func (o Options) Validate() error {
 }
 
 // LearnedKernel returns the options of a kernel whose features this job learns, nil for others.
-func (o Options) LearnedKernel() kernel.LearnedKernel {
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() == "" {
+func (o Options) LearnedKernel() kernel.Learned {
+	if f, ok := o.Kernel.(kernel.Learned); ok && f.Directory() == "" {
 		return f
 	}
 	return nil
@@ -213,7 +213,7 @@ func (o Options) ChoosesSize() bool { return o.Size.Chooses() && o.Iterative() =
 
 // hasFeatures reports whether a kernel has a number of features.
 func hasFeatures(k kernel.Options) bool {
-	_, learned := k.(kernel.LearnedKernel)
+	_, learned := k.(kernel.Learned)
 	return !learned && slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" })
 }
 

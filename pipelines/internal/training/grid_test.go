@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
@@ -90,7 +90,7 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 // part of the error.
 func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 	setProducts(t, 0, 0)
-	set, _ := sample.Find("friedman")
+	set, _ := synthetic.Find("friedman")
 	for _, c := range []struct {
 		rows     int64
 		features int

@@ -54,7 +54,7 @@ func GameDefaults(a options.Game) options.Game {
 
 // presets has the function of package align for each value of --preset.
 var presets = map[options.Preset]func(lambda, width float64, frequencies int, seed uint64) align.Options{
-	options.PaperPreset: align.Paper, options.DemoPreset: align.Demo,
+	options.PaperPreset: align.PaperOptions, options.DemoPreset: align.DemoOptions,
 }
 
 // GameOf returns the options of a game that learns frequencies, from the preset and the
@@ -69,7 +69,7 @@ func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64)
 
 // ValidateGame returns an exit.UsageError that names the flag if an option is invalid for any data. k
 // is the kernel whose features are learned.
-func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
+func ValidateGame(a options.Game, k kernel.Learned) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	choices := map[string][]string{"align": option.Names(options.ByGame, options.ByLKRF),
@@ -113,7 +113,7 @@ func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 
 // GameFrequencies returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
 // features are learned from the sample only, as by lkrf and for harmonics.
-func GameFrequencies(a options.Game, k kernel.LearnedKernel) int {
+func GameFrequencies(a options.Game, k kernel.Learned) int {
 	if k, ok := k.(*learned.Options); ok && a.By == options.ByGame {
 		return k.Count()
 	}
