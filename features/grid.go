@@ -78,15 +78,6 @@ const (
 	Bits16   Bits = "16"
 )
 
-// MarshalText returns the text.
-func (b Bits) MarshalText() ([]byte, error) { return []byte(b), nil }
-
-// UnmarshalText accepts any text; Validate checks it.
-func (b *Bits) UnmarshalText(text []byte) error {
-	*b = Bits(text)
-	return nil
-}
-
 // Validate returns an error unless b is one of the values.
 func (b Bits) Validate() error {
 	switch b {

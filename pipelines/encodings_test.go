@@ -57,7 +57,7 @@ func errorOn(t *testing.T, r *TrainResult, lines []string) float64 {
 	t.Helper()
 	name := jobtest.Write(t, t.TempDir(), "other.csv", strings.Join(lines, ""))
 	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model,
-		Data: dataset.Options{Data: []string{name}, Label: "y"}})
+		Data: dataset.Options{Files: []string{name}, Label: "y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		for i, f := range files {
-			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("d%d.csv", i), strings.Join(f, "")))
+			o.Data.Files = append(o.Data.Files, jobtest.Write(t, dir, fmt.Sprintf("d%d.csv", i), strings.Join(f, "")))
 		}
 		o.Data.Label, o.Model = "y", filepath.Join(dir, "model")
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
@@ -178,7 +178,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		lines := levelRows(500, 40, 0.1, 1)
 		lines = append(lines, lines[1:200]...)
 		dir := t.TempDir()
-		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
@@ -220,7 +220,7 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	spec := encodedBy(TrainOptions{}, preprocess.CountEncoding).Prepare
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
 	for _, label := range []string{"", "y"} {
-		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
+		spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
 			strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
 		if _, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 			Model: filepath.Join(dir, "m"+label)}); err != nil {
@@ -232,7 +232,7 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 func TestTargetStatisticsNeedATraining(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(TrainOptions{}, preprocess.TargetEncoding).Prepare
-	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
+	spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
 		strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
 	_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 		Model: filepath.Join(dir, "m")})

@@ -22,10 +22,13 @@ import (
 
 // ExportOptions says which model to write for other programs.
 type ExportOptions struct {
-	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
-	Format string    `flag:"format,common" group:"Model and output" default:"onnx" help:"onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, which contains the file."`
-	Out    string    `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File or directory to create; it must not exist."`
-	Log    io.Writer // notes; nil discards them
+	// Directory of a model, or an alias such as DIR@champion.
+	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
+	// onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, which contains the file.
+	Format string `flag:"format,common" group:"Model and output" default:"onnx"`
+	// File or directory to create; it must not exist.
+	Out string    `flag:"out,common" group:"Model and output" placeholder:"PATH"`
+	Log io.Writer // notes; nil discards them
 }
 
 // ExportFormats returns the values of ExportOptions.Format.

@@ -16,11 +16,15 @@ import (
 
 // GenerateOptions says which sample data to generate. No field has a default: a Noise of 0 is none.
 type GenerateOptions struct {
-	Set   string  // name of a synthetic.Set
-	Rows  int64   `flag:"rows,common" group:"Data" default:"2000" help:"Number of rows."`
-	Seed  uint64  `flag:"seed,common" group:"Data" default:"1" help:"Random seed; another seed gives other rows of the same distribution."`
-	Noise float64 `flag:"noise,common" group:"Data" default:"-1" help:"Standard deviation of the noise; below 0 is the set's own."`
-	Out   string  `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File to create; it must not exist."`
+	Set string // name of a synthetic.Set
+	// Number of rows.
+	Rows int64 `flag:"rows,common" group:"Data" default:"2000"`
+	// Random seed; another seed gives other rows of the same distribution.
+	Seed uint64 `flag:"seed,common" group:"Data" default:"1"`
+	// Standard deviation of the noise; below 0 is the set's own.
+	Noise float64 `flag:"noise,common" group:"Data" default:"-1"`
+	// File to create; it must not exist.
+	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
 }
 
 // GenerateResult describes the file.

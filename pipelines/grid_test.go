@@ -231,7 +231,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 		rows = append(rows, tables["zeros and ones"](r))
 	}
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
 	for _, grid := range []string{"8", "16"} {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
 			Prepare: options.Prepare{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64},

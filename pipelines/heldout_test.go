@@ -41,7 +41,7 @@ func parse(t *testing.T, line string) (x []float32, label string) {
 func trainedModel(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *models.Model) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	}
 	low := m.Manifest.TargetGrid[0].Low
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")},
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")},
 		Label: "y"}
 	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: result.Model, Data: data})
 	if err != nil || e.Targets.OutOfRange == nil || e.Targets.OutOfRange.Rows != 2 || e.Targets.OutOfRange.Furthest > 2*low ||

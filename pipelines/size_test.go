@@ -41,7 +41,7 @@ func sized(t *testing.T, n int, rough, classes bool) dataset.Options {
 			fmt.Fprintf(&b, "%g,%g,%g\n", x, z, y)
 		}
 	}
-	return dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", b.String())}, Label: "y"}
+	return dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv", b.String())}, Label: "y"}
 }
 
 // modelFiles returns the files of a model directory that are the model.

@@ -42,7 +42,7 @@ func visits(n, groups int, seed uint64) []string {
 }
 
 func tested(file, model string) TrainOptions {
-	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Data: []string{file}, Label: "y"},
+	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Files: []string{file}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: NoSearch}
 	return o
 }

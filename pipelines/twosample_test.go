@@ -83,7 +83,7 @@ func TestTwoSampleTakesTheRecipeOfAModel(t *testing.T) {
 	dir := t.TempDir()
 	a := jobtest.Write(t, dir, "a.csv", strings.Join(people(600, 1, 1), ""))
 	var o TrainOptions
-	o.Data.Data, o.Data.Label, o.Data.Drop, o.Model = []string{a}, "y", []string{"home"}, dir+"/model"
+	o.Data.Files, o.Data.Label, o.Data.Drop, o.Model = []string{a}, "y", []string{"home"}, dir+"/model"
 	o.Kernel, o.Search = &fourier.GaussianOptions{Features: 64}, "none"
 	_, err := Train(jobtest.Ctx, o)
 	o.Model, o.Data.Drop, o.Split.Group = dir+"/grouped", nil, []string{"home"}

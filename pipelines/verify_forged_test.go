@@ -71,9 +71,9 @@ func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 // what it says of the honest one: nothing that it prints is taken on trust.
 func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
-	numbers := dataset.Options{Data: []string{jobtest.Write(t, dir, "numbers.csv",
+	numbers := dataset.Options{Files: []string{jobtest.Write(t, dir, "numbers.csv",
 		strings.Join(jobtest.Made(t, "friedman", 200, 1), ""))}, Label: "y"}
 	train := func(name string, data dataset.Options, change func(*TrainOptions)) string {
 		t.Helper()

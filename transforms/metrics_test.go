@@ -37,7 +37,7 @@ func tableWithBadRows(t *testing.T, n, bad int) (*dataset.Dataset, int64) {
 	if err := storage.WriteFile(context.Background(), name, []byte(b.String())); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}, Label: "y"})
+	d, err := dataset.Open(context.Background(), dataset.Options{Files: []string{name}, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func openText(t testing.TB, text string, o dataset.Options) *dataset.Dataset {
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	o.Data = []string{name}
+	o.Files = []string{name}
 	d, err := dataset.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

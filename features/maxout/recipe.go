@@ -213,7 +213,8 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 }
 
 // longestProjection returns a bound on ‖w‖ of the projections w ~ N(0, I) that holds except with
-// probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ (Laurent and Massart 2000, Lemma 1).
+// probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ (Laurent and Massart 2000, Lemma
+// 1).
 func (r Maxout) longestProjection() float64 {
 	d, x := float64(r.In), 30+math.Log(float64(r.Out)*float64(max(r.Q, 1)))
 	return math.Sqrt(d + 2*math.Sqrt(d*x) + 2*x)

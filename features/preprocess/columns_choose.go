@@ -26,22 +26,19 @@ const (
 	TargetEncoding Encoding = "target"
 )
 
-// MarshalText returns the name.
-func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
-
-// UnmarshalText takes any name; ColumnOptions.Validate checks it.
-func (e *Encoding) UnmarshalText(text []byte) error {
-	*e = Encoding(text)
-	return nil
-}
-
 // defaultTextWeight is the default weight of categories.
 const defaultTextWeight = 0.7
 
 // ColumnOptions are the options of encodings. The zero value means one-hot encoding with weight 0.7.
 type ColumnOptions struct {
-	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
-	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 0.7."`
+	// How categories become numbers: onehot (a number for each level, the default), count (the
+	// logarithm of how many rows have the level) or target (the mean label of other rows with the
+	// level).
+	Encode Encoding `flag:"encode" values:"onehot,count,target"`
+	// Number that stands for the level of a category. Rows with different levels have a squared
+	// distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is
+	// 0.7.
+	Weight float64 `flag:"category_weight"`
 }
 
 // Validate returns an error that names the invalid option.

@@ -35,8 +35,7 @@ func (s ImageShape) At(y, x, channel int) int {
 	return (y*s.Width+x)*pixel + channel*channels
 }
 
-// strides returns the steps in the row from a pixel to the next, and from a
-// channel to the next.
+// strides returns the steps in the row from a pixel to the next, and from a channel to the next.
 func (s ImageShape) strides() (pixel, channel int) {
 	if s.Planar {
 		return 1, s.Height * s.Width

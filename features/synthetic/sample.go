@@ -26,7 +26,8 @@ type Set struct {
 // Sets lists the data sets.
 var Sets = append([]Set{
 	{
-		Name: "windmill", About: "Two classes of points in the unit disc of R²: the four twisted blades of a windmill, alternating.",
+		Name: "windmill", About: "Two classes of points in the unit disc of R²: the four twisted blades of a windmill, " +
+			"alternating.",
 		Columns: []string{"x1", "x2"}, draw: windmill,
 	},
 	{

@@ -12,7 +12,8 @@ import (
 // reason.
 var tables = []Set{
 	{
-		Name: "irrelevant", About: "A number that depends on four of 40 normal columns: 2 sin(2x1) + x2x3 + 2/(1+x4²), with noise.",
+		Name: "irrelevant", About: "A number that depends on four of 40 normal columns: 2 sin(2x1) + x2x3 + 2/(1+x4²), " +
+			"with noise.",
 		Columns: columns("x", 40), Noise: 0.5, draw: irrelevant,
 	},
 	{
@@ -26,11 +27,13 @@ var tables = []Set{
 		Columns: columns("x", 20), Noise: 0.3, draw: rotated,
 	},
 	{
-		Name: "interactions", About: "Four classes by the signs of x1x2 + x3x4 and x5x6 - x7x8, with noise; the 12 columns are uniform.",
+		Name: "interactions", About: "Four classes by the signs of x1x2 + x3x4 and x5x6 - x7x8, with noise; the 12 " +
+			"columns are uniform.",
 		Columns: columns("x", 12), Noise: 0.1, draw: interactions,
 	},
 	{
-		Name: "hidden", About: "A number that depends on two of 60 uniform columns, and only on both together: sin(9x8)·x21, with noise.",
+		Name: "hidden", About: "A number that depends on two of 60 uniform columns, and only on both together: " +
+			"sin(9x8)·x21, with noise.",
 		Columns: columns("x", 60), Noise: 0.15, draw: hidden,
 	},
 	{

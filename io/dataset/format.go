@@ -27,9 +27,8 @@ type Format struct {
 	Package string   // prefix of errors; "" means Name followed by io
 	Traits
 
-	// Options returns a pointer to a new struct of the format's options: exported
-	// fields with the tags flag and help. Zero values are defaults. Formats may share
-	// one type. It is nil for a format without options.
+	// Options returns a pointer to a new struct of the format's options: exported fields with the tags flag and help.
+	// Zero values are defaults. Formats may share one type. It is nil for a format without options.
 	Options func() FormatOptions
 
 	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member
@@ -37,17 +36,15 @@ type Format struct {
 	Layout    func() Layout
 	LayoutKey string
 
-	// Sniff returns how likely a file that begins with head, of size bytes (−1 if it is
-	// compressed), has the format.
+	// Sniff returns how likely a file that begins with head, of size bytes (−1 if it is compressed), has the format.
 	Sniff func(head []byte, size int64) Likeness
 
 	// Begin completes the Schema, Labeled and Label from the first file with content.
 	Begin func(ctx context.Context, o *Opening, head []byte) error
 
-	// Join completes file i from its beginning, which is empty or blank if the file has
-	// no content, and returns an error if the file does not match the first one. Its
-	// result is passed to Agree. It is called for several files concurrently and writes
-	// to its own file only. May be nil.
+	// Join completes file i from its beginning, which is empty or blank if the file has no content,
+	// and returns an error if the file does not match the first one. Its result is passed to Agree.
+	// It is called for several files concurrently and writes to its own file only. May be nil.
 	Join func(ctx context.Context, o *Opening, i int, head []byte) (seen any, err error)
 
 	// Agree completes the Dataset when all files have been seen. May be nil.
@@ -328,9 +325,8 @@ func (d *Dataset) InMemory(q Request) *Input {
 	return &Input{Data: d, Labels: q.Label != nil, IDs: q.IDs, reader: &Reader{Request: q, data: d}}
 }
 
-// Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels,
-// weights and bad rows like the Reader of a file; the source gives the line numbers. Only one
-// Reader of an Input may be in use at a time.
+// Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels, weights and bad rows
+// like the Reader of a file; the source gives the line numbers. Only one Reader of an Input may be in use at a time.
 func (in *Input) Rows(source rowio.Reader) *Reader {
 	r := &Reader{Request: in.reader.Request, data: in.Data, parser: parser{rows: source, decoder: in.reader.decoder}}
 	r.extras, _ = source.(rowio.Extras)

@@ -29,7 +29,7 @@ func FuzzDataset(f *testing.F) {
 	}
 	ctx := context.Background()
 	f.Fuzz(func(t *testing.T, data []byte, kind byte, size uint16) {
-		o := Options{Data: []string{write(t, t.TempDir(), "d", data)}, Formats: headers(csvio.Header(kind / 16 % 3))}
+		o := Options{Files: []string{write(t, t.TempDir(), "d", data)}, Formats: headers(csvio.Header(kind / 16 % 3))}
 		if i := int(kind) % 16 % (len(Names()) + 1); i > 0 {
 			o.Format = Names()[i-1]
 		}
@@ -40,7 +40,7 @@ func FuzzDataset(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		d, err := Open(ctx, o)
 		if err != nil {
-			if text := err.Error(); !strings.Contains(text, o.Data[0]) {
+			if text := err.Error(); !strings.Contains(text, o.Files[0]) {
 				t.Errorf("%q does not name the file", text)
 			}
 			return

@@ -64,8 +64,7 @@ type Request struct {
 	// Reject, unless nil, is called with the line and the reason for each row that is set
 	// aside, even for rows that the Report does not list.
 	Reject func(line int64, reason string)
-	// Describe, unless nil, takes all fields of formats with columns. Rows then have no
-	// values.
+	// Describe, unless nil, takes all fields of formats with columns. Rows then have no values.
 	Describe schema.Sink
 }
 

@@ -207,8 +207,11 @@ func (d *Dataset) UnmarshalJSON(data []byte) error {
 // LabelText describes changes to the text of labels before they become classes or
 // numbers. The zero value changes nothing.
 type LabelText struct {
-	Strip string `json:"strip,omitempty" flag:"label_strip" placeholder:"CHARACTERS" help:"Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them and later reads labels in the same way."` // characters that are removed from both ends
-	Lower bool   `json:"lower,omitempty" flag:"label_case" values:"keep,lower" help:"Case of labels: keep, or lower, which compares labels and classes in lower case."`                                                        // letters become lower case, after Strip
+	// Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them and
+	// later reads labels in the same way.
+	Strip string `json:"strip,omitempty" flag:"label_strip" placeholder:"CHARACTERS"`
+	// Case of labels: keep, or lower, which compares labels and classes in lower case.
+	Lower bool `json:"lower,omitempty" flag:"label_case" values:"keep,lower"` // after Strip
 }
 
 // clean returns the changed text of a label. It may share the memory of label, which it

@@ -117,8 +117,7 @@ func (f *Fields) Bad(line int64, field int, reason string) *rowio.BadRow {
 	return &rowio.BadRow{Line: line, Column: field + 1, Reason: InColumn(f.columns[field], reason), NotNumber: f.Plain}
 }
 
-// Record takes the fields of one record after another, in any order. It implements
-// rowio.Extras.
+// Record takes the fields of one record after another, in any order. It implements rowio.Extras.
 type Record struct {
 	*Fields
 	marks  []int64   // for each field, the number of the last record that had it

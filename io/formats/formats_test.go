@@ -22,7 +22,7 @@ func TestARegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}})
+	d, err := dataset.Open(context.Background(), dataset.Options{Files: []string{name}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,9 @@ func init() {
 
 // Options are the options of formats with labels in separate files.
 type Options struct {
-	// LabelFiles are patterns of the files with the labels, in the order of the data.
-	LabelFiles []string `flag:"label_files,common" placeholder:"FILES" help:"Label files of IDX and NPY data, in the order of --data. For NPY, they can be text files: one label a line, or CSV with the column that --label names."`
+	// Label files of IDX and NPY data, in the order of --data. For NPY, they can be text files: one
+	// label a line, or CSV with the column that --label names.
+	LabelFiles []string `flag:"label_files,common" placeholder:"FILES"` // patterns
 }
 
 // Validate returns nil: all options are valid.

@@ -67,8 +67,8 @@ func readHeader(r io.Reader) (header, error) {
 		return header{}, headerError(n, 4, err)
 	}
 	if !sniff(b[:4]) {
-		return header{}, fmt.Errorf("imageio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, "+
-			"0d or 0e) and the number of dimensions (01 to %02x)", b[:4], maxDims)
+		return header{}, fmt.Errorf("imageio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, "+
+			"0c, 0d or 0e) and the number of dimensions (01 to %02x)", b[:4], maxDims)
 	}
 	h := header{Type: b[2], Dims: make([]int, b[3])}
 	if n, err := io.ReadFull(r, b[4:h.size()]); err != nil {

@@ -195,7 +195,8 @@ func init() {
 
 // Options are the options of LIBSVM files.
 type Options struct {
-	Dim int `flag:"dim" help:"Row length of LIBSVM files; 0 finds it in the data."`
+	// Row length of LIBSVM files; 0 finds it in the data.
+	Dim int `flag:"dim"`
 }
 
 // Validate returns an error for an invalid row length.

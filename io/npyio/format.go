@@ -167,7 +167,8 @@ func open(ctx context.Context, in *dataset.Input, o storage.Object, compression 
 	}
 	switch {
 	case h.Columns && whole:
-		return nil, errors.New("has its columns one after another since it was opened; start again when no process writes to it")
+		return nil, errors.New("has its columns one after another since it was opened; start again when no process writes " +
+			"to it")
 	case h.Columns:
 		if r, err = byRows(ctx, o, h, first, count); err != nil {
 			return nil, err

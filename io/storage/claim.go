@@ -141,8 +141,8 @@ func holdByName(p string, text []byte) (release func(), err error) {
 			return nil, &ReasonError{Text: fmt.Sprintf("process %d left %s, and this file system has no locks that end with a "+
 				"process: remove that file", by.ID, p), Kind: ErrBusy}
 		}
-		return nil, &ReasonError{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has "+
-			"ended, remove %s)", BusyError(by.ID, by.Host), p), Kind: ErrBusy}
+		return nil, &ReasonError{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that "+
+			"run has ended, remove %s)", BusyError(by.ID, by.Host), p), Kind: ErrBusy}
 	}
 	if err != nil {
 		return nil, err

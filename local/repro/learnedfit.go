@@ -50,7 +50,7 @@ func (d digits) fifth(trial int) (rest, held digits) {
 // images reads the available CIFAR-10 images, as histograms of 512 numbers.
 func (e experiment) images(ctx context.Context) (d digits, err error) {
 	names := filepath.Join(e.data, "cifar10", "*.bin*")
-	files, err := dataset.Open(ctx, dataset.Options{Data: []string{names}, Format: "cifar10"})
+	files, err := dataset.Open(ctx, dataset.Options{Files: []string{names}, Format: "cifar10"})
 	if err != nil {
 		return d, err
 	}

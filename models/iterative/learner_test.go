@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/loss"
 	_ "github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
@@ -35,22 +34,6 @@ func TestLearnersAreFoundByNameAliasAndOptions(t *testing.T) {
 	if _, err := iterative.Lookup("svn"); err == nil || !strings.Contains(err.Error(), `did you mean "svm"?`) {
 		t.Error(err)
 	}
-}
-
-// The help lists exactly the available losses.
-func TestHelpListsTheLosses(t *testing.T) {
-	for _, o := range option.List(svm.NewLearnerOptions()) {
-		if o.Name != "loss" {
-			continue
-		}
-		for _, classes := range []bool{true, false} {
-			if list := strings.Join(loss.Names(classes), ", "); !strings.Contains(o.Help, list) {
-				t.Errorf("help of loss: %s; have %s", o.Help, list)
-			}
-		}
-		return
-	}
-	t.Error("no option loss")
 }
 
 func TestOptionsOutOfRangeAreNamed(t *testing.T) {

@@ -242,7 +242,8 @@ func (s *Sum) skewed(skew, effective float64) string {
 		return ""
 	}
 	want := 100 * math.Ceil(effective*skew*skew/(mostSkew*mostSkew)/100)
-	return fmt.Sprintf("too few %[1]ss make up the difference (skewness %.2[2]g, want at most %[3]g); try %.0[4]f %[1]ss or more",
+	return fmt.Sprintf("too few %[1]ss make up the difference (skewness %.2[2]g, want at most %[3]g); try %.0[4]f "+
+		"%[1]ss or more",
 		s.counts(), skew, mostSkew, want)
 }
 

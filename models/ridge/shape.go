@@ -5,10 +5,9 @@
 //
 //	(1/2n) Σ ‖t_i - Wᵀφ_i - b‖² + (λ/2) ‖W‖²,
 //
-// so that W solves (G_c + nλI) W = R_c, where G_c = Σ (φ-φ̄)(φ-φ̄)ᵀ and
-// R_c = Σ (φ-φ̄)(t-t̄)ᵀ, and the intercept, which is not penalised, is
-// b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1 for the row's class
-// and -1 for the others.
+// so that W solves (G_c + nλI) W = R_c, where G_c = Σ (φ-φ̄)(φ-φ̄)ᵀ and R_c = Σ (φ-φ̄)(t-t̄)ᵀ, and
+// the intercept, which is not penalised, is b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1
+// for the row's class and -1 for the others.
 //
 // Features are rounded to a grid of 8 bits, or of up to 16, and targets to a grid of 16 bits. All sums over
 // rows are then integers, held exactly in float64. Sums can be added in any order, and subtracted again,
@@ -128,10 +127,9 @@ const MaxPartBytes = 8 << 20
 // maxPart is MaxPartBytes in float64s.
 const maxPart = MaxPartBytes / 8
 
-// A Sum crosses the runner in parts of at most 8 MiB, each an array of float64
-// that is added element by element to the same part of another Sum. The parts
-// of D features and width w (Outputs for classes, Outputs+1 for targets, whose
-// last column is Σz) are
+// A Sum crosses the runner in parts of at most 8 MiB, each an array of float64 that is added
+// element by element to the same part of another Sum. The parts of D features and width w (Outputs
+// for classes, Outputs+1 for targets, whose last column is Σz) are
 //
 //	0                   the Head
 //	1 … blas.NumTiles   the tiles of Σzzᵀ, in the order of blas.NewTiles

@@ -232,8 +232,7 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
 const MaxTrialBytes = 256 << 20
 
-// TrialBytes returns the bytes of the weights of Solution.Trials for a number of values
-// of λ.
+// TrialBytes returns the bytes of the weights of Solution.Trials for a number of values of λ.
 func TrialBytes(shape Shape, lambdas int) int64 {
 	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
 }
@@ -242,9 +241,8 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 // held-out error, the larger of two equal ones. The weights for a λ are the same, bit for bit, with or
 // without folds.
 //
-// It fails if there are no rows, if all rows are of one class, if fewer than two folds
-// have rows, or if the matrix is not positive definite to working precision, which
-// happens only for small λ.
+// It fails if there are no rows, if all rows are of one class, if fewer than two folds have rows,
+// or if the matrix is not positive definite to working precision, which happens only for small λ.
 func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err

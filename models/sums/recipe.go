@@ -277,7 +277,8 @@ func (r *Recipe) Union(others []string) (*schema.Vocabulary, error) {
 		for _, name := range more {
 			if !schema.NewVocabulary([]string{name}).Numeric {
 				return nil, fmt.Errorf(
-					"the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new recipe", name)
+					"the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new "+
+						"recipe", name)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 
 func TestPlansForClustersListFlags(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"}}}
 	if p := plan(t, o); p.Cluster != nil || strings.Contains(jobtest.Text(t, p), "cluster") {
 		t.Errorf("machines for the direct runner: %+v", p.Cluster)
 	}
@@ -215,7 +215,7 @@ func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 // Readers without a partition have no rows: they add to the cost and not to the speed.
 func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"}}}
 	o.Job.Engine.Runner, o.Job.Engine.Readers, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
 	of := func(name string, partitions int) (*Plan, *Cluster) {
 		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })

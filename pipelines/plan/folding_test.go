@@ -47,7 +47,7 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 		}, "2 sums of "},
 	} {
 		o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{
-			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
+			Data: dataset.Options{Files: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
 		}}
 		c.set(&o)
 		p := plan(t, o)

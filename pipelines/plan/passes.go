@@ -72,7 +72,7 @@ func (p *Plan) measures(o spec.Options) bool {
 }
 
 // calibration describes how probabilities are computed, "" if scores are not calibrated.
-func calibration(o spec.Options, seen *preview) string {
+func calibration(o spec.Options, seen *preview) options.Calibration {
 	if calibrates, _ := o.Calibration(seen.Outputs, seen.Features); !calibrates || seen.Regression {
 		return ""
 	}

@@ -138,7 +138,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			}
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
 			o := options.Train{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: options.NoSearch}
-			o.Data.Data, o.Data.Label = []string{dir + "/*.csv"}, "y"
+			o.Data.Files, o.Data.Label = []string{dir + "/*.csv"}, "y"
 			o.Job.Engine.Runner, o.Job.Engine.Readers = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda
 			o.Learner = &ridge.LearnerOptions{Grid: features.Bits8} // of another, the data may be summed again

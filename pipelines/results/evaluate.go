@@ -81,7 +81,8 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 	}
 	if r.TrainingRows > 0 {
 		fmt.Fprintf(&b,
-			"note: %s of %s rows are of files that the model was trained on, so these scores do not tell how good the model is on new rows\n",
+			"note: %s of %s rows are of files that the model was trained on, so these scores do not tell how good the model "+
+				"is on new rows\n",
 			report.Groups(r.TrainingRows), report.Groups(r.Rows.Used))
 	}
 	if r.Weights != nil {

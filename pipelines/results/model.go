@@ -25,7 +25,7 @@ type InspectModel struct {
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects has the effects of columns on predictions; nil without data.
 	Effects *EffectsReport `json:"effects,omitempty"`
-	// Dependences and Drift are set with options.Inspect.Whole. If there are no effects, NoEffects is then the
+	// Dependences and Drift are set with options.InspectEffects.Whole. If there are no effects, NoEffects is then the
 	// reason.
 	Dependences []Dependence  `json:"-"`
 	Drift       *drift.Report `json:"-"`
@@ -106,7 +106,8 @@ func writeEffects(w io.Writer, r *EffectsReport) {
 			return fmt.Sprintf("%s %s ± %.1f", report.Word(e.Column, 40), report.Percent(e.Share), 100*e.StdErr)
 		}))
 	fmt.Fprintf(w,
-		"          (importance: the share of their variance that changes with a column alone, if it gets values of other rows)\n")
+		"          (importance: the share of their variance that changes with a column alone, if it gets values of other "+
+			"rows)\n")
 }
 
 // Dependence is the partial dependence of predictions on a column (Friedman 2001, Annals of Statistics 29, 1189):

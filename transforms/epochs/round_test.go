@@ -116,7 +116,7 @@ func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learne
 func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsThere int64, learner string) string {
 	t.Helper()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, dataset.Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
+	d, err := dataset.Open(ctx, dataset.Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 		}
 	}
 	d, err := dataset.Open(context.Background(),
-		dataset.Options{Data: []string{dir + "/*"}, Label: "-1",
+		dataset.Options{Files: []string{dir + "/*"}, Label: "-1",
 			Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Absent}}})
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	if err := storage.WriteFile(ctx, name, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(ctx, dataset.Options{Data: []string{name}, Label: "y"})
+	d, err := dataset.Open(ctx, dataset.Options{Files: []string{name}, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}

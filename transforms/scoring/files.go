@@ -60,7 +60,7 @@ func NewOpenOptions(o dataset.Options) OpenOptions {
 			}
 		}
 	}
-	o.Data, o.Formats, o.Like = nil, nil, nil
+	o.Files, o.Formats, o.Like = nil, nil, nil
 	p.Options = o
 	return p
 }
@@ -68,7 +68,7 @@ func NewOpenOptions(o dataset.Options) OpenOptions {
 // optionsFor returns the options to open one file, which must fit the schema.
 func (p OpenOptions) optionsFor(uri string, like *dataset.Schema) (dataset.Options, error) {
 	o := p.Options
-	o.Data, o.Like = []string{uri}, like
+	o.Files, o.Like = []string{uri}, like
 	o.Formats = dataset.NewOptions()
 	for _, format := range o.Formats {
 		for _, opt := range option.List(format) {

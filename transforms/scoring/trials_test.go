@@ -47,7 +47,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	if err := storage.WriteFile(ctx, name, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(ctx, dataset.Options{Data: []string{name}, Label: "y"})
+	d, err := dataset.Open(ctx, dataset.Options{Files: []string{name}, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}

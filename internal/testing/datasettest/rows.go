@@ -109,7 +109,7 @@ func Survey(t testing.TB, d *dataset.Dataset, size int64, sink schema.Sink) {
 // allocated than 8 times its size and 64 MiB, or if shards yield other rows than the whole
 // file.
 func Fuzz(t *testing.T, content []byte, o dataset.Options) {
-	o.Data = []string{File(t, content)}
+	o.Files = []string{File(t, content)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	d, err := dataset.Open(context.Background(), o)

@@ -59,7 +59,7 @@ func Made(t testing.TB, name string, n int64, seed uint64) []string {
 // Opened opens text as a table.
 func Opened(t testing.TB, text string, o dataset.Options) *dataset.Dataset {
 	t.Helper()
-	o.Data = []string{Write(t, t.TempDir(), "data.csv", text)}
+	o.Files = []string{Write(t, t.TempDir(), "data.csv", text)}
 	d, err := dataset.Open(Ctx, o)
 	if err != nil {
 		t.Fatal(err)

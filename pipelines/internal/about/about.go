@@ -26,9 +26,6 @@ import (
 // ReportFile is the name of the report in a model directory. The manifest does not list it.
 const ReportFile = "report.html"
 
-// NoReport is the value of options.Reporting.Report that turns the report off.
-const NoReport = "none"
-
 // CurveFile is the name of the file in a model directory with the reports on all rounds: a JSON list of
 // iterative.Report.
 const CurveFile = "curve.json"

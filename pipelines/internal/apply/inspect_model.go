@@ -61,7 +61,8 @@ func DrawImportance(ctx context.Context, r *results.InspectModel, file string) e
 
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
 // no labels, and ignores weights of rows.
-func InspectEffects(ctx context.Context, model string, o options.Inspect) (result *results.InspectModel, err error) {
+func InspectEffects(ctx context.Context, model string, o options.InspectEffects) (result *results.InspectModel,
+	err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func messageSettings(o options.Messages) messages.Settings {
 // checkMessages refuses options that do not suit the source of the stream, messages or files.
 func checkMessages(o options.Stream) error {
 	source := ""
-	for _, name := range o.Data.Data {
+	for _, name := range o.Data.Files {
 		if messages.Is(name) {
 			source = name
 		}
@@ -42,7 +42,8 @@ func checkMessages(o options.Stream) error {
 			return err
 		}
 		if to.Name == source {
-			return exit.Usagef("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic",
+			return exit.Usagef("--%s %s is the topic that --data reads: the stream would read what it writes; name another "+
+				"topic",
 				to.Flag, to.Name)
 		}
 	}
@@ -54,8 +55,8 @@ func checkMessages(o options.Stream) error {
 				"name a subscription with --data")
 		}
 		return nil
-	case len(o.Data.Data) > 1:
-		return exit.Usagef("--data %s: a stream of messages has one source (have %d)", source, len(o.Data.Data))
+	case len(o.Data.Files) > 1:
+		return exit.Usagef("--data %s: a stream of messages has one source (have %d)", source, len(o.Data.Files))
 	case m.Outstanding < 1:
 		return exit.Usagef("--outstanding must be at least 1 (have %d)", m.Outstanding)
 	case messages.Is(o.Out) && o.Dead == "":
@@ -85,7 +86,7 @@ func checkName(flag, name string, sink bool) error {
 }
 
 // receives reports whether the stream reads messages.
-func receives(o options.Stream) bool { return len(o.Data.Data) == 1 && messages.Is(o.Data.Data[0]) }
+func receives(o options.Stream) bool { return len(o.Data.Files) == 1 && messages.Is(o.Data.Files[0]) }
 
 // validPlaces refuses directories that the job cannot use.
 func validPlaces(o options.Stream) error {
@@ -100,7 +101,7 @@ func validPlaces(o options.Stream) error {
 	}
 	data := o.Data
 	if receives(o) {
-		data.Data = nil
+		data.Files = nil
 	}
 	return job.Validate(o.Job, data, places[0].Name, places...)
 }
@@ -124,12 +125,12 @@ func workBeside(out string) (string, error) {
 
 // subscription returns the service and the subscription that the stream reads from.
 func (s *streaming) subscription(ctx context.Context) (messages.Service, string, error) {
-	service, err := messages.ServiceOf(s.o.Data.Data[0])
+	service, err := messages.ServiceOf(s.o.Data.Files[0])
 	if err != nil {
 		return nil, "", err
 	}
-	name, err := service.Subscription(ctx, s.o.Data.Data[0], s.files.Out)
-	if err == nil && name != s.o.Data.Data[0] {
+	name, err := service.Subscription(ctx, s.o.Data.Files[0], s.files.Out)
+	if err == nil && name != s.o.Data.Files[0] {
 		s.notef("%s reads the messages of the topic from now on; it stays when the stream has ended", name)
 	}
 	return service, name, err

@@ -145,7 +145,7 @@ func validateStream(o options.Stream) error {
 		return exit.Usagef("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
 	case o.Model == "":
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
-	case len(o.Data.Data) == 0:
+	case len(o.Data.Files) == 0:
 		return exit.Usagef("no data: give a pattern with --data")
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
@@ -169,7 +169,7 @@ func validateStream(o options.Stream) error {
 
 // checkDisjoint refuses directories in which the stream would find its own files.
 func checkDisjoint(o options.Stream, dirs ...string) error {
-	for _, pattern := range o.Data.Data {
+	for _, pattern := range o.Data.Files {
 		abs, err := storage.Abs(pattern)
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (s *streaming) notef(format string, args ...any) {
 
 // unbounded runs a single pipeline that finds and processes files until it is cancelled.
 func (s *streaming) unbounded(ctx context.Context) error {
-	w := scoring.WatchOptions{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
+	w := scoring.WatchOptions{Patterns: s.o.Data.Files, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
 		Most: s.o.PerRound}
 	if s.o.UntilIdle {
 		return exit.Usagef("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
@@ -243,7 +243,7 @@ func (s *streaming) feed(ctx context.Context) (feed, error) {
 	if receives(s.o) {
 		return s.receive(ctx)
 	}
-	return fileFeed{&storage.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
+	return fileFeed{&storage.Watch{Patterns: s.o.Data.Files, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
 }
 
 // unit returns the noun for a task: file or message.

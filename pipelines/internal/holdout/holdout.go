@@ -42,8 +42,8 @@ func WorkDir(training string) string {
 func Rows(ctx context.Context, training options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
 	o := trainingData{training}
 	if o.Split.Fold != "" {
-		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
-			"for --test", share)
+		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
+			"files for --test", share)
 	}
 	if f, ok := o.Kernel.(kernel.Learned); ok && f.Directory() != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
@@ -100,7 +100,7 @@ func (o trainingData) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 func (o trainingData) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.TestSplit) (_ *dataset.TestSplit,
 	text string, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != string(models.Regression)})
+		&transforms.Labeling{Open: o.Task != models.Regression})
 	if err != nil {
 		return nil, "", err
 	}

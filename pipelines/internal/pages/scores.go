@@ -56,7 +56,7 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 		return err
 	}
 	o.Job.Log = nil
-	inspected, err := apply.InspectEffects(ctx, r.Model, options.Inspect{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
+	inspected, err := apply.InspectEffects(ctx, r.Model, options.InspectEffects{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, Whole: true})
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 func (r scored) headline() *page.Headline {
 	h := &page.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
 	if r.TrainingRows > 0 {
-		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it is "+
-			"on new rows.", report.Groups(r.TrainingRows), report.Counted64(r.Rows.Used, "labelled row"))
+		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it "+
+			"is on new rows.", report.Groups(r.TrainingRows), report.Counted64(r.Rows.Used, "labelled row"))
 	}
 	switch {
 	case r.Classes != nil:
@@ -258,8 +258,8 @@ func addEffects(p *page.Page, inspected *results.InspectModel) {
 		return
 	}
 	e := *inspected.Effects
-	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
-		"other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
+	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the "+
+		"values of other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
 	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
 	s.Draw(apply.EffectsPicture(&e))
 	for _, d := range inspected.Dependences {
@@ -356,7 +356,7 @@ func addDrift(p *page.Page, inspected *results.InspectModel) {
 	}
 	var t report.Table
 	report.AddDrift(&t, "", d.Columns)
-	s.Sayf("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
-		"for all columns at once.")
+	s.Sayf("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with " +
+		"confidence 95%%, for all columns at once.")
 	s.List(t.Filled())
 }

@@ -51,7 +51,7 @@ func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 // Validate returns a usage error if an option is invalid whatever the data.
 func Validate(o options.Prepare) error {
 	switch o.Task {
-	case "", "auto", string(models.Classification), string(models.Regression):
+	case "", options.AutoTask, models.Classification, models.Regression:
 	default:
 		return exit.Usagef("--task must be auto, classification or regression (have %q)", o.Task)
 	}
@@ -306,7 +306,7 @@ func Explained(err error, notes []schema.Note) error {
 func profileBy(ctx context.Context, o options.Prepare, j *job.Job,
 	d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != string(models.Regression)})
+		&transforms.Labeling{Open: o.Task != models.Regression})
 }
 
 // Profiling has the results of the profile pass.

@@ -40,7 +40,8 @@ func WriteStretch(w io.Writer, s *stretch.Distances) {
 		}
 		fmt.Fprintf(w, "          and along %s of its trace: %s\n", Percent(d.Share), strings.Join(terms, ""))
 	}
-	fmt.Fprintln(w, "          (importance is another matter: bochner inspect --model DIR --data FILES measures effects on predictions)")
+	fmt.Fprintln(w, "          (importance is another matter: bochner inspect --model DIR --data FILES measures "+
+		"effects on predictions)")
 }
 
 // ListFirst lists the texts of the first of n columns.

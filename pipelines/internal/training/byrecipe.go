@@ -36,8 +36,8 @@ type ByRecipe struct {
 	Data   dataset.Options
 	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
 	Lambda         options.Lambda
-	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	Calibrate      options.Calibration // options.Platt gives a classifier probabilities; options.NoCalibration or "" does not
+	MaxBadFraction float64             // share of rows that may be set aside, 0 to 1
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
@@ -362,7 +362,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	rule := &j.options.Recipe.Rule
 	weight, weightGrid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
-	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
+	pass.Spec.FitWithoutFirst = j.options.Calibrate == options.Platt
 	if how := &pass.Spec; how.Components == 0 {
 		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
 		how.StartLambda = t.startLambda(nil)

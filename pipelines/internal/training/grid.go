@@ -108,9 +108,10 @@ func (t *Training) atLandmarks() bool {
 	return slices.ContainsFunc(t.Prepared.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
 }
 
-// startLambda returns the λ to try first (ridge.LambdaSearch.StartLambda), or 0 without landmarks. A quarter of the landmarks
-// needs a far smaller λ than all of them, which are nearly as many as the rows. Inner products grow with the number
-// of landmarks, so the λ that a search found is scaled by it. searched is nil if there was none.
+// startLambda returns the λ to try first (ridge.LambdaSearch.StartLambda), or 0 without landmarks. A quarter
+// of the landmarks needs a far smaller λ than all of them, which are nearly as many as the rows. Inner
+// products grow with the number of landmarks, so the λ that a search found is scaled by it. searched is
+// nil if there was none.
 func (t *Training) startLambda(searched *tuning.Result) float64 {
 	if !t.atLandmarks() {
 		return 0

@@ -16,10 +16,10 @@ import (
 // leastForLogLoss is the least number of rows of which the log losses of one fold choose λ well.
 const leastForLogLoss = 1500
 
-// logLossChooses reports whether log losses are the default choice of λ for classes after a search, which also used
-// them. On many tables, squared errors of scores against ±1 codes choose too large or too small a λ, but log losses of
-// few rows depend on chance. Squared errors still choose λ if they choose the number of features, and if classes
-// have weights, which log losses of rows ignore.
+// logLossChooses reports whether log losses are the default choice of λ for classes after a search,
+// which also used them. On many tables, squared errors of scores against ±1 codes choose too large or
+// too small a λ, but log losses of few rows depend on chance. Squared errors still choose λ if they
+// choose the number of features, and if classes have weights, which log losses of rows ignore.
 func (t *Training) logLossChooses() bool {
 	l, o := t.spec.Lambda, t.spec.Ridge()
 	return l.Select == "" && l.Auto() && t.Prepared.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
@@ -58,10 +58,10 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	}
 	switch {
 	case best >= 0:
-		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, by
+		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, string(by)
 	case !byMSE:
-		return exit.Dataf("pipelines: --select %s cannot choose a lambda: no held-out row has scores; use more rows, or fewer "+
-			"folds", by)
+		return exit.Dataf("pipelines: --select %s cannot choose a lambda: no held-out row has scores; use more rows, or "+
+			"fewer folds", by)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (d *deciding) judgeProbabilities() (losses []float64) {
 func (d *deciding) method(c *score.CalibrationCounts) string {
 	switch {
 	case d.training.spec.Calibrates():
-		return d.training.spec.Calibrate
+		return string(d.training.spec.Calibrate)
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
 	}

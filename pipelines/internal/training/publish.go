@@ -69,7 +69,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		return err
 	}
 	files = append(append(files, origin), job.SetAsideFiles(t.Prepared.Counts)...)
-	if t.spec.Report != about.NoReport {
+	if t.spec.Report != options.NoReport {
 		a, err := about.New(manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err

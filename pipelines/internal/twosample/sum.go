@@ -92,7 +92,7 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Recipe,
 	files string) (_ *prepare.Prepared, f drift.FeatureSum, err error) {
 	data := o.Data
-	data.Data = []string{files}
+	data.Files = []string{files}
 	data.Columns, data.Drop, data.ID, data.Time = nil, nil, "", ""
 	by := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: jobOf(o, out)}
 	t, err := by.Begin(ctx, out)

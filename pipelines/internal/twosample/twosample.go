@@ -88,9 +88,9 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return err
 	}
-	o.Data.Data = []string{o.A, o.B}
+	o.Data.Files = []string{o.A, o.B}
 	o.Data.Ignore = unlikePaths(o.A, o.B)
-	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // returns an error for a file that is in both
+	if _, err := dataset.List(ctx, o.Data.Files); err != nil { // returns an error for a file that is in both
 		return err
 	}
 	o.Prepare.Data = o.Data
