@@ -80,9 +80,9 @@ func (c Chain) NewShort(form *ShortForm) (Map, error) {
 	return follow(first, m), nil
 }
 
-// Widen returns the map from rows in the short form of c to the features of m, which takes whole rows. It
+// FromShortForm returns the map from rows in the short form of c to the features of m, which takes whole rows. It
 // is Gridded, a Hasher or Ranged if m is.
-func Widen(c *ShortForm, m Map) Map { return follow([]Map{widening{c}}, m) }
+func FromShortForm(c *ShortForm, m Map) Map { return follow([]Map{widening{c}}, m) }
 
 // widening maps the short form of rows to whole rows.
 type widening struct{ *ShortForm }

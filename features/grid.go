@@ -32,8 +32,8 @@ func (g *Grid) N() int { return g.bytes().N() }
 // D returns the number of features of a row.
 func (g *Grid) D() int { return g.bytes().D() }
 
-// Most returns the number of steps from 0 to the bound: ByteSteps on an 8-bit grid.
-func (g *Grid) Most() int { return g.bytes().Most() }
+// Steps returns the number of steps from 0 to the bound: ByteSteps on an 8-bit grid.
+func (g *Grid) Steps() int { return g.bytes().Most() }
 
 // At returns feature j of row i, in steps. It panics if i or j is out of range.
 func (g *Grid) At(i, j int) int { return g.bytes().At(i, j) }
@@ -77,15 +77,6 @@ const (
 	Bits8    Bits = "8"
 	Bits16   Bits = "16"
 )
-
-// MarshalText returns the text.
-func (b Bits) MarshalText() ([]byte, error) { return []byte(b), nil }
-
-// UnmarshalText accepts any text; Validate checks it.
-func (b *Bits) UnmarshalText(text []byte) error {
-	*b = Bits(text)
-	return nil
-}
 
 // Validate returns an error unless b is one of the values.
 func (b Bits) Validate() error {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -45,7 +45,7 @@ var every = map[string]features.Recipe{
 	"bins.levels": preprocess.BinLevels{In: 4, Weight: 0.7, Keep: true,
 		Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{0.5, 3}}}},
 	"differences": preprocess.Differences{In: 4, Pairs: []preprocess.Difference{{First: 2, Second: 0, A: 1. / 3, B: 3e38, C: -1e-45}}},
-	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, Hats: true, Columns: []preprocess.BinColumn{
+	"bins": preprocess.Bins{In: 4, Weight: 1. / 3, PiecewiseLinear: true, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},
 	"join": preprocess.Join{Parts: []features.Recipe{
 		features.Chain{Steps: []features.Recipe{preprocess.DiagonalMetric{A: features.Floats{1, 2, 3, 4}},
@@ -53,7 +53,7 @@ var every = map[string]features.Recipe{
 		preprocess.Bins{In: 4, Weight: 2, Columns: []preprocess.BinColumn{{Index: 1, Cuts: features.Floats{0.5}}}},
 	}},
 	"harmonic": learned.Harmonics{In: 4,
-		Terms: []learned.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
+		Terms: []learned.Harmonic{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
 	"learned":          frequencies(),
 	"image.crop":       preprocess.Crop{Shape: picture, Size: 1},
 	"image.gray":       preprocess.Gray{Shape: picture},
@@ -63,7 +63,7 @@ var every = map[string]features.Recipe{
 	"image.patchpca": preprocess.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45},
 		Basis: []float32{1. / 3, -2, 0}},
 	"landmarks":       atRows(),
-	"linear.identity": linear.Identity{In: 4, Bound: 0.1},
+	"linear.identity": identity.Identity{In: 4, Bound: 0.1},
 	"maxout":          maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
 	"patches": patches.Recipe{Shape: picture, Patch: 2, Cells: 1, Floor: 1e-3, Threshold: 0.25, Bound: 1. / 3,
 		Filters: slices.Repeat(features.Floats{1. / 3, -2, 0, 3e38}, 3), Bias: features.Floats{1e-45}},
@@ -73,7 +73,7 @@ var every = map[string]features.Recipe{
 	"columns": preprocess.Columns{Slots: []preprocess.Slot{
 		{Number: &preprocess.Number{Fill: 0.1, Missing: 1. / 3}}, {Number: &preprocess.Number{Fill: 3e38}},
 		{OneHot: &preprocess.OneHot{Values: 3, Weight: 0.7, Missing: true}},
-		{Table: &preprocess.Table{Values: 1, Out: 2, Numbers: features.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
+		{Lookup: &preprocess.Lookup{Values: 1, Out: 2, Numbers: features.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
 	}},
 	"test.plain": plain{4},
 	"chain": features.Chain{Steps: []features.Recipe{
@@ -97,7 +97,7 @@ func frequencies() learned.Recipe {
 
 // atRows returns the recipe of landmarks, and provides their file.
 func atRows() landmarks.Recipe {
-	sum, _, err := landmarks.Hold(&landmarks.Rows{Count: 2, In: 4, X: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}})
+	sum, _, err := landmarks.Hold(&landmarks.Set{Count: 2, In: 4, X: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}})
 	if err != nil {
 		panic(err)
 	}

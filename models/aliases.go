@@ -60,8 +60,8 @@ func (s *Aliases) Promote(model string) {
 	}
 }
 
-// Back makes the previous champion the champion again.
-func (s *Aliases) Back() {
+// Rollback makes the previous champion the champion again.
+func (s *Aliases) Rollback() {
 	s.Champion, s.Previous = s.Previous, ""
 	if len(s.Earlier) > 0 {
 		s.Previous, s.Earlier = s.Earlier[0], slices.Clone(s.Earlier[1:])
@@ -91,8 +91,8 @@ func (s *Aliases) Of(model string) (aliases []string) {
 	return aliases
 }
 
-// CheckAlias returns an error unless name can be the name of a model in a directory of models.
-func CheckAlias(name string) error {
+// CheckModelName returns an error unless name can be the name of a model in a directory of models.
+func CheckModelName(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
 		return fmt.Errorf("%q cannot be the name of a model: it is empty, begins with a dot, or contains a slash, an @ or a line end", name)
@@ -128,7 +128,7 @@ func decodeAliases(data []byte) (*Aliases, error) {
 		if m == "" {
 			continue
 		}
-		if err := CheckAlias(m); err != nil {
+		if err := CheckModelName(m); err != nil {
 			return nil, fmt.Errorf("%s: %w", AliasFile, err)
 		}
 	}
@@ -227,10 +227,10 @@ const MaxEvent = 1 << 20
 
 // Actions of events.
 const (
-	Promoted   = "promote"
-	RolledBack = "rollback"
-	Kept       = "keep"
-	Refused    = "refuse"
+	ActionPromote  = "promote"
+	ActionRollback = "rollback"
+	ActionKeep     = "keep"
+	ActionRefuse   = "refuse"
 )
 
 // EventFile returns the name of the file of an event. Names sort in the order of events.
@@ -279,19 +279,19 @@ func (s *Aliases) repeat() error {
 	if err := json.Unmarshal(s.Last, &e); err != nil {
 		return err
 	}
-	if err := CheckAlias(e.Model); err != nil {
+	if err := CheckModelName(e.Model); err != nil {
 		return err
 	}
 	switch e.Action {
-	case Promoted:
+	case ActionPromote:
 		s.Promote(e.Model)
-	case RolledBack:
+	case ActionRollback:
 		for s.Champion != e.Model && s.Champion != "" {
-			s.Back()
+			s.Rollback()
 		}
-	case Kept:
+	case ActionKeep:
 		s.Challenger = e.Model
-	case Refused:
+	case ActionRefuse:
 	default:
 		return fmt.Errorf("unknown action %q", e.Action)
 	}

@@ -43,11 +43,11 @@ func (e *ColumnError) Unwrap() error { return e.Err }
 
 // Causes of a ColumnError.
 var (
-	ErrUnknownColumn = errors.New("the model has no such column")
-	ErrMissingColumn = errors.New("is missing")
-	ErrTwice         = errors.New("is given twice")
-	ErrLength        = errors.New("its number of rows differs from the first column's")
-	ErrTexts         = errors.New("all columns of the model are numbers, so texts cannot be used")
+	ErrUnknownColumn  = errors.New("the model has no such column")
+	ErrMissingColumn  = errors.New("is missing")
+	ErrRepeatedColumn = errors.New("is given twice")
+	ErrColumnLength   = errors.New("its number of rows differs from the first column's")
+	ErrTextColumn     = errors.New("all columns of the model are numbers, so texts cannot be used")
 )
 
 // AppendRows appends to dst the rows that the columns make up, as Predict takes them. See PredictNamed.
@@ -71,11 +71,11 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 		case !ok:
 			return dst, m.unknown(c.Name)
 		case s.order[j] != 0:
-			return dst, &ColumnError{c.Name, ErrTwice}
+			return dst, &ColumnError{c.Name, ErrRepeatedColumn}
 		case i > 0 && c.len() != n:
-			return dst, &ColumnError{c.Name, ErrLength}
+			return dst, &ColumnError{c.Name, ErrColumnLength}
 		case m.table == nil && c.Texts != nil:
-			return dst, &ColumnError{c.Name, ErrTexts}
+			return dst, &ColumnError{c.Name, ErrTextColumn}
 		}
 		s.order[j], n = i+1, c.len()
 	}

@@ -83,7 +83,7 @@ func (m *Model) newExplainer() (*Explainer, error) {
 
 // profile reads the statistics of the training rows.
 func (m *Model) profile() ([]byte, error) {
-	for _, f := range m.Kept {
+	for _, f := range m.ExtraFiles {
 		if f.Name == ProfileFile {
 			return f.Data, nil
 		}
@@ -101,15 +101,15 @@ func (e *Explainer) Names() []string { return e.names }
 // Outputs returns how many scores of a row are explained: 1 for a classifier, otherwise all.
 func (e *Explainer) Outputs() int { return e.model.Width() }
 
-// Explained has the explanations of n rows. Row by row, for each explained score, it has the base, the
+// Explanations has the explanations of n rows. Row by row, for each explained score, it has the base, the
 // effects of all columns, and the largest standard error of sampled effects (0 if effects are exact).
-type Explained struct {
+type Explanations struct {
 	Base, Effects, StdErr []float64
 }
 
 // Rows explains the predictions for n rows of x, in the form of Applier.Scores. output is the model's output for
 // them. Rows without finite scores have no explanation. The memory of dst is reused.
-func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads int) Explained {
+func (e *Explainer) Rows(dst Explanations, output Applied, x []float32, n, threads int) Explanations {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()
 	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
@@ -126,7 +126,7 @@ func (e *Explainer) Rows(dst Explained, output Applied, x []float32, n, threads 
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr
-				shapley.Level(effects[o*columns:(o+1)*columns], e.score(s, output, i, o)-base)
+				shapley.AdjustSum(effects[o*columns:(o+1)*columns], e.score(s, output, i, o)-base)
 			}
 		}
 	})
@@ -251,7 +251,7 @@ func (e *Explainer) Row(x []float32) (*Explanation, error) {
 	if output.Classes != nil {
 		result.Class = e.model.Class(float64(output.Classes[0]))
 	}
-	explained, names := e.Rows(Explained{}, output, x, 1, 1), e.model.Outputs()
+	explained, names := e.Rows(Explanations{}, output, x, 1, 1), e.model.Outputs()
 	for o, s := range e.scores(output, 0) {
 		result.Outputs = append(result.Outputs, Contributions{Output: names[s[0].Output], Score: e.score(s, output, 0, o),
 			Base: explained.Base[o], Effects: explained.Effects[o*len(e.names) : (o+1)*len(e.names)],

@@ -57,7 +57,7 @@ func FuzzWeights(f *testing.F) {
 	f.Add(weights[:100])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m := classifier(t).Manifest
-		m.Files = []FileEntry{EntryOf(WeightsFile, data)}
+		m.Files = []FileEntry{NewFileEntry(WeightsFile, data)}
 		bounded(t, len(data), func() {
 			l, err := decodeWeights(m, data)
 			if err == nil && (len(l.W) != 15 || len(l.B) != 3) {

@@ -55,16 +55,16 @@ func classifier(t testing.TB) *Model {
 		Manifest: &Manifest{
 			Program: "v0.1.0", Task: Classification, Seed: math.MaxUint64,
 			Recipe: recipe, Features: 5, Outputs: 3,
-			Learner: Learner{Kind: "ridge", Lambda: 1e-6, Folds: 5, Table: []ridge.Row{
+			Learner: Learner{Kind: "ridge", Lambda: 1e-6, Folds: 5, Table: []ridge.CVResult{
 				{Lambda: 1e-6, MSE: 0.25, StdErr: 0.01, Train: 0.2, FoldMSE: 0.3,
-					HeldOutRow: ridge.HeldOutRow{HeldOutRows: 20, HeldOutErrors: 3, HeldOutMSE: 0.25}},
+					HeldOutResult: ridge.HeldOutResult{HeldOutRows: 20, HeldOutErrors: 3, HeldOutMSE: 0.25}},
 				{Lambda: 0, Failed: "not positive definite (pivot 2 of 5)"},
 			}},
 			Input: Input{Format: "csv", Dim: 2, Columns: []string{"width <cm>", "höhe"}, Label: "kind",
 				Options: json.RawMessage(`{"comma":";"}`)},
 			Targets: Targets{Vocabulary: schema.NewVocabulary([]string{"ant", "bee", "cow"})},
 			TrainingData: TrainingData{
-				Rows:        Rows{Read: 120, Used: 118, SetAside: 2},
+				Rows:        RowCounts{Read: 120, Used: 118, SetAside: 2},
 				Profile:     Profile{ClassCounts: []int64{40, 40, 38}, Width: 1.5},
 				Scores:      map[string]float64{"accuracy": 0.975, "auc": 0.99},
 				Fingerprint: "9f86d081884c7d65",

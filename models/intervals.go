@@ -13,8 +13,8 @@ import (
 // without probabilities.
 var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, with --folds or several --lambda")
 
-// UsualLevel is the level of intervals in summaries and evaluations.
-const UsualLevel = 0.9
+// DefaultLevel is the level of intervals in summaries and evaluations.
+const DefaultLevel = 0.9
 
 // LevelError reports a level that is not between 0 and 1, or needs more held-out rows than the model has.
 type LevelError struct {
@@ -103,7 +103,7 @@ func (v *Intervals) at(level float64) (int, error) {
 	if whole := math.Round(rank); math.Abs(rank-whole) < 1e-9*max(1, rank) {
 		rank = whole
 	}
-	above := v.Rows + 1 - int64(math.Ceil(rank))
+	above := v.Rows + 1 - int64(math.Ceil(max(rank, 1))) // rounding may have made it 0
 	if above < 1 {
 		need := level / (1 - level)
 		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), noun}

@@ -59,6 +59,11 @@ func TestLevelsAreExact(t *testing.T) {
 				t.Errorf("%d rows: level %d‰ is at %d, want %d (%v)", n, thousandths, at, want, err)
 			}
 		}
+		for _, level := range []float64{1e-12, math.SmallestNonzeroFloat64} {
+			if at, err := v.at(level); err != nil || at != len(kept)-1 {
+				t.Errorf("%d rows: level %g is at %d of %d scores (%v)", n, level, at, len(kept), err)
+			}
+		}
 	}
 	// A new row counts as the rows of a group: of 10 groups in 100 rows, the level 0.9 needs 99 of 100 scores.
 	v := Intervals{Rows: 100, Groups: 10, Folds: 5}
@@ -107,6 +112,23 @@ func TestIntervalsByHand(t *testing.T) {
 		}
 	}); got != 0 {
 		t.Errorf("%g allocations", got)
+	}
+}
+
+// The novelty of a row can overflow although its scores do not, if features are not bounded. Then it has no interval.
+func TestRowsWithoutAFiniteNoveltyAreRefused(t *testing.T) {
+	m := certain(t, regressor(t), 9)
+	for i := range m.Manifest.Sketch.linear.W {
+		m.Manifest.Sketch.linear.W[i] = 1e30
+	}
+	x, dst := []float64{1, 2}, make([]float64, 2)
+	for name, err := range map[string]error{"novelty": m.Novelty(dst, x), "intervals": m.Intervals(dst, x, 0.8)} {
+		if row, ok := errors.AsType[*RowError](err); !ok || row.Column != -1 {
+			t.Errorf("%s: %v, %v", name, dst, err)
+		}
+	}
+	if err := m.Predict(dst, x); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -31,7 +31,7 @@ func learnedModel(t *testing.T) (m *Model, frequencies []byte) {
 		t.Fatal(err)
 	}
 	m.Linear.D, m.Linear.W = 6, make([]float32, 18)
-	m.Kept = []storage.File{{Name: learned.FileName, Data: frequencies}}
+	m.ExtraFiles = []storage.File{{Name: learned.FileName, Data: frequencies}}
 	learned.Forget(recipe.SHA256)
 	return m, frequencies
 }
@@ -92,7 +92,7 @@ func TestMetricsAreReadWithTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Linear.D, m.Linear.W = 6, make([]float32, 18)
-	m.Kept = []storage.File{{Name: preprocess.MetricFile, Data: data}}
+	m.ExtraFiles = []storage.File{{Name: preprocess.MetricFile, Data: data}}
 	dir := save(t, m)
 	preprocess.ForgetMetric(full.SHA256)
 	got, err := LoadURI(t.Context(), dir)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
+	"golang.org/x/sync/semaphore"
 )
 
 // Handle gives access to a model that may be replaced while it is used. It is safe for concurrent use.
@@ -40,7 +41,7 @@ type shared struct {
 	looked atomic.Int64 // time of the end of the last lookup, in Unix nanoseconds
 
 	// looking is held during a lookup. It guards:
-	looking sync.Mutex
+	looking *semaphore.Weighted
 	first   *Model // with which replaceable compares others
 	unfit   string // digest of the last model that was not replaceable
 	why     error  // the reason
@@ -59,17 +60,20 @@ var open = struct {
 // clock returns the time. Tests replace it.
 var clock = time.Now
 
-// OpenHandle loads the model of a directory or alias, unless a handle of this process has it open.
-// Handle.Model looks the name up again when ttl has passed since the last lookup by any handle; with 0 it
-// never does. Errors are as from LoadURI.
+// OpenHandle loads the model of a directory or alias, unless a handle of this process has it open or is
+// loading it, for which it waits. Handle.Model looks the name up again when ttl has passed since the last
+// lookup by any handle; with 0 it never does. Errors are as from LoadURI, or the context's.
 func OpenHandle(ctx context.Context, name string, ttl time.Duration) (*Handle, error) {
 	s, err := share(name)
 	if err != nil {
 		return nil, err
 	}
 	h := &Handle{s: s, every: ttl}
-	s.looking.Lock() // one handle loads while others wait
-	defer s.looking.Unlock()
+	if err := s.looking.Acquire(ctx, 1); err != nil { // one handle loads while others wait
+		h.Close()
+		return nil, fmt.Errorf("models: open %s: %w", name, err)
+	}
+	defer s.looking.Release(1)
 	if s.first == nil {
 		if _, err := s.look(ctx); err != nil {
 			h.Close()
@@ -88,15 +92,14 @@ func share(name string) (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	key += "/"
-	if ok { // a directory may be named like an alias
+	if key += "/"; ok { // a directory may be named like an alias
 		key += "@" + alias
 	}
 	open.Lock()
 	defer open.Unlock()
 	s := open.byName[key]
 	if s == nil {
-		s = &shared{key: key, name: name}
+		s = &shared{key: key, name: name, looking: semaphore.NewWeighted(1)}
 		open.byName[key] = s
 	}
 	s.users++
@@ -120,11 +123,11 @@ func (h *Handle) Close() {
 // with the result is by one model, with digest Manifest.SHA256. So call Model once for rows that belong
 // together, and again for the next.
 func (h *Handle) Model(ctx context.Context) *Model {
-	if h.due() && h.s.looking.TryLock() {
+	if h.due() && h.s.looking.TryAcquire(1) {
 		if h.due() { // no other caller has done it meanwhile
 			_, _ = h.s.refresh(ctx) // logged and counted there
 		}
-		h.s.looking.Unlock()
+		h.s.looking.Release(1)
 	}
 	return h.s.model.Load()
 }
@@ -137,8 +140,10 @@ func (h *Handle) due() bool {
 // Refresh looks the name up now. It reports whether another model replaced the one in use. The error says
 // why the one in use stays although the name refers to another.
 func (h *Handle) Refresh(ctx context.Context) (swapped bool, err error) {
-	h.s.looking.Lock()
-	defer h.s.looking.Unlock()
+	if err := h.s.looking.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer h.s.looking.Release(1)
 	return h.s.refresh(ctx)
 }
 
@@ -205,10 +210,8 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 	}
 	manifest, err := ReadManifest(ctx, dir)
 	switch {
-	case err != nil:
+	case err != nil || manifest.SHA256 == s.model.Load().Manifest.SHA256:
 		return false, err
-	case manifest.SHA256 == s.model.Load().Manifest.SHA256:
-		return false, nil
 	case manifest.SHA256 == s.unfit: // it was loaded and refused before
 		return false, s.why
 	}

@@ -57,8 +57,8 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 			Input:   Input{Format: "csv", Dim: in, Columns: []string{"a", "b", "c", "d"}},
 			Targets: Targets{TargetGrid: linear.Grids{{Low: -1, High: 1}}},
 		},
-		Linear: &Linear{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
-		Kept:   []storage.File{{Name: learned.FileName, Data: data}},
+		Linear:     &Linear{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
+		ExtraFiles: []storage.File{{Name: learned.FileName, Data: data}},
 	}
 	for i := range m.Linear.D {
 		m.Linear.W = append(m.Linear.W, float32(math.Cos(float64(i*number))))
@@ -412,6 +412,50 @@ func TestOneCallerLoadsWhileOthersUseTheModel(t *testing.T) {
 	server.Faults.Set(gcstest.Rules{})
 	if now := <-got; now != digest(two) {
 		t.Errorf("the caller that has loaded: %.8s", now)
+	}
+}
+
+// Whoever waits for the lookup of another caller gives up with its context, and leaves nothing open.
+func TestWaitingForALookupEndsWithTheContext(t *testing.T) {
+	server := gcstest.StartS3(t)
+	const dir = "s3://bucket/models/one"
+	for _, f := range files(t, 1, 8, nil) {
+		server.Fill("models/one/"+f.Name, f.Data)
+	}
+	server.Faults.Set(gcstest.Rules{Hold: "read models/one/" + WeightsFile})
+	opened := make(chan *Handle, 1)
+	go func() {
+		h, err := OpenHandle(t.Context(), dir, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- h
+	}()
+	for server.Faults.Seen()["read held"] == 0 {
+		runtime.Gosched()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	failed := make(chan error, 2)
+	go func() {
+		_, err := OpenHandle(ctx, dir, 0)
+		failed <- err
+	}()
+	select {
+	case err := <-failed:
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), dir) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a handle waits for the model although its context has ended")
+	}
+	server.Faults.Set(gcstest.Rules{})
+	h := <-opened
+	if _, err := h.Refresh(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if h.Close(); len(open.byName) != 0 {
+		t.Errorf("%d names are open", len(open.byName))
 	}
 }
 

@@ -61,9 +61,9 @@ func LoadURI(ctx context.Context, dir string) (*Model, error) {
 	return load(inStorage{ctx, dir})
 }
 
-// LoadUndrawn is LoadURI without drawing the map, which may take much memory. Map is nil, so the model
+// LoadWithoutMap is LoadURI without drawing the map, which may take much memory. Map is nil, so the model
 // cannot predict.
-func LoadUndrawn(ctx context.Context, dir string) (*Model, error) {
+func LoadWithoutMap(ctx context.Context, dir string) (*Model, error) {
 	dir, err := Resolve(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ type Manifest struct {
 	// Search describes the search that found the recipe; nil without a search.
 	Search *Search `json:"search,omitempty"`
 
-	BeyondScores
+	Extensions
 
 	Input Input `json:"input"`
 	Targets
@@ -77,8 +77,8 @@ type Manifest struct {
 	Checksums
 }
 
-// BeyondScores holds the parts of a model that predict more than the scores of its outputs.
-type BeyondScores struct {
+// Extensions holds the parts of a model that predict more than the scores of its outputs.
+type Extensions struct {
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of a classification; nil if the model has scores only
 	// Positive is the class, of two, to which a threshold, precision, recall and F1 refer. "" means
 	// the second class.
@@ -101,7 +101,7 @@ type Targets struct {
 
 // TrainingData describes the rows that the model was trained on.
 type TrainingData struct {
-	Rows        Rows               `json:"rows"`
+	Rows        RowCounts          `json:"rows"`
 	Weights     *RowWeights        `json:"weights,omitempty"` // nil if rows had none
 	Profile     Profile            `json:"profile"`
 	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data that the model was evaluated on
@@ -125,7 +125,7 @@ type Learner struct {
 	Folds  int     `json:"folds"`  // number of folds of the cross-validation; 1 if there was none
 	// Split says which columns assign rows to folds; nil if their content does.
 	Split *profile.FoldRule `json:"split,omitempty"`
-	Table []ridge.Row       `json:"table,omitempty"` // results for each λ
+	Table []ridge.CVResult  `json:"table,omitempty"` // results for each λ
 	// RuledOut has the values of λ that are not in the table because results on a part of the features,
 	// with the same held-out rows, ruled them out.
 	RuledOut []float64 `json:"ruled_out,omitempty"`
@@ -190,7 +190,7 @@ type TrainingLog struct {
 	// chosen that way.
 	HeldOutOf int `json:"held_of,omitempty"`
 
-	Path []Trial `json:"path,omitempty"` // results for each λ
+	Path []LambdaTrial `json:"path,omitempty"` // results for each λ
 }
 
 // Optimality bounds how far the objective is from its minimum.
@@ -208,8 +208,8 @@ type Optimality struct {
 	Converged *bool `json:"converged,omitempty"`
 }
 
-// Trial is the result of one λ on held-out rows.
-type Trial struct {
+// LambdaTrial is the result of one λ on held-out rows.
+type LambdaTrial struct {
 	Lambda    float64 `json:"lambda"`
 	Rounds    int     `json:"rounds"`
 	Objective float64 `json:"objective"`
@@ -227,8 +227,8 @@ type Input struct {
 	Options json.RawMessage `json:"options,omitempty"` // options of the format's reader
 }
 
-// Rows accounts for the rows of the training data: Read = Used + SetAside.
-type Rows struct {
+// RowCounts accounts for the rows of the training data: Read = Used + SetAside.
+type RowCounts struct {
 	Read     int64 `json:"read"`
 	Used     int64 `json:"used"`
 	SetAside int64 `json:"set_aside"`
@@ -247,8 +247,8 @@ type FileEntry struct {
 	SHA256 string `json:"sha256"` // in hexadecimal
 }
 
-// EntryOf returns the entry of a file with that name and content.
-func EntryOf(name string, data []byte) FileEntry {
+// NewFileEntry returns the entry of a file with that name and content.
+func NewFileEntry(name string, data []byte) FileEntry {
 	return FileEntry{Name: name, Size: int64(len(data)), SHA256: hexDigest(data)}
 }
 

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -43,8 +43,8 @@ func (m *Manifest) check() (features.Recipe, error) {
 			return nil, err
 		}
 	}
-	if m.Input.Dim < 1 || m.Input.Dim > rows.MaxDim {
-		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)
+	if m.Input.Dim < 1 || m.Input.Dim > rowio.MaxDim {
+		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rowio.MaxDim)
 	}
 	if err := m.Segments.check(m); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (l *Learner) check(used int64) error {
 	return nil
 }
 
-func checkRow(r ridge.Row, used int64) error {
+func checkRow(r ridge.CVResult, used int64) error {
 	if !(r.Lambda >= 0) || !(r.MSE >= 0) || !(r.StdErr >= 0) || !(r.Train >= 0) || r.Folds < 0 {
 		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr,
 			r.Train, r.Folds)

@@ -49,8 +49,8 @@ type Model struct {
 	Linear   *Linear
 	Map      features.Map // takes rows of Manifest.Input.Dim numbers
 
-	// Kept holds further files of the directory, which Encode writes. Load leaves it nil.
-	Kept []storage.File
+	// ExtraFiles holds further files of the directory, which Encode writes. Load leaves it nil.
+	ExtraFiles []storage.File
 
 	names   []string       // names of the columns that PredictNamed takes
 	columns map[string]int // index of each name
@@ -137,29 +137,29 @@ func Encode(m *Model) ([]storage.File, error) {
 		return nil, err
 	}
 	m.Manifest.Features, m.Manifest.Outputs = m.Linear.D, m.Linear.K
-	m.Manifest.Files = []FileEntry{EntryOf(WeightsFile, weights.Bytes())}
+	m.Manifest.Files = []FileEntry{NewFileEntry(WeightsFile, weights.Bytes())}
 	files := []storage.File{{Name: WeightsFile, Data: weights.Bytes()}}
 	if s := m.Manifest.Segments; s != nil {
 		f, err := s.file()
 		if err != nil {
 			return nil, err
 		}
-		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, EntryOf(f.Name, f.Data))
+		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, NewFileEntry(f.Name, f.Data))
 	}
 	if s := m.Manifest.Sketch; s != nil {
 		f, err := s.file()
 		if err != nil {
 			return nil, err
 		}
-		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, EntryOf(f.Name, f.Data))
+		files, m.Manifest.Files = append(files, f), append(m.Manifest.Files, NewFileEntry(f.Name, f.Data))
 	}
-	for _, f := range m.Kept {
-		m.Manifest.Files = append(m.Manifest.Files, EntryOf(f.Name, f.Data))
+	for _, f := range m.ExtraFiles {
+		m.Manifest.Files = append(m.Manifest.Files, NewFileEntry(f.Name, f.Data))
 	}
 	manifest, err := m.Manifest.Encode()
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, m.Kept...)
+	files = append(files, m.ExtraFiles...)
 	return append(files, storage.File{Name: ManifestFile, Data: manifest}), nil
 }

@@ -217,7 +217,7 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 		if err := safetensors.Write(&data, nil, tensors); err != nil {
 			t.Fatal(err)
 		}
-		m.Manifest.Files = []FileEntry{EntryOf(WeightsFile, data.Bytes())}
+		m.Manifest.Files = []FileEntry{NewFileEntry(WeightsFile, data.Bytes())}
 		manifest, err := m.Manifest.Encode()
 		if err != nil {
 			t.Fatal(err)

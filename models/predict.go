@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -21,7 +21,7 @@ type RowError struct {
 	Value       float64 // 0 if Column is −1
 }
 
-// TooLarge is the reason why a row whose scores are not finite has no prediction.
+// TooLarge is the reason why a row has no prediction if its scores, or the novelty that is asked for, are not finite.
 const TooLarge = "the numbers are too large for the model"
 
 func (e *RowError) Error() string {
@@ -83,8 +83,7 @@ func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 // Scores stores in dst the scores of rows, one for each output; rows are as for Predict. A classifier
 // predicts the class with the largest score, unless its probabilities decide otherwise.
 func (m *Model) Scores(dst, rows []float64) error {
-	k := m.Linear.K
-	return run(m, dst, rows, k, false, func(dst []float64, output Applied) { widen(dst, output.Scores) })
+	return run(m, dst, rows, m.Linear.K, false, func(dst []float64, output Applied) { widen(dst, output.Scores) })
 }
 
 // Probabilities stores in dst the probability of each class, in the order of Outputs; rows are as for
@@ -135,7 +134,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty
 	s := m.borrow()
 	defer m.scratch.Put(s)
 	s.applier.Novelty = novelty
-	k, step := m.Linear.K, rows.PerFeatureBlock(out)
+	k, step := m.Linear.K, rowio.PerFeatureBlock(out)
 	for at := 0; at < n; at += step {
 		size := min(step, n-at)
 		s.x = grow(s.x, size*in)
@@ -145,7 +144,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty
 		}
 		output := s.applier.Apply(s.x, size)
 		for i := range size {
-			if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
+			if !exact.AllFinite(output.Scores[i*k:(i+1)*k]) || novelty && !exact.Finite(output.Novelty[i]) {
 				return &RowError{Row: at + i, Column: -1}
 			}
 		}

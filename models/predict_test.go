@@ -17,13 +17,13 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	modellinear "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -109,8 +109,8 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"learned":    found,
 		"maxout":     maxout.Maxout{In: in, Out: out, Q: 4, Bound: 4},
 		"harmonic": learned.Harmonics{In: in,
-			Terms: []learned.Term{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
-		"linear": linear.Identity{In: in, Bound: 8},
+			Terms: []learned.Harmonic{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
+		"linear": identity.Identity{In: in, Bound: 8},
 		"skeleton": skeleton.Compositional{Out: out, Skeleton: skeleton.Skeleton{
 			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true,
 				Activation: skeleton.Activation{Exponential: 1}}},
@@ -269,14 +269,14 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 		t.Errorf("probabilities: %v", err)
 	}
 	// The row is found in whichever block it lies.
-	many := make([]float64, 2*(rows.MaxRows+7))
-	many[2*(rows.MaxRows+5)] = math.NaN()
+	many := make([]float64, 2*(rowio.MaxRows+7))
+	many[2*(rowio.MaxRows+5)] = math.NaN()
 	var e *RowError
-	if err := m.Predict(make([]float64, len(many)), many); !errors.As(err, &e) || e.Row != rows.MaxRows+5 ||
+	if err := m.Predict(make([]float64, len(many)), many); !errors.As(err, &e) || e.Row != rowio.MaxRows+5 ||
 		e.Column != 0 {
 		t.Errorf("in the second block: %v", err)
 	}
-	big := on(t, linear.Identity{In: 2, Bound: 1})
+	big := on(t, identity.Identity{In: 2, Bound: 1})
 	if err := loaded(t, big).Predict(dst, []float64{3e38, -3e38}); !errors.As(err, &e) || e.Row != 0 || e.Column != -1 {
 		t.Errorf("scores beyond float32: %v", err)
 	}
@@ -305,8 +305,8 @@ func TestColumnsAreFoundByName(t *testing.T) {
 		{nil, "width <cm>", ErrMissingColumn, ""},
 		{[]Column{width, height, {Name: "höhen"}}, "höhen", ErrUnknownColumn,
 			`the model has no such column (did you mean "höhe"?)`},
-		{[]Column{width, height, width}, "width <cm>", ErrTwice, ""},
-		{[]Column{width, {Name: "höhe", Values: []float64{1}}}, "höhe", ErrLength, ""},
+		{[]Column{width, height, width}, "width <cm>", ErrRepeatedColumn, ""},
+		{[]Column{width, {Name: "höhe", Values: []float64{1}}}, "höhe", ErrColumnLength, ""},
 	} {
 		err := m.PredictNamed(got, test.columns...)
 		var e *ColumnError

@@ -83,9 +83,9 @@ func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n,
 	score.Likeliest(dst, p.Weights, probabilities, scores, n, outputs)
 }
 
-// Usual returns the threshold on the probability of the positive class, of two, that gives the same classes
+// DefaultThreshold returns the threshold on the probability of the positive class, of two, that gives the same classes
 // as Classes.
-func (p *Probabilities) Usual(positive int) float32 {
+func (p *Probabilities) DefaultThreshold(positive int) float32 {
 	if p.Weights == nil {
 		return 0.5
 	}

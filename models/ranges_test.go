@@ -23,7 +23,7 @@ func inRounds(t testing.TB) *Model {
 		Options:    json.RawMessage(`{"loss":"hinge","outputs":3,"dim":5,"rows":94,"lambda":0.001,"partitions":2}`),
 		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Optimality: Optimality{Dual: &dual, Gap: &gap},
 		HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.5, HeldOutErrors: 3},
-		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25,
+		Path: []LambdaTrial{{Lambda: 0.001, Rounds: 3, Objective: 0.25,
 			HeldOut: iterative.HeldOut{HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}}},
 	}}
 	m.Manifest.Probabilities = &Probabilities{Kind: score.Platt, Curves: make([]score.CalibrationCurve, 3), Rows: 24,
@@ -137,7 +137,7 @@ func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
 		"probabilities fitted to 119 of 118 rows":              func(m *Manifest) { m.Probabilities.Rows = 119 },
 		`an entry for "../x"`: func(m *Manifest) {
 			m.Files = append(m.Files,
-				EntryOf("../x", nil))
+				NewFileEntry("../x", nil))
 		},
 		"two entries for weights.safetensors":                   func(m *Manifest) { m.Files = append(m.Files, m.Files[0]) },
 		"which is not a SHA-256":                                func(m *Manifest) { m.Files[0].SHA256 = "abc" },

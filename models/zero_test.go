@@ -15,8 +15,8 @@ func TestResultsOfZeroAreWritten(t *testing.T) {
 		of   any
 		want string
 	}{
-		{ridge.Row{HeldOutRow: ridge.HeldOutRow{HeldOutRows: 5}}, `"held_rows":5,"held_errors":0,"held_mse":0`},
-		{ridge.Row{}, `"rounding":0,"fold_mse":0`},
+		{ridge.CVResult{HeldOutResult: ridge.HeldOutResult{HeldOutRows: 5}}, `"held_rows":5,"held_errors":0,"held_mse":0`},
+		{ridge.CVResult{}, `"rounding":0,"fold_mse":0`},
 		{iterative.Report{HeldOut: iterative.HeldOut{HeldOutRows: 5}}, `"held_rows":5,"held_loss":0,"held_errors":0`},
 		{iterative.Report{}, `"errors":0`},
 		{TrainingLog{HeldOut: iterative.HeldOut{HeldOutRows: 5}}, `"held_rows":5,"held_loss":0,"held_errors":0`},

@@ -24,11 +24,17 @@ import (
 type AlignOptions struct {
 	options.Prepare `omit:"Split,Room"` // Kernel is learned or harmonic
 	Learned         options.Game        `group:"Learned features"`
-	Out             string              `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"Directory to create; it must not exist."`
-	// Folds is the number of folds of the rows. The first fold is not used, so that Train can report
-	// held-out errors on it; 0 is spec.DefaultFolds, 1 learns from all rows.
-	Folds int    `flag:"folds,common" group:"Learner" help:"Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out errors."`
-	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE" help:"File for a plot of the game's log, .png or .svg."`
+
+	// Directory to create; it must not exist.
+	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
+
+	// Folds of the rows. The first fold is not used, so that train can choose lambda and report
+	// held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out
+	// errors.
+	Folds int `flag:"folds,common" group:"Learner"`
+
+	// File for a plot of the game's log, .png or .svg.
+	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE"`
 }
 
 // GameOptions is the part of AlignOptions that says how features are learned from labels.
@@ -94,7 +100,7 @@ func (o AlignOptions) training() spec.Options {
 }
 
 func (o AlignOptions) validate() error {
-	f, isFound := o.Kernel.(kernel.LearnedKernel)
+	f, isFound := o.Kernel.(kernel.Learned)
 	switch {
 	case o.Out == "":
 		return exit.Usagef("no directory for the features: name one with --out")

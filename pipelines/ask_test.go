@@ -17,10 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // asked are days of rows with their sums, for questions, and the rows as a training sees them.
@@ -44,7 +45,7 @@ func newAsked(t *testing.T, o TrainOptions, days []string, labels func(i int) st
 	o.Model, o.Data.Label = dir+"/recipe", "y"
 	for i, text := range days {
 		name := jobtest.Write(t, dir, fmt.Sprintf("day-%d.csv", i), text)
-		if o.Data.Data = []string{name}; i == 0 {
+		if o.Data.Files = []string{name}; i == 0 {
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +95,7 @@ func gridRows(t *testing.T, model, file string) (all []gridRow) {
 				t.Fatal(err)
 			}
 			if lines[0][c] == "w" {
-				row.weight = float64(r.Rule.Weights.Whole(nil, &rows.Block{N: 1, Weights: []float64{v}}, 0, 1)[0])
+				row.weight = float64(r.Rule.Weights.AppendWeights(nil, &rowio.Block{N: 1, Weights: []float64{v}}, 0, 1)[0])
 			} else {
 				x = append(x, float32(v))
 			}
@@ -264,7 +265,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 			source := func(day string) string { return []string{"app", "web"}[day[len(day)-1]%2] }
 			a := newAsked(t, c.o, c.days, func(i int) string { return "source=" + source(date(i)) + "/dt=" + date(i) })
 			apart := 0
-			ask := func(question string, set func(*AskOptions)) *AskResult {
+			ask := func(question options.Question, set func(*AskOptions)) *AskResult {
 				t.Helper()
 				o := AskOptions{Question: question, Seed: 1}
 				o.Sums = a.sums

@@ -24,9 +24,9 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	theirs := slog.New(slog.NewTextHandler(&heard, nil))
 	slog.SetDefault(theirs)
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{filepath.Join(dir, "data.csv")}, Label: "y"}
+	data := dataset.Options{Files: []string{filepath.Join(dir, "data.csv")}, Label: "y"}
 	if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: 100, Seed: 1, Noise: -1,
-		Out: data.Data[0]}); err != nil {
+		Out: data.Files[0]}); err != nil {
 		t.Fatal(err)
 	}
 	train := func(verbose bool) {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestBoundsAccompanyMeasurements(t *testing.T) {
-	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
 	compare := func(k kernel.Options, all bool) (*results.CompareKernel, error) {
 		return evaluate.CompareKernel(jobtest.Ctx, options.CompareKernel{

@@ -54,7 +54,7 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 	options := func(name string, lines []string, drop ...string) TrainOptions {
 		return TrainOptions{
 			Prepare: options.Prepare{
-				Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label,
+				Data: dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label,
 					Drop: append(drop, "w")},
 				Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 			},
@@ -89,7 +89,7 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))}}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))}}
 	compare := func(o CompareModelsOptions) (*CompareModelsResult, error) {
 		o.Data = data
 		return CompareModels(jobtest.Ctx, o)
@@ -193,7 +193,7 @@ func TestNumbersAreComparedByTheirErrors(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "target")
 	for _, weight := range []string{"", "w"} {
-		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))},
+		data := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))},
 			Roles: dataset.Roles{Weight: weight}}
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
 			Gate: "rmse not worse by 900% at 95%", Slices: []string{"site"}})
@@ -241,7 +241,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 		lines[i] = strings.Join(f, ",")
 	}
 	lines[50] = strings.Replace(lines[50], ","+strings.Split(lines[50], ",")[5]+",", ",,", 1) // no label
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "bad.csv", strings.Join(lines, ""))}}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "bad.csv", strings.Join(lines, ""))}}
 	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data})
 	jobtest.WantError(t, "bad rows", err, exit.CodeData, "bad.csv:8:4", "--max_bad_fraction 0")
 	for _, shard := range []int64{0, 900} {
@@ -260,7 +260,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 	// A column of the challenger alone that cannot be read.
 	alone := filepath.Join(dir, "alone")
-	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Data: []string{filepath.Join(dir, "champion.csv")},
+	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Files: []string{filepath.Join(dir, "champion.csv")},
 		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
 	only := o
 	only.Data.Columns, only.Model = []string{"a"}, filepath.Join(dir, "only")
@@ -281,7 +281,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	_, err = CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone, Data: data})
 	jobtest.WantError(t, "bad for the challenger", err, exit.CodeData, "bad.csv:8:4")
 	// And all of the good table is compared.
-	data.Data = []string{jobtest.Write(t, dir, "good.csv", good)}
+	data.Files = []string{jobtest.Write(t, dir, "good.csv", good)}
 	if r, err = CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone,
 		Data: data}); err != nil || r.Rows.Used != 400 {
 		t.Errorf("%+v, %v", r, err)
@@ -293,7 +293,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	champion, challenger := comparable(t, dir, "y")
 	other := t.TempDir()
 	numbers, _ := comparable(t, other, "target")
-	test := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 100), ""))}}
+	test := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 100), ""))}}
 	for _, c := range []struct {
 		o     CompareModelsOptions
 		code  int
@@ -312,14 +312,14 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 		{CompareModelsOptions{Champion: champion, Challenger: challenger, Data: dataset.Options{Label: "site"}},
 			exit.CodeData, []string{"site"}},
 	} {
-		c.o.Data.Data = test.Data
+		c.o.Data.Files = test.Files
 		_, err := CompareModels(jobtest.Ctx, c.o)
 		jobtest.WantError(t, fmt.Sprintf("%+v", c.o), err, c.code, c.words...)
 	}
 	// Rows that one of them was trained on, in another order and in two files.
 	lines := mixedTable(1, 600)
 	slices.Reverse(lines[1:])
-	trained := dataset.Options{Data: []string{
+	trained := dataset.Options{Files: []string{
 		jobtest.Write(t, dir, "one.csv", strings.Join(lines[:300], "")), jobtest.Write(t, dir, "two.csv",
 			lines[0]+strings.Join(lines[300:], "")),
 	}}
@@ -332,7 +332,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 		jobtest.WantError(t, "rows of the training", err, exit.CodeData, champion+" was trained on files of these rows")
 	}
 	// As many other rows are compared.
-	trained.Data = []string{jobtest.Write(t, dir, "others.csv", strings.Join(mixedTable(9, 600), ""))}
+	trained.Files = []string{jobtest.Write(t, dir, "others.csv", strings.Join(mixedTable(9, 600), ""))}
 	if r, err := CompareModels(jobtest.Ctx,
 		CompareModelsOptions{Champion: champion, Challenger: challenger, Data: trained}); err != nil || r.Rows.Used != 600 {
 		t.Errorf("%v", err)
@@ -342,7 +342,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
 	dir := t.TempDir()
 	data := func(seed uint64) dataset.Options {
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
 			strings.Join(jobtest.Made(t, "moons", 500, seed), ""))}, Label: "y"}
 	}
 	plain, cut := fixed(1), fixed(1)
@@ -370,7 +370,7 @@ func TestComparisonsOfFewRowsSayWhyTheyHaveNoInterval(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "target")
 	o := CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site"}}
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "few.csv", strings.Join(mixedTable(2, 29), ""))}}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "few.csv", strings.Join(mixedTable(2, 29), ""))}}
 	r, err := CompareModels(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)

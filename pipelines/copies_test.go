@@ -50,7 +50,7 @@ func binary(n int, p func(row int) float64) (lines []string, lookup float64) {
 func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *EvaluateResult) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 		p       func(int) float64
 		learner iterative.Options
 		lambda  float64
-		method  string
+		method  options.Calibration
 	}{
 		"chance, platt":    {func(int) float64 { return 0.5 }, nil, 1e-6, score.Platt},
 		"chance, isotonic": {func(int) float64 { return 0.5 }, nil, 1e-6, score.Isotonic},
@@ -182,7 +182,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 	} {
 		for _, kinds := range []int{1, 2, 20} {
 			for _, n := range []int{1, 2, 3, 5, 20} {
-				for _, method := range []string{"", score.Platt} {
+				for _, method := range []options.Calibration{"", options.Platt} {
 					lines := []string{"a,b,y\n"}
 					for i := range n {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))
@@ -190,7 +190,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 					o := fixed(1)
 					o.Learner, o.Calibrate, o.Lambda = learner, method, options.Lambda{Path: []float64{1e-3, 1e-1}, Folds: 5}
 					dir := t.TempDir()
-					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+					o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")
 					r, err := trainPlain(jobtest.Ctx, o)
 					what := fmt.Sprintf("%s, %d kinds, %d rows, calibration %q", name, kinds, n, method)

@@ -33,7 +33,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	dir := t.TempDir()
 	o := TrainOptions{
 		Prepare: options.Prepare{
-			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))},
+			Data: dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))},
 				Label: "y", Drop: []string{"target", "w"}},
 			Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		},
@@ -44,7 +44,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	}
 	lines := mixedTable(2, 2000)
 	predict := func(name, text string, bound float64, j options.Job) (*PredictResult, error) {
-		p := PredictOptions{Model: o.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", text)}},
+		p := PredictOptions{Model: o.Model, Data: dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", text)}},
 			Out: filepath.Join(dir, name), MaxDrift: bound, Job: j}
 		return Predict(jobtest.Ctx, p)
 	}
@@ -114,7 +114,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		}
 		var out bytes.Buffer
 		_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model,
-			Data: dataset.Options{Data: []string{filepath.Join(dir, refused+".csv")}}, Join: &out, MaxDrift: 0.1})
+			Data: dataset.Options{Files: []string{filepath.Join(dir, refused+".csv")}}, Join: &out, MaxDrift: 0.1})
 		jobtest.WantError(t, c.name+" to a writer", err, exit.CodeGate, "gate not passed")
 		if out.Len() > 0 {
 			t.Errorf("%s: %d bytes are written", c.name, out.Len())

@@ -9,7 +9,7 @@ import (
 )
 
 func TestASmallerLambdaIsAdvisedOnlyWhereRoundingAllowsIt(t *testing.T) {
-	path := []ridge.Row{{Lambda: 1e-9}, {Lambda: 1e-8}, {Lambda: 1e-7}}
+	path := []ridge.CVResult{{Lambda: 1e-9}, {Lambda: 1e-8}, {Lambda: 1e-7}}
 	for _, test := range []struct {
 		chosen, least float64
 		want          string // "" is no note

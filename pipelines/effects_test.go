@@ -41,9 +41,9 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 		return jobtest.Write(t, dir, name, head+strings.Join(rows, ""))
 	}
 	head := "x0,x1,x2,x3,y\n"
-	all := dataset.Options{Data: []string{write("all.csv", head, lines)}, Label: "y"}
+	all := dataset.Options{Files: []string{write("all.csv", head, lines)}, Label: "y"}
 	slices.Reverse(unlabelled)
-	cut := dataset.Options{Data: []string{write("a.csv", "x0,x1,x2,x3\n", unlabelled[:100]),
+	cut := dataset.Options{Files: []string{write("a.csv", "x0,x1,x2,x3\n", unlabelled[:100]),
 		write("b.csv", "x0,x1,x2,x3\n", unlabelled[100:])}}
 	learners := []string{"ridge, one λ", "svm", "sgd"}
 	for family, maps := range honestKernels(t, d) {
@@ -64,7 +64,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(name, err)
 			}
-			r, err := InspectEffects(jobtest.Ctx, o.Model, InspectOptions{Data: all})
+			r, err := InspectEffects(jobtest.Ctx, o.Model, InspectEffectsOptions{Data: all})
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -73,7 +73,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 				e.Columns[2].Share > e.Columns[1].Share/2 {
 				t.Errorf("%s: %+v", name, e)
 			}
-			again, err := InspectEffects(jobtest.Ctx, o.Model, InspectOptions{Data: cut})
+			again, err := InspectEffects(jobtest.Ctx, o.Model, InspectEffectsOptions{Data: cut})
 			if err != nil || !reflect.DeepEqual(e, again.Effects) {
 				t.Errorf("%s: other files without labels give %+v: %v", name, again, err)
 			}
@@ -96,12 +96,12 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Scale, o.Model, o.Lambda.Path = nil, filepath.Join(dir, "model"), []float64{1e-4}
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	r, err := InspectEffects(jobtest.Ctx, o.Model, InspectOptions{Data: o.Data})
+	r, err := InspectEffects(jobtest.Ctx, o.Model, InspectEffectsOptions{Data: o.Data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +126,8 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 		t.Errorf("the picture: %v", err)
 	}
 	// One row has no other to take values from.
-	one := dataset.Options{Data: []string{jobtest.Write(t, dir, "one.csv", lines[0]+lines[1])}, Label: "y"}
-	_, err = InspectEffects(jobtest.Ctx, o.Model, InspectOptions{Data: one})
+	one := dataset.Options{Files: []string{jobtest.Write(t, dir, "one.csv", lines[0]+lines[1])}, Label: "y"}
+	_, err = InspectEffects(jobtest.Ctx, o.Model, InspectEffectsOptions{Data: one})
 	if _, refused := errors.AsType[*exit.DataError](err); !refused ||
 		!strings.Contains(err.Error(), "two rows are needed") {
 		t.Errorf("one row: %v", err)

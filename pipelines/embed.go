@@ -20,8 +20,10 @@ import (
 type EmbedOptions struct {
 	options.Prepare    `omit:"Split,Room"`
 	pca.LearnerOptions `group:"Learner"`
-	Model              string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
-	Picture            string `flag:"picture,common" group:"Model and output" placeholder:"FILE" help:"File for a plot of a sample of the rows along the first two components, .png or .svg."`
+	// Directory to create; it must not exist.
+	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
+	// File for a plot of a sample of the rows along the first two components, .png or .svg.
+	Picture string `flag:"picture,common" group:"Model and output" placeholder:"FILE"`
 }
 
 // EmbedResult describes the embedding.

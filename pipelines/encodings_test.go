@@ -57,7 +57,7 @@ func errorOn(t *testing.T, r *TrainResult, lines []string) float64 {
 	t.Helper()
 	name := jobtest.Write(t, t.TempDir(), "other.csv", strings.Join(lines, ""))
 	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model,
-		Data: dataset.Options{Data: []string{name}, Label: "y"}})
+		Data: dataset.Options{Files: []string{name}, Label: "y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 	test := levelRows(others, levels, 0.5, 2)
 	for _, name := range []string{"ridge", "ridge, one λ", "svm", "svm, patience", "sgd, platt"} {
 		t.Run(name, func(t *testing.T) {
-			r, m := trainedModel(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], preprocess.Means))
+			r, m := trainedModel(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], preprocess.TargetEncoding))
 			judge(t, r, m, n)
 			if e, se := errorOn(t, r, test), 0.5/math.Sqrt(others); math.Abs(e-0.5) > 4*se {
 				t.Errorf("error %.2f ± %.2f%% on other rows", 100*e, 100*se)
@@ -85,9 +85,9 @@ func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
 	const n, levels = 4000, 1000
 	test := levelRows(2000, levels, 0.02, 2)
 	for _, name := range []string{"ridge", "svm"} {
-		r, m := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], preprocess.Means))
+		r, m := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], preprocess.TargetEncoding))
 		target := errorOn(t, r, test)
-		one, _ := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], preprocess.Indicators))
+		one, _ := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], preprocess.OneHotEncoding))
 		if hot := errorOn(t, one, test); !(target < 0.35 && hot > target+0.05) {
 			t.Errorf("%s: error %.3f by target statistics, %.3f by one-hot levels", name, target, hot)
 		}
@@ -122,9 +122,9 @@ func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 	}
 	train, test := noise(2000, 1), noise(4000, 2)
 	for _, name := range []string{"ridge", "svm", "svm, patience", "sgd"} {
-		o := encodedBy(honestLearners[name], preprocess.Means)
+		o := encodedBy(honestLearners[name], preprocess.TargetEncoding)
 		r, _ := trainedModel(t, train, o)
-		without, _ := trainedModel(t, train, encodedBy(honestLearners[name], preprocess.Counts))
+		without, _ := trainedModel(t, train, encodedBy(honestLearners[name], preprocess.CountEncoding))
 		with, best := errorOn(t, r, test), errorOn(t, without, test)
 		if se := math.Sqrt(best * (1 - best) / 4000); with > best+4*se {
 			t.Errorf("%s: error %.3f with the labels of other rows, %.3f ± %.3f with their number", name, with, best, se)
@@ -140,7 +140,7 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		for i, f := range files {
-			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("d%d.csv", i), strings.Join(f, "")))
+			o.Data.Files = append(o.Data.Files, jobtest.Write(t, dir, fmt.Sprintf("d%d.csv", i), strings.Join(f, "")))
 		}
 		o.Data.Label, o.Model = "y", filepath.Join(dir, "model")
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
@@ -152,12 +152,12 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 		}
 		return weights
 	}
-	o := encodedBy(TrainOptions{}, preprocess.Means)
+	o := encodedBy(TrainOptions{}, preprocess.TargetEncoding)
 	want := digest(o, lines)
 	shuffled := slices.Clone(lines[1:])
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(shuffled),
 		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	cut := encodedBy(TrainOptions{}, preprocess.Means)
+	cut := encodedBy(TrainOptions{}, preprocess.TargetEncoding)
 	cut.Job.ShardBytes = 2000
 	if !bytes.Equal(digest(cut, append(lines[:1:1], shuffled[:200]...), append(lines[:1:1], shuffled[200:]...)), want) {
 		t.Error("another order and cut gives another model")
@@ -173,12 +173,12 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		"calibrated": func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 	} {
 		o := encodedBy(TrainOptions{Learner: &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6,
-			Gap: 1e-9}}, Bias: 1}}, preprocess.Means)
+			Gap: 1e-9}}, Bias: 1}}, preprocess.TargetEncoding)
 		change(&o)
 		lines := levelRows(500, 40, 0.1, 1)
 		lines = append(lines, lines[1:200]...)
 		dir := t.TempDir()
-		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
@@ -198,7 +198,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%.4f,L%d,%.4f\n", r.NormFloat64(), level,
 			float64(level*7919%300)/100+0.1*r.NormFloat64()))
 	}
-	result, m := trainedModel(t, lines, encodedBy(TrainOptions{}, preprocess.Means))
+	result, m := trainedModel(t, lines, encodedBy(TrainOptions{}, preprocess.TargetEncoding))
 	for _, row := range result.Path {
 		if row.Lambda == m.Manifest.Learner.Lambda && !(row.MSE < 0.1) { // of a variance of 0.75
 			t.Errorf("held-out squared error %.3f", row.MSE)
@@ -217,10 +217,10 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 // Counts of texts need no labels, and nothing is held out of an embedding.
 func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, preprocess.Counts).Prepare
+	spec := encodedBy(TrainOptions{}, preprocess.CountEncoding).Prepare
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
 	for _, label := range []string{"", "y"} {
-		spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
+		spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
 			strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
 		if _, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 			Model: filepath.Join(dir, "m"+label)}); err != nil {
@@ -231,8 +231,8 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 
 func TestTargetStatisticsNeedATraining(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, preprocess.Means).Prepare
-	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv",
+	spec := encodedBy(TrainOptions{}, preprocess.TargetEncoding).Prepare
+	spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
 		strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
 	_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 		Model: filepath.Join(dir, "m")})

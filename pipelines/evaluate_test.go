@@ -37,7 +37,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 300, 1)
 	table := func(name, text string) dataset.Options {
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, name, text)}, Label: "y"}
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, name, text)}, Label: "y"}
 	}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path = table("data.csv", strings.Join(lines, "")), filepath.Join(dir,
@@ -60,7 +60,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 
 	// Two files with labels of their own, beside one that the model knows.
 	d := table("a.csv", relabelled(lines, map[string]string{"1": "one."}))
-	d.Data = append(d.Data, jobtest.Write(t, dir, "b.csv",
+	d.Files = append(d.Files, jobtest.Write(t, dir, "b.csv",
 		relabelled(lines[:31], map[string]string{"-1": "zero", "1": "zero"})))
 	r, err := evaluate(d)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 200, 1)
 	table := func(name string, names map[string]string) dataset.Options {
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", relabelled(lines, names))}, Label: "y"}
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", relabelled(lines, names))}, Label: "y"}
 	}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path = table("data", map[string]string{"-1": "<=50K", "1": "Over"}), filepath.Join(dir,
@@ -156,7 +156,7 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 		table += fmt.Sprintf("%d,%d,%d\n", i%7, i%11, 18+i%52)
 	}
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "ages.csv", table)}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "ages.csv", table)}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-3}
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 distinct whole numbers from 18 to 69") {
@@ -203,12 +203,12 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 		return b.String()
 	}
 	dir := t.TempDir()
-	clean := dataset.Options{Data: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
+	clean := dataset.Options{Files: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
 		for _, name := range []string{"svm", "sgd"} {
 			o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
 				Lambda: options.Lambda{Path: []float64{1e-4}}}
-			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
+			o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)
 			o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Loss, s.Rounds = loss, 30 })
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {

@@ -71,7 +71,7 @@ func Example_rows() {
 		panic(err)
 	}
 	if _, err := pipelines.Train(ctx, pipelines.TrainOptions{
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 		Lambda: options.Lambda{Path: []float64{1e-4}},
 		Model:  model, Search: "none",

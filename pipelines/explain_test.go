@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -43,7 +43,7 @@ func sold(n int) []string {
 func explained(t *testing.T, model string, readers int, files ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	o := PredictOptions{Model: model, Data: dataset.Options{Data: files}, Join: &out,
+	o := PredictOptions{Model: model, Data: dataset.Options{Files: files}, Join: &out,
 		Content: PredictContent{Scores: true, Explain: true}}
 	if readers > 1 {
 		o.Job.Engine.Runner, o.Job.Engine.Readers = "prism", readers
@@ -70,13 +70,13 @@ func TestEffectsSumToThePrediction(t *testing.T) {
 			o.Kernel = &fourier.LaplaceOptions{Width: 2, Features: 64}
 		}},
 		"three classes": {"size", "y,sign", func(o *TrainOptions) {}},
-		"linear":        {"y", "sign,size", func(o *TrainOptions) { o.Kernel = &linear.Options{} }},
+		"linear":        {"y", "sign,size", func(o *TrainOptions) { o.Kernel = &identity.Options{} }},
 		"sampled":       {"sign", "y,size", func(o *TrainOptions) { o.Kernel = &maxout.Options{Features: 32} }},
 	} {
 		o := fixed(1)
 		o.Scale, o.Lambda.Path, o.Model = nil, []float64{1e-4}, filepath.Join(dir, name)
 		o.Kernel = &fourier.GaussianOptions{Width: 4, Features: 64}
-		o.Data = dataset.Options{Data: []string{all}, Label: c.label, Drop: strings.Split(c.drop, ",")}
+		o.Data = dataset.Options{Files: []string{all}, Label: c.label, Drop: strings.Split(c.drop, ",")}
 		c.set(&o)
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
@@ -174,14 +174,14 @@ func TestExplainPrintsOneRow(t *testing.T) {
 	lines, dir := sold(100), t.TempDir()
 	o := fixed(1)
 	o.Scale, o.Lambda.Path, o.Model = nil, []float64{1e-4}, filepath.Join(dir, "model")
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "sign",
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "sign",
 		Drop: []string{"y", "size"}}
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	bad := "k1,yesterday,1,0.5,0,true,small\n"
 	rows := jobtest.Write(t, dir, "rows.csv", lines[0]+bad+"k2,2025-07-01,,0.5,0,true,small\n")
-	r, err := Explain(jobtest.Ctx, ExplainOptions{Model: o.Model, Data: dataset.Options{Data: []string{rows}}, Row: 2})
+	r, err := Explain(jobtest.Ctx, ExplainOptions{Model: o.Model, Data: dataset.Options{Files: []string{rows}}, Row: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestExplainPrintsOneRow(t *testing.T) {
 		t.Errorf("the largest effect is in %q", first)
 	}
 	for row, want := range map[int64]string{0: "rows count from 1", 1: "rows.csv:2: ", 3: "the data has 2 rows"} {
-		_, err := Explain(jobtest.Ctx, ExplainOptions{Model: o.Model, Data: dataset.Options{Data: []string{rows}}, Row: row})
+		_, err := Explain(jobtest.Ctx, ExplainOptions{Model: o.Model, Data: dataset.Options{Files: []string{rows}}, Row: row})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("row %d: %v, want %q", row, err, want)
 		}

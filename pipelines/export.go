@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,13 @@ import (
 
 // ExportOptions says which model to write for other programs.
 type ExportOptions struct {
-	Model  string    `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
-	Format string    `flag:"format,common" group:"Model and output" default:"onnx" help:"onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, which contains the file."`
-	Out    string    `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File or directory to create; it must not exist."`
-	Log    io.Writer // notes; nil discards them
+	// Directory of a model, or an alias such as DIR@champion.
+	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
+	// onnx: a file for ONNX Runtime; mlflow: a directory that MLflow loads, which contains the file.
+	Format string `flag:"format,common" group:"Model and output" default:"onnx"`
+	// File or directory to create; it must not exist.
+	Out string    `flag:"out,common" group:"Model and output" placeholder:"PATH"`
+	Log io.Writer // notes; nil discards them
 }
 
 // ExportFormats returns the values of ExportOptions.Format.
@@ -42,6 +46,7 @@ type ExportResult struct {
 // Export writes a model for other programs, complete or not at all. A model that the format cannot
 // express is refused before anything is drawn.
 func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
+	o.Format = cmp.Or(o.Format, "onnx")
 	switch {
 	case o.Model == "":
 		return nil, exit.Usagef("--model is missing: name the model to export")
@@ -58,7 +63,7 @@ func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := models.LoadUndrawn(ctx, model)
+	m, err := models.LoadWithoutMap(ctx, model)
 	if err != nil {
 		return nil, err
 	}

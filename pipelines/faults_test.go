@@ -91,7 +91,7 @@ func (j *faultJob) made(m *disktest.Mem, root string) map[string]string {
 // faultJobs returns the jobs, each with what it makes undisturbed.
 func faultJobs(t *testing.T) []*faultJob {
 	data := func(root string) dataset.Options {
-		return dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"}
+		return dataset.Options{Files: []string{root + "/data.csv"}, Label: "y"}
 	}
 	train := func(change func(*TrainOptions)) func(string, options.Job) error {
 		return func(root string, o options.Job) error {

@@ -30,7 +30,7 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 	for i := range 60 {
 		rows += fmt.Sprintf("u%d,%d,%s\n", i, i*37%61, []string{"in", "out"}[i%2])
 	}
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y",
 		Roles: dataset.Roles{ID: "user"}}
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Prepare: options.Prepare{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
@@ -163,7 +163,7 @@ func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 		}
 	}
 	twice := []string{"v,0.5,in", "v,0.5,in", "v,1.5,out"}
-	do(Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: rows("day.csv", twice...)},
+	do(Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Files: rows("day.csv", twice...)},
 		Out: dir + "/day"}))
 	do(Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both",
 		SaveSums: dir + "/total"}))
@@ -183,7 +183,7 @@ func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 		} {
 			name := fmt.Sprintf("%d-%d", i, k)
 			o := first
-			o.Model, o.Sums, o.IDs, o.Data.Data, o.Data.ID = dir+"/both", of, "", rows(name+".csv", c.rows...), ""
+			o.Model, o.Sums, o.IDs, o.Data.Files, o.Data.ID = dir+"/both", of, "", rows(name+".csv", c.rows...), ""
 			o.Job.ShardBytes = []int64{0, 20}[i]
 			hidden := map[string]bool{}
 			for n := range c.times + 1 {
@@ -242,7 +242,7 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 			files = append(files, jobtest.Write(t, dir, fmt.Sprintf("cut-%d-%d.csv", i, k), lines[0]+strings.Join(some, "")))
 		}
 		out := fmt.Sprintf("%s/sums-%d", dir, i)
-		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Data: files, Label: "y",
+		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Files: files, Label: "y",
 			Roles: dataset.Roles{ID: "user"}}, Out: out}
 		o.Job.ShardBytes, o.Job.Engine.Checkpoint = c.shard, -1
 		if c.readers > 1 {
@@ -343,7 +343,7 @@ func TestACertificateDoesNotRevealItsRows(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// The same rows, forgotten from sums that have one more: everything that is of the rows alone differs.
-	more := dataset.Options{Data: []string{jobtest.Write(t, dir, "more.csv", "user,a,y\nw,3.5,in\n")}}
+	more := dataset.Options{Files: []string{jobtest.Write(t, dir, "more.csv", "user,a,y\nw,3.5,in\n")}}
 	if _, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: more, Out: dir + "/more"}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,20 +7,24 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// GenerateOptions says which sample data to generate.
+// GenerateOptions says which sample data to generate. No field has a default: a Noise of 0 is none.
 type GenerateOptions struct {
-	Set   string  // name of a sample.Set
-	Rows  int64   `flag:"rows,common" group:"Data" default:"2000" help:"Number of rows."`
-	Seed  uint64  `flag:"seed,common" group:"Data" default:"1" help:"Random seed; another seed gives other rows of the same distribution."`
-	Noise float64 `flag:"noise,common" group:"Data" default:"-1" help:"Standard deviation of the noise; below 0 is the set's own."`
-	Out   string  `flag:"out,common" group:"Model and output" placeholder:"PATH" help:"File to create; it must not exist."`
+	Set string // name of a synthetic.Set
+	// Number of rows.
+	Rows int64 `flag:"rows,common" group:"Data" default:"2000"`
+	// Random seed; another seed gives other rows of the same distribution.
+	Seed uint64 `flag:"seed,common" group:"Data" default:"1"`
+	// Standard deviation of the noise; below 0 is the set's own.
+	Noise float64 `flag:"noise,common" group:"Data" default:"-1"`
+	// File to create; it must not exist.
+	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
 }
 
 // GenerateResult describes the file.
@@ -31,11 +35,11 @@ type GenerateResult struct {
 
 // Generate writes a CSV file of sample data, complete or not at all.
 func Generate(ctx context.Context, o GenerateOptions) (*GenerateResult, error) {
-	set, ok := sample.Find(o.Set)
+	set, ok := synthetic.Find(o.Set)
 	switch {
 	case !ok:
-		return nil, exit.Usagef("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, sample.Names()),
-			strings.Join(sample.Names(), ", "))
+		return nil, exit.Usagef("unknown data set %q%s; have %s", o.Set, option.DidYouMean(o.Set, synthetic.Names()),
+			strings.Join(synthetic.Names(), ", "))
 	case o.Rows < 1:
 		return nil, exit.Usagef("--rows must be at least 1 (have %d)", o.Rows)
 	case o.Out == "":

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
@@ -137,7 +137,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			test = append(test, draw(r))
 		}
 		result, m := trainedModel(t, written(train), TrainOptions{
-			Prepare: options.Prepare{Kernel: &linear.Options{}, Seed: 1},
+			Prepare: options.Prepare{Kernel: &identity.Options{}, Seed: 1},
 			Lambda:  options.Lambda{Path: []float64{lambda}, Folds: 5},
 		})
 		var squares float64
@@ -231,7 +231,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 		rows = append(rows, tables["zeros and ones"](r))
 	}
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
 	for _, grid := range []string{"8", "16"} {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
 			Prepare: options.Prepare{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64},

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -21,7 +21,7 @@ import (
 
 // foldOf returns the fold of a row among k, by its hash under the seed with the salt "fold". Models
 // depend on this rule.
-func foldOf(seed uint64, x []float32, k uint64) uint64 { return rows.Hash(seed^0x666f6c64, x) % k }
+func foldOf(seed uint64, x []float32, k uint64) uint64 { return rowio.Hash(seed^0x666f6c64, x) % k }
 
 // parse returns the numbers and the label of a line.
 func parse(t *testing.T, line string) (x []float32, label string) {
@@ -41,7 +41,7 @@ func parse(t *testing.T, line string) (x []float32, label string) {
 func trainedModel(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *models.Model) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {

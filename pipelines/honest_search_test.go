@@ -53,7 +53,7 @@ func honestFigures(t *testing.T, train, test []string, o TrainOptions) (held, pi
 	t.Helper()
 	r, _ = trainedModel(t, train, o)
 	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{
-		Model: r.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv",
+		Model: r.Model, Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "test.csv",
 			strings.Join(test, ""))}, Label: "y"},
 	})
 	if err != nil {

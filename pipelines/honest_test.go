@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
@@ -62,7 +62,7 @@ func honestKernels(t *testing.T, d int) map[string]options.Prepare {
 		"gaussian": &fourier.GaussianOptions{Features: 128}, "laplace": &fourier.LaplaceOptions{Features: 128},
 		"cauchy": &fourier.CauchyOptions{Features: 128},
 		"matern": &fourier.MaternOptions{Features: 128}, "maxout": &maxout.Options{Features: 128},
-		"linear":  &linear.Options{},
+		"linear":  &identity.Options{},
 		"learned": &learned.Options{Features: 300}, "harmonic": &learned.HarmonicOptions{Features: 200},
 		"lkrf": &learned.Options{Features: 100},
 	} {
@@ -108,7 +108,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 	test := coins(2000, d, 2)
 	all := os.Getenv("BOCHNER_HONEST") != ""
 	dir := t.TempDir()
-	unseen := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
+	unseen := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
 	for family, maps := range honestKernels(t, d) {
 		for learner, o := range honestLearners {
 			name := family + "/" + learner
@@ -201,7 +201,7 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	const d, n = 12, 600
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))},
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))},
 		Label: "y"}
 	maps := options.Prepare{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
 	search := options.Game{Chains: 20, Steps: 10, Rate: 3}

@@ -26,10 +26,12 @@ func InspectData(ctx context.Context, o InspectOptions) (*InspectDataResult, err
 // InspectModelResult describes a model.
 type InspectModelResult = results.InspectModel
 
+// InspectEffectsOptions says on which data to measure effects.
+type InspectEffectsOptions = options.InspectEffects
+
 // InspectEffects is InspectModel with the effects of columns on predictions, measured on up to
 // 1,000 rows of the data of o. It needs no labels and works for any features and learner.
-// Only Data, MaxBadFraction, Job and Whole of o count.
-func InspectEffects(ctx context.Context, model string, o InspectOptions) (*InspectModelResult, error) {
+func InspectEffects(ctx context.Context, model string, o InspectEffectsOptions) (*InspectModelResult, error) {
 	return apply.InspectEffects(ctx, model, o)
 }
 

@@ -19,7 +19,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	}); err != nil {
@@ -34,7 +34,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 			out := filepath.Join(dir, format)
 			var log bytes.Buffer
 			r, err := Predict(jobtest.Ctx, PredictOptions{
-				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out,
+				Model: model, Data: dataset.Options{Files: []string{data}}, Out: out,
 				Content:        PredictContent{Format: format, Lines: lines},
 				MaxBadFraction: 0.5,
 				Job:            options.Job{ShardBytes: 12, Log: &log},
@@ -79,7 +79,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Prepare: options.Prepare{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
+			Prepare: options.Prepare{Data: dataset.Options{Files: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
 				Seed: 1},
 			Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 		}); err != nil {
@@ -97,7 +97,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 		}
 		for _, data := range files {
 			if r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
-				Data: dataset.Options{Data: []string{data}}}); err != nil || r.Rows.Used != 60 {
+				Data: dataset.Options{Files: []string{data}}}); err != nil || r.Rows.Used != 60 {
 				t.Errorf("%s: %v", data, err)
 			}
 		}

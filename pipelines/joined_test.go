@@ -77,7 +77,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		o.Model = filepath.Join(dir, name)
 		from := 0
 		for k, to := range append(cuts, len(lines)) {
-			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("%s-%d.csv", name, k),
+			o.Data.Files = append(o.Data.Files, jobtest.Write(t, dir, fmt.Sprintf("%s-%d.csv", name, k),
 				head+strings.Join(lines[from:to], "")))
 			from = to
 		}
@@ -100,7 +100,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		read(cut, "weights.safetensors")) {
 		t.Error("other files of the same rows give other weights")
 	}
-	data := dataset.Options{Data: []string{filepath.Join(dir, "one-0.csv")}, Label: "y"}
+	data := dataset.Options{Files: []string{filepath.Join(dir, "one-0.csv")}, Label: "y"}
 	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: data})
 	if err != nil || e.Classes.Accuracy < 0.85 {
 		t.Errorf("accuracy %v: %v", e.Classes, err)
@@ -129,7 +129,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		o.Learner, o.Lambda.Path = jobtest.Iterative("svm", func(s *iterative.Shared) { s.Rounds = 3 }), []float64{1e-3}
 	})
 	if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: machine,
-		Data: dataset.Options{Data: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
+		Data: dataset.Options{Files: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
 		t.Error(err)
 	}
 }

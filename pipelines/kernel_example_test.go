@@ -17,7 +17,7 @@ import (
 func moons(ctx context.Context, dir string) (options.Prepare, error) {
 	name := filepath.Join(dir, "moons.csv")
 	_, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 400, Seed: 1, Noise: -1, Out: name})
-	return options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	return options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"},
 		Kernel: &sincOptions{Features: 256, Width: 0.4}, Seed: 1}, err
 }
 

@@ -60,7 +60,7 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
 	_, err := trainPlain(t.Context(), TrainOptions{
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: m.model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	})
@@ -98,7 +98,7 @@ func (m *manyFiles) before(kind, name string) {
 
 func (m *manyFiles) predict(ctx context.Context, resume bool) error {
 	_, err := Predict(ctx, PredictOptions{
-		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out,
+		Model: m.model, Data: dataset.Options{Files: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out,
 		Job: options.Job{Resume: resume},
 	})
 	return err
@@ -189,7 +189,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := trainPlain(t.Context(), TrainOptions{
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{train}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
 	}); err != nil {
@@ -199,7 +199,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	torn := "a,b,note\n" + strings.Repeat("1,2,\"over\nand\nover\nagain\n1,2,\n\"\n", 40)
 	data := []string{jobtest.Write(t, dir, "bad.csv", bad), jobtest.Write(t, dir, "torn.csv", torn)}
 	r, err := Predict(t.Context(), PredictOptions{
-		Model: model, Data: dataset.Options{Data: data}, Out: filepath.Join(dir,
+		Model: model, Data: dataset.Options{Files: data}, Out: filepath.Join(dir,
 			"out"), MaxBadFraction: 0.5, Job: options.Job{ShardBytes: 100},
 	})
 	if err != nil {

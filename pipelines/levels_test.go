@@ -85,7 +85,7 @@ func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
 			at := func(name string) string { return filepath.Join(dir, name) }
 			header, rows, days := leveledTables(t, dir, kind)
 			data := func(name string) dataset.Options {
-				o := dataset.Options{Data: []string{at(name)}, Label: "y"}
+				o := dataset.Options{Files: []string{at(name)}, Label: "y"}
 				if kind == "groups" {
 					o.Weight = "w"
 				}
@@ -182,7 +182,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 			Data: data(file), MaxBadFraction: 0.1}
 		if day == "*" {
 			for _, day := range days[1:] {
-				o.Data.Data = append(o.Data.Data, filepath.Join(dir, "day-"+day+".csv"))
+				o.Data.Files = append(o.Data.Files, filepath.Join(dir, "day-"+day+".csv"))
 			}
 		}
 		r, err := Audit(jobtest.Ctx, o)
@@ -248,7 +248,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	_, _, days := leveledTables(t, dir, "targets")
-	data := dataset.Options{Data: []string{at("day-" + days[0] + ".csv")}, Label: "y"}
+	data := dataset.Options{Files: []string{at("day-" + days[0] + ".csv")}, Label: "y"}
 	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
 	o.Data.Drop = []string{"country", "source", "g", "w"}
@@ -306,7 +306,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 			text += fmt.Sprintf("%s,%.4f,%.4f\n", []string{"01", "1", "x"}[i%3], a, float64(i%3-1)*a*a+0.1*r.Float64())
 		}
 		jobtest.Write(t, dir, day+".csv", text)
-		data := dataset.Options{Data: []string{at(day + ".csv")}, Label: "y"}
+		data := dataset.Options{Files: []string{at(day + ".csv")}, Label: "y"}
 
 		if d == 0 {
 			o.Data, o.Types.Categorical = data, []string{"zip"}
@@ -315,7 +315,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 			}
 		}
 		for out, by := range map[string][]string{"by": {"zip"}, "plain": nil} {
-			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: dataset.Options{Data: data.Data}, By: by,
+			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: dataset.Options{Files: data.Files}, By: by,
 				Out: at(out + "/" + day)}); err != nil {
 				t.Fatal(err)
 			}
@@ -337,7 +337,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	_, err := fit("", "zip=99")
 	jobtest.WantError(t, "nothing is left out", err, exit.CodeData, "leaves out nothing")
 
-	for _, question := range []string{"curve", "backtest"} {
+	for _, question := range []options.Question{options.AskCurve, options.AskBacktest} {
 		var r2 []float64
 		for _, sums := range []string{"plain/dt=*", "by/dt=*"} {
 			asked := AskOptions{Question: question}

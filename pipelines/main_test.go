@@ -30,9 +30,9 @@ func trainPlain(ctx context.Context, o TrainOptions) (*TrainResult, error) {
 // where another one stood.
 func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
+	data := dataset.Options{Files: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 	if _, err := Generate(t.Context(), GenerateOptions{Set: "moons", Rows: 300, Seed: 1, Noise: -1,
-		Out: data.Data[0]}); err != nil {
+		Out: data.Files[0]}); err != nil {
 		t.Fatal(err)
 	}
 	model := filepath.Join(dir, "model")

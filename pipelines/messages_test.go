@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // messaging is a brook of messages.
@@ -38,7 +38,7 @@ type messaging struct {
 func newMessaging(t *testing.T, features ...int) *messaging {
 	t.Helper()
 	b := &messaging{newBrook(t, features...), pubsubtest.Start(t), map[string]int{}, 0, false}
-	b.o.Data.Data = []string{b.server.Subscription("rows")}
+	b.o.Data.Files = []string{b.server.Subscription("rows")}
 	b.o.Poll, b.o.PerRound, b.o.Messages.Outstanding = 20*time.Millisecond, 8, 20
 	b.o.UntilIdle = false
 	return b
@@ -141,7 +141,7 @@ func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
 	b := newMessaging(t, 8)
 	csv := "id,a,b\nx,1,2\ny,0.5,-1\n"
 	o := b.o.Predict
-	o.Data.Data, o.Out, o.Scores = []string{jobtest.Write(t, b.path("in"), "f.csv", csv)}, b.path("batch"), true
+	o.Data.Files, o.Out, o.Scores = []string{jobtest.Write(t, b.path("in"), "f.csv", csv)}, b.path("batch"), true
 	if _, err := Predict(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	for name, want := range map[string]string{bad + ".file.json": "hello", half + ".rows.json": "oops",
 		empty + ".file.json": ""} {
 		text, err := os.ReadFile(b.path("out-dead/" + name))
-		var l scores.DeadLetter
+		var l scoring.DeadLetter
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}
@@ -288,7 +288,7 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	if last := b.until(o, nil); last.Files != 1 || last.BadFiles != 1 || last.P50 <= 0 {
 		t.Errorf("%+v", last)
 	}
-	source := o.Data.Data[0]
+	source := o.Data.Files[0]
 	said, dead := b.server.In("said"), b.server.In("dead")
 	if len(said) != 1 || len(dead) != 1 {
 		t.Fatalf("%d predictions, %d dead letters", len(said), len(dead))
@@ -350,21 +350,21 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"a name": {func(o *StreamOptions) { o.Data.Data = []string{"pubsub://x"} }, exit.CodeUsage,
+		"a name": {func(o *StreamOptions) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
 			"--data: pubsub: pubsub://x is not of the form"},
-		"two sources": {func(o *StreamOptions) { o.Data.Data = append(o.Data.Data, "in/*.csv") }, exit.CodeUsage,
+		"two sources": {func(o *StreamOptions) { o.Data.Files = append(o.Data.Files, "in/*.csv") }, exit.CodeUsage,
 			"one source (have 2)"},
-		"files to a topic": {func(o *StreamOptions) { o.Data.Data, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
+		"files to a topic": {func(o *StreamOptions) { o.Data.Files, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
 			"give a directory, or messages"},
-		"a subscription":  {func(o *StreamOptions) { o.Out = o.Data.Data[0] }, exit.CodeUsage, "published to a topic"},
+		"a subscription":  {func(o *StreamOptions) { o.Out = o.Data.Files[0] }, exit.CodeUsage, "published to a topic"},
 		"no dead letters": {func(o *StreamOptions) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
 		"one topic": {func(o *StreamOptions) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
 			"is the topic of --out"},
 		"a circle": {func(o *StreamOptions) {
-			o.Data.Data, o.Out, o.Dead = []string{topic}, topic, b.path("dead")
+			o.Data.Files, o.Out, o.Dead = []string{topic}, topic, b.path("dead")
 		}, exit.CodeUsage, "would read what it writes"},
 		"a circle of letters": {func(o *StreamOptions) {
-			o.Data.Data, o.Dead = []string{topic}, topic
+			o.Data.Files, o.Dead = []string{topic}, topic
 		}, exit.CodeUsage, "would read what it writes"},
 		"an age": {func(o *StreamOptions) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
 		"none outstanding": {func(o *StreamOptions) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
@@ -372,11 +372,11 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 		"Flink": {func(o *StreamOptions) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
 			"use --runner dataflow, or direct"},
 		"files and columns": {func(o *StreamOptions) {
-			o.Data.Data, o.Messages.Columns = []string{b.path("in/*")},
+			o.Data.Files, o.Messages.Columns = []string{b.path("in/*")},
 				[]string{"a"}
 		}, exit.CodeUsage, "are for messages"},
 		"no subscription": {func(o *StreamOptions) {
-			o.Data.Data = []string{strings.Replace(topic, "topics", "subscriptions", 1)}
+			o.Data.Files = []string{strings.Replace(topic, "topics", "subscriptions", 1)}
 		}, exit.CodeData, "create it, or correct the name"},
 	} {
 		o := b.o
@@ -387,7 +387,7 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 	}
 	// A topic is read through a subscription that stays.
 	o := b.o
-	o.Data.Data, o.UntilIdle = []string{topic}, true
+	o.Data.Files, o.UntilIdle = []string{topic}, true
 	if last, err := PredictStream(t.Context(), o); err != nil || last.Rows != 0 ||
 		!strings.Contains(b.log.String(), "reads the messages of the topic from now on") {
 		t.Errorf("%+v, %v: %s", last, err, &b.log)
@@ -414,7 +414,7 @@ func (*native) Write(beam.Scope, string, beam.PCollection) {}
 
 var fake = new(native)
 
-func init() { scores.RegisterNative("fake", fake) }
+func init() { scoring.RegisterNative("fake", fake) }
 
 // A runner that reads messages by itself acknowledges one when its bundle is done. So a message that is
 // to be tried again fails its bundle, and one without predictions does not.
@@ -426,13 +426,13 @@ func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 		{b.path("dead"), "hello", ""},
 		{filepath.Join(file, "dead"), `{"id": "x", "a": 1, "b": 2}`, "fake://rows/1 is to be tried again"},
 	} {
-		task, err := json.Marshal(scores.MessageArrival("fake://rows", &messages.Message{ID: "1", Data: []byte(c.text)}))
+		task, err := json.Marshal(scoring.MessageArrival("fake://rows", &messages.Message{ID: "1", Data: []byte(c.text)}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		fake.tasks = [][]byte{task}
-		files := &scores.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead,
-			Data: scores.NewOpening(b.o.Data), MaxBad: 1, Content: scores.Content{Format: "csv"}}
+		files := &scoring.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead,
+			Data: scoring.NewOpenOptions(b.o.Data), MaxBad: 1, Content: scoring.Content{Format: "csv"}}
 		err = engine.Engine{}.WithDefaults().Run(t.Context(), func(s beam.Scope) {
 			if _, err := files.Receive(s, "fake://rows", messages.Settings{}, 1); err != nil {
 				t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -17,19 +17,19 @@ import (
 
 func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 	for _, c := range []struct {
-		row        ridge.Row
+		row        ridge.CVResult
 		regression bool
 		want       []string // nil for no note
 	}{
-		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
-		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 smaller"}},
-		{ridge.Row{MSE: 1, Rounding: 0.02, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 4.02},
+		{ridge.CVResult{MSE: 1, Rounding: 0.009}, false, nil},
+		{ridge.CVResult{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 smaller"}},
+		{ridge.CVResult{MSE: 1, Rounding: 0.02, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 4.02},
 			false, nil},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, false,
+		{ridge.CVResult{MSE: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, false,
 			[]string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true,
+		{ridge.CVResult{MSE: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9}, true,
 			[]string{"RMSE", "is 2,", "compared with 3 for"}},
-		{ridge.Row{MSE: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9, Folds: 1}, true,
+		{ridge.CVResult{MSE: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1234, HeldOutMSE: 4}, FoldMSE: 9, Folds: 1}, true,
 			[]string{"RMSE of rounded features is 3,", "compared with 2 in predictions"}},
 	} {
 		note := training.RoundingNote(c.row, c.regression)
@@ -56,7 +56,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprintf("%.4f,%.4f\n", x, y))
 	}
-	o := TrainOptions{Prepare: options.Prepare{Kernel: new(linear.Options)}}
+	o := TrainOptions{Prepare: options.Prepare{Kernel: new(identity.Options)}}
 	result, m := trainedModel(t, lines, o)
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {
 		return strings.HasPrefix(note, "held-out rows: ") &&
@@ -66,10 +66,10 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	}
 	low := m.Manifest.TargetGrid[0].Low
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")},
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")},
 		Label: "y"}
 	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: result.Model, Data: data})
-	if err != nil || e.Targets.Far == nil || e.Targets.Far.Rows != 2 || e.Targets.Far.Furthest > 2*low ||
+	if err != nil || e.Targets.OutOfRange == nil || e.Targets.OutOfRange.Rows != 2 || e.Targets.OutOfRange.Furthest > 2*low ||
 		!strings.Contains(jobtest.Text(t, e), "2 of 4 predictions are far outside") {
 		t.Errorf("%v, %+v", err, e)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // frauds writes a table of two classes, of which the first is rarer, under these names.
@@ -29,12 +30,12 @@ func frauds(t *testing.T, dir, name string, seed uint64, rare, usual string) dat
 			b.WriteString(strings.TrimSuffix(line, "-1\n") + rare + "\n")
 		}
 	}
-	return dataset.Options{Data: []string{jobtest.Write(t, dir, name, b.String())}, Label: "y"}
+	return dataset.Options{Files: []string{jobtest.Write(t, dir, name, b.String())}, Label: "y"}
 }
 
 // Thresholds, gates and scores are of the rarer class, whether its name is the first or the second.
 func TestTheRarerClassIsPositive(t *testing.T) {
-	for _, method := range []string{"", score.Platt} {
+	for _, method := range []options.Calibration{"", options.Platt} {
 		type figures struct{ threshold, expected, plain, f1, precision, auc, average float64 }
 		var got []figures
 		for _, names := range [][2]string{{"fraud", "ok"}, {"zfraud", "ok"}} {
@@ -107,14 +108,14 @@ func TestThePositiveClassCanBeGiven(t *testing.T) {
 	}
 	balanced := o
 	balanced.Positive, balanced.Model = "", filepath.Join(dir, "balanced")
-	balanced.Data.Data = []string{jobtest.Write(t, dir, "balanced.csv",
+	balanced.Data.Files = []string{jobtest.Write(t, dir, "balanced.csv",
 		"x,y\n"+strings.Repeat("1,b\n2,b\n3,a\n4,a\n", 20))}
 	if r, err := trainPlain(jobtest.Ctx, balanced); err != nil || r.Positive != "b" {
 		t.Errorf("of equally frequent classes %q is positive, %v", r.Positive, err)
 	}
 	three := o
 	three.Positive, three.Model = "a", filepath.Join(dir, "three")
-	three.Data.Data = []string{jobtest.Write(t, dir, "three.csv", "x,y\n"+strings.Repeat("1,b\n2,b\n3,a\n4,c\n", 20))}
+	three.Data.Files = []string{jobtest.Write(t, dir, "three.csv", "x,y\n"+strings.Repeat("1,b\n2,b\n3,a\n4,c\n", 20))}
 	_, err := trainPlain(jobtest.Ctx, three)
 	jobtest.WantError(t, "three classes", err, exit.CodeUsage, "--positive names one of two classes; the data has 3")
 	o.Positive, o.Model = "frauds", filepath.Join(dir, "unknown")
@@ -122,7 +123,7 @@ func TestThePositiveClassCanBeGiven(t *testing.T) {
 	jobtest.WantError(t, "unknown class", err, exit.CodeUsage,
 		`--positive: there is no class "frauds" (did you mean "fraud"?); the classes are fraud, ok`)
 	o.Positive, o.Task = "1", "regression"
-	o.Data.Data = []string{jobtest.Write(t, dir, "numbers.csv",
+	o.Data.Files = []string{jobtest.Write(t, dir, "numbers.csv",
 		"x,y\n"+strings.Repeat("1,1.5\n2,2.5\n3,1.25\n4,0.5\n", 20))}
 	_, err = trainPlain(jobtest.Ctx, o)
 	jobtest.WantError(t, "numbers", err, exit.CodeUsage, "--positive names one of two classes; the labels are numbers")

@@ -22,12 +22,12 @@ import (
 func scoredTwice(t *testing.T, train, test []string, o TrainOptions) (r *EvaluateResult, truth, predicted []float64) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
 	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data})
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		model := filepath.Join(dir, "model")
 		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Prepare: options.Prepare{
-				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
+				Data:   dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: 128, Width: 1}, Seed: 1,
 			},
 			Lambda: options.Lambda{Path: []float64{1e-6}}, Model: model,
@@ -134,7 +134,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		result, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
-			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
+			Data: dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 	one := options.Lambda{Path: []float64{1e-3}}
 	for name, c := range map[string]struct {
 		lambda options.Lambda
-		method string
+		method options.Calibration
 	}{
 		"one lambda, platt": {one, score.Platt}, "one lambda, isotonic": {one, score.Isotonic},
 		"folds that were asked for": {options.Lambda{Path: one.Path, Folds: 5}, score.Platt}, "path": {path,
@@ -87,7 +87,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		alone := fixed(seed)
 		alone.Lambda.Path = []float64{result.Lambda}
 		_, scoring := trainedModel(t, train, alone)
-		curvesAre(t, name, got, scoring, held, c.method)
+		curvesAre(t, name, got, scoring, held, string(c.method))
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
@@ -194,7 +194,7 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	test := lines(4000, 2)[1:]
 	for name, c := range map[string]struct {
 		learner   iterative.Options
-		calibrate string
+		calibrate options.Calibration
 	}{
 		"softmax": {balanced("sgd", "softmax"), ""}, "logistic": {balanced("sgd", "logistic"), ""},
 		"svm, platt": {balanced("svm", ""), score.Platt}, "ridge, isotonic": {&ridge.LearnerOptions{Weights: []string{"balanced"}},
@@ -233,7 +233,7 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 500, 1)
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-4}, score.Isotonic
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
@@ -245,7 +245,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	}
 	// A label never seen is one that the model says is impossible.
 	odd := append(lines[1:101:101], strings.Replace(lines[1], lines[1][strings.LastIndexByte(lines[1], ','):], ",7\n", 1))
-	data.Data = []string{jobtest.Write(t, dir, "odd.csv", lines[0]+strings.Join(odd, ""))}
+	data.Files = []string{jobtest.Write(t, dir, "odd.csv", lines[0]+strings.Join(odd, ""))}
 	for _, format := range []string{"svg", "png"} {
 		picture := filepath.Join(dir, "reliability."+format)
 		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data, Reliability: picture})
@@ -289,7 +289,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 
 func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
 	for name, c := range map[string]struct {
 		change func(*TrainOptions)

@@ -75,7 +75,7 @@ func (k *programKind) train(t *testing.T, seed uint64) {
 	root, m := newRoot(), disktest.New()
 	defer disk.Swap(m)()
 	m.Put(root+"/data.csv", []byte(k.header+"\n"+strings.Join(k.rows, "\n")+"\n"))
-	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"},
+	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Files: []string{root + "/data.csv"}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 12}, Seed: 1}, Model: root + "/recipe", Lambda: lambdaOf(1e-3)}
 	o.Lambda.Folds = 3
 	if k.options != nil {
@@ -198,7 +198,7 @@ func (w *world) files(rows []string) dataset.Options {
 		if some := rows[i*len(rows)/n : (i+1)*len(rows)/n]; len(some) > 0 {
 			name := w.path("rows") + ".csv"
 			w.m.Put(name, []byte(w.header+"\n"+strings.Join(some, "\n")+"\n"))
-			o.Data = append(o.Data, name)
+			o.Files = append(o.Files, name)
 		}
 	}
 	return o
@@ -300,7 +300,7 @@ func (w *world) sameModel(dir string, rows []string, failed error) error {
 func (w *world) sum(rows []string) (*pile, error) {
 	p := &pile{dir: w.path("sums"), rows: rows}
 	data := w.files(rows)
-	err := w.do(fmt.Sprintf("sum of %d rows in %d files", len(rows), len(data.Data)), func(o options.Job) error {
+	err := w.do(fmt.Sprintf("sum of %d rows in %d files", len(rows), len(data.Files)), func(o options.Job) error {
 		_, err := Sum(jobtest.Ctx, SumOptions{Recipe: w.root + "/recipe", Data: data, Out: p.dir, Job: o})
 		return err
 	})
@@ -367,7 +367,7 @@ func (w *world) addAll(piles ...*pile) error {
 
 func (w *world) combine(what string, of SumDirs, to *pile) error {
 	err := w.do(what, func(o options.Job) error {
-		_, err := AddSums(jobtest.Ctx, FitOptions{SumDirs: of, SaveSums: to.dir, Job: o})
+		_, err := AddSums(jobtest.Ctx, AddSumsOptions{SumDirs: of, Out: to.dir, Job: o})
 		return err
 	})
 	if err != nil {

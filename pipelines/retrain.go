@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
@@ -19,13 +18,19 @@ import (
 // RetrainOptions says what to retrain, and when a new model becomes champion.
 type RetrainOptions struct {
 	options.RetrainData
+
 	// Train has the options of the training runs, except for the data and the model.
 	Train TrainOptions `group:"" omit:"Recipe,Model,Intervals"`
-	// Gate has conditions on the scores of the new model, such as accuracy>=0.95, separated by commas.
-	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION" help:"Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one."`
-	// PairedGate has conditions on the difference between the new model and the champion, in words. NoGate stands for
-	// no condition.
-	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION" help:"Condition on the difference from the champion, in words (see compare), or none. Several are separated by commas, or given one by one."`
+
+	// Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are
+	// separated by commas, or given one by one.
+	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION"`
+
+	// Condition on the difference from the champion, in words (see compare), or none. Several are
+	// separated by commas, or given one by one.
+	//
+	// "" is the default, NoGate no condition.
+	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION"`
 }
 
 // RetrainDataOptions is the part of RetrainOptions that says which partitions of the data to train and
@@ -84,8 +89,8 @@ func checkRetrainable(t TrainOptions) error {
 	}
 	flag := ""
 	switch {
-	case t.Calibrate == score.Isotonic:
-		flag = "calibrate " + t.Calibrate
+	case t.Calibrate == options.Isotonic:
+		flag = "calibrate " + string(t.Calibrate)
 	case t.Threshold != "":
 		flag = "threshold"
 	case t.Lambda.Selects():

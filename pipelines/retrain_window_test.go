@@ -140,7 +140,7 @@ func (n *nights) sameByItself(t *testing.T, day int, r *results.Retrain) {
 func (n *nights) errorOn(t *testing.T, day int, model string) float64 {
 	t.Helper()
 	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
-		Data: dataset.Options{Data: []string{partition(n.disk, day) + "/*"}, Label: "y"}})
+		Data: dataset.Options{Files: []string{partition(n.disk, day) + "/*"}, Label: "y"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func (n *retrainJobs) scoreJob() options.Job {
 
 func (n *retrainJobs) Train(ctx context.Context, model string, files []string) error {
 	t := spec.Options{Train: n.o.Train}
-	t.Model, t.Data.Data = model, files
+	t.Model, t.Data.Files = model, files
 	t.Job = n.buildJob()
 	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
@@ -71,7 +71,7 @@ func (n *retrainJobs) Reference(ctx context.Context, model string, files []strin
 		return err
 	}
 	t := n.o.Train.Prepare
-	t.Data.Data = files
+	t.Data.Files = files
 	t.Job = n.buildJob()
 	t.Job.Log = nil
 	t.Kernel = &fourier.GaussianOptions{Features: 32}
@@ -129,7 +129,7 @@ func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
 // heldOutData returns the options of the data on which models are scored. The model determines the columns.
 func (n *retrainJobs) heldOutData(files []string) dataset.Options {
 	d := n.o.Train.Data
-	d.Data = files
+	d.Files = files
 	d.Columns, d.Drop, d.Weight, d.ID = nil, nil, "", ""
 	return d
 }
@@ -244,6 +244,6 @@ func (n *retrainJobs) Fit(ctx context.Context, o options.Fit) error {
 	if exists, err := storage.Exists(ctx, storage.Join(o.SaveSums, sums.ManifestFile)); err != nil || exists {
 		return err
 	}
-	_, err := days.AddSums(ctx, o)
+	_, err := days.AddSums(ctx, options.AddSums{SumDirs: o.SumDirs, Out: o.SaveSums, Job: o.Job})
 	return err
 }

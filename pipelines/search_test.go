@@ -29,7 +29,7 @@ func searching(t *testing.T, lines []string) TrainOptions {
 	dir := t.TempDir()
 	return TrainOptions{
 		Prepare: options.Prepare{
-			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
+			Data: dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
 			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
 		},
 		Model: filepath.Join(dir, "model"), Search: options.AutoSearch,
@@ -63,7 +63,7 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	if _, ok := m.Manifest.File(tuning.SearchFile); !ok || m.Manifest.Search == nil || *m.Manifest.Search != *s {
 		t.Errorf("the manifest says %+v of the search %+v; files %v", m.Manifest.Search, s, m.Manifest.Files)
 	}
-	unseen := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv",
+	unseen := dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "test.csv",
 		strings.Join(jobtest.Made(t, "friedman", 500, 4), ""))}, Label: "y"}
 	score := func(model string) float64 {
 		e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: unseen})
@@ -104,7 +104,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 	want := files(o)
 	p := searching(t, lines)
 	dir := t.TempDir()
-	p.Data.Data = []string{
+	p.Data.Files = []string{
 		jobtest.Write(t, dir, "b.csv", lines[0]+strings.Join(lines[100:], "")), jobtest.Write(t, dir, "a.csv",
 			lines[0]+strings.Join(lines[1:100], "")),
 	}
@@ -245,7 +245,7 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 		{"long rows", "more than 3,072 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
 	} {
 		var weights [2]string
-		for i, search := range []string{options.AutoSearch, options.NoSearch} {
+		for i, search := range []options.Search{options.AutoSearch, options.NoSearch} {
 			o := searching(t, c.lines)
 			o.Search, o.Lambda.Path = search, []float64{1e-4, 1e-2}
 			c.set(&o)
@@ -322,7 +322,7 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") ||
-		r.Select != options.SelectLogLoss {
+		r.Select != string(options.SelectLogLoss) {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
 	}
 	o.Search, o.Model = options.NoSearch, o.Model+"-plain"
@@ -387,7 +387,7 @@ func TestRowsWithoutColumnsAreSearched(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%.3f 1:%.3f 2:%d\n", float64(place*place*7%13)*(1+time), time, place))
 	}
 	o := searching(t, nil)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "train.libsvm", strings.Join(lines, ""))}}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "train.libsvm", strings.Join(lines, ""))}}
 	o.Task, o.Kernels = "regression", o.Kernels[:1]
 	found, err := Train(jobtest.Ctx, o)
 	if err != nil {

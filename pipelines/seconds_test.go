@@ -22,7 +22,7 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := trainPlain(jobtest.Ctx, TrainOptions{
-			Prepare: options.Prepare{Data: dataset.Options{Data: []string{data}, Label: "y"},
+			Prepare: options.Prepare{Data: dataset.Options{Files: []string{data}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{1e-6}},
 		})

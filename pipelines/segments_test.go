@@ -74,10 +74,10 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
 		rows, truth := stores(t, dir, seed, n, 30, most)
-		data := dataset.Options{Data: []string{at("rows.csv")}, Label: "y"}
+		data := dataset.Options{Files: []string{at("rows.csv")}, Label: "y"}
 		o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 			Kernel: &fourier.GaussianOptions{Features: 96}}}
-		o.Encode.Encode = preprocess.Means
+		o.Encode.Encode = preprocess.TargetEncoding
 		_, err := trainPlain(jobtest.Ctx, o)
 		if err == nil {
 			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: data, By: []string{"store"}, Out: at("sums")})
@@ -132,7 +132,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	stores(t, dir, 1, 3, 40, 60)
-	data := dataset.Options{Data: []string{at("rows.csv")}, Label: "y"}
+	data := dataset.Options{Files: []string{at("rows.csv")}, Label: "y"}
 	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
 	_, err := trainPlain(jobtest.Ctx, o)
@@ -145,7 +145,9 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []struct {
-		sums, each, calibrate, want string
+		sums, each string
+		calibrate  options.Calibration
+		want       string
 	}{
 		{"plain", "store", "", "is not by that column"},
 		{"by", "shop", "", "no input column of that name"},

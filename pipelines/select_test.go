@@ -28,21 +28,21 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 }
 
 // selected tests how λ is chosen for a set, and returns what chooses which.
-func selected(t *testing.T, set string) map[string]float64 {
+func selected(t *testing.T, set string) map[options.Select]float64 {
 	t.Helper()
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, set, 400, 3), ""))}, Label: "y"}
 	path := []float64{1e-6, 1e-4, 1e-2, 1, 10}
-	chosen := map[string]float64{}
-	for _, by := range []string{options.SelectMSE, options.SelectError, options.SelectLogLoss} {
+	chosen := map[options.Select]float64{}
+	for _, by := range []options.Select{options.SelectMSE, options.SelectError, options.SelectLogLoss} {
 		o := fixed(1)
-		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, by), path, by, score.Platt
+		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, string(by)), path, by, score.Platt
 		r, err := trainPlain(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		of := func(row ridge.Row) float64 {
+		of := func(row ridge.CVResult) float64 {
 			switch by {
 			case options.SelectError:
 				return float64(row.HeldOutErrors)
@@ -51,14 +51,14 @@ func selected(t *testing.T, set string) map[string]float64 {
 			}
 			return row.MSE
 		}
-		best := slices.MinFunc(r.Path, func(a, b ridge.Row) int {
+		best := slices.MinFunc(r.Path, func(a, b ridge.CVResult) int {
 			return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.MSE, b.MSE), cmp.Compare(b.Lambda, a.Lambda))
 		})
 		if r.Lambda != best.Lambda || len(r.Path) != len(path) || best.HeldOutRows == 0 ||
 			best.HeldOutLogLoss == 0 {
 			t.Errorf("%s: lambda %g, want %g: %+v", by, r.Lambda, best.Lambda, r.Path)
 		}
-		if want := map[string]string{options.SelectMSE: "by the held-out MSE of 5 folds",
+		if want := map[options.Select]string{options.SelectMSE: "by the held-out MSE of 5 folds",
 			options.SelectError:   "by the error of held-out rows, one in 5",
 			options.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
 			t.Errorf("%s: no %q in\n%s", by, want, jobtest.Text(t, r))
@@ -89,10 +89,10 @@ func selected(t *testing.T, set string) map[string]float64 {
 
 func TestSelectRefusals(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}
 	for _, c := range []struct {
-		by     string
+		by     options.Select
 		change func(o *TrainOptions)
 		want   string
 	}{

@@ -20,7 +20,7 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	dir := t.TempDir()
 	table := strings.Join(jobtest.Made(t, "moons", 300, 1), "")
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Replace(table, "\n", "\n,,0\n", 1))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Replace(table, "\n", "\n,,0\n", 1))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-2}
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)

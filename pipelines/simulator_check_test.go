@@ -250,8 +250,8 @@ func (s *simulation) undisturbed(model string, texts []string) map[string]string
 	}
 	o := SumOptions{Recipe: "/recipe", Data: dataset.Options{Label: "y"}, Out: "/made/sums"}
 	for i, text := range texts {
-		o.Data.Data = append(o.Data.Data, fmt.Sprintf("/data/%d.csv", i))
-		m.Put(o.Data.Data[i], []byte(text))
+		o.Data.Files = append(o.Data.Files, fmt.Sprintf("/data/%d.csv", i))
+		m.Put(o.Data.Files[i], []byte(text))
 	}
 	defer disk.Swap(m)()
 	embeds := strings.Contains(recipe[models.ManifestFile], `"task": "embedding"`)

@@ -185,7 +185,7 @@ func (s *simulation) tasks() (all []task) {
 		all = append(all, task{"retrain " + night.Day, func(ctx context.Context) error {
 			return s.retrain(ctx, night)
 		}, true})
-		data := dataset.Options{Data: []string{kept(day)}, Label: "y"}
+		data := dataset.Options{Files: []string{kept(day)}, Label: "y"}
 		out := at("sums/dt=%s", dayName(day))
 		all = append(all, s.making("sum", func(ctx context.Context) error {
 			_, err := Sum(ctx, SumOptions{Recipe: at("basis"), Data: data, Out: out, Job: o})
@@ -202,7 +202,7 @@ func (s *simulation) tasks() (all []task) {
 			return err
 		}, fit.SaveSums, fit.Model))
 		forget := ForgetOptions{Model: fit.Model, SumDirs: fit.SumDirs,
-			Data: dataset.Options{Data: []string{gone(day)}, Label: "y"},
+			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"},
 			Out:  at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
 		all = append(all, s.making("forget", func(ctx context.Context) error {
 			if s.turns.Mem.Files(fit.Model)[models.ManifestFile] == "" {
@@ -467,7 +467,7 @@ func newBasis(t *testing.T) *basis {
 	defer disk.Swap(m)()
 	m.Put(kept(1), []byte(dailyCSV(1, 1)))
 	o := TrainOptions{Search: options.NoSearch, Prepare: options.Prepare{
-		Data: dataset.Options{Data: []string{kept(1)}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1},
+		Data: dataset.Options{Files: []string{kept(1)}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1},
 		Model: simRoot + "/basis", Lambda: lambdaOf(1e-4)}
 	if _, err := Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)

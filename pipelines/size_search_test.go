@@ -52,7 +52,7 @@ func TestASizeIsChosenForFoundFeatures(t *testing.T) {
 			fmt.Fprintf(&b, "%.5f\n", c.of(x)+0.1*random.NormFloat64())
 		}
 		dir := t.TempDir()
-		data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", b.String())}, Label: "y"}
+		data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", b.String())}, Label: "y"}
 		for size, o := range sizes {
 			if size != c.short && !campaign.Whole() {
 				continue

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
-	linears "github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -41,7 +41,7 @@ func sized(t *testing.T, n int, rough, classes bool) dataset.Options {
 			fmt.Fprintf(&b, "%g,%g,%g\n", x, z, y)
 		}
 	}
-	return dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", b.String())}, Label: "y"}
+	return dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv", b.String())}, Label: "y"}
 }
 
 // modelFiles returns the files of a model directory that are the model.
@@ -167,7 +167,7 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 		},
 		"which --kernel linear does not have": func(o *options.Train) {
 			o.Size.Time, o.Kernel = 1,
-				&linears.Options{}
+				&identity.Options{}
 		},
 	} {
 		o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none"}

@@ -33,14 +33,14 @@ func sitesTable(n int) string {
 func TestSlicesByTypedColumns(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", sitesTable(400))}, Label: "y",
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", sitesTable(400))}, Label: "y",
 		Drop: []string{"batch"}}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-4}
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	evaluate := func(shard int64, columns ...string) (*EvaluateResult, error) {
-		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data, Label: "y"},
+		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Files: o.Data.Files, Label: "y"},
 			Slices: columns, Job: options.Job{ShardBytes: shard}})
 	}
 	r, err := evaluate(3000, "site", "open", "level", "batch")
@@ -119,7 +119,7 @@ func TestSlicesByNumbers(t *testing.T) {
 		}
 		return EvaluateOptions{Model: o.Model, Data: data}
 	}
-	numbers := train("numbers", dataset.Options{Data: []string{jobtest.Write(t, dir, "a.csv", named.String())},
+	numbers := train("numbers", dataset.Options{Files: []string{jobtest.Write(t, dir, "a.csv", named.String())},
 		Label: "y"})
 	numbers.Slices = []string{"a", "b", "-2"} // the last is c
 	r, err := Evaluate(jobtest.Ctx, numbers)
@@ -142,7 +142,7 @@ func TestSlicesByNumbers(t *testing.T) {
 		!strings.Contains(jobtest.Text(t, r), "column b has more than 512 values") {
 		t.Errorf("b: %+v", b)
 	}
-	classes := train("classes", dataset.Options{Data: []string{jobtest.Write(t, dir, "a.libsvm", sparse.String())}})
+	classes := train("classes", dataset.Options{Files: []string{jobtest.Write(t, dir, "a.libsvm", sparse.String())}})
 	classes.Slices = []string{"1"}
 	if r, err := Evaluate(jobtest.Ctx, classes); err != nil || values(r.Slices[0]) != "0:234 1:233 2:233 " {
 		t.Errorf("%+v, %v", r, err)

@@ -90,7 +90,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 				Lambda: options.Lambda{Path: c.lambda}}
-			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
+			o.Data = dataset.Options{Files: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {
 				o.Learner = jobtest.Iterative(c.learner, func(s *iterative.Shared) { s.Rounds = 6 })

@@ -90,7 +90,7 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 						o.Lambda.Path = []float64{1e-6, 1e-4} // λ of features that could memorise rows
 					}
 					dir := t.TempDir()
-					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv",
+					o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv",
 						strings.Join(patients(groups, each, d, 1), ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")
 					set(&o)
@@ -151,7 +151,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	campaign.Long(t)
 	lines := coins(400, 5, 4)
 	twice := slices.Concat(lines, lines[1:])
-	for _, search := range []string{options.NoSearch, options.AutoSearch} {
+	for _, search := range []options.Search{options.NoSearch, options.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
 			o := TrainOptions{Search: search, Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
@@ -178,7 +178,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 		path := func(name string) string { return filepath.Join(dir, name) }
 		o := TrainOptions{Search: options.NoSearch,
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
-		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
+		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
 		set(&o)
 		if _, err := Train(jobtest.Ctx, o); err != nil {
@@ -188,7 +188,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 		for i, cut := range [][]string{lines[1:71], lines[71:]} {
 			file := jobtest.Write(t, dir, fmt.Sprintf("part%d.csv", i), lines[0]+strings.Join(cut, ""))
 			parts = append(parts, path(fmt.Sprint("sum", i)))
-			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: dataset.Options{Data: []string{file}},
+			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: dataset.Options{Files: []string{file}},
 				Out: parts[i]}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -248,7 +248,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		o := TrainOptions{Search: options.NoSearch, Prepare: options.Prepare{Seed: 1}, Lambda: options.Lambda{}}
-		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
 		_, err := Train(jobtest.Ctx, o)
@@ -267,12 +267,12 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(*TrainOptions){
-		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.Counts, options.NoSearch },
+		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.CountEncoding, options.NoSearch },
 		"found": func(o *TrainOptions) {},
 	} {
 		dir := t.TempDir()
 		o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
-		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "rows.csv", strings.Join(rows, ""))}, Label: "y"}
+		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "rows.csv", strings.Join(rows, ""))}, Label: "y"}
 		o.Split.Group = []string{"id"}
 		o.Types.Categorical = []string{"key"}
 		o.Model = filepath.Join(dir, "model")
@@ -296,7 +296,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	train := func(name string, seed uint64, set func(*TrainOptions)) string {
 		o := TrainOptions{Search: options.NoSearch,
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
-		o.Data = dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
+		o.Data = dataset.Options{Files: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)
 		set(&o)
 		if _, err := Train(jobtest.Ctx, o); err != nil {
@@ -324,7 +324,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		{other, plain, named, "groups", []string{"patient"}},
 	} {
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: c.champion, Challenger: c.challenger,
-			Data: dataset.Options{Data: []string{c.data}}, Group: c.group})
+			Data: dataset.Options{Files: []string{c.data}}, Group: c.group})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 			[]string{"day"}, 200},
 		{grouped, unnamed, nil, nil, 401}, {plain, named, nil, nil, 401}, {plain, named, []string{"patient"}, nil, 200},
 	} {
-		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: c.model, Data: dataset.Options{Data: []string{c.data}},
+		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: c.model, Data: dataset.Options{Files: []string{c.data}},
 			Group: c.group, Slices: c.slices})
 		if err != nil {
 			t.Fatal(err)
@@ -357,11 +357,11 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	// A group whose name is a feature of the champion, which does not know the names of new groups, is one as well.
 	named1 := train("named", 4, func(o *TrainOptions) {
 		o.Data.Drop, o.Encode.Encode = []string{"fold", "day"},
-			preprocess.Counts
+			preprocess.CountEncoding
 	})
 	for _, models := range [][2]string{{named1, grouped}, {grouped, named1}} {
 		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: models[0], Challenger: models[1],
-			Data: dataset.Options{Data: []string{named}}})
+			Data: dataset.Options{Files: []string{named}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,6 +370,6 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		}
 	}
 	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: other, Challenger: plain,
-		Data: dataset.Options{Data: []string{named}}, Group: []string{"nobody"}})
+		Data: dataset.Options{Files: []string{named}}, Group: []string{"nobody"}})
 	jobtest.WantError(t, "unknown group", err, exit.CodeUsage, "--group_column", "nobody")
 }

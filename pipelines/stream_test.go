@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // brook is a directory of models, one of files, and options of a stream between them.
@@ -46,7 +46,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
 		_, err := trainPlain(t.Context(), TrainOptions{
-			Prepare: options.Prepare{Data: dataset.Options{Data: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
+			Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
 				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
 			Model: dir, Lambda: options.Lambda{Path: []float64{1e-3}},
 		})
@@ -62,7 +62,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	b.promote(fmt.Sprint("m", features[0]))
 	b.o = StreamOptions{
 		Predict: PredictOptions{
-			Model: b.path("models@champion"), Data: dataset.Options{Data: []string{b.path("in/*.csv")}}, Out: b.path("out"),
+			Model: b.path("models@champion"), Data: dataset.Options{Files: []string{b.path("in/*.csv")}}, Out: b.path("out"),
 			Content: PredictContent{Digest: true}, MaxBadFraction: 1, Job: options.Job{Log: &b.log},
 		},
 		Poll: time.Millisecond, PerRound: 2, UntilIdle: true,
@@ -153,7 +153,7 @@ func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 	for i := range 3 {
 		name := fmt.Sprintf("f%d.csv", i)
 		o := b.o.Predict
-		o.Data.Data, o.Out = []string{b.path("in/" + name)}, b.path(fmt.Sprint("batch", i))
+		o.Data.Files, o.Out = []string{b.path("in/" + name)}, b.path(fmt.Sprint("batch", i))
 		if _, err := Predict(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 		o.Out, o.Job.Engine.Runner = b.path("out-"+runner), runner
 		below := ""
 		if runner == "gs" {
-			o.Job.Engine.Runner, o.Out, o.Data.Data = engine.Direct, "gs://bucket/out", []string{"gs://bucket/in/dt=*/*.csv"}
+			o.Job.Engine.Runner, o.Out, o.Data.Files = engine.Direct, "gs://bucket/out", []string{"gs://bucket/in/dt=*/*.csv"}
 			below = "dt=1/"
 		}
 		last, err := PredictStream(t.Context(), o)
@@ -248,7 +248,7 @@ func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 			"/columns.csv: missing column", "empty.csv.file.json": in + "/empty.csv: is empty",
 	} {
 		text, err := os.ReadFile(b.path("out-dead/" + name))
-		var l scores.DeadLetter
+		var l scoring.DeadLetter
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}
@@ -341,7 +341,7 @@ func TestAStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 		}
 		put := b.put
 		if runner == "gs" {
-			o.Job.Engine.Runner, o.Data.Data, o.Out = engine.Direct, []string{"gs://bucket/in/*.csv"}, "gs://bucket/out"
+			o.Job.Engine.Runner, o.Data.Files, o.Out = engine.Direct, []string{"gs://bucket/in/*.csv"}, "gs://bucket/out"
 			away = func() error {
 				return errors.Join(storage.Remove(t.Context(), "gs://bucket/in/f0.csv"),
 					storage.Remove(t.Context(), "gs://bucket/in/f1.csv"))
@@ -487,7 +487,7 @@ func TestAStreamRefuses(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"its own output": {func(o *StreamOptions) { o.Data.Data = []string{b.path("**")} }, exit.CodeUsage,
+		"its own output": {func(o *StreamOptions) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,
 			"where the stream writes"},
 		"no alias": {func(o *StreamOptions) { o.Model = b.path("models@challenger") }, exit.CodeModel,
 			"is challenger"},

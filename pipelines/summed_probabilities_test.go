@@ -37,7 +37,7 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 	} {
 		path := func(of string) string { return dir + "/" + name + "-" + of }
 		data := func(of string, lines []string) dataset.Options {
-			return dataset.Options{Data: []string{jobtest.Write(t, dir, name+of+".csv", strings.Join(lines, ""))}, Label: "y"}
+			return dataset.Options{Files: []string{jobtest.Write(t, dir, name+of+".csv", strings.Join(lines, ""))}, Label: "y"}
 		}
 		train := func(model string, of dataset.Options) {
 			t.Helper()
@@ -105,7 +105,7 @@ func TestLaterClassesHaveProbabilitiesFromSums(t *testing.T) {
 			c := r.IntN(len(classes))
 			text += fmt.Sprintf("%.4f,%.4f,%c\n", float64(classes[c]-'a')+0.3*r.NormFloat64(), r.NormFloat64(), classes[c])
 		}
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", text)}, Label: "l"}
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", text)}, Label: "l"}
 	}
 	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe",
 		Decision: DecisionOptions{Calibrate: score.Platt},

@@ -26,7 +26,7 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 		}
 	}
 	data := func(name, text string) dataset.Options {
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y",
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", header+text)}, Label: "y",
 			Roles: dataset.Roles{Weight: "w"}}
 	}
 	all := data("all", equal+mixed)
@@ -39,8 +39,8 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 		}
 	}
 	if err == nil {
-		_, err = AddSums(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
-			SaveSums: dir + "/total"})
+		_, err = AddSums(jobtest.Ctx, AddSumsOptions{SumDirs: SumDirs{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
+			Out: dir + "/total"})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -28,9 +28,13 @@ type FitOptions = options.Fit
 // TrainOptions.Recipe does.
 func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return days.Fit(ctx, o) }
 
-// AddSums adds and subtracts sums and publishes the result as a directory of sums, o.SaveSums. Of
-// the other options it uses SumDirs and Job: it fits no model, and does not check MaxDrift.
-func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return days.AddSums(ctx, o) }
+// AddSumsOptions says which sums to add and to subtract.
+type AddSumsOptions = options.AddSums
+
+// AddSums adds and subtracts sums and publishes the result as a directory of sums.
+func AddSums(ctx context.Context, o AddSumsOptions) (*SumResult, error) {
+	return days.AddSums(ctx, o)
+}
 
 // ForgetOptions says which model forgets which rows.
 type ForgetOptions = options.Forget

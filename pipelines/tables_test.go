@@ -20,7 +20,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "friedman", 400, 1)
 	o := fixed(3)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-1, 1e-4}
 	o.Scale, o.Kernel = []string{"standard"}, &fourier.GaussianOptions{Width: 4, Features: 64}
 	r, err := trainPlain(jobtest.Ctx, o)
@@ -57,7 +57,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	}
 
 	o = fixed(3)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "moons.csv",
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "moons.csv",
 		strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "moons"), []float64{1e-1, 1e-4}
 	if r, err = trainPlain(jobtest.Ctx, o); err != nil {
@@ -70,7 +70,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	printed = jobtest.Text(t, r)
 	for _, row := range r.Path {
 		rate := fmt.Sprintf("%.2f", 100*float64(row.HeldOutErrors)/float64(row.HeldOutRows))
-		low, high := score.Interval(row.HeldOutErrors, row.HeldOutRows)
+		low, high := score.WilsonInterval(row.HeldOutErrors, row.HeldOutRows)
 		if !strings.Contains(printed, rate+"  ") || row.HeldOutRows == 0 ||
 			!strings.Contains(printed, fmt.Sprintf(" %.2f to %.2f ", 100*low, 100*high)) {
 			t.Errorf("lambda %g: %s is not in\n%s", row.Lambda, rate, printed)

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // The threshold that evaluate names has the balanced accuracy that it names, for scores and for
@@ -26,10 +27,10 @@ func TestThresholdsDecide(t *testing.T) {
 			uneven = append(uneven, line)
 		}
 	}
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(uneven, ""))}, Label: "y"}
-	for _, method := range []string{"", score.Platt, score.Isotonic} {
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(uneven, ""))}, Label: "y"}
+	for _, method := range []options.Calibration{"", options.Platt, options.Isotonic} {
 		o := fixed(1)
-		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"+method), []float64{1e-1}, method
+		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"+string(method)), []float64{1e-1}, method
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestThresholdsDecide(t *testing.T) {
 			t.Errorf("%q: %+v", method, got.Threshold)
 		}
 		predicted, err := Predict(jobtest.Ctx,
-			PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+method),
+			PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+string(method)),
 				Content: PredictContent{Threshold: best.Threshold}})
 		if err != nil {
 			t.Fatal(err)
@@ -95,15 +96,15 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 				lines = append(lines, line)
 			}
 		}
-		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
+		return dataset.Options{Files: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),
 			strings.Join(lines, ""))}, Label: "y"}
 	}
 	data, other := uneven(1), uneven(2)
-	for _, method := range []string{"", score.Platt} {
+	for _, method := range []options.Calibration{"", options.Platt} {
 		for _, by := range []score.Criterion{score.ByError, score.ByF1, score.ByBalanced} {
 			o := fixed(1)
 			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = data, filepath.Join(dir,
-				"model"+method+string(by)), []float64{1e-1}, method, string(by)
+				"model"+string(method)+string(by)), []float64{1e-1}, method, string(by)
 			trained, err := trainPlain(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/records"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
@@ -40,8 +41,8 @@ type RowsOptions struct {
 	Dir string
 	// Sample is how many rows the recipe is drawn from; 0 is 20,000. All rows are summed.
 	Sample int
-	Task   string    // classification or regression; "" decides from the labels
-	Lambda []float64 // values of λ to choose from; none is auto
+	Task   models.Task // classification or regression; "" decides from the labels
+	Lambda []float64   // values of λ to choose from; none is auto
 	// Features is the number of Gaussian features; 0 lets the training choose kernel and number.
 	Features int
 	Room     float64 // how far targets may be beyond the sample's, as a multiple of their range; 0 is 1
@@ -152,7 +153,7 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 		return "", err
 	}
 	o := TrainOptions{Lambda: LambdaOptions{Path: f.Options.Lambda}, Prepare: PrepareOptions{
-		Data: dataset.Options{Data: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
+		Data: dataset.Options{Files: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
 			Roles: dataset.Roles{Weight: f.Weight}},
 		Task: f.Options.Task, Room: f.Options.Room, Seed: f.Options.Seed, MaxBadFraction: 1,
 	}}

@@ -64,7 +64,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 
 // data returns the data of the test. It refuses options with which the model may have seen test rows.
 func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
-	test = dataset.Options{Data: o.Data.Data, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
+	test = dataset.Options{Files: o.Data.Files, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}
 	if t.Share > 0 {
 		l := o.Iterative()
@@ -80,7 +80,7 @@ func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test datase
 		}
 		return test, nil
 	}
-	test.Data, test.Objects, test.As = t.Files, nil, ""
+	test.Files, test.Objects, test.As = t.Files, nil, ""
 	for option, names := range test.Patterns() {
 		if option != "data" && len(names) > 0 {
 			return test, exit.Usagef("--test cannot be used with --%s, which is for the training data; use bochner evaluate",
@@ -93,7 +93,7 @@ func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test datase
 	}
 	trained := o.Data.Objects
 	if trained == nil {
-		if trained, err = dataset.List(ctx, o.Data.Data); err != nil {
+		if trained, err = dataset.List(ctx, o.Data.Files); err != nil {
 			return test, err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -42,7 +42,7 @@ func visits(n, groups int, seed uint64) []string {
 }
 
 func tested(file, model string) TrainOptions {
-	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Data: []string{file}, Label: "y"},
+	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Files: []string{file}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: NoSearch}
 	return o
 }
@@ -70,7 +70,7 @@ func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	}
 	for _, s := range d.Shards(math.MaxInt64 / 2) {
 		r := d.ReadFrom(t.Context(), nil, s, dataset.Request{Mode: dataset.SkipRow, Lines: true, Describe: nothing{}})
-		for b := new(rows.Block); r.Next(b); {
+		for b := new(rowio.Block); r.Next(b); {
 			held = append(held, b.Lines...)
 		}
 		r.Close()

@@ -17,7 +17,7 @@ import (
 // trials returns options of a path of a learner, on moons.
 func trials(t *testing.T) TrainOptions {
 	o := fixed(3)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv",
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 500, 1), ""))}, Label: "y"}
 	o.Model = filepath.Join(t.TempDir(), "model")
 	return o

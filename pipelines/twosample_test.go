@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -54,7 +54,7 @@ func TestTwoSampleSeesWhatNoColumnShows(t *testing.T) {
 	}
 	r, err = twoSample(t, a, related, func(o *TwoSampleOptions) { o.MinP = 0.001 })
 	jobtest.WantError(t, "related otherwise", err, exit.CodeGate, "p < 1e-06, below 0.001")
-	if r.Features.P != sums.MostCertain || len(r.Columns) > 0 || r.Features.AtLeast < 0.1 {
+	if r.Features.P != drift.MinP || len(r.Columns) > 0 || r.Features.AtLeast < 0.1 {
 		t.Fatalf("related otherwise: %+v", r.Features)
 	}
 	if text := jobtest.Text(t, r); !strings.Contains(text, "p < 1e-06 that both are from the same distribution") {
@@ -83,7 +83,7 @@ func TestTwoSampleTakesTheRecipeOfAModel(t *testing.T) {
 	dir := t.TempDir()
 	a := jobtest.Write(t, dir, "a.csv", strings.Join(people(600, 1, 1), ""))
 	var o TrainOptions
-	o.Data.Data, o.Data.Label, o.Data.Drop, o.Model = []string{a}, "y", []string{"home"}, dir+"/model"
+	o.Data.Files, o.Data.Label, o.Data.Drop, o.Model = []string{a}, "y", []string{"home"}, dir+"/model"
 	o.Kernel, o.Search = &fourier.GaussianOptions{Features: 64}, "none"
 	_, err := Train(jobtest.Ctx, o)
 	o.Model, o.Data.Drop, o.Split.Group = dir+"/grouped", nil, []string{"home"}

@@ -71,9 +71,9 @@ func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 // what it says of the honest one: nothing that it prints is taken on trust.
 func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
-	numbers := dataset.Options{Data: []string{jobtest.Write(t, dir, "numbers.csv",
+	numbers := dataset.Options{Files: []string{jobtest.Write(t, dir, "numbers.csv",
 		strings.Join(jobtest.Made(t, "friedman", 200, 1), ""))}, Label: "y"}
 	train := func(name string, data dataset.Options, change func(*TrainOptions)) string {
 		t.Helper()
@@ -142,7 +142,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			m.Learner.Log.HeldOutErrors /= 2
 			m.Program = "v9"
 		},
-		"a path":                  func(m *models.Manifest) { m.Learner.Log.Path = []models.Trial{{Lambda: 1e-9}} },
+		"a path":                  func(m *models.Manifest) { m.Learner.Log.Path = []models.LambdaTrial{{Lambda: 1e-9}} },
 		"folds":                   func(m *models.Manifest) { m.Learner.Folds += 2 },
 		"seed":                    func(m *models.Manifest) { m.Seed++ },
 		"width":                   func(m *models.Manifest) { m.Profile.Width *= 2 },

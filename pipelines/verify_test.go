@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -91,7 +91,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 			o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}
 			c.change(&o)
 			dir := t.TempDir()
-			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
+			o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
 			o.Model = filepath.Join(dir, "model")
 			trained, err := trainPlain(jobtest.Ctx, o)
 			if err != nil {
@@ -126,7 +126,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 
 func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
 	train := func(model string, change func(*TrainOptions)) {
 		t.Helper()
 		o := fixed(3)
@@ -154,7 +154,7 @@ func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 
 // The state that is taken in the end may be one of an earlier job.
 func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
-	set, _ := sample.Find("moons")
+	set, _ := synthetic.Find("moons")
 	var text strings.Builder
 	if err := set.WriteCSV(jobtest.Ctx, &text, 300, 1, 0.5); err != nil { // noise, so that what is learned helps by chance
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv",
+	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda = filepath.Join(dir, "model"), options.Lambda{Path: []float64{1e-3}, Folds: 1}
 	o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Patience: 2}}, Bias: 1}

@@ -56,7 +56,7 @@ func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
 	name := jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))
 	return TrainOptions{
 		Prepare: options.Prepare{
-			Data:   dataset.Options{Data: []string{name}, Label: "y", Roles: dataset.Roles{Weight: weight}},
+			Data:   dataset.Options{Files: []string{name}, Label: "y", Roles: dataset.Roles{Weight: weight}},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 		},
 		Decision: DecisionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
@@ -122,7 +122,7 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 			}
 			// Weighted rows have the scores of repeated rows.
 			evaluate := func(o TrainOptions) *EvaluateResult {
-				r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data}})
+				r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Files: o.Data.Files}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -185,7 +185,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 			t.Errorf("%s: weights of the manifest %+v", name, m.Weights)
 		}
 		if name == "svm" {
-			v, err := Verify(jobtest.Ctx, VerifyOptions{Model: a.Model, Data: dataset.Options{Data: a.Data.Data}})
+			v, err := Verify(jobtest.Ctx, VerifyOptions{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
 			if err != nil || !v.Certificate.Same || math.Abs(v.Certificate.Primal-x.Log.Objective) > 1e-7 {
 				t.Errorf("verified: %+v, %v; objective %g", v, err, x.Log.Objective)
 			}
@@ -243,7 +243,7 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	o := weightedOptions(t, lines, "w")
 	o.Calibrate, o.Lambda.Path, o.Learner = "platt", []float64{1e-3}, ridge.NewLearnerOptions()
 	_, _, m := mustTrain(t, o)
-	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data}})
+	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Files: o.Data.Files}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	// Counts are the same as with equal weights.
 	ones := strings.NewReplacer(",3,", ",1,", ",0.25,", ",1,").Replace(strings.Join(lines, ""))
 	equal, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model,
-		Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "ones.csv", ones)}}})
+		Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "ones.csv", ones)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestScoresUseWeightsAsTheyAre(t *testing.T) {
 	for i, line := range lines { // a column of a slice cannot be the one of weights
 		lines[i] = strings.Replace(strings.Split(line, ",")[2], "w", "copy", 1) + "," + line
 	}
-	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(lines, ""))}}
+	data := dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(lines, ""))}}
 	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data, Slices: []string{"copy"}})
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	day := func(i int) string { return in(fmt.Sprint("day-", i%days)) }
 	train := TrainOptions{Model: in("recipe")}
-	train.Data.Data, train.Data.Label = []string{in("rows-0.csv")}, "l"
+	train.Data.Files, train.Data.Label = []string{in("rows-0.csv")}, "l"
 	train.Kernel, train.Lambda.Folds = &fourier.GaussianOptions{Features: 24, Form: fourier.Offset}, 2
 	for i := range days {
 		text := "x,y,l\n"
@@ -39,14 +39,14 @@ func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
 			}
 		}
 		o := SumOptions{Recipe: in("recipe"), Out: day(i)}
-		o.Data.Data = []string{name}
+		o.Data.Files = []string{name}
 		if _, err := Sum(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
 	add := func(out string, from, without []string) *sums.Manifest {
 		t.Helper()
-		o := FitOptions{SumDirs: SumDirs{Sums: from, Without: without}, SaveSums: out}
+		o := AddSumsOptions{SumDirs: SumDirs{Sums: from, Without: without}, Out: out}
 		r, err := AddSums(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)

@@ -225,7 +225,7 @@ func (n *nights) check(t *testing.T, day int, report *results.Retrain) time.Dura
 		fromScratch(t, n.reg.ModelDir(l.Recipe), files, dir)
 	} else {
 		train := n.o.Train
-		train.Model, train.Data.Data, train.Data.Ignore = dir+"/model", files, []string{"dt"}
+		train.Model, train.Data.Files, train.Data.Ignore = dir+"/model", files, []string{"dt"}
 		if _, err := Train(jobtest.Ctx, train); err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	files[0] = write("left.csv", lines[6:])
 	o := ForgetOptions{
 		Model: n.reg.ModelDir(report.Model), SumDirs: SumDirs{Sums: slices.Compact(sums)},
-		Data: dataset.Options{Data: []string{write("gone.csv", lines[1:6])}, Label: "y"},
+		Data: dataset.Options{Files: []string{write("gone.csv", lines[1:6])}, Label: "y"},
 		Out:  dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
 	}
 	if _, err := Forget(jobtest.Ctx, o); err != nil {
@@ -450,7 +450,7 @@ func lambdaOf(v float64) options.Lambda { return options.Lambda{Path: []float64{
 // fromScratch trains by the recipe of a model on files that are summed at once.
 func fromScratch(t *testing.T, recipe string, files []string, dir string) {
 	t.Helper()
-	_, err := days.Sum(jobtest.Ctx, options.Sum{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"},
+	_, err := days.Sum(jobtest.Ctx, options.Sum{Recipe: recipe, Data: dataset.Options{Files: files, Label: "y"},
 		Out: dir + "/sums"})
 	if err == nil {
 		_, err = days.Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}},

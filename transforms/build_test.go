@@ -14,12 +14,12 @@ func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
 		taken          bool
 	}{{"a1", "a1", true}, {"a1", "b2", false}, {"a1", "a1-modified", false}, {"", "b2", true}, {"a1", "", true}} {
 		build = c.driver
-		uri, err := Store(t.Context(), t.TempDir(), new(Pass), nil)
+		uri, err := StorePass(t.Context(), t.TempDir(), new(Pass), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		build = c.worker
-		_, err = Load[Pass](t.Context(), NewWorker(t.TempDir()), uri)
+		_, err = LoadPass[Pass](t.Context(), NewWorker(t.TempDir()), uri)
 		if c.taken && err != nil || !c.taken &&
 			(err == nil || !strings.Contains(fault.Find(err).Error(), c.driver) ||
 				!strings.Contains(err.Error(), "--worker_binary")) {

@@ -18,11 +18,11 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*driveFn)(nil)))
 }
 
-// Drive adds a step that runs this program with the given arguments, in a process of its own
+// RunProgram adds a step that runs this program with the given arguments, in a process of its own
 // on one worker. With it, a launcher that accepts only one graph can run a job of several
 // pipelines. A retried step repeats the command, so the arguments should let it resume.
-func Drive(s beam.Scope, args []string) {
-	beam.ParDo0(s.Scope("transforms.Drive"), &driveFn{Args: args}, beam.Impulse(s))
+func RunProgram(s beam.Scope, args []string) {
+	beam.ParDo0(s.Scope("transforms.RunProgram"), &driveFn{Args: args}, beam.Impulse(s))
 }
 
 type driveFn struct{ Args []string }

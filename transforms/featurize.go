@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -85,7 +85,7 @@ func (w *featureWriter) write() (Written, error) {
 	}
 	most := max(1, partValues/out)
 	report, err := w.reader.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(),
-		func(_ profile.FoldPlace, b *rows.Block) error {
+		func(_ profile.ShardStart, b *rowio.Block) error {
 			for at := 0; at < b.N; {
 				n := min(b.N-at, most-w.n)
 				if hashes {

@@ -21,7 +21,7 @@ import (
 func profiled(t *testing.T, ctx context.Context, dir string, d *dataset.Dataset) {
 	t.Helper()
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.SkipRow}}
-	uri, err := transforms.Store(ctx, dir, pass, nil)
+	uri, err := transforms.StorePass(ctx, dir, pass, nil)
 	if err != nil {
 		t.Error(err)
 		return

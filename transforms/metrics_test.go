@@ -37,7 +37,7 @@ func tableWithBadRows(t *testing.T, n, bad int) (*dataset.Dataset, int64) {
 	if err := storage.WriteFile(context.Background(), name, []byte(b.String())); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}, Label: "y"})
+	d, err := dataset.Open(context.Background(), dataset.Options{Files: []string{name}, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestCountersAccountForRows(t *testing.T) {
 		Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1"})},
 	}
 	fold := &gram.Pass{Pass: common, Spec: gram.Spec{Recipe: recipe, Outputs: 2, FoldPlan: ridge.FoldPlan{Folds: 1},
-		Steps: 127, Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}}
+		Steps: 127, SolveOptions: gram.SolveOptions{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{1e-3}}}}}
 	for name, execute := range prismtest.Runners {
 		readers, tries, sums := 3, 20, "read map fold merge store solve"
 		if name == "direct" {
@@ -115,7 +115,7 @@ func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (bea
 	ctx, dir := t.Context(), t.TempDir()
 	worker := transforms.NewWorker(dir)
 	defer worker.Close()
-	uri, err := transforms.Store(ctx, dir, pass, nil)
+	uri, err := transforms.StorePass(ctx, dir, pass, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@
 //
 // A reader reads some of the shards: it is a separate chain of the graph or an element of one,
 // which a runner may split while it is read. The number of readers and the places where they are
-// split do not change results. Store writes what the readers need into a pass file of the work
-// directory, which each process reads once (Load). A DoFn embeds Splittable and calls RunSplitReader,
+// split do not change results. StorePass writes what the readers need into a pass file of the work
+// directory, which each process reads once (LoadPass). A DoFn embeds Splittable and calls RunSplitReader,
 // which gives it a Reader; Reader.Each reads the rows.
 package transforms
 
@@ -97,9 +97,9 @@ const MaxState = 1 << 33
 // maxPass bounds the size of a pass file: 10⁶ shards, or 10⁶ columns' moments.
 const maxPass = 1 << 30
 
-// Store writes a pass into the directory, under a name derived from its content, and
+// StorePass writes a pass into the directory, under a name derived from its content, and
 // returns its name. Recipes of the pass may name the files.
-func Store(ctx context.Context, dir string, p Kind, files []File) (uri string, err error) {
+func StorePass(ctx context.Context, dir string, p Kind, files []File) (uri string, err error) {
 	pass, err := json.Marshal(p)
 	if err != nil {
 		return "", err
@@ -116,9 +116,9 @@ func Store(ctx context.Context, dir string, p Kind, files []File) (uri string, e
 // passes holds the last passes used, each as a pointer to its kind.
 type passes struct{ Cache[any] }
 
-// Load returns the pass of a file that Store has written, which is read once per job and
+// LoadPass returns the pass of a file that StorePass has written, which is read once per job and
 // process.
-func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
+func LoadPass[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	return cached(w, uri, func(p *P) error {
 		err := load(ctx, uri, p)
 		if k, ok := any(p).(Kind); ok && err == nil {

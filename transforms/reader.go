@@ -14,7 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -55,7 +55,7 @@ func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.
 	r := NewReader(f, element)
 	r.tracker = tracker
 	defer r.end(ctx)
-	p, err := Load[P](ctx, f.Worker, f.Scan.Pass)
+	p, err := LoadPass[P](ctx, f.Worker, f.Scan.Pass)
 	if err == nil {
 		err = work(r, p)
 	}
@@ -83,7 +83,7 @@ func (r *Reader) shards(p *Pass) []dataset.Shard { return r.Scan.assign(&p.Data,
 
 // BlockFunc processes a block of rows, which it owns until it returns. The first argument is the
 // place where the shard of the rows begins.
-type BlockFunc func(profile.FoldPlace, *rows.Block) error
+type BlockFunc func(profile.ShardStart, *rowio.Block) error
 
 // Each reads the shards of the reader and calls fold with every block of their rows, in order. While
 // fold runs, the next block is read. A separate goroutine calls label to convert labels to numbers; a
@@ -131,7 +131,7 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 			if p.EqualWeights {
 				b.Weights = b.Weights[:0]
 			}
-			if err = fold(profile.FoldPlace{File: shard.File, Start: shard.Start}, b); err != nil {
+			if err = fold(profile.ShardStart{File: shard.File, Start: shard.Start}, b); err != nil {
 				cancel()
 			}
 			bad := int64(len(b.Bad))
@@ -165,7 +165,7 @@ func (r *Reader) countRows(ctx context.Context, used, aside int64) {
 
 // blockQueue passes the blocks of a shard from the goroutine that reads them to the one that works on them.
 type blockQueue struct {
-	free, full chan *rows.Block
+	free, full chan *rowio.Block
 	end        chan shardEnd // holds at most one; none if the context ended before the shard
 }
 
@@ -177,9 +177,9 @@ type shardEnd struct {
 
 func newBlockQueue() *blockQueue {
 	const ahead = 2 // blocks: one being read, one being folded
-	q := &blockQueue{make(chan *rows.Block, ahead), make(chan *rows.Block, ahead), make(chan shardEnd, 1)}
+	q := &blockQueue{make(chan *rowio.Block, ahead), make(chan *rowio.Block, ahead), make(chan shardEnd, 1)}
 	for range ahead {
-		q.free <- new(rows.Block)
+		q.free <- new(rowio.Block)
 	}
 	return q
 }
@@ -202,7 +202,7 @@ func (q *blockQueue) fill(ctx context.Context, m *Meter, open func() *dataset.Re
 func (q *blockQueue) read(ctx context.Context, m *Meter, in *dataset.Reader) (report dataset.Report, ok bool) {
 	defer in.Close()
 	for {
-		var b *rows.Block
+		var b *rowio.Block
 		select {
 		case b = <-q.free:
 		case <-ctx.Done():

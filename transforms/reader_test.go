@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -25,7 +25,7 @@ func openText(t testing.TB, text string, o dataset.Options) *dataset.Dataset {
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	o.Data = []string{name}
+	o.Files = []string{name}
 	d, err := dataset.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -107,19 +107,19 @@ func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
 	d := openText(t, tableText(20_000), dataset.Options{Label: "y"})
 	p := &Pass{Data: *d, Shards: d.Shards(50_000), Mode: dataset.FailFast}
 	boom := errors.New("boom")
-	ok := func(profile.FoldPlace, *rows.Block) error { return nil }
+	ok := func(profile.ShardStart, *rowio.Block) error { return nil }
 	done := func(*dataset.Report) error { return nil }
 	before := runtime.NumGoroutine()
 	for name, c := range map[string]struct {
-		fold  func(profile.FoldPlace, *rows.Block) error
+		fold  func(profile.ShardStart, *rowio.Block) error
 		done  func(*dataset.Report) error
 		label dataset.Label
 		want  string
 	}{
-		"fold fails":      {func(profile.FoldPlace, *rows.Block) error { return boom }, done, nil, "boom"},
+		"fold fails":      {func(profile.ShardStart, *rowio.Block) error { return boom }, done, nil, "boom"},
 		"report fails":    {ok, func(*dataset.Report) error { return boom }, nil, "boom"},
 		"reader panics":   {ok, done, func([]byte) (float64, string) { panic("broken label") }, "broken label"},
-		"fold panics":     {func(profile.FoldPlace, *rows.Block) error { panic("broken fold") }, done, nil, "broken fold"},
+		"fold panics":     {func(profile.ShardStart, *rowio.Block) error { panic("broken fold") }, done, nil, "broken fold"},
 		"nothing happens": {ok, done, nil, ""},
 	} {
 		err := func() (err error) {
@@ -145,7 +145,7 @@ func TestAScanEndsWithItsContext(t *testing.T) {
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(context.Background())
 	blocks, reports := 0, 0
-	err := readerOf(t, 1, 0).Each(ctx, p, nil, func(profile.FoldPlace, *rows.Block) error {
+	err := readerOf(t, 1, 0).Each(ctx, p, nil, func(profile.ShardStart, *rowio.Block) error {
 		blocks++
 		cancel()
 		return nil
@@ -169,7 +169,7 @@ func TestBlocksArriveInOrder(t *testing.T) {
 	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.FailFast}
 	next := 0
 	reader := readerOf(t, 1, 0)
-	err := reader.Each(context.Background(), p, schema.ParseTarget, func(_ profile.FoldPlace, b *rows.Block) error {
+	err := reader.Each(context.Background(), p, schema.ParseTarget, func(_ profile.ShardStart, b *rowio.Block) error {
 		for range 3 {
 			runtime.Gosched()
 			for i := range b.N {

@@ -18,7 +18,7 @@ import (
 type Written struct {
 	Report dataset.Report `json:"report"`
 	Parts  []WrittenPart  `json:"parts"` // in the order of the rows
-	// Drift holds the encoded sums.DriftCounts of the shard's rows, if they were counted.
+	// Drift holds the encoded drift.Counts of the shard's rows, if they were counted.
 	Drift []byte `json:"drift,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -113,7 +113,7 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader
 // adds an encoded sum to the sum.
 func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
 	emit, report func([]byte)) error {
-	fold := func(at profile.FoldPlace, b *rows.Block) error {
+	fold := func(at profile.ShardStart, b *rowio.Block) error {
 		begun, mapped := time.Now(), r.values[MapTime].Load()
 		err := a.Add(at, b)
 		r.Add(AddTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))

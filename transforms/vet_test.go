@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
 	"github.com/bochner-ml/bochner/transforms/rows"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
@@ -24,37 +24,37 @@ import (
 var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"profile":       sums((*survey.Profile)(nil).Sum),
 	"columns":       sums((*survey.Columns)(nil).Sum),
-	"survey":        sums((*survey.Survey)(nil).Sum),
+	"survey":        sums((*survey.Sample)(nil).Sum),
 	"audit":         sums((*gram.Audit)(nil).Sum),
-	"tally":         sums((*survey.Tally)(nil).Sum),
-	"weigh":         sums((*survey.Weigh)(nil).Sum),
+	"tally":         sums((*survey.Contents)(nil).Sum),
+	"weigh":         sums((*survey.Weights)(nil).Sum),
 	"targets":       sums((*survey.Targets)(nil).Sum),
-	"calibration":   sums((*scores.Calibration)(nil).Sum),
-	"trials":        sums((*scores.Trials)(nil).Sum),
-	"threshold":     sums((*scores.Threshold)(nil).Sum),
-	"compared":      sums((&scores.Compare{}).Sum),
-	"class scores":  sums((&scores.Score{Classifies: true}).Sum),
-	"target scores": sums((&scores.Score{}).Sum),
+	"calibration":   sums((*scoring.Calibration)(nil).Sum),
+	"trials":        sums((*scoring.Trials)(nil).Sum),
+	"threshold":     sums((*scoring.Threshold)(nil).Sum),
+	"compared":      sums((&scoring.Compare{}).Sum),
+	"class scores":  sums((&scoring.Score{Classifies: true}).Sum),
+	"target scores": sums((&scoring.Score{}).Sum),
 	"fold, merge, store and solve": func(s beam.Scope, sc transforms.Scan) {
 		parts, reports := gram.Sums(s, sc, gram.State{})
 		stored := gram.Merge(s, sc, gram.State{}, parts)
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, sc, gram.State{}, stored, reports)))
 	},
 	"files": func(s beam.Scope, sc transforms.Scan) {
-		f := &scores.Files{Model: "models@champion", Out: "out", Content: scores.Content{Format: "csv"}}
-		transforms.WriteLines(s, "files", f.Predict(s, []scores.Arrival{{Path: "a"}, {Path: "b"}}, 1))
+		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
+		transforms.WriteLines(s, "files", f.Predict(s, []scoring.Arrival{{Path: "a"}, {Path: "b"}}, 1))
 	},
 	"arriving files": func(s beam.Scope, sc transforms.Scan) {
-		f := &scores.Files{Model: "models@champion", Out: "out", Content: scores.Content{Format: "csv"}}
-		f.Arrive(s, scores.Arriving{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
+		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
+		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
 	},
 	"arriving files on Flink": func(s beam.Scope, sc transforms.Scan) {
-		f := &scores.Files{Model: "models@champion", Out: "out", Content: scores.Content{Format: "csv"}}
-		f.Arrive(s, scores.Arriving{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9, Flink: true}, 1)
+		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
+		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9, Flink: true}, 1)
 	},
 	"messages": func(s beam.Scope, sc transforms.Scan) {
-		f := &scores.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",
-			Dead: "pubsub://projects/p/topics/dead", Content: scores.Content{Format: "csv"}}
+		f := &scoring.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",
+			Dead: "pubsub://projects/p/topics/dead", Content: scoring.Content{Format: "csv"}}
 		if _, err := f.Receive(s, "pubsub://projects/p/subscriptions/rows", messages.Settings{IDAttribute: "id"},
 			1); err != nil {
 			panic(err)
@@ -65,7 +65,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	},
 	"rounds": func(s beam.Scope, sc transforms.Scan) { epochs.Rounds(s, sc, 0, 2, 0) },
 	"predict": func(s beam.Scope, sc transforms.Scan) {
-		transforms.WriteLines(s, "written", new(scores.Predict).Write(s, sc))
+		transforms.WriteLines(s, "written", new(scoring.Predict).Write(s, sc))
 	},
 	"featurize": func(s beam.Scope, sc transforms.Scan) {
 		transforms.WriteLines(s, "written", new(transforms.Featurize).Write(s, sc))
@@ -83,7 +83,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		rows.Sum(s, r, col)
 		beam.ParDo(s, placeOf, stored)
 	},
-	"drive": func(s beam.Scope, _ transforms.Scan) { transforms.Drive(s, []string{"help"}) },
+	"drive": func(s beam.Scope, _ transforms.Scan) { transforms.RunProgram(s, []string{"help"}) },
 }
 
 func init() {

@@ -18,25 +18,25 @@ import (
 func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*writeLinesFn)(nil)))
 	beam.RegisterDoFn(reflect.TypeOf((*writeFn)(nil)))
-	beam.RegisterFunction(ToOne)
+	beam.RegisterFunction(OneKey)
 }
 
-// ToOne gives every element the same key, so that one worker gets all of them.
-func ToOne(line []byte) (int, []byte) { return 0, line }
+// OneKey gives every element the same key, so that one worker gets all of them.
+func OneKey(line []byte) (int, []byte) { return 0, line }
 
 // WriteLines writes a collection of lines, each without a newline, as one sorted file of
 // state. It is meant for a few small elements that a driver reads back. It writes nothing
 // if the collection is empty.
 func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 	s = s.Scope("transforms.WriteLines")
-	grouped := beam.GroupByKey(s, beam.ParDo(s, ToOne, lines))
+	grouped := beam.GroupByKey(s, beam.ParDo(s, OneKey, lines))
 	beam.ParDo0(s, &writeLinesFn{URI: uri}, grouped)
 }
 
 type writeLinesFn struct{ URI string }
 
 func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) error {
-	return fault.New(fault.Internal, StoreLines(ctx, f.URI, Gather(lines)))
+	return fault.New(fault.Internal, StoreLines(ctx, f.URI, Sorted(lines)))
 }
 
 // StoreLines writes lines as WriteLines does.
@@ -48,8 +48,8 @@ func StoreLines(ctx context.Context, uri string, lines [][]byte) error {
 	return storage.WriteState(ctx, uri, data)
 }
 
-// Gather returns copies of the elements, sorted.
-func Gather(next func(*[]byte) bool) [][]byte {
+// Sorted returns copies of the elements, sorted.
+func Sorted(next func(*[]byte) bool) [][]byte {
 	var all [][]byte
 	var e []byte
 	for next(&e) {

@@ -29,7 +29,7 @@ func main() {
 func run(ctx context.Context, train, test, model string) (accuracy float64, err error) {
 	_, err = pipelines.Train(ctx, pipelines.TrainOptions{
 		Prepare: pipelines.PrepareOptions{
-			Data:   dataset.Options{Data: []string{train}, Label: "-1"},
+			Data:   dataset.Options{Files: []string{train}, Label: "-1"},
 			Kernel: &fourier.GaussianOptions{Features: 128},
 			Seed:   1,
 		},
@@ -41,7 +41,7 @@ func run(ctx context.Context, train, test, model string) (accuracy float64, err 
 	}
 	result, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{
 		Model: model,
-		Data:  dataset.Options{Data: []string{test}, Label: "-1"},
+		Data:  dataset.Options{Files: []string{test}, Label: "-1"},
 	})
 	if err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // maxOut is the largest number of features of a recipe.
@@ -52,8 +52,8 @@ func (d *draw) validate() error {
 		return fmt.Errorf("fourier: %s: %s", d.name, fmt.Sprintf(format, a...))
 	}
 	switch {
-	case d.in < 1 || d.in > rows.MaxDim:
-		return fail("in must be 1 to %d (have %d)", rows.MaxDim, d.in)
+	case d.in < 1 || d.in > rowio.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rowio.MaxDim, d.in)
 	case d.form > Offset:
 		return fail("form must be paired or offset (have %v)", d.form)
 	case d.out < 1 || d.out > maxOut:

@@ -79,8 +79,8 @@ func (u Uniform) validate() error {
 	case !(u.Diameter > 0) || math.IsInf(u.Diameter, 1):
 		return fmt.Errorf("kernel: diameter must be > 0 and finite (have %v)", u.Diameter)
 	case math.IsInf(u.Moment, 1):
-		return errors.New("kernel: the frequencies of this kernel have no second moment (Laplace, exponential, and Matérn up to nu 1), " +
-			"so the uniform bound does not apply; use the bound of pairs")
+		return errors.New("kernel: the frequencies of this kernel have no second moment (Laplace, exponential, and " +
+			"Matérn up to nu 1), so the uniform bound does not apply; use the bound of pairs")
 	case !(u.Moment > 0):
 		return fmt.Errorf("kernel: second moment must be > 0 (have %v)", u.Moment)
 	}

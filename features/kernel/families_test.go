@@ -12,14 +12,14 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 const columns = 4
@@ -33,7 +33,7 @@ func families(t *testing.T) map[string]kernel.Options {
 	return map[string]kernel.Options{
 		"gaussian": &fourier.GaussianOptions{}, "laplace": &fourier.LaplaceOptions{}, "cauchy": &fourier.CauchyOptions{},
 		"matern": &fourier.MaternOptions{}, "exponential": &fourier.ExponentialOptions{},
-		"maxout": &maxout.Options{}, "skeleton": s, "linear": &linear.Options{}, "learned": &learned.Options{},
+		"maxout": &maxout.Options{}, "skeleton": s, "linear": &identity.Options{}, "learned": &learned.Options{},
 		"harmonic": &learned.HarmonicOptions{}, "patches": &patches.Options{Patch: 2, Cells: 1},
 	}
 }
@@ -55,7 +55,7 @@ func data() *kernel.Data {
 		x[i] = float32(rng.NormFloat64())
 	}
 	d := slice(x, 50, columns, 7)
-	d.Image = rows.Image{Height: 2, Width: 2, Channels: 1}
+	d.Image = rowio.Image{Height: 2, Width: 2, Channels: 1}
 	return d
 }
 
@@ -166,7 +166,7 @@ func TestTheRecipeHasThePlannedSize(t *testing.T) {
 		if size := o.Size(columns); in != columns || out != size.Features {
 			t.Errorf("%s: a map from %d numbers to %d features, planned were %d and %d", name, in, out, columns, size.Features)
 		}
-		if _, found := o.(kernel.LearnedKernel); !found && !strings.HasPrefix(c.Summary, name+" kernel") {
+		if _, found := o.(kernel.Learned); !found && !strings.HasPrefix(c.Summary, name+" kernel") {
 			t.Errorf("%s: summary %q", name, c.Summary)
 		}
 		if c.Draw == nil {
@@ -331,7 +331,7 @@ func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 }
 
 func TestAFoundKernelStartsFromAGaussianOne(t *testing.T) {
-	for _, o := range []kernel.LearnedKernel{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset,
+	for _, o := range []kernel.Learned{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset,
 		Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
 		want := &fourier.GaussianOptions{Width: 3, Features: 20, Form: fourier.Offset}
 		if got := o.Start(); !reflect.DeepEqual(got, kernel.Options(want)) || o.Directory() != "dir" {

@@ -42,7 +42,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Family is a kernel, or several kernels that differ in their options.
@@ -140,9 +140,9 @@ type Variant struct {
 	Options Options
 }
 
-// LearnedKernel is implemented by options of a family whose features are not random: a search finds them in
+// Learned is implemented by options of a family whose features are not random: a search finds them in
 // labelled data, starting from the features of another kernel.
-type LearnedKernel interface {
+type Learned interface {
 	Options
 	// Directory returns the directory of features that were found earlier; "" to search for them.
 	Directory() string
@@ -186,7 +186,7 @@ type Data struct {
 	// Norm is an upper bound on the length of the rows; +Inf if it is unknown.
 	Norm float64
 	// Image is the shape of the rows; its height is 0 if they are not images.
-	Image rows.Image
+	Image rowio.Image
 
 	medians map[Distance]float64
 }

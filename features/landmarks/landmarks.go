@@ -13,7 +13,7 @@
 // Each feature has the range from 0 to 1. Features of a wide kernel are nearly equal, so a 16-bit grid is
 // needed to distinguish them (features.Ranged).
 //
-// A Recipe refers to a file of landmarks (Rows), which Encode writes.
+// A Recipe refers to a file of landmarks (Set), which Encode writes.
 package landmarks
 
 import (
@@ -23,7 +23,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
@@ -33,20 +33,20 @@ const FileName = "landmarks.safetensors"
 // maxValues is the largest Count·In of a file: 256 MiB of float32.
 const maxValues = 1 << 26
 
-// Rows are landmarks. They must not change after Encode.
-type Rows struct {
+// Set are landmarks. They must not change after Encode.
+type Set struct {
 	Count, In int
 	X         []float32 // Count×In, row-major
 }
 
 // Distinct returns copies of the first rows, at most count and in order, of the n rows of x (d values each)
 // that differ from all rows before them. It compares 64-bit hashes.
-func Distinct(x []float32, n, d, count int) *Rows {
-	r := &Rows{In: d}
+func Distinct(x []float32, n, d, count int) *Set {
+	r := &Set{In: d}
 	seen := map[uint64]bool{}
 	for i := 0; i < n && r.Count < count; i++ {
 		row := x[i*d : (i+1)*d]
-		if key := rows.Hash(0, row); !seen[key] {
+		if key := rowio.Hash(0, row); !seen[key] {
 			seen[key] = true
 			r.Count, r.X = r.Count+1, append(r.X, row...)
 		}
@@ -54,10 +54,10 @@ func Distinct(x []float32, n, d, count int) *Rows {
 	return r
 }
 
-func (r *Rows) validate() error {
+func (r *Set) validate() error {
 	switch {
-	case r.In < 1 || r.In > rows.MaxDim:
-		return fmt.Errorf("rows must have 1 to %d values (have %d)", rows.MaxDim, r.In)
+	case r.In < 1 || r.In > rowio.MaxDim:
+		return fmt.Errorf("rows must have 1 to %d values (have %d)", rowio.MaxDim, r.In)
 	case r.Count < 1 || r.Count > maxValues/r.In:
 		return fmt.Errorf("must be 1 to %d rows (have %d)", maxValues/r.In, r.Count)
 	case len(r.X) != r.Count*r.In:
@@ -73,7 +73,7 @@ func (r *Rows) validate() error {
 
 // Encode returns the file of r, in the safetensors format: "landmarks" [Count, In] F32. Equal rows have
 // equal bytes. It returns an error if sizes or values are invalid.
-func Encode(r *Rows) ([]byte, error) {
+func Encode(r *Set) ([]byte, error) {
 	if err := r.validate(); err != nil {
 		return nil, fmt.Errorf("landmarks: %w", err)
 	}
@@ -82,7 +82,7 @@ func Encode(r *Rows) ([]byte, error) {
 
 // Decode decodes what Encode returned. It fails if data is not such a file, or if sizes or values are
 // invalid.
-func Decode(data []byte) (*Rows, error) {
+func Decode(data []byte) (*Set, error) {
 	r, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("landmarks: %w", err)
@@ -90,7 +90,7 @@ func Decode(data []byte) (*Rows, error) {
 	return r, nil
 }
 
-func decode(data []byte) (*Rows, error) {
+func decode(data []byte) (*Set, error) {
 	file, err := safetensors.Decode(data)
 	if err != nil {
 		return nil, err
@@ -99,20 +99,20 @@ func decode(data []byte) (*Rows, error) {
 	if !ok || len(file.Tensors) != 1 || len(info.Shape) != 2 {
 		return nil, fmt.Errorf("want one array, the matrix %q", "landmarks")
 	}
-	r := &Rows{Count: info.Shape[0], In: info.Shape[1]} // no larger than the file, so allocation is bounded
+	r := &Set{Count: info.Shape[0], In: info.Shape[1]} // no larger than the file, so allocation is bounded
 	if r.X, err = safetensors.Values[float32](file, "landmarks"); err != nil {
 		return nil, err
 	}
 	return r, r.validate()
 }
 
-var provided features.Provided[Rows]
+var provided features.Provided[Set]
 
 func init() { features.RegisterFile(FileName, &provided, Decode) }
 
 // Hold makes r available to the recipes of this process with SHA256 = sum, the hash of the encoded r, until
 // release is called, which must be done once. It fails if r is invalid.
-func Hold(r *Rows) (sum string, release func(), err error) {
+func Hold(r *Set) (sum string, release func(), err error) {
 	data, err := Encode(r)
 	if err != nil {
 		return "", nil, err

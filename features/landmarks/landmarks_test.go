@@ -21,7 +21,7 @@ func numbers(n int, index uint64) []float32 {
 }
 
 // at returns the recipe of a kernel at all of those rows.
-func at(t testing.TB, of features.Recipe, r *Rows) Recipe {
+func at(t testing.TB, of features.Recipe, r *Set) Recipe {
 	t.Helper()
 	sum, release, err := Hold(r)
 	if err != nil {
@@ -34,7 +34,7 @@ func at(t testing.TB, of features.Recipe, r *Rows) Recipe {
 // Features are the kernels of the recipe, in float32 and on the grid of 16 bits.
 func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 	const n, d, count = 9, 5, 20
-	x, z := numbers(n*d, 1), &Rows{Count: count, In: d, X: numbers(count*d, 2)}
+	x, z := numbers(n*d, 1), &Set{Count: count, In: d, X: numbers(count*d, 2)}
 	copy(x, z.X[:d]) // the first row is a landmark
 	for name, of := range map[string]features.Recipe{
 		"gaussian": fourier.Gaussian{In: d, Out: 2, Width: 1.3}, "laplace": fourier.Laplace{In: d, Out: 2, Width: 3},
@@ -79,7 +79,7 @@ func TestDistinctRowsAreTakenInOrder(t *testing.T) {
 }
 
 func TestRecipesThatCannotBeDrawnAreNamed(t *testing.T) {
-	r := at(t, fourier.Gaussian{In: 2, Out: 2, Width: 1}, &Rows{Count: 2, In: 2, X: []float32{1, 2, 3, 4}})
+	r := at(t, fourier.Gaussian{In: 2, Out: 2, Width: 1}, &Set{Count: 2, In: 2, X: []float32{1, 2, 3, 4}})
 	for want, change := range map[string]func(r *Recipe){
 		"kernel is missing":        func(r *Recipe) { r.Of = nil },
 		"not a function of the di": func(r *Recipe) { r.Of = fourier.Matern{In: 2, Out: 2, Width: 1, Nu: 1} },
@@ -98,7 +98,7 @@ func TestRecipesThatCannotBeDrawnAreNamed(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	data, err := Encode(&Rows{Count: 2, In: 1, X: []float32{1, 2}})
+	data, err := Encode(&Set{Count: 2, In: 1, X: []float32{1, 2}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func (m *featureMap) each(dst, x []float32, n int, value func(k float64) float32
 // Quantize stores the features of the n ≤ features.MaxRows rows of x in dst, rounded to its grid. NaN
 // becomes 0 and is counted in saturated. It panics if x is too short.
 func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
-	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
+	return features.OnGrid(steps{m, float64(dst.Steps())}, dst, x, n, threads, float32(dst.Steps()))
 }
 
 // Ranges returns the centre and half length of each feature's range, ½ and ½.

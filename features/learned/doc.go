@@ -32,7 +32,7 @@
 //
 // Harmonics is the rotation-invariant counterpart: its features are real spherical harmonics on the
 // sphere S^{d−1} of R^d, for any d ≥ 2 (Bullins, Zhang & Zhang, "Not-So-Random Features", ICLR
-// 2018, Section 2.1 and Appendix B). First lists harmonics to choose from, Harmonics.New returns
+// 2018, Section 2.1 and Appendix B). FirstHarmonics lists harmonics to choose from, Harmonics.New returns
 // the map, and HarmonicOptions are the options of the kernel "harmonic".
 //
 // A harmonic in d coordinates is a product. It has one factor for each coordinate from the last

@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
@@ -28,8 +28,8 @@ type Frequencies struct {
 // validate returns an error that names the first invalid size, value or weight.
 func (f *Frequencies) validate() error {
 	switch {
-	case f.In < 1 || f.In > rows.MaxDim:
-		return fmt.Errorf("rows must have 1 to %d values (have %d)", rows.MaxDim, f.In)
+	case f.In < 1 || f.In > rowio.MaxDim:
+		return fmt.Errorf("rows must have 1 to %d values (have %d)", rowio.MaxDim, f.In)
 	case f.Count < 1 || f.Count > maxCount || f.Count > maxValues/f.In:
 		return fmt.Errorf("must have 1 to %d frequencies (have %d)", min(maxCount, maxValues/f.In), f.Count)
 	case len(f.W) != f.Count*f.In:

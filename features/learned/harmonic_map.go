@@ -48,7 +48,7 @@ type scratch struct {
 }
 
 // newMap returns the map of the harmonics with amplitude 1, without its bound.
-func newMap(d int, terms []Term) *harmonicMap {
+func newMap(d int, terms []Harmonic) *harmonicMap {
 	m := &harmonicMap{in: d, terms: make([]term, len(terms))}
 	paths := make([]path, len(terms))
 	largest := map[[2]int]int{} // largest n of each family (k, ℓ_{k−1})

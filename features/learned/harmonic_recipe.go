@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // maxDegree is the largest degree ℓ of a harmonic in a recipe.
@@ -16,8 +16,8 @@ const maxDegree = 1024
 // maxTerms is the largest number of harmonics in a recipe.
 const maxTerms = 1 << 20
 
-// Term is a harmonic, and how often it was chosen.
-type Term struct {
+// Harmonic is a harmonic, and how often it was chosen.
+type Harmonic struct {
 	Degree int `json:"degree"` // ℓ, from 0 to maxDegree
 	Index  int `json:"index"`  // number among the harmonics of this degree, 0 … N(d,ℓ)−1
 	Count  int `json:"count"`  // c ≥ 1, how often it was chosen
@@ -31,8 +31,8 @@ type Term struct {
 // So a harmonic that was chosen several times is one feature with a larger amplitude (Bullins,
 // Zhang & Zhang 2018, Appendix A.3). Nothing is random.
 type Harmonics struct {
-	In    int    `json:"in"`    // row length d ≥ 2
-	Terms []Term `json:"terms"` // different harmonics, one per feature
+	In    int        `json:"in"`    // row length d ≥ 2
+	Terms []Harmonic `json:"terms"` // different harmonics, one per feature
 }
 
 var _ features.Fixed = Harmonics{}
@@ -51,8 +51,8 @@ func (r Harmonics) Validate() error {
 		return fmt.Errorf("harmonic: %s", fmt.Sprintf(format, a...))
 	}
 	switch {
-	case r.In < 2 || r.In > rows.MaxDim:
-		return fail("in must be 2 to %d (have %d)", rows.MaxDim, r.In)
+	case r.In < 2 || r.In > rowio.MaxDim:
+		return fail("in must be 2 to %d (have %d)", rowio.MaxDim, r.In)
 	case len(r.Terms) < 1 || len(r.Terms) > maxTerms:
 		return fail("terms must be 1 to %d (have %d)", maxTerms, len(r.Terms))
 	}
@@ -128,7 +128,7 @@ type HarmonicOptions struct {
 	Features    int          `flag:"features,common" help:"Number of random features. More features are more accurate and slower."`
 }
 
-var _ kernel.LearnedKernel = (*HarmonicOptions)(nil)
+var _ kernel.Learned = (*HarmonicOptions)(nil)
 
 // Directory returns the directory of harmonics that were chosen earlier, or "" if they are still to
 // be chosen.
@@ -201,13 +201,13 @@ func number(d, degree int) int {
 	return choose * (2*degree + d - 2) / degree
 }
 
-// First returns the first n harmonics on S^{d−1}, in the order of degree and number, each with
+// FirstHarmonics returns the first n harmonics on S^{d−1}, in the order of degree and number, each with
 // Count 1. It panics if d < 2.
-func First(d, n int) []Term {
-	out := make([]Term, 0, max(n, 0))
+func FirstHarmonics(d, n int) []Harmonic {
+	out := make([]Harmonic, 0, max(n, 0))
 	for degree := 0; len(out) < n; degree++ {
 		for i := range min(number(d, degree), n-len(out)) {
-			out = append(out, Term{Degree: degree, Index: i, Count: 1})
+			out = append(out, Harmonic{Degree: degree, Index: i, Count: 1})
 		}
 	}
 	return out

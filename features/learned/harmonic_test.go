@@ -18,7 +18,7 @@ import (
 
 // all returns the harmonics of degrees 0 to degree, each with Count 1.
 func all(d, degree int) Harmonics {
-	return Harmonics{In: d, Terms: First(d, number(d+1, degree))}
+	return Harmonics{In: d, Terms: FirstHarmonics(d, number(d+1, degree))}
 }
 
 // direction returns a point of the sphere, uniform over seeds.
@@ -100,7 +100,7 @@ func TestOrthonormalByQuadrature(t *testing.T) {
 func TestOrthonormalByMonteCarlo(t *testing.T) {
 	const points = 4000
 	for _, c := range []struct{ d, terms int }{{2, 9}, {4, 30}, {5, 40}, {10, 40}} {
-		m := newMap(c.d, First(c.d, c.terms))
+		m := newMap(c.d, FirstHarmonics(c.d, c.terms))
 		y := make([][]float64, points)
 		for i := range y {
 			y[i] = values(m, direction(c.d, uint64(i)))
@@ -172,7 +172,7 @@ func TestAdditionTheorem(t *testing.T) {
 }
 
 func TestKernelIsTheInnerProduct(t *testing.T) {
-	r := Harmonics{In: 4, Terms: []Term{{0, 0, 1}, {3, 5, 7}, {2, 8, 2}, {1, 3, 1}}}
+	r := Harmonics{In: 4, Terms: []Harmonic{{0, 0, 1}, {3, 5, 7}, {2, 8, 2}, {1, 3, 1}}}
 	m, err := r.New()
 	if err != nil {
 		t.Fatal(err)
@@ -201,11 +201,11 @@ func TestKernelIsTheInnerProduct(t *testing.T) {
 }
 
 func TestACountIsASquaredWeight(t *testing.T) {
-	once, err := Harmonics{In: 3, Terms: []Term{{1, 0, 1}, {4, 7, 1}}}.New()
+	once, err := Harmonics{In: 3, Terms: []Harmonic{{1, 0, 1}, {4, 7, 1}}}.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	thrice, err := Harmonics{In: 3, Terms: []Term{{1, 0, 1}, {4, 7, 3}}}.New()
+	thrice, err := Harmonics{In: 3, Terms: []Harmonic{{1, 0, 1}, {4, 7, 3}}}.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestGridHoldsEveryHarmonicFeature(t *testing.T) {
 
 func TestHighDegreesStayOrthonormal(t *testing.T) {
 	// The zonal harmonic of degree 1024: its mean square over x_3, by quadrature.
-	m := newMap(3, []Term{{maxDegree, 0, 1}})
+	m := newMap(3, []Harmonic{{maxDegree, 0, 1}})
 	x, w := make([]float64, maxDegree+1), make([]float64, maxDegree+1)
 	quad.Legendre{}.FixedLocations(x, w, -1, 1)
 	var mean float64
@@ -263,13 +263,13 @@ func TestHighDegreesStayOrthonormal(t *testing.T) {
 
 func TestRecipeErrorsNameTheField(t *testing.T) {
 	for want, r := range map[string]Harmonics{
-		"in must be 2":                    {In: 1, Terms: []Term{{0, 0, 1}}},
+		"in must be 2":                    {In: 1, Terms: []Harmonic{{0, 0, 1}}},
 		"terms must be 1":                 {In: 3},
-		"term 1: degree must be 0":        {In: 3, Terms: []Term{{0, 0, 1}, {-1, 0, 1}}},
-		"index must be 0 to 4 for degree": {In: 3, Terms: []Term{{2, 5, 1}}},
-		"count must be 1":                 {In: 3, Terms: []Term{{2, 4, 0}}},
-		"appears twice":                   {In: 3, Terms: []Term{{2, 4, 1}, {2, 4, 1}}},
-		"terms must be 1 to 1048576":      {In: 3, Terms: make([]Term, 1<<20+1)},
+		"term 1: degree must be 0":        {In: 3, Terms: []Harmonic{{0, 0, 1}, {-1, 0, 1}}},
+		"index must be 0 to 4 for degree": {In: 3, Terms: []Harmonic{{2, 5, 1}}},
+		"count must be 1":                 {In: 3, Terms: []Harmonic{{2, 4, 0}}},
+		"appears twice":                   {In: 3, Terms: []Harmonic{{2, 4, 1}, {2, 4, 1}}},
+		"terms must be 1 to 1048576":      {In: 3, Terms: make([]Harmonic, 1<<20+1)},
 	} {
 		if _, err := r.New(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80v: %v, want %q", r, err, want)
@@ -301,7 +301,7 @@ func FuzzRecipe(f *testing.F) {
 func BenchmarkApply(b *testing.B) {
 	for _, c := range []struct{ d, terms int }{{3, 1000}, {10, 1000}, {784, 1000}} {
 		b.Run(fmt.Sprintf("d=%d,terms=%d", c.d, c.terms), func(b *testing.B) {
-			m, err := Harmonics{In: c.d, Terms: First(c.d, c.terms)}.New()
+			m, err := Harmonics{In: c.d, Terms: FirstHarmonics(c.d, c.terms)}.New()
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Recipe is the recipe of Fourier features whose frequencies are in a file. In the offset form,
@@ -52,8 +52,8 @@ func (r Recipe) Validate() error {
 		return fmt.Errorf("learned: "+format, a...)
 	}
 	switch {
-	case r.In < 1 || r.In > rows.MaxDim:
-		return fail("in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	case r.In < 1 || r.In > rowio.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	case r.Form > fourier.Offset:
 		return fail("form must be paired or offset (have %v)", r.Form)
 	case r.Count < 1 || r.Count > min(maxCount, maxValues/r.In):
@@ -253,7 +253,7 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 		panic("learned: Quantize: slice too short, or too many rows")
 	}
 	switch {
-	case m.amplitude != nil, dst.Most() != blas.MostByte:
+	case m.amplitude != nil, dst.Steps() != blas.MostByte:
 		return features.OnGrid(m, dst, x, n, threads, m.bound)
 	case m.form == fourier.Paired:
 		m.weights.CosSinBytes((*blas.Bytes)(dst), x, n, threads)
@@ -277,7 +277,7 @@ type Options struct {
 	Form        fourier.Form `flag:"form"`
 }
 
-var _ kernel.LearnedKernel = (*Options)(nil)
+var _ kernel.Learned = (*Options)(nil)
 
 // Directory returns the directory of frequencies that were found earlier, or "" if they are still
 // to be found.

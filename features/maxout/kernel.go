@@ -60,11 +60,10 @@ func unitKernel(q int, rho float64) float64 {
 //
 //	κ_1 = 1,   κ_2 = 1 − arccos(ρ)/π,   κ_q(−1) = 0 for q > 1,   κ_q(0) = 1/q,   κ_q(1) = 1
 //
-// κ_q is the slope of the kernel, dK_q/dρ: for normals of correlation ρ,
-// d/dρ E[f(U)·g(V)] = E[∇f(U)·∇g(V)] (Price 1958), and the gradient of the maximum is the
-// unit vector of its index. The first two are exact up to rounding, the others to 1e-10 in κ; near
-// ρ = 1, κ falls as √(1−ρ), so an error in ρ matters much more there. It returns NaN unless −1 ≤ ρ ≤ 1, and
-// panics unless 1 ≤ q ≤ MaxQ.
+// κ_q is the slope of the kernel, dK_q/dρ: for normals of correlation ρ, d/dρ E[f(U)·g(V)] =
+// E[∇f(U)·∇g(V)] (Price 1958), and the gradient of the maximum is the unit vector of its index. The
+// first two are exact up to rounding, the others to 1e-10 in κ; near ρ = 1, κ falls as √(1−ρ), so an
+// error in ρ matters much more there. It returns NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
 func kappa(q int, rho float64) float64 {
 	checkQ(q)
 	switch {

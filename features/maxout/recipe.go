@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // maxOut is the largest number of units of a recipe.
@@ -60,8 +60,8 @@ func (r Maxout) New() (features.Map, error) {
 func (r Maxout) Validate() error {
 	fail := func(format string, a ...any) error { return fmt.Errorf("maxout: "+format, a...) }
 	switch {
-	case r.In < 1 || r.In > rows.MaxDim:
-		return fail("in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	case r.In < 1 || r.In > rowio.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	case r.Out < 1 || r.Out > maxOut:
 		return fail("out must be 1 to %d (have %d)", maxOut, r.Out)
 	case r.Q < 1 || r.Q > MaxQ:
@@ -213,7 +213,8 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 }
 
 // longestProjection returns a bound on ‖w‖ of the projections w ~ N(0, I) that holds except with
-// probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ (Laurent and Massart 2000, Lemma 1).
+// probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ (Laurent and Massart 2000, Lemma
+// 1).
 func (r Maxout) longestProjection() float64 {
 	d, x := float64(r.In), 30+math.Log(float64(r.Out)*float64(max(r.Q, 1)))
 	return math.Sqrt(d + 2*math.Sqrt(d*x) + 2*x)

@@ -6,11 +6,11 @@
 //
 //	p̂ = (p − mean p)/√(var p + Floor),
 //
-// and compared with K filters, r_k = ⟨f_k, p̂⟩ + b_k. A filter is made from a patch d of a training image,
-// whitened like p̂: r_k = ⟨W(d̂ − μ)/‖W(d̂ − μ)‖, W(p̂ − μ)⟩/s, where W = (C + εI)^−½ for the mean μ and
-// the covariance C of normalised patches (ZCA), and s makes the mean square of all r 1. So f_k and b_k
-// contain mean and whitening, and a layer is a single product of matrices. Features are the means of the
-// positive and of the negative parts beyond a threshold θ,
+// and compared with K filters, r_k = ⟨f_k, p̂⟩ + b_k. A filter is made from a patch d of a training
+// image, whitened like p̂: r_k = ⟨W(d̂ − μ)/‖W(d̂ − μ)‖, W(p̂ − μ)⟩/s, where W = (C + εI)^−½ for the
+// mean μ and the covariance C of normalised patches (ZCA), and s makes the mean square of all r 1. So
+// f_k and b_k contain mean and whitening, and a layer is a single product of matrices. Features are the
+// means of the positive and of the negative parts beyond a threshold θ,
 //
 //	φ = (1/√K)·mean over the patches p of a cell of max(0, ±r_k(p) − θ),
 //

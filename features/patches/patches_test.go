@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // bars returns n images, each with a bright bar over a noisy ground, and the number of flat ones
@@ -39,7 +39,7 @@ func bars(s preprocess.ImageShape, n, flat int) []float32 {
 }
 
 func data(s preprocess.ImageShape, x []float32, seed uint64) *kernel.Data {
-	return &kernel.Data{In: s.Len(), Rows: int64(len(x) / s.Len()), Seed: seed, Image: rows.Image(s),
+	return &kernel.Data{In: s.Len(), Rows: int64(len(x) / s.Len()), Seed: seed, Image: rowio.Image(s),
 		Sample: func() ([]float32, int, error) { return x, len(x) / s.Len(), nil }}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 const (
@@ -100,7 +100,7 @@ func (r Recipe) checkPlaces() error {
 
 // mostFilters returns the largest number of filters.
 func (r Recipe) mostFilters() int {
-	return min(rows.MaxDim/(signs*r.Cells*r.Cells), maxFilters/r.length())
+	return min(rowio.MaxDim/(signs*r.Cells*r.Cells), maxFilters/r.length())
 }
 
 // Dims returns the length of an image and the number of features.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // maxBinFeatures is the largest number of features of a recipe.
@@ -28,10 +28,10 @@ const maxBinFeatures = 1 << 20
 // Bins is Fixed: its kernel is the inner product of the features. For intervals that is Weight² times the
 // number of columns in which both rows are in the same interval.
 type Bins struct {
-	In      int         `json:"in"` // row length
-	Columns []BinColumn `json:"columns"`
-	Weight  float32     `json:"weight"` // > 0
-	Hats    bool        `json:"hats,omitempty"`
+	In              int         `json:"in"` // row length
+	Columns         []BinColumn `json:"columns"`
+	Weight          float32     `json:"weight"` // > 0
+	PiecewiseLinear bool        `json:"hats,omitempty"`
 }
 
 // BinColumn is a column of the rows with its cuts. The same column may occur several times.
@@ -46,7 +46,7 @@ func init() { features.Register("bins", features.Decode[Bins]) }
 
 // size returns the number of features of a column.
 func (r *Bins) size(c BinColumn) int {
-	if r.Hats || len(c.Cuts) == 1 {
+	if r.PiecewiseLinear || len(c.Cuts) == 1 {
 		return len(c.Cuts)
 	}
 	return len(c.Cuts) + 1
@@ -54,14 +54,14 @@ func (r *Bins) size(c BinColumn) int {
 
 // Validate returns an error that names the invalid field and column.
 func (r Bins) Validate() error {
-	if r.In < 1 || r.In > rows.MaxDim {
-		return fmt.Errorf("bins: in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	if r.In < 1 || r.In > rowio.MaxDim {
+		return fmt.Errorf("bins: in must be 1 to %d (have %d)", rowio.MaxDim, r.In)
 	}
 	if !(r.Weight >= 0x1p-60 && r.Weight <= 0x1p60) {
 		return fmt.Errorf("bins: weight must be a number > 0 within float32 (have %v)", r.Weight)
 	}
 	least, out := 1, 0
-	if r.Hats {
+	if r.PiecewiseLinear {
 		least = 2
 	}
 	for i, c := range r.Columns {
@@ -166,11 +166,11 @@ func (m *binMap) column(to []float32, v float32, cuts []float32) {
 	}
 	below := sort.Search(len(cuts), func(i int) bool { return cuts[i] > v }) // number of cuts ≤ v
 	switch {
-	case m.Hats && below == 0:
+	case m.PiecewiseLinear && below == 0:
 		to[0] = m.Weight
-	case m.Hats && below == len(cuts):
+	case m.PiecewiseLinear && below == len(cuts):
 		to[below-1] = m.Weight
-	case m.Hats:
+	case m.PiecewiseLinear:
 		a, b := float64(cuts[below-1]), float64(cuts[below])
 		right := (float64(v) - a) / (b - a)
 		to[below-1] = float32((1 - right) * float64(m.Weight))
@@ -195,7 +195,7 @@ func (m *binMap) Ranges() (centre, half []float64) { return m.centre, m.half }
 
 // Step returns Weight/127 for Hats, and 0 for intervals, whose features are points of every grid.
 func (m *binMap) Step() float64 {
-	if m.Hats {
+	if m.PiecewiseLinear {
 		return float64(m.Weight) / features.ByteSteps
 	}
 	return 0

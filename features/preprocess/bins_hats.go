@@ -10,17 +10,17 @@ import (
 const (
 	// hatNorm is the largest norm of the hats of a row, for use next to kernels whose features have norm 1.
 	hatNorm = 0.3
-	// MostKnots and fewKnots are the largest and the least number of knots of a column.
-	MostKnots = 32
-	fewKnots  = 4
+	// MaxBinKnots and fewKnots are the largest and the least number of knots of a column.
+	MaxBinKnots = 32
+	fewKnots    = 4
 )
 
-// NewHats returns piecewise-linear columns (hats) for the columns of x, n rows of d numbers: up to 32 hats
+// NewPiecewiseLinear returns piecewise-linear columns (hats) for the columns of x, n rows of d numbers: up to 32 hats
 // for each column, and at most most for all. The knots of a column are its distinct values, or quantiles if
 // there are more values than knots. A column that would not have three distinct knots, such as a nearly
-// constant one, has none. NewHats returns nil if no column has hats, or if most is less than four for each
+// constant one, has none. NewPiecewiseLinear returns nil if no column has hats, or if most is less than four for each
 // column that would.
-func NewHats(x []float32, n, d, most int) *Bins {
+func NewPiecewiseLinear(x []float32, n, d, most int) *Bins {
 	values := make([]float32, n)
 	column := func(j, knots int) features.Floats {
 		for i := range values {
@@ -35,11 +35,11 @@ func NewHats(x []float32, n, d, most int) *Bins {
 			columns = append(columns, j)
 		}
 	}
-	knots := min(MostKnots, most/max(len(columns), 1))
+	knots := min(MaxBinKnots, most/max(len(columns), 1))
 	if len(columns) == 0 || knots < fewKnots {
 		return nil
 	}
-	r := &Bins{In: d, Hats: true}
+	r := &Bins{In: d, PiecewiseLinear: true}
 	for _, j := range columns {
 		if cuts := column(j, knots); len(cuts) > 1 {
 			r.Columns = append(r.Columns, BinColumn{Index: j, Cuts: cuts})

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // BinLevels is the recipe of rows in which some numeric columns become levels, as in a category:
@@ -33,7 +33,7 @@ func (r BinLevels) Validate() error {
 	if err := r.bins().Validate(); err != nil {
 		return err
 	}
-	if _, out := r.Dims(); out > rows.MaxDim {
+	if _, out := r.Dims(); out > rowio.MaxDim {
 		return errors.New("bins: levels: too many levels")
 	}
 	for i, c := range r.Columns {

@@ -34,7 +34,7 @@ func TestBinsAndHats(t *testing.T) {
 		{true, 1, []float32{0, 2, 0}}, {true, 2.5, []float32{0, 0.5, 1.5}}, {true, 3, []float32{0, 0, 2}}, {true, 9,
 			[]float32{0, 0, 2}},
 	} {
-		if have := applyBins(t, Bins{In: 2, Columns: columns, Weight: 2, Hats: c.hats}, 7, c.v); !slices.Equal(have, c.want) {
+		if have := applyBins(t, Bins{In: 2, Columns: columns, Weight: 2, PiecewiseLinear: c.hats}, 7, c.v); !slices.Equal(have, c.want) {
 			t.Errorf("hats %v: %v becomes %v, want %v", c.hats, c.v, have, c.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestBinsAndHats(t *testing.T) {
 		t.Errorf("one cut: %v", have)
 	}
 	for _, hats := range []bool{false, true} {
-		if have := applyBins(t, Bins{In: 2, Columns: columns, Weight: 2, Hats: hats}, 0, nan); slices.ContainsFunc(have,
+		if have := applyBins(t, Bins{In: 2, Columns: columns, Weight: 2, PiecewiseLinear: hats}, 0, nan); slices.ContainsFunc(have,
 			func(v float32) bool { return v == v }) {
 			t.Errorf("NaN becomes %v", have)
 		}
@@ -54,7 +54,7 @@ func TestBinsAndHats(t *testing.T) {
 func TestBinsAreExactOnTheGrid(t *testing.T) {
 	for _, hats := range []bool{false, true} {
 		r := Bins{In: 1, Columns: []BinColumn{{0, features.Floats{0, 1, 3}}, {0, features.Floats{-1, 0.5}}}, Weight: 0.3,
-			Hats: hats}
+			PiecewiseLinear: hats}
 		made, err := r.New()
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestInvalidBinsAreRejected(t *testing.T) {
 		"weight must be":                  {In: 1, Columns: one},
 		"weight must be a":                {In: 1, Columns: one, Weight: nan},
 		"there must be 1 to":              {In: 1, Weight: 1},
-		"item 1: 1 cuts, want at least 2": {In: 1, Columns: one, Weight: 1, Hats: true},
+		"item 1: 1 cuts, want at least 2": {In: 1, Columns: one, Weight: 1, PiecewiseLinear: true},
 		"item 1: 0 cuts":                  {In: 1, Columns: make([]BinColumn, 1), Weight: 1},
 		"item 1: index must be 0 to 0":    {In: 1, Columns: []BinColumn{{1, features.Floats{1}}}, Weight: 1},
 		"item 1: cut 2 must be finite":    {In: 1, Columns: []BinColumn{{0, features.Floats{1, 1}}}, Weight: 1},

@@ -5,24 +5,24 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Columns is the recipe of a map from rows of slots, as package schema stores them, to rows of numbers:
-// first the numbers of Number and Table slots, slot by slot, then the numbers of OneHot slots. It is
+// first the numbers of Number and Lookup slots, slot by slot, then the numbers of OneHot slots. It is
 // Fixed: its kernel is the inner product of the numbers.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
-	// Cut says which training rows each part of a Table was computed without; nil if tables have no parts.
-	Cut *Cut `json:"cut,omitempty"`
+	// CrossFit says which training rows each part of a Lookup was computed without; nil if lookups have no parts.
+	CrossFit *CrossFit `json:"cut,omitempty"`
 }
 
 // Slot says how a slot becomes numbers. Exactly one of its fields is set.
 type Slot struct {
 	Number *Number `json:"number,omitempty"`
 	OneHot *OneHot `json:"onehot,omitempty"`
-	Table  *Table  `json:"table,omitempty"`
+	Lookup *Lookup `json:"table,omitempty"`
 }
 
 // Number keeps a number.
@@ -40,8 +40,8 @@ type OneHot struct {
 	Missing bool    `json:"missing,omitempty"` // a missing value has an indicator, after the others
 }
 
-// Table turns the index of a level into numbers from a table, for encodings by counts or targets.
-type Table struct {
+// Lookup turns the index of a level into numbers from a table, for encodings by counts or targets.
+type Lookup struct {
 	Values int `json:"values"` // ≥ 1
 	Out    int `json:"out"`    // numbers of a level, ≥ 1
 	// Parts is the number of further tables of the same size, for training rows. Their index is the level
@@ -71,16 +71,16 @@ func (s *Slot) width() int {
 	case s.OneHot != nil:
 		return s.OneHot.Values
 	}
-	return s.Table.Out
+	return s.Lookup.Out
 }
 
 // Validate returns an error that names the invalid slot and field.
 func (r Columns) Validate() error {
-	if len(r.Slots) < 1 || len(r.Slots) > rows.MaxDim {
-		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rows.MaxDim, len(r.Slots))
+	if len(r.Slots) < 1 || len(r.Slots) > rowio.MaxDim {
+		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rowio.MaxDim, len(r.Slots))
 	}
-	if r.Cut != nil {
-		if err := r.Cut.validate(); err != nil {
+	if r.CrossFit != nil {
+		if err := r.CrossFit.validate(); err != nil {
 			return fmt.Errorf("columns: %w", err)
 		}
 	}
@@ -89,13 +89,13 @@ func (r Columns) Validate() error {
 		if err := r.Slots[i].validate(); err != nil {
 			return fmt.Errorf("columns: slot %d: %w", i+1, err)
 		}
-		if t := r.Slots[i].Table; t != nil && t.Parts != 0 && (r.Cut == nil || r.Cut.Parts != t.Parts) {
+		if t := r.Slots[i].Lookup; t != nil && t.Parts != 0 && (r.CrossFit == nil || r.CrossFit.Parts != t.Parts) {
 			return fmt.Errorf("columns: slot %d: table of %d parts; the recipe's cut must have as many", i+1, t.Parts)
 		}
 		out += r.Slots[i].width()
-		if out > rows.MaxDim {
+		if out > rowio.MaxDim {
 			return fmt.Errorf("columns: slot %d: more than %d numbers of a row; encode categories of many levels by counts or "+
-				"target statistics, or hash them to fewer buckets", i+1, rows.MaxDim)
+				"target statistics, or hash them to fewer buckets", i+1, rowio.MaxDim)
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (r Columns) Validate() error {
 
 func (s *Slot) validate() error {
 	set := 0
-	for _, given := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
+	for _, given := range []bool{s.Number != nil, s.OneHot != nil, s.Lookup != nil} {
 		if given {
 			set++
 		}
@@ -119,17 +119,17 @@ func (s *Slot) validate() error {
 		if w := s.OneHot.Weight; !(w > 0) || !exact.Finite(w) {
 			return fmt.Errorf("onehot: weight must be > 0 and finite (have %v)", w)
 		}
-	case s.Table != nil:
-		return s.Table.validate()
+	case s.Lookup != nil:
+		return s.Lookup.validate()
 	case !exact.Finite(s.Number.Fill) || !exact.Finite(s.Number.Missing):
 		return fmt.Errorf("number: fill and missing must be finite (have %v, %v)", s.Number.Fill, s.Number.Missing)
 	}
 	return nil
 }
 
-func (t *Table) validate() error {
-	if t.Values < 1 || t.Values > maxValues || t.Out < 1 || t.Out > rows.MaxDim {
-		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", maxValues, rows.MaxDim,
+func (t *Lookup) validate() error {
+	if t.Values < 1 || t.Values > maxValues || t.Out < 1 || t.Out > rowio.MaxDim {
+		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", maxValues, rowio.MaxDim,
 			t.Values, t.Out)
 	}
 	if t.Parts < 0 || t.Parts > maxParts || (t.Parts+1)*(t.Values+1) > 1<<24 {
@@ -204,8 +204,8 @@ func (r Columns) Sources() (sources []Source) {
 				from.Variance = indicator(s.Number.Missing, 2)
 			case s.OneHot != nil:
 				from.Variance = indicator(s.OneHot.Weight, max(2, s.width()))
-			case s.Table != nil && s.boolean():
-				from.Variance = indicator(s.Table.Numbers[1], 2)
+			case s.Lookup != nil && s.boolean():
+				from.Variance = indicator(s.Lookup.Numbers[1], 2)
 			}
 			sources = append(sources, from)
 		}
@@ -215,7 +215,7 @@ func (r Columns) Sources() (sources []Source) {
 
 // boolean reports whether a table encodes a boolean: 0, a number, and half of it for a missing value.
 func (s *Slot) boolean() bool {
-	t := s.Table
+	t := s.Lookup
 	return t.Values == 2 && t.Out == 1 && t.Parts == 0 && t.Numbers[0] == 0 && t.Numbers[2] == t.Numbers[1]/2
 }
 
@@ -252,10 +252,10 @@ func (s *Slot) names(names []string, slot string, c *schema.Column) []string {
 		if s.OneHot.Missing {
 			names = append(names, slot+"=(missing)")
 		}
-	case s.Table.Out == 1:
+	case s.Lookup.Out == 1:
 		names = append(names, slot)
 	default:
-		for j := range s.Table.Out {
+		for j := range s.Lookup.Out {
 			names = append(names, fmt.Sprintf("%s.%d", slot, j+1))
 		}
 	}

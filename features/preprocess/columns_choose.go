@@ -16,38 +16,35 @@ import (
 type Encoding string
 
 const (
-	// Indicators has a number for each level; see OneHot.
-	Indicators Encoding = "onehot"
-	// Counts has one number, the logarithm of the number of rows with the level. Held-out rows are not
+	// OneHotEncoding has a number for each level; see OneHot.
+	OneHotEncoding Encoding = "onehot"
+	// CountEncoding has one number, the logarithm of the number of rows with the level. Held-out rows are not
 	// counted, because rows to predict are not counted either.
-	Counts Encoding = "count"
-	// Means has statistics of the labels of other rows with the level: the share of each class, or the mean
+	CountEncoding Encoding = "count"
+	// TargetEncoding has statistics of the labels of other rows with the level: the share of each class, or the mean
 	// target. See Targets.
-	Means Encoding = "target"
+	TargetEncoding Encoding = "target"
 )
-
-// MarshalText returns the name.
-func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
-
-// UnmarshalText takes any name; ColumnOptions.Validate checks it.
-func (e *Encoding) UnmarshalText(text []byte) error {
-	*e = Encoding(text)
-	return nil
-}
 
 // defaultTextWeight is the default weight of categories.
 const defaultTextWeight = 0.7
 
 // ColumnOptions are the options of encodings. The zero value means one-hot encoding with weight 0.7.
 type ColumnOptions struct {
-	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
-	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 0.7."`
+	// How categories become numbers: onehot (a number for each level, the default), count (the
+	// logarithm of how many rows have the level) or target (the mean label of other rows with the
+	// level).
+	Encode Encoding `flag:"encode" values:"onehot,count,target"`
+	// Number that stands for the level of a category. Rows with different levels have a squared
+	// distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is
+	// 0.7.
+	Weight float64 `flag:"category_weight"`
 }
 
 // Validate returns an error that names the invalid option.
 func (o ColumnOptions) Validate() error {
 	switch o.Encode {
-	case "", Indicators, Counts, Means:
+	case "", OneHotEncoding, CountEncoding, TargetEncoding:
 	default:
 		return option.Errorf("encode", "must be onehot, count or target (have %q)", string(o.Encode))
 	}
@@ -98,7 +95,7 @@ type Column struct {
 // otherwise. If training rows miss values of a numeric column, it gets an indicator; a category or boolean
 // gets a level for them. A category has a number for unknown texts only if some training row has one.
 // labels are needed if NeedsTargets is true, and otherwise nil. counts has the number of rows of each level
-// for the encoding Counts; if it is nil, the statistics are used.
+// for CountEncoding; if it is nil, the statistics are used.
 func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels,
 	counts *Targets) (Columns, []Column, error) {
 	if err := o.Validate(); err != nil {
@@ -124,7 +121,7 @@ func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, l
 	}
 	r := Columns{Slots: c.slots}
 	if NeedsTargets(t, o) {
-		r.Cut = &labels.cut
+		r.CrossFit = &labels.cut
 	}
 	if err := r.Validate(); err != nil {
 		return Columns{}, nil, err
@@ -143,9 +140,9 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 		c := &t.Columns[i]
 		levels += c.Values()
 		switch {
-		case c.Type == schema.Category && o.encodingOf(c) == Counts:
+		case c.Type == schema.Category && o.encodingOf(c) == CountEncoding:
 			numbers++
-		case c.Type == schema.Category && o.encodingOf(c) == Means:
+		case c.Type == schema.Category && o.encodingOf(c) == TargetEncoding:
 			numbers += outputs
 		case c.Type == schema.Category:
 			groups, hot = groups+1, hot+c.Values()+1
@@ -164,7 +161,7 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 
 // NeedsTargets reports whether some encoding of the table is computed from labels.
 func NeedsTargets(t *schema.Table, o ColumnOptions) bool {
-	return len(Categories(t, o, Means)) > 0
+	return len(Categories(t, o, TargetEncoding)) > 0
 }
 
 // chooser collects the slots of a recipe.
@@ -184,9 +181,9 @@ func (c *chooser) add(s Slot, columns ...Column) {
 
 func (c *chooser) column(column *schema.Column, statistics []ColumnStatistics) {
 	switch s := statistics[0]; {
-	case column.Type == schema.Category && c.encodingOf(column) == Counts:
+	case column.Type == schema.Category && c.encodingOf(column) == CountEncoding:
 		c.count(s)
-	case column.Type == schema.Category && c.encodingOf(column) == Means:
+	case column.Type == schema.Category && c.encodingOf(column) == TargetEncoding:
 		c.means(s)
 	case column.Type == schema.Category:
 		c.oneHot(s)
@@ -241,7 +238,7 @@ func (c *chooser) number(s ColumnStatistics, indicate bool) {
 func (c *chooser) boolean(s ColumnStatistics) {
 	top := float32(math.Sqrt2 * float64(c.w))
 	unit := float64(top)
-	c.add(Slot{Table: &Table{Values: 2, Out: 1, Numbers: features.Floats{0, top, top / 2}}}, Column{
+	c.add(Slot{Lookup: &Lookup{Values: 2, Out: 1, Numbers: features.Floats{0, top, top / 2}}}, Column{
 		Mean: float64(unit * s.Mean), Variance: float64(float64(unit*unit) * s.Variance),
 		Low: top * s.Low, High: top * s.High, Unscaled: true,
 	})
@@ -279,7 +276,7 @@ func (c *chooser) indicator(n, all int64) Column {
 
 // count adds the logarithm of the number of rows with the level; 0 for levels without rows.
 func (c *chooser) count(s ColumnStatistics) {
-	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(features.Floats, len(s.Levels)+1)}
+	t := &Lookup{Values: len(s.Levels), Out: 1, Numbers: make(features.Floats, len(s.Levels)+1)}
 	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
 	if c.counts != nil {
 		counts = c.counts.rows(c.counts.categoryIn(len(c.slots)))
@@ -289,7 +286,7 @@ func (c *chooser) count(s ColumnStatistics) {
 			t.Numbers[level] = float32(stream.Log(float64(n)))
 		}
 	}
-	c.add(Slot{Table: t}, t.describe(s, 0))
+	c.add(Slot{Lookup: t}, t.describe(s, 0))
 }
 
 // means adds the label statistics of the level.
@@ -302,11 +299,11 @@ func (c *chooser) means(s ColumnStatistics) {
 			columns[j].Low, columns[j].High = min(columns[j].Low, t.Numbers[i]), max(columns[j].High, t.Numbers[i])
 		}
 	}
-	c.add(Slot{Table: t}, columns...)
+	c.add(Slot{Lookup: t}, columns...)
 }
 
 // describe describes number j of the table over rows with those counts of levels.
-func (t *Table) describe(s ColumnStatistics, j int) Column {
+func (t *Lookup) describe(s ColumnStatistics, j int) Column {
 	var column Column
 	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
 	first := true

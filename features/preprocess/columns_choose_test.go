@@ -89,8 +89,8 @@ func describe(x []float32) (mean, variance float64, low, high float32) {
 func TestStatisticsMatchTheNumbers(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
-	for _, o := range []ColumnOptions{{}, {Encode: Indicators, Weight: defaultTextWeight}, {Weight: 0.3},
-		{Encode: Counts}} {
+	for _, o := range []ColumnOptions{{}, {Encode: OneHotEncoding, Weight: defaultTextWeight}, {Weight: 0.3},
+		{Encode: CountEncoding}} {
 		r, columns, err := ChooseColumns(trouble, statisticsOf(trouble, x, n), o, nil, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +173,7 @@ func TestWrongStatisticsAndOptionsAreRefused(t *testing.T) {
 		{nil, ColumnOptions{}, "columns: statistics of 0 slots for rows of 1"},
 		{[]ColumnStatistics{{Rows: 3}}, ColumnOptions{}, `columns: column "k": counts of 0 values for 2`},
 		{good, ColumnOptions{Encode: "hot"}, `encode must be onehot, count or target (have "hot")`},
-		{good, ColumnOptions{Encode: Means}, "columns: target statistics need the labels of rows"},
+		{good, ColumnOptions{Encode: TargetEncoding}, "columns: target statistics need the labels of rows"},
 		{good, ColumnOptions{Weight: -1}, "category_weight must be a number > 0 within float32 (have -1)"},
 		{good, ColumnOptions{Weight: math.Inf(1)}, "category_weight"},
 		{good, ColumnOptions{Weight: math.NaN()}, "category_weight"},

@@ -44,9 +44,9 @@ func newMap(r Columns) *columnMap {
 		switch {
 		case slot.Number != nil:
 			s.fill, s.missing = slot.Number.Fill, slot.Number.Missing
-		case slot.Table != nil:
-			s.values, s.table = slot.Table.Values, slices.Clone(slot.Table.Numbers)
-			s.indices = (slot.Table.Parts + 1) * (s.values + 1)
+		case slot.Lookup != nil:
+			s.values, s.table = slot.Lookup.Values, slices.Clone(slot.Lookup.Numbers)
+			s.indices = (slot.Lookup.Parts + 1) * (s.values + 1)
 		default:
 			s.values, s.hot, s.missingLevel = slot.OneHot.Values, slot.OneHot.Weight, slot.OneHot.Missing
 			s.first = len(m.hot)

@@ -20,7 +20,7 @@ func wide(levels int) preprocess.Columns {
 		{Number: &preprocess.Number{Fill: 0.5, Missing: 1}},
 		{OneHot: &preprocess.OneHot{Values: 2 * levels, Weight: 1}},
 		{Number: &preprocess.Number{}},
-		{Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{1, 2, 3}}},
+		{Lookup: &preprocess.Lookup{Values: 2, Out: 1, Numbers: features.Floats{1, 2, 3}}},
 	}}
 }
 

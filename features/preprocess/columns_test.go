@@ -36,7 +36,7 @@ var recipe = Columns{Slots: []Slot{
 	{Number: &Number{Fill: 5, Missing: 2}},
 	{OneHot: &OneHot{Values: 3, Weight: 0.5, Missing: true}},
 	{OneHot: &OneHot{Values: 2, Weight: 1}},
-	{Table: &Table{Values: 2, Out: 2, Numbers: features.Floats{1, 2, 3, 4, 5, 6}}},
+	{Lookup: &Lookup{Values: 2, Out: 2, Numbers: features.Floats{1, 2, 3, 4, 5, 6}}},
 	{Number: &Number{Fill: -1}},
 }}
 
@@ -126,11 +126,11 @@ func TestRecipeErrorsNameSlotAndField(t *testing.T) {
 		{slot(Slot{OneHot: &OneHot{Values: 2}}), "onehot: weight must be > 0"},
 		{slot(Slot{OneHot: &OneHot{Values: 2, Weight: nan}}), "onehot: weight must be > 0"},
 		{slot(Slot{OneHot: &OneHot{Values: 1 << 20, Weight: 1}}), "slot 2: more than 1048576 numbers of a row"},
-		{slot(Slot{Table: &Table{Values: 1 << 40, Out: 1}}), "table: values must be 1 to 1048577"},
-		{slot(Slot{Table: &Table{Values: 1, Out: 1 << 40}}), "out 1 to 1048576"},
-		{slot(Slot{Table: &Table{Values: 2, Out: 2, Numbers: features.Floats{1}}}),
+		{slot(Slot{Lookup: &Lookup{Values: 1 << 40, Out: 1}}), "table: values must be 1 to 1048577"},
+		{slot(Slot{Lookup: &Lookup{Values: 1, Out: 1 << 40}}), "out 1 to 1048576"},
+		{slot(Slot{Lookup: &Lookup{Values: 2, Out: 2, Numbers: features.Floats{1}}}),
 			"table: 1 numbers; 2 of each of 2 values and of a missing one, 1 times, take 6"},
-		{slot(Slot{Table: &Table{Values: 1, Out: 1, Numbers: features.Floats{1, nan}}}), "table: number 2 must be finite"},
+		{slot(Slot{Lookup: &Lookup{Values: 1, Out: 1, Numbers: features.Floats{1, nan}}}), "table: number 2 must be finite"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
@@ -170,7 +170,7 @@ func TestTablesSealInSixBytesANumber(t *testing.T) {
 	for i := range numbers {
 		numbers[i] = float32(i) / 7
 	}
-	r := Columns{Slots: []Slot{{Table: &Table{Values: levels, Out: 1, Numbers: numbers}}}}
+	r := Columns{Slots: []Slot{{Lookup: &Lookup{Values: levels, Out: 1, Numbers: numbers}}}}
 	s, err := features.Seal(r)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Differences is the recipe of rows with distances of two columns appended:
@@ -38,7 +38,7 @@ func (r Differences) Validate() error {
 	if err := checkDim("Differences", r.In); err != nil {
 		return err
 	}
-	if len(r.Pairs) < 1 || len(r.Pairs) > rows.MaxDim-r.In {
+	if len(r.Pairs) < 1 || len(r.Pairs) > rowio.MaxDim-r.In {
 		return errors.New("differences: too few or too many pairs")
 	}
 	for i, p := range r.Pairs {

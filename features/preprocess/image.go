@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 func init() {
@@ -35,8 +35,7 @@ func (s ImageShape) At(y, x, channel int) int {
 	return (y*s.Width+x)*pixel + channel*channels
 }
 
-// strides returns the steps in the row from a pixel to the next, and from a
-// channel to the next.
+// strides returns the steps in the row from a pixel to the next, and from a channel to the next.
 func (s ImageShape) strides() (pixel, channel int) {
 	if s.Planar {
 		return 1, s.Height * s.Width
@@ -50,13 +49,13 @@ func (s ImageShape) check(recipe string) error {
 		name  string
 		value int
 	}{{"height", s.Height}, {"width", s.Width}, {"channels", s.Channels}} {
-		if f.value < 1 || f.value > rows.MaxDim {
-			return fmt.Errorf("image: %s: shape.%s must be 1 to %d (have %d)", recipe, f.name, rows.MaxDim, f.value)
+		if f.value < 1 || f.value > rowio.MaxDim {
+			return fmt.Errorf("image: %s: shape.%s must be 1 to %d (have %d)", recipe, f.name, rowio.MaxDim, f.value)
 		}
 	}
-	if s.Width > rows.MaxDim/s.Height || s.Channels > rows.MaxDim/(s.Height*s.Width) {
+	if s.Width > rowio.MaxDim/s.Height || s.Channels > rowio.MaxDim/(s.Height*s.Width) {
 		return fmt.Errorf("image: %s: shape: an image of %d×%d×%d exceeds the longest row, %d values",
-			recipe, s.Height, s.Width, s.Channels, rows.MaxDim)
+			recipe, s.Height, s.Width, s.Channels, rowio.MaxDim)
 	}
 	return nil
 }

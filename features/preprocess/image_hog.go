@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // HoG is the recipe of the histograms of oriented gradients of an image (Dalal &
@@ -24,15 +24,13 @@ import (
 //   - Normalisation is L2-Hys: h/√(‖h‖² + ε²), clipped at 0.2, and normalised
 //     again; ε = 10⁻⁵, in the units of the pixels.
 //
-// Pixels right of and below the last whole cell are only used as neighbours. The
-// features are ordered cell by cell, row after row, orientations side by side,
-// in both layouts. All are between 0 and 1. The cells that a NaN or infinity
-// touches become NaN.
+// Pixels right of and below the last whole cell are only used as neighbours. The features are
+// ordered cell by cell, row after row, orientations side by side, in both layouts. All are between
+// 0 and 1. The cells that a NaN or infinity touches become NaN.
 //
-// A colour image is converted to grey first, as by Gray; Dalal and Triggs use the channel
-// of the longest gradient instead. With 8 orientations and cells of 4×4, an image
-// of 32×32 pixels has 512 features, the length of Bullins, Zhang & Zhang,
-// "Not-so-random features", ICLR 2018, §5.
+// A colour image is converted to grey first, as by Gray; Dalal and Triggs use the channel of the
+// longest gradient instead. With 8 orientations and cells of 4×4, an image of 32×32 pixels has 512
+// features, the length of Bullins, Zhang & Zhang, "Not-so-random features", ICLR 2018, §5.
 type HoG struct {
 	Shape        ImageShape `json:"shape"`        // of one channel or three
 	Cell         int        `json:"cell"`         // pixels, 1 to the lesser of height and width
@@ -137,8 +135,8 @@ func (r HoG) Validate() error {
 	if r.Orientations < 1 || r.Orientations > 180 {
 		return fmt.Errorf("image: HoG: orientations must be 1 to 180 (have %d)", r.Orientations)
 	}
-	if _, out := r.Dims(); out > rows.MaxDim {
-		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rows.MaxDim)
+	if _, out := r.Dims(); out > rowio.MaxDim {
+		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rowio.MaxDim)
 	}
 	return nil
 }
@@ -160,10 +158,9 @@ func (HoG) Fixed() {}
 // direction is a vector of about unit length.
 type direction struct{ cos, sin float64 }
 
-// bounds returns the directions of the angles kπ/n, k = 1 … n−1, which separate n
-// bins of the half circle. The directions of 45°, 90° and 135° are exact. No gradient with integer
-// components lies on another bound (Niven's theorem: no other tangent of a rational part of π is
-// rational).
+// bounds returns the directions of the angles kπ/n, k = 1 … n−1, which separate n bins of the half
+// circle. The directions of 45°, 90° and 135° are exact. No gradient with integer components lies
+// on another bound (Niven's theorem: no other tangent of a rational part of π is rational).
 func bounds(n int) []direction {
 	b := make([]direction, n-1)
 	for i := range b {
@@ -204,9 +201,8 @@ func cosSin(m, n int) (cos, sin float64) {
 	return cos, float64(x * sin)
 }
 
-// bin returns the bin, between the bounds, of the line along (x, y), rotated
-// by half a turn if it points below the horizontal axis. A line on a bound belongs to
-// the bin that begins there.
+// bin returns the bin, between the bounds, of the line along (x, y), rotated by half a turn if it
+// points below the horizontal axis. A line on a bound belongs to the bin that begins there.
 func bin(bounds []direction, x, y float64) int {
 	// Half of the gradients are rotated, unpredictably, so this avoids a branch.
 	sense := math.Float64bits(y)

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -143,15 +143,15 @@ func CheckPatches(recipe string, s ImageShape, patch, stride, out int) error {
 		return fmt.Errorf("image: %s: patch: %d×%d pixels of %d channels exceed the limit of %d values", recipe, patch,
 			patch, s.Channels, MaxPatch)
 	}
-	if stride < 1 || stride > rows.MaxDim {
-		return fmt.Errorf("image: %s: stride must be 1 to %d (have %d)", recipe, rows.MaxDim, stride)
+	if stride < 1 || stride > rowio.MaxDim {
+		return fmt.Errorf("image: %s: stride must be 1 to %d (have %d)", recipe, rowio.MaxDim, stride)
 	}
-	if out < 1 || out > rows.MaxDim {
-		return fmt.Errorf("image: %s: out must be 1 to %d (have %d)", recipe, rows.MaxDim, out)
+	if out < 1 || out > rowio.MaxDim {
+		return fmt.Errorf("image: %s: out must be 1 to %d (have %d)", recipe, rowio.MaxDim, out)
 	}
-	if to := projected(s, patch, stride, out); out > rows.MaxDim/(to.Height*to.Width) {
+	if to := projected(s, patch, stride, out); out > rowio.MaxDim/(to.Height*to.Width) {
 		return fmt.Errorf("image: %s: out: %d×%d patches of %d values exceed the longest row, %d; raise stride or lower out",
-			recipe, to.Height, to.Width, out, rows.MaxDim)
+			recipe, to.Height, to.Width, out, rowio.MaxDim)
 	}
 	return nil
 }

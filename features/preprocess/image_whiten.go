@@ -11,10 +11,9 @@ import (
 //	x_j ↦ (x_j − mean) / max(dev, 1/√n)
 //
 // where mean and dev are taken over all n values of the image, all channels together (TensorFlow,
-// tf.image.per_image_standardization). The mean and the
-// mean square distance from it are sums in float64 over the pixels, channel by
-// channel within each; each result is rounded once, to float32. A NaN or
-// infinity makes the whole image NaN.
+// tf.image.per_image_standardization). The mean and the mean square distance from it are sums in
+// float64 over the pixels, channel by channel within each; each result is rounded once, to float32.
+// A NaN or infinity makes the whole image NaN.
 type Whiten struct {
 	Shape ImageShape `json:"shape"`
 }

@@ -117,7 +117,7 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 		if err != nil {
 			return nil, fmt.Errorf("join: part %d: %w", i+1, err)
 		}
-		parts[i] = features.Widen(form, whole)
+		parts[i] = features.FromShortForm(form, whole)
 	}
 	if !hasShort {
 		return nil, nil

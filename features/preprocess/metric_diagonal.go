@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // DiagonalMetric is the recipe of x_j ↦ A_j·x_j, rounded to float32. Zeros stay zeros, so rows keep their
@@ -33,8 +33,8 @@ func (r DiagonalMetric) New() (features.Map, error) {
 
 // Validate returns an error that names the invalid column.
 func (r DiagonalMetric) Validate() error {
-	if len(r.A) < 1 || len(r.A) > rows.MaxDim {
-		return fmt.Errorf("metric: Diagonal: a must have 1 to %d numbers, one per column (have %d)", rows.MaxDim, len(r.A))
+	if len(r.A) < 1 || len(r.A) > rowio.MaxDim {
+		return fmt.Errorf("metric: Diagonal: a must have 1 to %d numbers, one per column (have %d)", rowio.MaxDim, len(r.A))
 	}
 	for j, a := range r.A {
 		if !(a >= 0) || !exact.Finite(a) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 func init() {
@@ -43,8 +43,8 @@ func byColumns(dim int, part func(first, n int) func(dst, x []float32)) *scaleMa
 
 // checkDim returns an error unless d is a valid row length.
 func checkDim(name string, d int) error {
-	if d < 1 || d > rows.MaxDim {
-		return fmt.Errorf("scale: %s: row length must be 1 to %d (have %d)", name, rows.MaxDim, d)
+	if d < 1 || d > rowio.MaxDim {
+		return fmt.Errorf("scale: %s: row length must be 1 to %d (have %d)", name, rowio.MaxDim, d)
 	}
 	return nil
 }

@@ -7,26 +7,26 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Cut says how rows are divided into parts for target statistics, by the hash that decides their folds.
+// CrossFit says how rows are divided into parts for target statistics, by the hash that decides their folds.
 // Rows of fold 0 of Held folds are in part 0, which is not used in statistics; with Held 0 there are
 // none. The other rows are in parts 1 to Parts, of about equal size.
-type Cut struct {
+type CrossFit struct {
 	Held  int `json:"held,omitempty"`
 	Parts int `json:"parts"`
 }
 
-// Limits of a Cut.
+// Limits of a CrossFit.
 const (
 	maxHeld  = 1 << 16
 	maxParts = 64
 )
 
-func (c *Cut) validate() error {
+func (c *CrossFit) validate() error {
 	if c.Held < 0 || c.Held > maxHeld || c.Held == 1 || c.Parts < 2 || c.Parts > maxParts {
 		return fmt.Errorf("cut: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts,
 			c.Held, c.Parts)
@@ -35,7 +35,7 @@ func (c *Cut) validate() error {
 }
 
 // part returns the part of a row with the given hash.
-func (c *Cut) part(hash uint64) int {
+func (c *CrossFit) part(hash uint64) int {
 	if c.Held > 0 {
 		if hash%uint64(c.Held) == 0 {
 			return 0
@@ -48,7 +48,7 @@ func (c *Cut) part(hash uint64) int {
 // TargetEncoder changes the category indices of training rows, so that the recipe encodes them by
 // statistics that were computed without their part. It is safe for concurrent use.
 type TargetEncoder struct {
-	cut    Cut
+	cut    CrossFit
 	slots  []int
 	values []int
 }
@@ -60,12 +60,12 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 		r = c.Steps[0]
 	}
 	columns, ok := r.(Columns)
-	if !ok || columns.Cut == nil {
+	if !ok || columns.CrossFit == nil {
 		return nil
 	}
-	rc := &TargetEncoder{cut: *columns.Cut}
+	rc := &TargetEncoder{cut: *columns.CrossFit}
 	for i := range columns.Slots {
-		if t := columns.Slots[i].Table; t != nil && t.Parts > 0 {
+		if t := columns.Slots[i].Lookup; t != nil && t.Parts > 0 {
 			rc.slots, rc.values = append(rc.slots, i), append(rc.values, t.Values)
 		}
 	}
@@ -74,7 +74,7 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 
 // Block changes a block of training rows, given the hashes that decide their folds. A nil TargetEncoder
 // changes nothing.
-func (e *TargetEncoder) Block(b *rows.Block, hashes []uint64) {
+func (e *TargetEncoder) Block(b *rowio.Block, hashes []uint64) {
 	if e == nil {
 		return
 	}
@@ -125,9 +125,9 @@ func Categories(t *schema.Table, o ColumnOptions, by Encoding) (all []Category) 
 	return all
 }
 
-// SummedLevels returns the total number of levels of the categories that are encoded by Means.
+// SummedLevels returns the total number of levels of the categories that have TargetEncoding.
 func SummedLevels(t *schema.Table, o ColumnOptions) (levels int) {
-	for _, c := range Categories(t, o, Means) {
+	for _, c := range Categories(t, o, TargetEncoding) {
 		levels += c.Values
 	}
 	return levels
@@ -139,7 +139,7 @@ func SummedLevels(t *schema.Table, o ColumnOptions) (levels int) {
 type Targets struct {
 	Unit float64 // number of rows that a weight of 1 stands for; 0 means 1
 
-	cut        Cut
+	cut        CrossFit
 	classes    int // 0 for targets
 	categories []Category
 	sums       [][]int64 // of each category: Parts × (Values+1) × width
@@ -150,17 +150,17 @@ const maxTargets = 1 << 27
 
 // NewTargets returns empty sums for labels of the given number of classes; with 0 classes, labels are targets as
 // whole numbers. It fails if the sums take too much memory.
-func NewTargets(cut Cut, classes int, categories []Category) (*Targets, error) {
+func NewTargets(cut CrossFit, classes int, categories []Category) (*Targets, error) {
 	if err := cut.validate(); err != nil {
 		return nil, fmt.Errorf("columns: %w", err)
 	}
 	t := &Targets{cut: cut, classes: classes, categories: slices.Clone(categories)}
-	if classes < 0 || classes == 1 || classes > rows.MaxDim {
+	if classes < 0 || classes == 1 || classes > rowio.MaxDim {
 		return nil, fmt.Errorf("columns: target statistics of %d classes", classes)
 	}
 	all := 0
 	for _, c := range categories {
-		if c.Slot < 0 || c.Slot >= rows.MaxDim || c.Values < 1 || c.Values > maxValues {
+		if c.Slot < 0 || c.Slot >= rowio.MaxDim || c.Values < 1 || c.Values > maxValues {
 			return nil, fmt.Errorf("columns: target statistics of %d levels in slot %d", c.Values, c.Slot)
 		}
 		// No product overflows: 2²⁰·2⁶·2²⁰.
@@ -216,10 +216,10 @@ func (t *Targets) Merge(u *Targets) {
 
 // Code codes the cut, the classes, the categories and the sums.
 func (t *Targets) Code(c *wire.Coder) {
-	cut := Cut{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
-	classes, categories, all := c.Int(t.classes, rows.MaxDim), t.categories, 0
+	cut := CrossFit{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
+	classes, categories, all := c.Int(t.classes, rowio.MaxDim), t.categories, 0
 	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
-		e.Slot, e.Values = c.Int(e.Slot, rows.MaxDim), c.Int(e.Values, maxValues)
+		e.Slot, e.Values = c.Int(e.Slot, rowio.MaxDim), c.Int(e.Values, maxValues)
 		all += cut.Parts * (e.Values + 1) * max(classes, 2)
 		c.Check(all <= c.Left()) // a sum takes at least a byte
 	})
@@ -244,14 +244,14 @@ const smoothing = 10
 
 // table returns the statistics of category i: for each level the share of each class (of two classes, only
 // the second), or the mean target. The first table is over all parts, the others leave out one part each.
-func (t *Targets) table(i int) *Table {
+func (t *Targets) table(i int) *Lookup {
 	c, width := t.categories[i], t.width()
 	out := 1
 	if t.classes > 2 {
 		out = t.classes
 	}
 	size := (c.Values + 1) * width
-	tab := &Table{Values: c.Values, Out: out, Parts: t.cut.Parts,
+	tab := &Lookup{Values: c.Values, Out: out, Parts: t.cut.Parts,
 		Numbers: make(features.Floats, 0, (c.Values+1)*out*(t.cut.Parts+1))}
 	sums, level := make([]int64, size), make([]float64, out)
 	for without := range t.cut.Parts + 1 {

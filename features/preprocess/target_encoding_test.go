@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
@@ -44,9 +44,9 @@ func labelledRows(r *rand.Rand, n, classes int) (t labelled) {
 	return t
 }
 
-func (l labelled) sum(t testing.TB, cut Cut, classes int) *Targets {
+func (l labelled) sum(t testing.TB, cut CrossFit, classes int) *Targets {
 	t.Helper()
-	s, err := NewTargets(cut, classes, Categories(labelledTable, ColumnOptions{Encode: Means}, Means))
+	s, err := NewTargets(cut, classes, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +56,13 @@ func (l labelled) sum(t testing.TB, cut Cut, classes int) *Targets {
 	return s
 }
 
-func (l labelled) recipe(t testing.TB, cut Cut, classes int) Columns {
+func (l labelled) recipe(t testing.TB, cut CrossFit, classes int) Columns {
 	t.Helper()
 	var flat []float32
 	for _, row := range l.x {
 		flat = append(flat, row...)
 	}
-	r, _, err := ChooseColumns(labelledTable, statisticsOf(labelledTable, flat, len(l.x)), ColumnOptions{Encode: Means},
+	r, _, err := ChooseColumns(labelledTable, statisticsOf(labelledTable, flat, len(l.x)), ColumnOptions{Encode: TargetEncoding},
 		l.sum(t, cut, classes), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +101,8 @@ func (l labelled) mean(slot int, like float32, class int, use func(i int) bool) 
 func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 	for _, c := range []struct {
 		classes int
-		cut     Cut
-	}{{2, Cut{Held: 4, Parts: 3}}, {2, Cut{Parts: 5}}, {3, Cut{Held: 5, Parts: 5}}, {0, Cut{Held: 3, Parts: 2}}} {
+		cut     CrossFit
+	}{{2, CrossFit{Held: 4, Parts: 3}}, {2, CrossFit{Parts: 5}}, {3, CrossFit{Held: 5, Parts: 5}}, {0, CrossFit{Held: 3, Parts: 2}}} {
 		l := labelledRows(rand.New(rand.NewPCG(1, uint64(c.classes))), 300, c.classes)
 		r := l.recipe(t, c.cut, c.classes)
 		encoder := TargetEncoderOf(features.Chain{Steps: []features.Recipe{r}})
@@ -113,7 +113,7 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 				held++
 			}
 			training := slices.Clone(row)
-			b := &rows.Block{N: 1, D: len(row), X: training}
+			b := &rowio.Block{N: 1, D: len(row), X: training}
 			encoder.Block(b, l.hashes[i:i+1])
 			for _, of := range []struct {
 				row     []float32
@@ -156,7 +156,7 @@ func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 // The labels of held-out rows change nothing, and the label of a training row does not change its
 // own numbers.
 func TestTargetStatisticsLeakNoLabel(t *testing.T) {
-	cut := Cut{Held: 4, Parts: 3}
+	cut := CrossFit{Held: 4, Parts: 3}
 	l := labelledRows(rand.New(rand.NewPCG(4, 4)), 200, 2)
 	before := l.recipe(t, cut, 2)
 	encoded := func(r Columns, i int) []float32 {
@@ -180,8 +180,8 @@ func TestTargetStatisticsLeakNoLabel(t *testing.T) {
 
 func tables(r Columns) (all []float32) {
 	for _, s := range r.Slots {
-		if s.Table != nil {
-			all = append(all, s.Table.Numbers...)
+		if s.Lookup != nil {
+			all = append(all, s.Lookup.Numbers...)
 		}
 	}
 	return all
@@ -191,7 +191,7 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, classes := range []int{0, 2, 7} {
 		l := labelledRows(r, 400, classes)
-		cut := Cut{Held: 3, Parts: 4}
+		cut := CrossFit{Held: 3, Parts: 4}
 		want := wire.Marshal(l.sum(t, cut, classes))
 		half := len(l.x) / 2
 		a, b := labelled{l.x[:half], l.hashes[:half], l.labels[:half]}, labelled{l.x[half:], l.hashes[half:], l.labels[half:]}
@@ -219,8 +219,8 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 // A row of weight 3 is three rows, whatever the unit of weights is.
 func TestWeightsAreRepeatedRows(t *testing.T) {
 	l := labelledRows(rand.New(rand.NewPCG(6, 6)), 100, 0)
-	cut := Cut{Held: 3, Parts: 4}
-	once, err := NewTargets(cut, 0, Categories(labelledTable, ColumnOptions{Encode: Means}, Means))
+	cut := CrossFit{Held: 3, Parts: 4}
+	once, err := NewTargets(cut, 0, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,31 +245,31 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 
 func TestTooManySumsAreRefused(t *testing.T) {
 	for _, c := range []struct {
-		cut        Cut
+		cut        CrossFit
 		classes    int
 		categories []Category
 		want       string
 	}{
-		{Cut{Parts: 5}, 1000, []Category{{0, 1 << 20}}, "hash categories to fewer buckets"},
-		{Cut{Parts: 1}, 2, nil, "cut: held must be 0 or 2"},
-		{Cut{Held: 1, Parts: 2}, 2, nil, "cut: held"},
-		{Cut{Parts: 2}, 1, nil, "of 1 classes"},
-		{Cut{Parts: 2}, 2, []Category{{-1, 3}}, "slot -1"},
-		{Cut{Parts: 2}, 2, []Category{{1, 0}}, "of 0 levels"},
+		{CrossFit{Parts: 5}, 1000, []Category{{0, 1 << 20}}, "hash categories to fewer buckets"},
+		{CrossFit{Parts: 1}, 2, nil, "cut: held must be 0 or 2"},
+		{CrossFit{Held: 1, Parts: 2}, 2, nil, "cut: held"},
+		{CrossFit{Parts: 2}, 1, nil, "of 1 classes"},
+		{CrossFit{Parts: 2}, 2, []Category{{-1, 3}}, "slot -1"},
+		{CrossFit{Parts: 2}, 2, []Category{{1, 0}}, "of 0 levels"},
 	} {
 		if _, err := NewTargets(c.cut, c.classes, c.categories); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c, err, c.want)
 		}
 	}
-	r := Columns{Slots: []Slot{{Table: &Table{Values: 1, Out: 1, Parts: 2, Numbers: make(features.Floats, 6)}}}}
+	r := Columns{Slots: []Slot{{Lookup: &Lookup{Values: 1, Out: 1, Parts: 2, Numbers: make(features.Floats, 6)}}}}
 	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "slot 1: table of 2 parts") {
 		t.Error(err)
 	}
-	r.Cut = &Cut{Parts: 2}
+	r.CrossFit = &CrossFit{Parts: 2}
 	if err := r.Validate(); err != nil {
 		t.Error(err)
 	}
-	r.Slots[0].Table.Parts = 3
+	r.Slots[0].Lookup.Parts = 3
 	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "4 times, take 8") {
 		t.Error(err)
 	}
@@ -280,7 +280,7 @@ func TestTooManySumsAreRefused(t *testing.T) {
 
 func FuzzTargetsUnmarshalBinary(f *testing.F) {
 	for _, classes := range []int{0, 2, 3} {
-		data := wire.Marshal(labelledRows(rand.New(rand.NewPCG(1, 1)), 30, classes).sum(f, Cut{Held: 3, Parts: 2}, classes))
+		data := wire.Marshal(labelledRows(rand.New(rand.NewPCG(1, 1)), 30, classes).sum(f, CrossFit{Held: 3, Parts: 2}, classes))
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -243,11 +243,11 @@ const gridRun = 16
 // gridRows holds float32 features of some rows, of any map, for Quantize.
 var gridRows sync.Pool
 
-// Cooccur counts, for each of the given columns, the draws whose feature depends on it and on column 0, 1,
+// Cooccurrences counts, for each of the given columns, the draws whose feature depends on it and on column 0, 1,
 // …: counts[i*in + c] is the number of draws with both columns[i] and c, and counts[i*in + columns[i]] the
 // number with columns[i]. A count divided by Draws is the probability in the paper's Figure 4. Columns that
 // cancelled, as in z·z̄, are not in a feature. Cooccur panics if a column does not exist.
-func (m *Map) Cooccur(columns []int) (counts []int64) {
+func (m *Map) Cooccurrences(columns []int) (counts []int64) {
 	in := m.book.columns
 	counts = make([]int64, len(columns)*in)
 	wanted := make([][]int, in) // indices of a column in columns
@@ -266,8 +266,8 @@ func (m *Map) Cooccur(columns []int) (counts []int64) {
 	return counts
 }
 
-// Occur counts, for each column, the draws whose feature depends on it.
-func (m *Map) Occur() (counts []int64) {
+// Occurrences counts, for each column, the draws whose feature depends on it.
+func (m *Map) Occurrences() (counts []int64) {
 	counts = make([]int64, m.book.columns)
 	m.eachSet(func(set []int32, times int64) {
 		for _, c := range set {

@@ -182,7 +182,7 @@ func TestShortSlicesPanic(t *testing.T) {
 		"Quantize, width": func() { m.Quantize(features.NewGrid(9, features.ByteSteps), x, 2, 1) },
 		"Kernel, sizes":   func() { connected(4, Space{Circle: 2}, relu).kernel(x[:4], x[:3]) },
 		"Kernel, columns": func() { connected(4, Space{Circle: 2}, relu).kernel(x[:3], x[:3]) },
-		"Cooccur":         func() { m.Cooccur([]int{4}) },
+		"Cooccur":         func() { m.Cooccurrences([]int{4}) },
 	} {
 		func() {
 			defer func() {
@@ -211,7 +211,7 @@ func TestCooccurCountsDraws(t *testing.T) {
 			}
 		}
 		columns := []int{in - 1, 0, 2, 0}
-		have, occur := m.Cooccur(columns), m.Occur()
+		have, occur := m.Cooccurrences(columns), m.Occurrences()
 		for i, c := range columns {
 			if !slices.Equal(have[i*in:(i+1)*in], want[c*in:(c+1)*in]) {
 				t.Errorf("%s: column %d: %v, want %v", name, c, have[i*in:(i+1)*in], want[c*in:(c+1)*in])

@@ -358,9 +358,9 @@ func TestDeepFeaturesAreLocal(t *testing.T) {
 	image := Image{Height: side, Width: side, Channels: 1}
 	probability := func(s Skeleton) (near, far stattest.Mean) {
 		m := mustNew(t, Compositional{Skeleton: s, Out: out, Seed: 1})
-		counts := m.Cooccur([]int{0, 9})
+		counts := m.Cooccurrences([]int{0, 9})
 		for i, c := range []int{0, 9} {
-			if occur := m.Occur()[c]; counts[i*side*side+c] != occur {
+			if occur := m.Occurrences()[c]; counts[i*side*side+c] != occur {
 				t.Errorf("column %d occurs %d times, with itself %d", c, occur, counts[i*side*side+c])
 			}
 		}

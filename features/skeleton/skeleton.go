@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Skeleton is a computation skeleton as data: an acyclic graph whose input nodes are kernels on columns of
@@ -85,8 +85,8 @@ func (s Skeleton) Validate() error {
 // checkRow checks the description of a row and returns the row length.
 func (s *Skeleton) checkRow() (int, error) {
 	if s.Image == (Image{}) {
-		if s.Columns < 1 || s.Columns > rows.MaxDim {
-			return 0, fmt.Errorf("skeleton: columns must be 1 to %d (have %d)", rows.MaxDim, s.Columns)
+		if s.Columns < 1 || s.Columns > rowio.MaxDim {
+			return 0, fmt.Errorf("skeleton: columns must be 1 to %d (have %d)", rowio.MaxDim, s.Columns)
 		}
 		return s.Columns, nil
 	}
@@ -95,15 +95,15 @@ func (s *Skeleton) checkRow() (int, error) {
 		name  string
 		value int
 	}{{"height", m.Height}, {"width", m.Width}, {"channels", m.Channels}} {
-		if f.value < 1 || f.value > rows.MaxDim {
-			return 0, fmt.Errorf("skeleton: image: %s must be 1 to %d (have %d)", f.name, rows.MaxDim, f.value)
+		if f.value < 1 || f.value > rowio.MaxDim {
+			return 0, fmt.Errorf("skeleton: image: %s must be 1 to %d (have %d)", f.name, rowio.MaxDim, f.value)
 		}
 	}
 	// Each factor is at most 2²⁰, so products do not overflow.
 	n := int64(m.Height) * int64(m.Width)
-	if n > rows.MaxDim || n*int64(m.Channels) > rows.MaxDim {
+	if n > rowio.MaxDim || n*int64(m.Channels) > rowio.MaxDim {
 		return 0, fmt.Errorf("skeleton: image: %d×%d pixels of %d channels are more than %d columns", m.Height, m.Width,
-			m.Channels, rows.MaxDim)
+			m.Channels, rowio.MaxDim)
 	}
 	switch {
 	case s.Columns != 0:

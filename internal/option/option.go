@@ -1,16 +1,18 @@
 // Package option lists the options that structs hold: exported fields with tags, as in
 //
-//	type MaternOptions struct {
-//		Nu       float64 `flag:"nu" help:"Smoothness ν of the Matérn kernel."`
-//		Features int     `flag:"features,common" help:"Number of random features."`
-//		Form     Form    `flag:"form" help:"Form of the features." values:"paired,offset"`
-//		Width            // an embedded struct adds its own
+//	type Job struct {
+//		// Directory to create; it must not exist.
+//		Out   string `flag:"out,common" placeholder:"DIR"`
+//		Form  Form   `flag:"form" help:"Form of the features." values:"paired,offset"`
+//		Width        // an embedded struct adds its own
 //	}
 //
 // After the name follow the words common, for an option that the short help shows too, and hidden,
 // for one that no help shows. The other tags are:
 //
-//	help         describes the option in a sentence; "{values}" stands for all its values
+//	help         describes the option in a sentence; "{values}" stands for all its values. Without it
+//	             package pipelines/command takes the first paragraph of the doc comment of the field;
+//	             packages outside this module need the tag
 //	values       all its values; for a bool, the words for false and true
 //	default      the default, if the field has its zero value when it is listed
 //	placeholder  the name of its value in the help, such as DIR or FILE
@@ -46,6 +48,7 @@ type Option struct {
 	Values  []string // all that it can be, if there is a list
 	Default string   // as text; "" for an empty list
 	Owners  []string // the names that Group.Add gave the structs
+	Field   string   // the path of the package, type and name of the first field, separated by points
 
 	fields []reflect.Value
 	given  bool
@@ -143,7 +146,7 @@ func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, va
 				panic(fmt.Sprintf("option: the default of %s: %v", o.Name, err))
 			}
 		}
-		o.Default = o.text(value)
+		o.Default, o.Field = o.text(value), fmt.Sprintf("%s.%s.%s", s.PkgPath(), s.Name(), f.Name)
 		g.Options = append(g.Options, o)
 	}
 	if len(o.fields) > 0 && o.fields[0].Type() != value.Type() {

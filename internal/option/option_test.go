@@ -30,6 +30,8 @@ type width struct {
 	Gamma float64 `flag:"gamma" help:"Instead of a width."`
 }
 
+type pick string
+
 type every struct {
 	width
 	Name     string        `flag:"name"`
@@ -41,7 +43,7 @@ type every struct {
 	Weights  []string      `flag:"weights"`
 	Time     time.Duration `flag:"time"`
 	Form     form          `flag:"form"`
-	Pick     string        `flag:"pick" values:"top,draw"`
+	Pick     pick          `flag:"pick" values:"top,draw"`
 	Internal int           // no option
 	private  float64
 }
@@ -77,6 +79,16 @@ func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 			!slices.Equal(o.Values, want[i].Values) || o.Type() != types[i] || o.String() != o.Default || o.Given() {
 			t.Errorf("option %d is %q (%s), help %q, default %q, values %q, given %v; want %+v, %s", i, o.Name, o.Type(), o.Help,
 				o.Default, o.Values, o.Given(), want[i], types[i])
+		}
+	}
+}
+
+func TestAnOptionNamesItsField(t *testing.T) {
+	const pkg = "github.com/bochner-ml/bochner/internal/option"
+	list := List(new(every))
+	for name, want := range map[string]string{"width": pkg + ".width.Width", "name": pkg + ".every.Name"} {
+		if got := find(t, list, name).Field; got != want {
+			t.Errorf("%s is the field %s, want %s", name, got, want)
 		}
 	}
 }

@@ -59,8 +59,16 @@ func distance(a, b []rune) int {
 	return row[len(b)]
 }
 
+// Names returns values of a named type as strings.
+func Names[S ~string](values ...S) (names []string) {
+	for _, v := range values {
+		names = append(names, string(v))
+	}
+	return names
+}
+
 // SortedNames returns the keys of a map, sorted: the names to choose from.
-func SortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedNames[S ~string, V any](m map[S]V) []string { return Names(slices.Sorted(maps.Keys(m))...) }
 
 // DidYouMean returns ` (did you mean "gaussian"?)` if one of the names is close
 // to what was written, else nothing.

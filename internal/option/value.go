@@ -28,7 +28,7 @@ func (o *Option) typeName(v reflect.Value) string {
 	switch t := v.Type(); {
 	case t == duration:
 		return "duration"
-	case t.Implements(marshaler) && reflect.PointerTo(t).Implements(unmarshaler):
+	case t.Kind() == reflect.String, t.Implements(marshaler) && reflect.PointerTo(t).Implements(unmarshaler):
 		return "string"
 	case t.PkgPath() != "":
 		return ""
@@ -40,7 +40,7 @@ func (o *Option) typeName(v reflect.Value) string {
 		return "float64"
 	}
 	switch v.Kind() {
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
 		return v.Kind().String()
 	}
 	return ""
@@ -209,6 +209,8 @@ func set(v reflect.Value, text string) error {
 		}
 	case *[]float64, *[]int:
 		return setNumbers(v, text)
+	default: // a string of a named type
+		v.SetString(text)
 	}
 	return nil
 }

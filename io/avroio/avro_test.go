@@ -134,9 +134,9 @@ func write(t testing.TB, records [][]byte, block int, options ...ocf.WriterOpt) 
 
 func open(t testing.TB, o dataset.Options, files ...[]byte) (*dataset.Dataset, error) {
 	t.Helper()
-	o.Data = nil
+	o.Files = nil
 	for _, file := range files {
-		o.Data = append(o.Data, datasettest.File(t, file))
+		o.Files = append(o.Files, datasettest.File(t, file))
 	}
 	return dataset.Open(context.Background(), o)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 const magic = "Obj\x01"
@@ -74,12 +74,12 @@ type reader struct {
 }
 
 var (
-	_ rows.Reader    = (*reader)(nil)
+	_ rowio.Reader   = (*reader)(nil)
 	_ dataset.Seeker = (*reader)(nil)
 )
 
 // read opens a shard. All shards except the first read the header separately from their blocks.
-func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	off, _ := start(in.File, in.Shard)
 	first, err := in.Open(ctx, in.File.Object, in.File.Compression, off, -1)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *reader) Line() int64 { return r.line }
 // Span returns where the blocks of the shard begin and end in the file.
 func (r *reader) Span() (begin, end int64) { return r.begin, r.at }
 
-// Append implements rows.Reader.
+// Append implements rowio.Reader.
 func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	for r.left == 0 {
 		if err := r.next(); err != nil {

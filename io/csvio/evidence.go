@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -60,7 +60,7 @@ func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
 	for through := r.Offset() + evidenceLen; e.records < evidenceRecords && r.Offset() < through; {
 		rec, err := r.Next()
 		if err != nil {
-			if bad := (*rows.BadRow)(nil); errors.As(err, &bad) {
+			if bad := (*rowio.BadRow)(nil); errors.As(err, &bad) {
 				continue
 			}
 			break

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // fields iterates over the fields of a record (RFC 4180).
@@ -117,7 +117,7 @@ func (r *Records) Record() ([]string, error) {
 		return nil, err
 	}
 	line := r.lines.Line()
-	if bad, ok := errors.AsType[*rows.BadRow](err); ok {
+	if bad, ok := errors.AsType[*rowio.BadRow](err); ok {
 		err = errors.New(bad.Reason)
 	}
 	r.text = r.text[:0]
@@ -187,7 +187,7 @@ func notNumber(b []byte) string {
 	}
 	q := dataset.Quote(string(b[:min(len(b), 200)]))
 	if v, ok := lines.ParseNumber(b); ok {
-		return q + " is " + rows.CheckFinite(v)
+		return q + " is " + rowio.CheckFinite(v)
 	}
 	switch {
 	case isMissing(b):

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"golang.org/x/text/encoding/charmap"
 )
@@ -39,11 +39,15 @@ func format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.For
 
 // Options are the options of CSV and TSV files.
 type Options struct {
-	Header   Header   `flag:"header" help:"Whether CSV and TSV files start with column names: auto, yes, no." values:"auto,yes,no"`
-	Encoding Encoding `flag:"encoding" help:"How the text of CSV and TSV files is stored: utf-8, or latin1 (Windows-1252). A model remembers it." values:"utf-8,latin1"`
-	// Delimiter separates fields: one ASCII character, or tab. "" is detected: comma,
-	// semicolon, tab or vertical bar.
-	Delimiter string `flag:"delimiter" help:"Character between the fields of CSV files, or tab. Comma, semicolon, tab and | are detected."`
+	// Whether CSV and TSV files start with column names: auto, yes, no.
+	Header Header `flag:"header" values:"auto,yes,no"`
+
+	// How the text of CSV and TSV files is stored: utf-8, or latin1 (Windows-1252). A model remembers
+	// it.
+	Encoding Encoding `flag:"encoding" values:"utf-8,latin1"`
+
+	// Character between the fields of CSV files, or tab. Comma, semicolon, tab and | are detected.
+	Delimiter string `flag:"delimiter"`
 }
 
 // comma returns the delimiter, or 0 if it is to be detected.
@@ -191,7 +195,7 @@ func checkFirstLine(head []byte) error {
 	return nil
 }
 
-func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func readShard(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	layout := *in.Layout().(*Layout)
 	text, err := in.Lines(ctx, true, layout.Comma)
 	if err != nil {

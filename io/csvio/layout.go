@@ -14,7 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Layout describes the fields of a file's records. It is plain data and part of a
@@ -217,7 +217,7 @@ func regularity(head []byte, comma byte) (score float64, n int) {
 	f := fields{comma: comma}
 	for records < sniffRecords {
 		rec, err := r.Next()
-		if bad := (*rows.BadRow)(nil); err != nil && !errors.As(err, &bad) {
+		if bad := (*rowio.BadRow)(nil); err != nil && !errors.As(err, &bad) {
 			break
 		}
 		if records > 0 && r.Offset() == int64(len(head)) && head[len(head)-1] != '\n' {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -69,8 +69,8 @@ type feature struct {
 }
 
 var (
-	_ rows.Reader = (*reader)(nil)
-	_ rows.Extras = (*reader)(nil)
+	_ rowio.Reader = (*reader)(nil)
+	_ rowio.Extras = (*reader)(nil)
 )
 
 // newReader returns a reader of the rows in the records of r, which must have the
@@ -190,7 +190,7 @@ func (r *reader) Key(i int) []byte { return r.keys[i].text }
 // Line returns the line on which the row that Append read last begins.
 func (r *reader) Line() int64 { return r.lines.Line() }
 
-// Append implements rows.Reader. Fields that are not features must be well formed, but
+// Append implements rowio.Reader. Fields that are not features must be well formed, but
 // may hold anything.
 func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if !r.begun {
@@ -367,7 +367,7 @@ func (r *reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 }
 
 // put stores the text of field f of a record, or returns why the record cannot be used.
-func (r *reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRow {
+func (r *reader) put(row []float32, rec []byte, f int, whole []byte) *rowio.BadRow {
 	b := trim(whole, r.layout.Comma)
 	if f == r.id.field && r.id.text != nil {
 		r.id.text = append(r.id.text[:0], whole...)
@@ -414,8 +414,8 @@ func (r *reader) put(row []float32, rec []byte, f int, whole []byte) *rows.BadRo
 
 // bad returns the error of a record whose field f is invalid for a reason. If the
 // record is not CSV or has the wrong number of fields, that is reported instead.
-func (r *reader) bad(rec []byte, f int, reason string) *rows.BadRow {
-	e := &rows.BadRow{Line: r.lines.Line()}
+func (r *reader) bad(rec []byte, f int, reason string) *rowio.BadRow {
+	e := &rowio.BadRow{Line: r.lines.Line()}
 	n, at, broken := (&fields{rec: rec, comma: r.layout.Comma}).count()
 	want := len(r.layout.Stored())
 	switch {

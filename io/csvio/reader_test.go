@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // row is a row that Append returned, or the reason why it did not.
@@ -30,12 +30,12 @@ type row struct {
 }
 
 // read reads all rows into one reused slice.
-func read(r rows.Reader) (all []row, err error) {
+func read(r rowio.Reader) (all []row, err error) {
 	x := []float32{42}
 	for {
 		var label []byte
 		x, label, err = r.Append(x[:1])
-		var bad *rows.BadRow
+		var bad *rowio.BadRow
 		switch {
 		case err == nil:
 			all = append(all, row{X: append([]float32(nil), x[1:]...), Label: string(label)})
@@ -356,7 +356,7 @@ func FuzzCSV(f *testing.F) {
 				if x, _, err = r.Append(x[:0]); err == io.EOF {
 					break
 				}
-				if bad := (*rows.BadRow)(nil); err != nil && !errors.As(err, &bad) {
+				if bad := (*rowio.BadRow)(nil); err != nil && !errors.As(err, &bad) {
 					t.Fatalf("readLayout accepts what Append does not: %v", err)
 				}
 				for _, v := range x {

@@ -48,7 +48,7 @@ func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 		}
 		return v, ""
 	}
-	trained := open(t, Options{Data: names[2:3], Label: "y"})
+	trained := open(t, Options{Files: names[2:3], Label: "y"})
 	for what, like := range map[string]*Schema{"alone": nil, "for a model": &trained.Schema} {
 		var schema *Schema
 		permutations(len(names), func(order []int) {
@@ -60,7 +60,7 @@ func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 			if like != nil {
 				label = ""
 			}
-			d := open(t, Options{Data: files, Label: label, Like: like})
+			d := open(t, Options{Files: files, Label: label, Like: like})
 			if like == nil {
 				if schema == nil {
 					schema = &d.Schema
@@ -107,7 +107,7 @@ func TestIncompatibleHeadersAreRefusedInEveryOrder(t *testing.T) {
 			for _, i := range order {
 				files = append(files, write(t, dir, string(rune('a'+i)), []byte(c.files[i])))
 			}
-			_, err := Open(context.Background(), Options{Data: files, Label: c.label})
+			_, err := Open(context.Background(), Options{Files: files, Label: c.label})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, %v: %v", name, order, err)
 			}
@@ -155,7 +155,7 @@ func TestDataThatLooksIncompleteIsNotedOrRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o := Options{Data: []string{filepath.Join(dir, "*")}, Label: "y"}
+		o := Options{Files: []string{filepath.Join(dir, "*")}, Label: "y"}
 		d := open(t, o)
 		if notes := strings.Join(d.Notes, "; "); !strings.Contains(notes, c.note) || (c.note == "") != (notes == "") {
 			t.Errorf("%s: notes %q, want %q", name, notes, c.note)

@@ -19,9 +19,8 @@ const (
 	aheadLeast = 64 << 10  // smallest weight of a file, so that at most 64 are open
 )
 
-// Ahead yields the shards in order, each with its files already open, for ReadFrom.
-// Read-ahead stays below 4 MiB in all; of large files only the next one is open. An
-// error is reported when it is the shard's turn.
+// Ahead yields the shards in order, each with its files already open, for ReadFrom. Read-ahead stays below 4 MiB in
+// all; of large files only the next one is open. An error is reported when it is the shard's turn.
 func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *Source] {
 	return func(yield func(Shard, *Source) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -40,18 +40,18 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 	bad := csvText(300, true) + "\nbad row\nmore,bad\n"
 	images := idx(8, []int{40, 4, 4}, make([]float32, 640))
 	for name, o := range map[string]Options{
-		"text": {Data: []string{
+		"text": {Files: []string{
 			write(t, dir, "a.csv", []byte(csvText(200, false))), write(t, dir, "big.csv", []byte(big)), write(t, dir, "bad.csv",
 				[]byte(bad)),
 			write(t, dir, "empty.csv", nil), write(t, dir, "b.csv.gz", pack(t, "gzip", []byte(csvText(100, true)))), write(t,
 				dir, "big.csv.zst", pack(t, "zstd", []byte(big))),
 		}, Label: "name"},
-		"libsvm": {Data: []string{write(t, dir, "a.svm", []byte(libsvmText(500))),
+		"libsvm": {Files: []string{write(t, dir, "a.svm", []byte(libsvmText(500))),
 			write(t, dir, "b.svm", []byte(libsvmText(20)))}},
-		"images": {Data: []string{write(t, dir, "i1", images), write(t, dir, "i2", pack(t, "gzip", images))},
+		"images": {Files: []string{write(t, dir, "i1", images), write(t, dir, "i2", pack(t, "gzip", images))},
 			Formats: labelFiles([]string{write(t, dir, "l1", idx(8, []int{40}, make([]float32, 40))),
 				write(t, dir, "l2", pack(t, "zstd", idx(8, []int{40}, make([]float32, 40))))}...)},
-		"cifar": {Data: []string{write(t, dir, "c1", cifar(300, 1)), write(t, dir, "c2", cifar(3, 1))}},
+		"cifar": {Files: []string{write(t, dir, "c1", cifar(300, 1)), write(t, dir, "c2", cifar(3, 1))}},
 	} {
 		d := open(t, o)
 		for _, size := range []int64{10_000, 100_000, 1 << 30} {
@@ -83,7 +83,7 @@ func TestAFaultIsReportedAtTheShardsTurn(t *testing.T) {
 	for i := range files {
 		write(t, dir, fmt.Sprintf("%03d.csv", i), []byte(csvText(20, false)))
 	}
-	d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "name"})
+	d := open(t, Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "name"})
 	for _, i := range []int{7, 8, 150} {
 		if err := os.Remove(d.Files[i].Name); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestAheadEndsWhenItsReaderDoes(t *testing.T) {
 	for i := range 300 {
 		write(t, dir, fmt.Sprintf("%03d.csv", i), []byte(csvText(20, false)))
 	}
-	d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "name"})
+	d := open(t, Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "name"})
 	shards := d.Shards(1 << 20)
 	for range d.Ahead(context.Background(), shards) {
 		break

@@ -26,20 +26,30 @@ import (
 
 // Options selects what to read and how.
 type Options struct {
-	Data []string `flag:"data,common" placeholder:"FILES" help:"Files to read: names or patterns such as 'train-*.csv', or - for standard input, up to 1 GiB. Can be given several times."`
-	// Objects, unless nil, are the files to read; Data is then ignored.
+	// Files to read: names or patterns such as 'train-*.csv', or - for standard input, up to 1 GiB.
+	// Can be given several times.
+	Files []string `flag:"data,common" placeholder:"FILES"`
+	// Objects, unless nil, are the files to read; Files is then ignored.
 	Objects []storage.Object `json:"-"`
-	Format  string           `flag:"format" default:"auto" placeholder:"NAME" help:"Format of the files: {values}; auto detects it from the content. Compression with gzip or zstd is detected."`
-	As      string           // name to show for a single file; "" shows its own
-	Strict  bool             `flag:"strict" help:"Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes."`
+	// Format of the files: {values}; auto detects it from the content. Compression with gzip or zstd is detected.
+	Format string `flag:"format" default:"auto" placeholder:"NAME"`
+	As     string // name to show for a single file; "" shows its own
+	// Refuse data that looks incomplete or duplicated: missing shards of a set such as
+	// -00003-of-00010, several links to one file, empty files, columns that only some files have.
+	// Without --strict these are notes.
+	Strict bool `flag:"strict"`
 
-	// Roles of columns, for formats with columns. A column is given by name or 1-based
-	// position. Label, Columns and Drop may hold patterns, in which * is any text.
-	Label   string `flag:"label,common" placeholder:"COLUMN" help:"Label column (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last). Several (separated by commas, or a pattern with *) are the targets of one regression."`
-	Roles   `group:"Columns of tables"`
-	Columns []string `flag:"columns" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to use, by name, position or pattern such as 'x*', separated by commas, or @FILE with a name on each line. The default is all columns except the label and the columns of --drop, --weight_column, --id_column and --time_column."`
-	Drop    []string `flag:"drop,common" group:"Columns of tables" list:"commas" placeholder:"COLUMNS" help:"Columns to leave out, as for --columns (see --help_all)."`
-	Ignore  []string // name=value directories that are not columns unless another option names them
+	// Label column (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the
+	// last). Several (separated by commas, or a pattern with *) are the targets of one regression.
+	Label string `flag:"label,common" placeholder:"COLUMN"`
+	Roles `group:"Columns of tables"`
+	// Columns to use, by name, position or pattern such as 'x*', separated by commas, or @FILE with a
+	// name on each line. The default is all columns except the label and the columns of --drop,
+	// --weight_column, --id_column and --time_column.
+	Columns []string `flag:"columns" group:"Columns of tables" list:"commas" placeholder:"COLUMNS"`
+	// Columns to leave out, as for --columns (see --help_all).
+	Drop   []string `flag:"drop,common" group:"Columns of tables" list:"commas" placeholder:"COLUMNS"`
+	Ignore []string // name=value directories that are not columns unless another option names them
 
 	Subset `json:"-"`
 
@@ -57,9 +67,16 @@ type Options struct {
 
 // Roles are the columns with other roles than features and labels.
 type Roles struct {
-	Weight string   `flag:"weight_column" placeholder:"COLUMN" help:"Column with the weight of each row: a number ≥ 0. The default is the weight column of the model or recipe, if it has one."`
-	ID     string   `flag:"id_column" placeholder:"COLUMN" help:"Column that identifies each row, by name or position. It is not a feature and is copied to predictions. The default is the id column of the model, if it has one."`
-	Time   string   `flag:"time_column" placeholder:"COLUMN" help:"Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates need no flag to become features: days, month, weekday and hour."`
+	// Column with the weight of each row: a number ≥ 0. The default is the weight column of the model
+	// or recipe, if it has one.
+	Weight string `flag:"weight_column" placeholder:"COLUMN"`
+	// Column that identifies each row, by name or position. It is not a feature and is copied to
+	// predictions. The default is the id column of the model, if it has one.
+	ID string `flag:"id_column" placeholder:"COLUMN"`
+	// Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train
+	// --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates
+	// need no flag to become features: days, month, weekday and hour.
+	Time   string   `flag:"time_column" placeholder:"COLUMN"`
 	Group  []string // columns that together name the group of a row; not features
 	Fold   string   // column with the number of the row's fold, not a feature; "" for none
 	Keys   string   // role of the columns from which row keys are made: group, fold or time; "" for no keys
@@ -92,7 +109,7 @@ func (o Options) Validate() error {
 
 // Patterns returns the patterns of all files in the options, keyed by option name.
 func (o Options) Patterns() map[string][]string {
-	all := map[string][]string{"data": o.Data}
+	all := map[string][]string{"data": o.Files}
 	for _, f := range o.Formats {
 		if f, ok := f.(interface{ Patterns() map[string][]string }); ok {
 			maps.Copy(all, f.Patterns())
@@ -108,18 +125,14 @@ type Dataset struct {
 	Labeled bool   `json:"labeled"` // rows have labels
 	// Targets holds the names of the labels if rows have several.
 	Targets []string `json:"targets,omitempty"`
-	// Weighted says that rows have weights, which readers then store in rows.Block.Weights.
+	// Weighted says that rows have weights, which readers then store in rowio.Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
-
-	// Key, unless nil, describes the keys of rows, which readers then store in rows.Block.Keys.
+	// Key, unless nil, describes the keys of rows, which readers then store in rowio.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
-
-	// Levels, unless nil, names the levels of the rows, which readers then store in rows.Block.Levels.
+	// Levels, unless nil, names the levels of the rows, which readers then store in rowio.Block.Levels.
 	Levels *Levels `json:"levels,omitempty"`
-
 	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *IDSelection `json:"only,omitempty"`
-
 	// Part, unless nil, restricts reading to the rows of a test, or to all others.
 	Part *TestSplit `json:"part,omitempty"`
 
@@ -261,8 +274,7 @@ func List(ctx context.Context, patterns []string) ([]storage.Object, error) {
 // give it, estimated from the length of the first lines for plain text, and 0 if
 // unknown without reading. It reads the beginning of the largest file.
 func (d *Dataset) EstimateRows(ctx context.Context) (rows int64, exact bool, err error) {
-	exact = true
-	largest := 0
+	exact, largest := true, 0
 	for i := range d.Files {
 		rows += d.Files[i].Records
 		exact = exact && (d.Files[i].Records > 0 || d.Files[i].Size == 0)

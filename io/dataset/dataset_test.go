@@ -19,7 +19,7 @@ import (
 	_ "github.com/bochner-ml/bochner/io/formats"
 	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/io/libsvmio"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // write writes a file below dir and returns its name.
@@ -126,7 +126,7 @@ func readShard(d *Dataset, s Shard, label Label, mode Mode) (out []string, repor
 // drain reads to the end and closes.
 func drain(r *Reader) (out []string, report Report) {
 	defer r.Close()
-	var b rows.Block
+	var b rowio.Block
 	for r.Next(&b) {
 		for i := range b.N {
 			row := b.Row(i)

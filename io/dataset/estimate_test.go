@@ -37,7 +37,7 @@ func TestEstimatedRows(t *testing.T) {
 			for i, content := range c.files {
 				write(t, dir, fmt.Sprint(i), pack(t, c.how, []byte(content)))
 			}
-			c.o.Data = []string{dir + "/*"}
+			c.o.Files = []string{dir + "/*"}
 			rows, exact, err := open(t, c.o).EstimateRows(context.Background())
 			if err != nil {
 				t.Fatal(err)

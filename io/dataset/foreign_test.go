@@ -121,7 +121,7 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range []string{"plain", "gzip"} {
 				file := write(t, t.TempDir(), "d", pack(t, how, []byte(c.content)))
-				_, err := Open(context.Background(), Options{Data: []string{file}})
+				_, err := Open(context.Background(), Options{Files: []string{file}})
 				if err == nil || !strings.Contains(err.Error(), file+": "+c.is) || !strings.Contains(err.Error(), c.next) {
 					t.Errorf("%s: %v\nwant %q and %q", how, err, c.is, c.next)
 				}
@@ -129,7 +129,7 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 			// The same as the second file, after a table.
 			dir := t.TempDir()
 			first, second := write(t, dir, "a", []byte("x1,x2,y\n1,2,3\n")), write(t, dir, "b", []byte(c.content))
-			if _, err := Open(context.Background(), Options{Data: []string{first, second}}); err == nil ||
+			if _, err := Open(context.Background(), Options{Files: []string{first, second}}); err == nil ||
 				!strings.Contains(err.Error(), second+": ") {
 				t.Errorf("after a table: %v", err)
 			}
@@ -155,13 +155,13 @@ func TestTablesThatLookLikeOtherFilesAreRead(t *testing.T) {
 		"0.0, 1.0, 2.0":     "0.0,1.0,2.0\n4,5,6\n",
 	} {
 		file := write(t, t.TempDir(), "d", []byte(content))
-		if _, err := Open(context.Background(), Options{Data: []string{file}}); err != nil {
+		if _, err := Open(context.Background(), Options{Files: []string{file}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, header := range []csvio.Header{csvio.Present, csvio.Absent} {
 		file := write(t, t.TempDir(), "d", []byte("0,1,2\n4,5,6\n"))
-		if d, err := Open(context.Background(), Options{Data: []string{file}, Formats: headers(header)}); err != nil ||
+		if d, err := Open(context.Background(), Options{Files: []string{file}, Formats: headers(header)}); err != nil ||
 			d.Schema.Layout.(*csvio.Layout).Header != (header == csvio.Present) {
 			t.Errorf("header %v: %v", header, err)
 		}
@@ -177,7 +177,7 @@ func TestANamedFormatStillRequiresText(t *testing.T) {
 	} {
 		for _, format := range []string{"csv", "tsv", "libsvm"} {
 			file := write(t, t.TempDir(), "d", []byte(c.content))
-			if _, err := Open(context.Background(), Options{Data: []string{file}, Format: format}); err == nil ||
+			if _, err := Open(context.Background(), Options{Files: []string{file}, Format: format}); err == nil ||
 				!strings.Contains(err.Error(), c.is) {
 				t.Errorf("%s as %s: %v", name, format, err)
 			}
@@ -190,7 +190,7 @@ func TestAModelsColumnsSayWhetherThereIsAHeader(t *testing.T) {
 	dir := t.TempDir()
 	open := func(content string, o Options) *Dataset {
 		t.Helper()
-		o.Data = []string{write(t, dir, "d", []byte(content))}
+		o.Files = []string{write(t, dir, "d", []byte(content))}
 		d, err := Open(context.Background(), o)
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -27,9 +27,8 @@ type Format struct {
 	Package string   // prefix of errors; "" means Name followed by io
 	Traits
 
-	// Options returns a pointer to a new struct of the format's options: exported
-	// fields with the tags flag and help. Zero values are defaults. Formats may share
-	// one type. It is nil for a format without options.
+	// Options returns a pointer to a new struct of the format's options: exported fields with the tags flag and help.
+	// Zero values are defaults. Formats may share one type. It is nil for a format without options.
 	Options func() FormatOptions
 
 	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member
@@ -37,24 +36,22 @@ type Format struct {
 	Layout    func() Layout
 	LayoutKey string
 
-	// Sniff returns how likely a file that begins with head, of size bytes (−1 if it is
-	// compressed), has the format.
+	// Sniff returns how likely a file that begins with head, of size bytes (−1 if it is compressed), has the format.
 	Sniff func(head []byte, size int64) Likeness
 
 	// Begin completes the Schema, Labeled and Label from the first file with content.
 	Begin func(ctx context.Context, o *Opening, head []byte) error
 
-	// Join completes file i from its beginning, which is empty or blank if the file has
-	// no content, and returns an error if the file does not match the first one. Its
-	// result is passed to Agree. It is called for several files concurrently and writes
-	// to its own file only. May be nil.
+	// Join completes file i from its beginning, which is empty or blank if the file has no content,
+	// and returns an error if the file does not match the first one. Its result is passed to Agree.
+	// It is called for several files concurrently and writes to its own file only. May be nil.
 	Join func(ctx context.Context, o *Opening, i int, head []byte) (seen any, err error)
 
 	// Agree completes the Dataset when all files have been seen. May be nil.
 	Agree func(o *Opening, files []Seen) error
 
 	// Read returns the rows of a shard.
-	Read func(ctx context.Context, in *Input) (rows.Reader, error)
+	Read func(ctx context.Context, in *Input) (rowio.Reader, error)
 
 	// Seeks means that a binary file can be cut at any byte. Read then finds the first record that begins
 	// at or after the start of the shard, unless the shard is Exact, and returns a Seeker.
@@ -65,7 +62,7 @@ type Format struct {
 	Range func(f *File, s Shard) (off, n int64)
 }
 
-// Seeker is the rows.Reader of a format with Format.Seeks.
+// Seeker is the rowio.Reader of a format with Format.Seeks.
 type Seeker interface {
 	// Span returns, after io.EOF, where in the file the records of the shard begin and end.
 	Span() (begin, end int64)
@@ -86,7 +83,7 @@ type Traits struct {
 	// format is then assumed to have it too.
 	Faint bool
 	// Image returns how a row stores an image, if it does. May be nil.
-	Image func(s *Schema) rows.Image
+	Image func(s *Schema) rowio.Image
 	// LabelText means that a separate file of labels may be a text table, whose column Options.Label names.
 	LabelText bool
 	// Unlabeled is the advice for users who have not said where the labels are.
@@ -328,11 +325,10 @@ func (d *Dataset) InMemory(q Request) *Input {
 	return &Input{Data: d, Labels: q.Label != nil, IDs: q.IDs, reader: &Reader{Request: q, data: d}}
 }
 
-// Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels,
-// weights and bad rows like the Reader of a file; the source gives the line numbers. Only one
-// Reader of an Input may be in use at a time.
-func (in *Input) Rows(source rows.Reader) *Reader {
+// Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels, weights and bad rows
+// like the Reader of a file; the source gives the line numbers. Only one Reader of an Input may be in use at a time.
+func (in *Input) Rows(source rowio.Reader) *Reader {
 	r := &Reader{Request: in.reader.Request, data: in.Data, parser: parser{rows: source, decoder: in.reader.decoder}}
-	r.extras, _ = source.(rows.Extras)
+	r.extras, _ = source.(rowio.Extras)
 	return r
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/csvio"
 	. "github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // FuzzDataset reads arbitrary bytes as a file of every format, whole and in shards: no
@@ -29,7 +29,7 @@ func FuzzDataset(f *testing.F) {
 	}
 	ctx := context.Background()
 	f.Fuzz(func(t *testing.T, data []byte, kind byte, size uint16) {
-		o := Options{Data: []string{write(t, t.TempDir(), "d", data)}, Formats: headers(csvio.Header(kind / 16 % 3))}
+		o := Options{Files: []string{write(t, t.TempDir(), "d", data)}, Formats: headers(csvio.Header(kind / 16 % 3))}
 		if i := int(kind) % 16 % (len(Names()) + 1); i > 0 {
 			o.Format = Names()[i-1]
 		}
@@ -40,7 +40,7 @@ func FuzzDataset(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		d, err := Open(ctx, o)
 		if err != nil {
-			if text := err.Error(); !strings.Contains(text, o.Data[0]) {
+			if text := err.Error(); !strings.Contains(text, o.Files[0]) {
 				t.Errorf("%q does not name the file", text)
 			}
 			return
@@ -89,14 +89,14 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		r := d.Read(context.Background(), s, token, mode)
-		var b rows.Block
+		var b rowio.Block
 		var n int64
 		for r.Next(&b) {
-			if b.N > rows.MaxRows || len(b.X) != b.N*b.D || len(b.Y) != b.N || d.Schema.Dim > 0 && b.D != d.Schema.Dim {
+			if b.N > rowio.MaxRows || len(b.X) != b.N*b.D || len(b.Y) != b.N || d.Schema.Dim > 0 && b.D != d.Schema.Dim {
 				t.Fatalf("block of %d×%d with %d values and %d labels", b.N, b.D, len(b.X), len(b.Y))
 			}
 			for _, v := range b.X[:min(len(b.X), 1<<16)] {
-				if why := rows.CheckFinite(v); why != "" {
+				if why := rowio.CheckFinite(v); why != "" {
 					t.Fatal(why)
 				}
 			}

@@ -119,12 +119,10 @@ func (s *IDSelection) list(ctx context.Context) (*IDs, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := readIDs(bytes.NewReader(data), true)
-	if err != nil {
+	if s.ids, err = readIDs(bytes.NewReader(data), true); err != nil {
 		return nil, fmt.Errorf("list of ids %s: %w", s.URI, err)
 	}
-	s.ids = l
-	return l, nil
+	return s.ids, nil
 }
 
 // Missing returns how many ids of the list belong to no used row, and the first of these ids,
@@ -147,11 +145,10 @@ func (s *IDSelection) Missing(ctx context.Context, reports []Report, most int) (
 		}
 	}
 	for i, isPresent := range present {
-		if isPresent {
-			continue
+		if !isPresent {
+			n++
 		}
-		n++
-		if len(first) < most {
+		if !isPresent && n <= most {
 			first = append(first, string(l.id(l.spans[i])))
 		}
 	}

@@ -71,7 +71,7 @@ func TestOnlyRowsWithTheIDs(t *testing.T) {
 	}
 	name := write(t, dir, "d.csv", []byte(text))
 	for _, only := range []*IDSelection{only, elsewhere(t, only)} {
-		d := open(t, Options{Data: []string{name}, Label: "y", Roles: Roles{ID: "k"}, Subset: Subset{Only: only}})
+		d := open(t, Options{Files: []string{name}, Label: "y", Roles: Roles{ID: "k"}, Subset: Subset{Only: only}})
 		for _, size := range []int64{1 << 20, 100, 7} {
 			var got []string
 			var reports []Report

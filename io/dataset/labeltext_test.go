@@ -19,7 +19,7 @@ func TestTextOfLabelsIsChangedBeforeItIsUsed(t *testing.T) {
 		{LabelText{Strip: ". "}, []string{"Yes", "no", "YES"}, 1}, // nothing is left of a point
 		{LabelText{Strip: ".", Lower: true}, []string{"yes", "no", "yes"}, 1},
 	} {
-		d := open(t, Options{Data: []string{name}, Label: "y", LabelText: c.text})
+		d := open(t, Options{Files: []string{name}, Label: "y", LabelText: c.text})
 		// As it travels to workers.
 		text, err := json.Marshal(d)
 		if err != nil {
@@ -38,8 +38,8 @@ func TestTextOfLabelsIsChangedBeforeItIsUsed(t *testing.T) {
 			t.Errorf("%+v: %q, report %+v", c.text, got, r)
 		}
 		// Other data of the model is read in the same way, unless options say otherwise.
-		like := open(t, Options{Data: []string{name}, Label: "y", Like: &d.Schema})
-		other := open(t, Options{Data: []string{name}, Label: "y", LabelText: LabelText{Strip: "!"}, Like: &d.Schema})
+		like := open(t, Options{Files: []string{name}, Label: "y", Like: &d.Schema})
+		other := open(t, Options{Files: []string{name}, Label: "y", LabelText: LabelText{Strip: "!"}, Like: &d.Schema})
 		if !reflect.DeepEqual(like.Schema.LabelText, d.Schema.LabelText) || other.Schema.LabelText.Strip != "!" {
 			t.Errorf("%+v and %+v", like.Schema.LabelText, other.Schema.LabelText)
 		}

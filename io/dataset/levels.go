@@ -63,8 +63,7 @@ func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 	if known {
 		return name, ""
 	}
-	name, reason = n.levels.name(func(i int) []byte { return key(n.first + i) })
-	if reason != "" {
+	if name, reason = n.levels.name(func(i int) []byte { return key(n.first + i) }); reason != "" {
 		return "", reason
 	}
 	if len(n.names) == mostLevelNames {

@@ -27,8 +27,7 @@ const headRead = 2 * HeadBytes
 // are in memory. Opening a remote file is mostly latency.
 const parallelOpens = 64
 
-// Open lists the files, recognises their format and checks that they agree. It
-// reads only their beginnings.
+// Open lists the files, recognises their format and checks that they agree. It reads only their beginnings.
 func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	objects := o.Objects
 	if objects == nil {
 		var err error
-		if objects, err = List(ctx, o.Data); err != nil {
+		if objects, err = List(ctx, o.Files); err != nil {
 			return nil, err
 		}
 	}
@@ -221,8 +220,7 @@ func (o *Opening) join(ctx context.Context, format *Format, i int) (seen Seen, e
 	return seen, err
 }
 
-// Peek returns the first bytes of a file after decompression, and the name of its
-// compression, "" for none.
+// Peek returns the first bytes of a file after decompression, and the name of its compression, "" for none.
 func Peek(ctx context.Context, o storage.Object) (head []byte, kind string, err error) {
 	if o.Size == 0 {
 		return nil, "", nil // saves a request: most of very many files may be empty

@@ -56,7 +56,7 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 			}
 			t.Run(c.name+" "+how, func(t *testing.T) {
 				name := write(t, t.TempDir(), "d", pack(t, how, []byte(c.content)))
-				d, err := Open(context.Background(), Options{Data: []string{name}})
+				d, err := Open(context.Background(), Options{Files: []string{name}})
 				switch {
 				case c.format == "" && (err == nil || !strings.Contains(err.Error(), c.refused) ||
 					!strings.Contains(err.Error(), name)):
@@ -121,7 +121,7 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 			for i, content := range c.files {
 				write(t, dir, fmt.Sprint(i), []byte(content))
 			}
-			c.o.Data = []string{filepath.Join(dir, "*")}
+			c.o.Files = []string{filepath.Join(dir, "*")}
 			_, err := Open(context.Background(), c.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("%v, want %q", err, c.want)
@@ -136,7 +136,7 @@ func TestLabelFilesMatchTheirImages(t *testing.T) {
 		write(t, dir, fmt.Sprintf("x%d", i), idx(8, []int{n, 2}, make([]float32, 2*n)))
 		write(t, dir, fmt.Sprintf("y%d", i), pack(t, "gzip", idx(8, []int{n}, []float32{9, 8, 7}[:n])))
 	}
-	d := open(t, Options{Data: []string{dir + "/x*"}, Formats: labelFiles(dir + "/y*")})
+	d := open(t, Options{Files: []string{dir + "/x*"}, Formats: labelFiles(dir + "/y*")})
 	if !d.Labeled || !d.Files[0].Compressed() {
 		t.Errorf("%+v", d.Files[0])
 	}
@@ -156,7 +156,7 @@ func TestLabelFilesMatchTheirImages(t *testing.T) {
 		"twice":      {dir + "/y0", dir + "/y0"},
 	} {
 		if _, err := Open(context.Background(),
-			Options{Data: []string{dir + "/x*"}, Formats: labelFiles(labels...)}); err == nil {
+			Options{Files: []string{dir + "/x*"}, Formats: labelFiles(labels...)}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -169,7 +169,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	write(t, dir, "1", []byte("a,b,y\n1,2,3\n4,5,6\n"))
 	write(t, dir, "2", []byte("extra,y,b,a\nfoo,9,8,7\n"))
 	write(t, dir, "3", pack(t, "gzip", []byte("y,a,b\n12,10,11\n")))
-	d := open(t, Options{Data: []string{dir + "/*"}, Label: "y"})
+	d := open(t, Options{Files: []string{dir + "/*"}, Label: "y"})
 	got, _ := readAll(d, d.Shards(1), func(l []byte) (float64, string) {
 		var y float64
 		fmt.Sscan(string(l), &y)
@@ -199,9 +199,9 @@ func likeOf(t *testing.T, o Options) *Schema {
 
 func TestDataIsReadLikeTheModelsData(t *testing.T) {
 	dir := t.TempDir()
-	named := likeOf(t, Options{Data: []string{write(t, dir, "a", []byte("a,b,y\n1,2,3\n"))}, Label: "y"})
-	bare := likeOf(t, Options{Data: []string{write(t, dir, "b", []byte("1,2,3\n4,5,6\n"))}, Label: "-1"})
-	sparse := likeOf(t, Options{Data: []string{write(t, dir, "c", []byte("1 1:1 2:2\n"))}})
+	named := likeOf(t, Options{Files: []string{write(t, dir, "a", []byte("a,b,y\n1,2,3\n"))}, Label: "y"})
+	bare := likeOf(t, Options{Files: []string{write(t, dir, "b", []byte("1,2,3\n4,5,6\n"))}, Label: "-1"})
+	sparse := likeOf(t, Options{Files: []string{write(t, dir, "c", []byte("1 1:1 2:2\n"))}})
 	sparse.Dim = 2 // which the first pass over the data finds
 	for _, s := range []*Schema{named, bare, sparse} {
 		if err := s.Validate(); err != nil {
@@ -236,7 +236,7 @@ func TestDataIsReadLikeTheModelsData(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Like = c.like
-			c.o.Data = []string{write(t, t.TempDir(), "d", []byte(c.content))}
+			c.o.Files = []string{write(t, t.TempDir(), "d", []byte(c.content))}
 			d, err := Open(context.Background(), c.o)
 			if err != nil {
 				if c.want != nil {
@@ -261,9 +261,9 @@ func TestDataIsReadLikeTheModelsData(t *testing.T) {
 // For a model trained without a header, the first line is a row even if it looks like names.
 func TestAModelWithoutHeaderReadsTheFirstLineAsARow(t *testing.T) {
 	dir := t.TempDir()
-	like := likeOf(t, Options{Data: []string{write(t, dir, "a", []byte("1,2\n4,5\n"))}})
+	like := likeOf(t, Options{Files: []string{write(t, dir, "a", []byte("1,2\n4,5\n"))}})
 	for _, header := range [][]FormatOptions{nil, headers(csvio.Auto)} {
-		d := open(t, Options{Data: []string{write(t, dir, "b", []byte("NA,NA\n1,2\n"))}, Like: like, Formats: header})
+		d := open(t, Options{Files: []string{write(t, dir, "b", []byte("NA,NA\n1,2\n"))}, Like: like, Formats: header})
 		if _, r := readShard(d, Whole(0), nil, SkipRow); r.Bad != 1 || r.Rows != 1 {
 			t.Errorf("header %v: %+v", header, r)
 		}
@@ -294,12 +294,12 @@ func TestAFileCountsOnce(t *testing.T) {
 	write(t, dir, "a.csv", []byte("1,2\n"))
 	t.Chdir(dir)
 	for _, patterns := range [][]string{{"a.csv", "a.csv"}, {"a.csv", "*.csv"}, {"./a.csv", filepath.Join(dir, "a.csv")}} {
-		_, err := Open(context.Background(), Options{Data: patterns})
+		_, err := Open(context.Background(), Options{Files: patterns})
 		if err == nil || !strings.Contains(err.Error(), "count twice") {
 			t.Errorf("%v: %v", patterns, err)
 		}
 	}
-	if _, err := Open(context.Background(), Options{Data: []string{"b*"}}); err == nil {
+	if _, err := Open(context.Background(), Options{Files: []string{"b*"}}); err == nil {
 		t.Error("a pattern that matches nothing is not an error")
 	}
 }
@@ -311,7 +311,7 @@ func TestADatasetDoesNotHoldFileContent(t *testing.T) {
 	for i := range 4 {
 		write(t, dir, fmt.Sprint(i), line)
 	}
-	d := open(t, Options{Data: []string{dir + "/*"}})
+	d := open(t, Options{Files: []string{dir + "/*"}})
 	data, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
@@ -325,14 +325,14 @@ func TestOpenStopsWithItsContext(t *testing.T) {
 	name := write(t, t.TempDir(), "d", []byte("1,2\n"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Open(ctx, Options{Data: []string{name}}); err == nil || !strings.Contains(err.Error(), "canceled") {
+	if _, err := Open(ctx, Options{Files: []string{name}}); err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Error(err)
 	}
 }
 
 func TestErrorsNameTheFileAndWrapTheCause(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "none")
-	_, err := Open(context.Background(), Options{Data: []string{name}})
+	_, err := Open(context.Background(), Options{Files: []string{name}})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), name) {
 		t.Error(err)
 	}
@@ -347,7 +347,7 @@ func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
 	} {
 		write(t, dir, name, []byte(content))
 	}
-	d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
+	d := open(t, Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
 	got, reports := readAll(d, d.Shards(4), token, FailFast)
 	if len(d.Files) != 6 || len(got) != 2 {
 		t.Errorf("%d files, rows %q", len(d.Files), got)
@@ -358,7 +358,7 @@ func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
 	for i := range 200 {
 		write(t, dir, fmt.Sprintf("0-%d.csv", i), nil)
 	}
-	if d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"}); d.Schema.Dim != 1 ||
+	if d := open(t, Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "y"}); d.Schema.Dim != 1 ||
 		len(d.Files) != 206 {
 		t.Errorf("%d files of %d values", len(d.Files), d.Schema.Dim)
 	}

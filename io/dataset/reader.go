@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Label converts the text of a label to a value of rows.Block.Y, or returns the reason why the row
+// Label converts the text of a label to a value of rowio.Block.Y, or returns the reason why the row
 // cannot be used. If rows have several labels, it is called for each.
 type Label func(token []byte) (y float64, reason string)
 
@@ -49,8 +49,8 @@ type Reader struct {
 
 // parser has the reader of the format, and the lines and the decoder of that reader.
 type parser struct {
-	rows    rows.Reader // nil after the last row
-	extras  rows.Extras // of rows; nil if it has none
+	rows    rowio.Reader // nil after the last row
+	extras  rowio.Extras // of rows; nil if it has none
 	decoder *schema.Decoder
 	text    *lines.Reader
 }
@@ -59,13 +59,12 @@ type parser struct {
 type Request struct {
 	Label Label // converts labels; nil leaves them unread
 	Mode  Mode
-	Lines bool // store in rows.Block.Lines the line, or record, of each row in its file
-	IDs   bool // store in rows.Block.IDs the identifiers, if the files have such a column
+	Lines bool // store in rowio.Block.Lines the line, or record, of each row in its file
+	IDs   bool // store in rowio.Block.IDs the identifiers, if the files have such a column
 	// Reject, unless nil, is called with the line and the reason for each row that is set
 	// aside, even for rows that the Report does not list.
 	Reject func(line int64, reason string)
-	// Describe, unless nil, takes all fields of formats with columns. Rows then have no
-	// values.
+	// Describe, unless nil, takes all fields of formats with columns. Rows then have no values.
 	Describe schema.Sink
 }
 
@@ -113,7 +112,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 			return errPart
 		}
 	}
-	r.extras, _ = read.(rows.Extras)
+	r.extras, _ = read.(rowio.Extras)
 	if only := r.data.Only; only != nil {
 		ids, err := only.list(ctx)
 		if err != nil {
@@ -135,9 +134,9 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	return nil
 }
 
-// Next fills the block with the next rows, at most rows.PerBlock of its row length,
+// Next fills the block with the next rows, at most rowio.PerBlock of its row length,
 // and reports whether there are any. Y holds the labels unless the Reader has no Label.
-func (r *Reader) Next(b *rows.Block) bool {
+func (r *Reader) Next(b *rowio.Block) bool {
 	dim := r.data.Schema.Dim
 	if r.Describe != nil {
 		dim = 0
@@ -149,7 +148,7 @@ func (r *Reader) Next(b *rows.Block) bool {
 		b.X = append(b.X, w.x...)
 		r.use(b, 0, *w)
 	}
-	for r.rows != nil && b.N < rows.PerBlock(b.D) {
+	for r.rows != nil && b.N < rowio.PerBlock(b.D) {
 		if !r.add(b) {
 			break
 		}
@@ -158,7 +157,7 @@ func (r *Reader) Next(b *rows.Block) bool {
 }
 
 // add reads one row into the block and reports whether reading continues.
-func (r *Reader) add(b *rows.Block) bool {
+func (r *Reader) add(b *rowio.Block) bool {
 	from := len(b.X)
 	x, token, err := r.rows.Append(b.X)
 	if err != nil {
@@ -169,10 +168,10 @@ func (r *Reader) add(b *rows.Block) bool {
 	}
 	parts, f, reason := r.partsOf(token)
 	if f != usable {
-		return r.refuse(b, from, f, &rows.BadRow{Line: parts.line, Reason: reason})
+		return r.refuse(b, from, f, &rowio.BadRow{Line: parts.line, Reason: reason})
 	}
 	r.ids.use()
-	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.PerBlock(d) {
+	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rowio.PerBlock(d) {
 		// All earlier rows would be padded to this length.
 		wide := parts // so that only such a row is allocated
 		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(parts.y)
@@ -214,7 +213,7 @@ func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
 		weight := r.extras.Weight()
 		weight, reason = r.plainNumber(weight)
 		if reason == "" {
-			parts.weight, reason = rows.ParseWeight(weight)
+			parts.weight, reason = rowio.ParseWeight(weight)
 		}
 		if reason != "" {
 			return parts, unusable, reason
@@ -284,8 +283,8 @@ func (r *Reader) ofTarget(i int, reason string) string {
 }
 
 // stopped handles an error of the rows and reports whether reading continues.
-func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
-	var bad *rows.BadRow
+func (r *Reader) stopped(b *rowio.Block, from int, err error) bool {
+	var bad *rowio.BadRow
 	switch {
 	case err == io.EOF:
 		r.end()
@@ -301,7 +300,7 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 }
 
 // use makes a row of the values in b.X[from:].
-func (r *Reader) use(b *rows.Block, from int, parts rowParts) {
+func (r *Reader) use(b *rowio.Block, from int, parts rowParts) {
 	r.place(b, parts)
 	r.decoder.Use(b.X[from:])
 	if d := len(b.X) - from; d != b.D {
@@ -311,7 +310,7 @@ func (r *Reader) use(b *rows.Block, from int, parts rowParts) {
 }
 
 // place counts a row of the block and stores its label, line, weight, key, level and id.
-func (r *Reader) place(b *rows.Block, parts rowParts) {
+func (r *Reader) place(b *rowio.Block, parts rowParts) {
 	b.N++
 	if r.Label != nil {
 		b.Y = append(b.Y, parts.y...)
@@ -337,7 +336,7 @@ func (r *Reader) place(b *rows.Block, parts rowParts) {
 
 // pad makes the rows of the block equally long after a row of d values was added. Rows
 // differ in length only while the dimension of the file is unknown; missing values are zero.
-func pad(b *rows.Block, from, d int) {
+func pad(b *rowio.Block, from, d int) {
 	if d < b.D {
 		b.X = append(b.X, make([]float32, b.D-d)...)
 		return
@@ -346,7 +345,7 @@ func pad(b *rows.Block, from, d int) {
 	b.D = d
 	if n := b.N * d; n > cap(b.X) {
 		// Grow so that slowly rising lengths do not allocate a block each time.
-		b.X = append(make([]float32, 0, max(n, min(2*n, rows.PerBlock(d)*d))), b.X...)
+		b.X = append(make([]float32, 0, max(n, min(2*n, rowio.PerBlock(d)*d))), b.X...)
 	}
 	b.X = b.X[:b.N*d]
 	copy(b.X[(b.N-1)*d:], b.X[from:from+d])
@@ -358,7 +357,7 @@ func pad(b *rows.Block, from, d int) {
 }
 
 // refuse takes a row out of the block and counts it, and reports whether reading continues.
-func (r *Reader) refuse(b *rows.Block, from int, f fate, bad *rows.BadRow) bool {
+func (r *Reader) refuse(b *rowio.Block, from int, f fate, bad *rowio.BadRow) bool {
 	b.X = b.X[:from]
 	switch f {
 	case passed:
@@ -392,7 +391,7 @@ const NoLabel = "has no label"
 const NoWeight = "has the weight 0"
 
 // setAside lists a row in the report. With KeepPlace, it puts zeros in its place.
-func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
+func (r *Reader) setAside(b *rowio.Block, bad *rowio.BadRow) {
 	if r.Reject != nil {
 		r.Reject(r.first+bad.Line, bad.Reason)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/csvio"
 	. "github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -21,7 +21,7 @@ func inf() float32 { return float32(math.Inf(1)) }
 
 func TestReadIsUsedPlusSetAside(t *testing.T) {
 	text := "x,y\n1,1\na,1\n2,\n3,3\n,4\n5,5,5\n6,6\n"
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y"})
+	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y"})
 	for _, c := range []struct {
 		mode                 Mode
 		used, bad, unlabeled int64
@@ -40,7 +40,7 @@ func TestReadIsUsedPlusSetAside(t *testing.T) {
 
 func TestReportsListOnlyTheFirstBadRowsAndCountAll(t *testing.T) {
 	text := "x,y\n" + strings.Repeat("a,1\n", 5000)
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y",
+	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y",
 		Formats: headers(csvio.Present)})
 	_, r := readShard(d, Whole(0), nil, SkipRow)
 	if r.Bad != 5000 || len(r.SetAside) != MaxListed || r.Rows != 0 {
@@ -66,12 +66,12 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 			fmt.Fprintf(&text, "%d,%d,3\n", i+1, -i)
 		}
 	}
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))},
+	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))},
 		Formats: headers(csvio.Absent)})
 	for _, label := range []Label{nil, func([]byte) (float64, string) { return 1, "" }} {
 		at := 0
 		r := d.Read(context.Background(), Whole(0), label, KeepPlace)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			if label != nil && len(b.Y) != b.N {
 				t.Fatalf("%d labels for %d rows", len(b.Y), b.N)
@@ -120,10 +120,10 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 			}
 			text.WriteString("\n")
 		}
-		d := open(t, Options{Data: []string{write(t, t.TempDir(), "d", []byte(text.String()))}, Format: "libsvm"})
+		d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(text.String()))}, Format: "libsvm"})
 		at := 0
 		r := d.Read(context.Background(), Whole(0), schema.ParseTarget, FailFast)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			if len(b.X) != b.N*b.D || len(b.Y) != b.N {
 				t.Fatalf("seed %d: block of %d×%d holds %d values and %d labels", seed, b.N, b.D, len(b.X), len(b.Y))
@@ -154,19 +154,19 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 // One row with a large index among many short ones takes the memory of one block, not
 // of a thousand such rows.
 func TestALongRowAmongShortOnesDoesNotBlowUpTheBlock(t *testing.T) {
-	text := strings.Repeat("1 1:1\n", 1000) + fmt.Sprintf("2 2:2 %d:3\n", rows.MaxDim) + strings.Repeat("1 1:1\n", 1000)
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d", []byte(text))}})
+	text := strings.Repeat("1 1:1\n", 1000) + fmt.Sprintf("2 2:2 %d:3\n", rowio.MaxDim) + strings.Repeat("1 1:1\n", 1000)
+	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(text))}})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r := d.Read(context.Background(), Whole(0), schema.ParseTarget, FailFast)
 	defer r.Close()
-	var b rows.Block
+	var b rowio.Block
 	var n, twos int
 	for r.Next(&b) {
 		for i := range b.N {
 			if b.Y[i] == 2 {
 				twos++
-				if row := b.Row(i); n != 1000 || row[0] != 0 || row[1] != 2 || row[rows.MaxDim-1] != 3 {
+				if row := b.Row(i); n != 1000 || row[0] != 0 || row[1] != 2 || row[rowio.MaxDim-1] != 3 {
 					t.Errorf("the long row is row %d: %v…", n, row[:3])
 				}
 			} else if b.Row(i)[0] != 1 {
@@ -188,7 +188,7 @@ func TestAFileThatChangedAfterListingIsAFault(t *testing.T) {
 	for _, how := range packings {
 		dir := t.TempDir()
 		name := write(t, dir, "d", pack(t, how, []byte("x,y\n1,2\n3,4\n")))
-		d := open(t, Options{Data: []string{name}, Label: "y"})
+		d := open(t, Options{Files: []string{name}, Label: "y"})
 		write(t, dir, "d", pack(t, how, []byte("x,y\n1,2\n3,5\n")))
 		later := time.Now().Add(time.Second)
 		if err := os.Chtimes(name, later, later); err != nil {
@@ -205,7 +205,7 @@ func TestACompressedFileCutShortIsAFault(t *testing.T) {
 	for _, how := range packings[1:] {
 		data := pack(t, how, []byte(csvText(120_000, false)))
 		name := write(t, t.TempDir(), "d", data[:len(data)-9])
-		d := open(t, Options{Data: []string{name}, Label: "y"}) // the head is complete
+		d := open(t, Options{Files: []string{name}, Label: "y"}) // the head is complete
 		if _, r := readShard(d, Whole(0), nil, SkipRow); !strings.Contains(r.Fault, "ends early") || r.Storage {
 			t.Errorf("%s: %+v", how, r)
 		}

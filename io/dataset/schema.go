@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -57,7 +57,7 @@ func (s *Schema) Traits() Traits {
 }
 
 // Shape returns the shape of the images in the rows; its height is 0 if the rows are not known to be images.
-func (s *Schema) Shape() (m rows.Image) {
+func (s *Schema) Shape() (m rowio.Image) {
 	if image := s.Traits().Image; image != nil {
 		m = image(s)
 	}
@@ -74,8 +74,8 @@ func (s Schema) Validate() error {
 	if _, err := lookup(s.Format); err != nil {
 		return fmt.Errorf("dataset: schema: %s", cause(err))
 	}
-	if s.Dim < 1 || s.Dim > rows.MaxDim {
-		return fmt.Errorf("dataset: schema: rows of %d values, want 1 to %d", s.Dim, rows.MaxDim)
+	if s.Dim < 1 || s.Dim > rowio.MaxDim {
+		return fmt.Errorf("dataset: schema: rows of %d values, want 1 to %d", s.Dim, rowio.MaxDim)
 	}
 	if n := len(s.Centre); n > 0 && n != s.Dim || !exact.AllFinite(s.Centre) {
 		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d values, or not finite", n, s.Dim)
@@ -207,8 +207,11 @@ func (d *Dataset) UnmarshalJSON(data []byte) error {
 // LabelText describes changes to the text of labels before they become classes or
 // numbers. The zero value changes nothing.
 type LabelText struct {
-	Strip string `json:"strip,omitempty" flag:"label_strip" placeholder:"CHARACTERS" help:"Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them and later reads labels in the same way."` // characters that are removed from both ends
-	Lower bool   `json:"lower,omitempty" flag:"label_case" values:"keep,lower" help:"Case of labels: keep, or lower, which compares labels and classes in lower case."`                                                        // letters become lower case, after Strip
+	// Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them and
+	// later reads labels in the same way.
+	Strip string `json:"strip,omitempty" flag:"label_strip" placeholder:"CHARACTERS"`
+	// Case of labels: keep, or lower, which compares labels and classes in lower case.
+	Lower bool `json:"lower,omitempty" flag:"label_case" values:"keep,lower"` // after Strip
 }
 
 // clean returns the changed text of a label. It may share the memory of label, which it

@@ -18,21 +18,21 @@ var sources = []struct {
 }{
 	{"csv", 60, func(t testing.TB, dir, how string) Options {
 		text := strings.ReplaceAll(csvText(60, false), ",a", ",0")
-		return Options{Data: []string{write(t, dir, "d", pack(t, how, []byte(text)))}, Label: "y"}
+		return Options{Files: []string{write(t, dir, "d", pack(t, how, []byte(text)))}, Label: "y"}
 	}},
 	{"csv of two files and an empty one", 50, func(t testing.TB, dir, how string) Options {
 		text := strings.ReplaceAll(csvText(25, false), ",a", ",0")
 		for i, s := range []string{text, "", text} {
 			write(t, dir, fmt.Sprintf("d%d", i), pack(t, how, []byte(s)))
 		}
-		return Options{Data: []string{dir + "/d*"}, Label: "-1"}
+		return Options{Files: []string{dir + "/d*"}, Label: "-1"}
 	}},
 	{"tsv", 40, func(t testing.TB, dir, how string) Options {
 		text := strings.Repeat("1\t2.5\t-3\n4\t5\t6\n", 20)
-		return Options{Data: []string{write(t, dir, "d", pack(t, how, []byte(text)))}, Label: "1"}
+		return Options{Files: []string{write(t, dir, "d", pack(t, how, []byte(text)))}, Label: "1"}
 	}},
 	{"libsvm", 80, func(t testing.TB, dir, how string) Options {
-		return Options{Data: []string{write(t, dir, "d", pack(t, how, []byte(libsvmText(80))))}}
+		return Options{Files: []string{write(t, dir, "d", pack(t, how, []byte(libsvmText(80))))}}
 	}},
 	{"idx", 33, func(t testing.TB, dir, how string) Options {
 		images, labels := make([]float32, 33*6), make([]float32, 33)
@@ -43,15 +43,15 @@ var sources = []struct {
 			labels[i] = float32(i % 10)
 		}
 		return Options{
-			Data:    []string{write(t, dir, "d", pack(t, how, idx(0x0d, []int{33, 2, 3}, images)))},
+			Files:   []string{write(t, dir, "d", pack(t, how, idx(0x0d, []int{33, 2, 3}, images)))},
 			Formats: labelFiles([]string{write(t, dir, "l", pack(t, how, idx(0x08, []int{33}, labels)))}...),
 		}
 	}},
 	{"cifar10", 4, func(t testing.TB, dir, how string) Options {
-		return Options{Data: []string{write(t, dir, "d", pack(t, how, cifar(4, 1)))}}
+		return Options{Files: []string{write(t, dir, "d", pack(t, how, cifar(4, 1)))}}
 	}},
 	{"cifar100", 4, func(t testing.TB, dir, how string) Options {
-		return Options{Data: []string{write(t, dir, "d", pack(t, how, cifar(4, 2)))}, Format: "cifar100"}
+		return Options{Files: []string{write(t, dir, "d", pack(t, how, cifar(4, 2)))}, Format: "cifar100"}
 	}},
 }
 
@@ -131,7 +131,7 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.csv", []byte("x,y\n1,2\n3,4\n"))
 	write(t, dir, "b.csv", []byte("x,y\n"+strings.Repeat("1,\"p\n5,q\n\"\n2,r\n", 9)))
-	d := open(t, Options{Data: []string{dir + "/*.csv"}, Label: "y"})
+	d := open(t, Options{Files: []string{dir + "/*.csv"}, Label: "y"})
 	want, _ := readAll(d, d.Shards(1<<40), token, FailFast)
 	if len(want) != 2+18 {
 		t.Fatalf("%d rows", len(want))
@@ -171,7 +171,7 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 // A truly bad row is not hidden by later shards that do not tile.
 func TestABadRowBeforeACutIsNotReadAgain(t *testing.T) {
 	text := "x,y\n1,p\noops,q\n" + strings.Repeat("2,r\n", 50)
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "a.csv", []byte(text))}, Label: "y"})
+	d := open(t, Options{Files: []string{write(t, t.TempDir(), "a.csv", []byte(text))}, Label: "y"})
 	for size := int64(1); size < 250; size += 3 {
 		_, reports := readAll(d, d.Shards(size), token, FailFast)
 		if _, again := Tile(reports); len(again) > 0 {
@@ -221,7 +221,7 @@ func TestLinesOfBadRowsMatchTheFile(t *testing.T) {
 		{"idx", idx(0x0d, []int{40, 2}, values), Options{}, wantIDX, []int64{1, 8, 20, 100, 1 << 20}},
 		{"cifar10", images, Options{Format: "cifar10"}, []int64{6, 12}, []int64{1, 3073, 10000, 1 << 20}},
 	} {
-		c.o.Data = []string{write(t, dir, c.name, c.content)}
+		c.o.Files = []string{write(t, dir, c.name, c.content)}
 		d := open(t, c.o)
 		for _, size := range c.sizes {
 			_, reports := readAll(d, d.Shards(size), nil, SkipRow)

@@ -67,9 +67,8 @@ func SameLayout(o *Opening) Tabular {
 	return l
 }
 
-// JoinColumns compares the columns of another file, which have names, with the columns of the
-// first file. It reports whether they differ, and returns an error if a position in the options
-// means different columns in the two files.
+// JoinColumns compares the columns of another file, which have names, with the columns of the first file. It reports
+// whether they differ, and returns an error if a position in the options means different columns in the two files.
 func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	first := o.Data.Schema.Layout.(Tabular).Table().Stored()
 	if slices.Equal(columns, first) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Choice assigns roles to columns. A column is given by name or, if no column has that name,
@@ -169,8 +169,8 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []string) error {
 		return errors.New("no column besides the label, the weight, the id and the time")
 	case d == 0:
 		return errors.New("the label is the only column")
-	case d > rows.MaxDim:
-		return fmt.Errorf("%d feature columns; the limit is %d", d, rows.MaxDim)
+	case d > rowio.MaxDim:
+		return fmt.Errorf("%d feature columns; the limit is %d", d, rowio.MaxDim)
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // MaxColumns is the largest number of fields of a record.
-const MaxColumns = rows.MaxDim + 1
+const MaxColumns = rowio.MaxDim + 1
 
 // isName reports whether the texts of a column with this role are names: of the row, its group, fold
 // or level. They are stored unchanged. The column may be a feature as well.
@@ -200,8 +200,8 @@ func (l *TableLayout) Validate() error {
 	if l.Label < -1 || l.Label >= n {
 		return fmt.Errorf("layout: label %d is outside 0 to %d", l.Label, n-1)
 	}
-	if len(l.Features) == 0 || len(l.Features) > rows.MaxDim {
-		return fmt.Errorf("layout: %d features; there must be 1 to %d", len(l.Features), rows.MaxDim)
+	if len(l.Features) == 0 || len(l.Features) > rowio.MaxDim {
+		return fmt.Errorf("layout: %d features; there must be 1 to %d", len(l.Features), rowio.MaxDim)
 	}
 	if k := len(l.Targets); k > 0 && (k == 1 || l.Targets[0] != l.Label) {
 		return fmt.Errorf("layout: label %d is not the first of %d targets, of which there must be several",

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // A column of lists of numbers, such as an embedding, becomes one column for each element. In a
@@ -16,7 +16,7 @@ import (
 func ListLength(elements, lists int64) (n int, ok bool) {
 	mean := math.Round(float64(elements) / float64(max(1, lists)))
 	off := math.Abs(float64(elements) - mean*float64(lists))
-	return int(mean), 1 <= mean && mean <= rows.MaxDim && 10*off <= float64(elements)
+	return int(mean), 1 <= mean && mean <= rowio.MaxDim && 10*off <= float64(elements)
 }
 
 // ElementName returns the name of the column for element i of a list.

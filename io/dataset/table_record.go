@@ -3,7 +3,7 @@ package dataset
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -61,7 +61,7 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 		f.Weights = texts(l.Role(WeightRole), in.Data.Weighted)
 		f.IDs = texts(l.Role(IDRole), in.IDs)
 		if f.IDs != nil {
-			f.IDs.null, f.To[l.Role(IDRole)].whole = rows.NoID, true
+			f.IDs.null, f.To[l.Role(IDRole)].whole = rowio.NoID, true
 		}
 		for _, at := range l.KeyFields(in.Data) {
 			f.Keys = append(f.Keys, texts(at, true))
@@ -113,12 +113,11 @@ func (f *Fields) Label(column, i int) []byte {
 }
 
 // Bad returns an error for a record in which a field cannot be used.
-func (f *Fields) Bad(line int64, field int, reason string) *rows.BadRow {
-	return &rows.BadRow{Line: line, Column: field + 1, Reason: InColumn(f.columns[field], reason), NotNumber: f.Plain}
+func (f *Fields) Bad(line int64, field int, reason string) *rowio.BadRow {
+	return &rowio.BadRow{Line: line, Column: field + 1, Reason: InColumn(f.columns[field], reason), NotNumber: f.Plain}
 }
 
-// Record takes the fields of one record after another, in any order. It implements
-// rows.Extras.
+// Record takes the fields of one record after another, in any order. It implements rowio.Extras.
 type Record struct {
 	*Fields
 	marks  []int64   // for each field, the number of the last record that had it
@@ -129,7 +128,7 @@ type Record struct {
 	reason string
 }
 
-var _ rows.Extras = (*Record)(nil)
+var _ rowio.Extras = (*Record)(nil)
 
 // NewRecord returns a Record for the fields.
 func NewRecord(f *Fields) *Record { return &Record{Fields: f, marks: make([]int64, len(f.To))} }
@@ -167,7 +166,7 @@ func (r *Record) Need(reason string) {
 	}
 }
 
-// End ends the record and returns the results of rows.Reader.Append for the x of Begin. A used
+// End ends the record and returns the results of rowio.Reader.Append for the x of Begin. A used
 // field that the record lacks is a missing value.
 func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
 	for _, field := range r.Used {

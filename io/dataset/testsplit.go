@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -146,7 +146,7 @@ func (f *TestFilter) takes(x []float32) bool {
 	sum := uint64(0)
 	switch {
 	case len(f.Columns) == 0:
-		sum = rows.Hash(f.Seed, x)
+		sum = rowio.Hash(f.Seed, x)
 	case f.Key != nil:
 		key, reason := f.Key.Of(func(i int) []byte { return trim(f.decisive[i].text(f.At)) })
 		if reason != "" {

@@ -39,7 +39,7 @@ type Column struct {
 type Block struct {
 	N int
 	// Values holds for each column its values, row by row: []float32, []float64, []int32,
-	// []int64, []uint64 or []string, of which rows.NoID is null; or *Sets, except in arrays.
+	// []int64, []uint64 or []string, of which rowio.NoID is null; or *Sets, except in arrays.
 	Values []any
 	// Bad lists, ascending, the rows that have no values.
 	Bad []int

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 func init() {
@@ -116,7 +116,7 @@ func newCSV(w io.Writer, columns []Column) *textWriter {
 
 // csvField returns a field as written in a record.
 func csvField(text string) string {
-	if text == rows.NoID {
+	if text == rowio.NoID {
 		return ""
 	}
 	if !strings.ContainsAny(text, "\",\r\n") && text != "" && text[0] > ' ' && text != `\.` && text[0] < utf8.RuneSelf {
@@ -165,7 +165,7 @@ func newJSON(w io.Writer, columns []Column) *textWriter {
 }
 
 func jsonText(s string) string {
-	if s == rows.NoID {
+	if s == rowio.NoID {
 		return "null"
 	}
 	text, err := json.Marshal(s)

@@ -105,7 +105,8 @@ func Text(head []byte) error {
 	line, _, _ := bytes.Cut(trimmed, []byte{'\n'})
 	line = bytes.TrimSpace(line)
 	lower := strings.ToLower(string(line[:min(len(line), 64)]))
-	const jsonNext = "write it as CSV first, in Python: pandas.read_json(\"FILE\", lines=%s).to_csv(\"FILE.csv\", index=False)"
+	const jsonNext = "write it as CSV first, in Python: pandas.read_json(\"FILE\", lines=%s).to_csv(\"FILE.csv\", " +
+		"index=False)"
 	switch {
 	case strings.HasPrefix(lower, "<!doctype html"), strings.HasPrefix(lower, "<html"):
 		return errors.New("is a web page, perhaps from a failed download; open it in a browser to see what it says")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // A file of marks has a line for each row: @LABEL and numbers, separated by spaces.
@@ -23,14 +23,14 @@ func init() {
 			o.Data.Labeled, o.Data.Schema.Dim = true, len(bytes.Fields(line))-1
 			return nil
 		},
-		Read: func(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+		Read: func(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 			text, err := in.Lines(ctx, false, 0)
 			return marks{text, in.Data.Schema.Dim}, err
 		},
 	})
 }
 
-// marks is the rows.Reader of a shard.
+// marks is the rowio.Reader of a shard.
 type marks struct {
 	*lines.Reader
 	dim int
@@ -43,12 +43,12 @@ func (m marks) Append(x []float32) (row []float32, label []byte, err error) {
 	}
 	words := bytes.Fields(line)
 	if len(words) != m.dim+1 || words[0][0] != '@' {
-		return x, nil, &rows.BadRow{Line: m.Line(), Reason: fmt.Sprintf("is not @LABEL and %d numbers", m.dim)}
+		return x, nil, &rowio.BadRow{Line: m.Line(), Reason: fmt.Sprintf("is not @LABEL and %d numbers", m.dim)}
 	}
 	for i, word := range words[1:] {
 		v, ok := lines.ParseNumber(word)
-		if !ok || rows.CheckFinite(v) != "" {
-			return x, nil, &rows.BadRow{Line: m.Line(), Column: i + 2, Reason: fmt.Sprintf("%q is not a number", word)}
+		if !ok || rowio.CheckFinite(v) != "" {
+			return x, nil, &rowio.BadRow{Line: m.Line(), Column: i + 2, Reason: fmt.Sprintf("%q is not a number", word)}
 		}
 		x = append(x, v)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	_ "github.com/bochner-ml/bochner/io/formats"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // The example's format works like the formats of this module: it is recognised by its content, read
@@ -22,7 +22,7 @@ func TestARegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}})
+	d, err := dataset.Open(context.Background(), dataset.Options{Files: []string{name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestARegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 				labels = append(labels, string(text))
 				return 0, ""
 			}, dataset.SkipRow)
-			var b rows.Block
+			var b rowio.Block
 			for r.Next(&b) {
 				for i := range b.N {
 					got = append(got, fmt.Sprint(labels[i], b.Row(i)))

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // cifarRowLen is the length of a row: 32×32 red values, then green, then blue, each 0
@@ -115,7 +115,7 @@ type CIFARReader struct {
 	text   []byte
 }
 
-var _ rows.Reader = (*CIFARReader)(nil)
+var _ rowio.Reader = (*CIFARReader)(nil)
 
 // NewCIFARReader returns a reader of count records of a decompressed stream positioned at
 // the record first, as CIFARLayout.extent returns it; first is used in error messages only.
@@ -129,10 +129,10 @@ func NewCIFARReader(r io.Reader, layout CIFARLayout, first, count int64) *CIFARR
 	return &CIFARReader{b: bufio.NewReaderSize(r, 64<<10), layout: layout, first: first, left: count}
 }
 
-// Line implements rows.Reader: the 1-based number of the last record read.
+// Line implements rowio.Reader: the 1-based number of the last record read.
 func (r *CIFARReader) Line() int64 { return r.done }
 
-// Append implements rows.Reader. A record whose label byte is not a class of the layout
+// Append implements rowio.Reader. A record whose label byte is not a class of the layout
 // is a bad row.
 func (r *CIFARReader) Append(x []float32) ([]float32, []byte, error) {
 	if r.err != nil {
@@ -153,7 +153,7 @@ func (r *CIFARReader) Append(x []float32) ([]float32, []byte, error) {
 	classes, read := r.layout.labels()
 	for i, c := range classes {
 		if int(rec[i]) >= c {
-			return x, nil, &rows.BadRow{Line: r.done,
+			return x, nil, &rowio.BadRow{Line: r.done,
 				Reason: fmt.Sprintf("label byte %d is %d; %v has 0 to %d (is the file of another format?)", i+1, rec[i],
 					r.layout, c-1)}
 		}
@@ -195,8 +195,8 @@ func init() {
 func (l CIFARLayout) format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.Format {
 	return dataset.Format{
 		Name: name, Package: "imageio",
-		Traits: dataset.Traits{Scale: "255", Faint: true, Image: func(*dataset.Schema) rows.Image {
-			return rows.Image{Height: 32, Width: 32, Channels: 3, Planar: true}
+		Traits: dataset.Traits{Scale: "255", Faint: true, Image: func(*dataset.Schema) rowio.Image {
+			return rowio.Image{Height: 32, Width: 32, Channels: 3, Planar: true}
 		}},
 		Sniff: sniff,
 		Begin: func(_ context.Context, o *dataset.Opening, _ []byte) error {
@@ -223,7 +223,7 @@ func (l CIFARLayout) join(_ context.Context, o *dataset.Opening, i int, _ []byte
 	return nil, nil
 }
 
-func (l CIFARLayout) read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func (l CIFARLayout) read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	r, count, err := in.Records(ctx)
 	if err != nil {
 		return nil, err

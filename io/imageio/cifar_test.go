@@ -14,7 +14,7 @@ import (
 	"testing/iotest"
 
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 var layouts = []CIFARLayout{CIFAR10, CIFAR100Coarse, CIFAR100Fine}
@@ -43,7 +43,7 @@ func allCIFAR(r *CIFARReader) (x []float32, labels, bad []string, err error) {
 	for {
 		var label []byte
 		x, label, err = r.Append(x)
-		if b := (*rows.BadRow)(nil); errors.As(err, &b) {
+		if b := (*rowio.BadRow)(nil); errors.As(err, &b) {
 			bad = append(bad, b.Error())
 			continue
 		}
@@ -237,7 +237,7 @@ func FuzzCIFAR(f *testing.F) {
 		var err error
 		for err == nil {
 			x, _, err = r.Append(x[:0])
-			if b := (*rows.BadRow)(nil); errors.As(err, &b) {
+			if b := (*rowio.BadRow)(nil); errors.As(err, &b) {
 				err = nil
 			} else if err == nil && len(x) != cifarRowLen {
 				t.Fatalf("row of %d values", len(x))

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -28,8 +28,9 @@ func init() {
 
 // Options are the options of formats with labels in separate files.
 type Options struct {
-	// LabelFiles are patterns of the files with the labels, in the order of the data.
-	LabelFiles []string `flag:"label_files,common" placeholder:"FILES" help:"Label files of IDX and NPY data, in the order of --data. For NPY, they can be text files: one label a line, or CSV with the column that --label names."`
+	// Label files of IDX and NPY data, in the order of --data. For NPY, they can be text files: one
+	// label a line, or CSV with the column that --label names.
+	LabelFiles []string `flag:"label_files,common" placeholder:"FILES"` // patterns
 }
 
 // Validate returns nil: all options are valid.
@@ -41,14 +42,14 @@ func (o Options) Patterns() map[string][]string {
 }
 
 // image returns the shape of rows that have two or three dimensions in the file.
-func image(s *dataset.Schema) rows.Image {
+func image(s *dataset.Schema) rowio.Image {
 	switch len(s.Image) {
 	case 2:
-		return rows.Image{Height: s.Image[0], Width: s.Image[1], Channels: 1}
+		return rowio.Image{Height: s.Image[0], Width: s.Image[1], Channels: 1}
 	case 3:
-		return rows.Image{Height: s.Image[0], Width: s.Image[1], Channels: s.Image[2]}
+		return rowio.Image{Height: s.Image[0], Width: s.Image[1], Channels: s.Image[2]}
 	}
-	return rows.Image{}
+	return rowio.Image{}
 }
 
 // image returns the sizes of images; nil if records have another number of dimensions.
@@ -140,7 +141,7 @@ func joinLabels(ctx context.Context, f *dataset.File, h header) error {
 	return nil
 }
 
-func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	f := in.File
 	withLabels := in.Labels && f.Labels != nil
 	var labels io.Reader

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Whatever the bytes: no panic, memory in proportion to the input, no more rows than
@@ -34,7 +34,7 @@ func FuzzIDX(f *testing.F) {
 			if err == nil && (len(x) != r.h.rowLen() || (label == nil) != (lr == nil)) {
 				t.Fatalf("row of %d numbers, label %q", len(x), label)
 			}
-			if b := (*rows.BadRow)(nil); errors.As(err, &b) {
+			if b := (*rowio.BadRow)(nil); errors.As(err, &b) {
 				err = nil
 			}
 			if err == nil {

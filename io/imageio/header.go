@@ -15,7 +15,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // The types of numbers, as the third byte of the file names them.
@@ -60,15 +60,15 @@ func sniff(head []byte) bool {
 
 // readHeader reads the header at the start of r and nothing after it. The returned
 // header is valid: a known type, 1 to maxDims dimensions, at least 0 records of 1 to
-// rows.MaxDim numbers.
+// rowio.MaxDim numbers.
 func readHeader(r io.Reader) (header, error) {
 	var b [4 + 4*maxDims]byte
 	if n, err := io.ReadFull(r, b[:4]); err != nil {
 		return header{}, headerError(n, 4, err)
 	}
 	if !sniff(b[:4]) {
-		return header{}, fmt.Errorf("imageio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, "+
-			"0d or 0e) and the number of dimensions (01 to %02x)", b[:4], maxDims)
+		return header{}, fmt.Errorf("imageio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, "+
+			"0c, 0d or 0e) and the number of dimensions (01 to %02x)", b[:4], maxDims)
 	}
 	h := header{Type: b[2], Dims: make([]int, b[3])}
 	if n, err := io.ReadFull(r, b[4:h.size()]); err != nil {
@@ -83,9 +83,9 @@ func readHeader(r io.Reader) (header, error) {
 	}
 	n := 1
 	for _, d := range h.Dims[1:] {
-		if d == 0 || n > rows.MaxDim/d {
+		if d == 0 || n > rowio.MaxDim/d {
 			return header{}, fmt.Errorf("imageio: header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:],
-				rows.MaxDim)
+				rowio.MaxDim)
 		}
 		n *= d
 	}

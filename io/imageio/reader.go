@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 const bufferSize = 256 << 10
@@ -25,7 +25,7 @@ type reader struct {
 	text           []byte
 }
 
-var _ rows.Reader = (*reader)(nil)
+var _ rowio.Reader = (*reader)(nil)
 
 // openStreams reads the headers of complete, decompressed streams, checks them against each
 // other and returns a reader of all records. labels may be nil.
@@ -72,10 +72,10 @@ func buffered(r io.Reader, size int, count int64) *bufio.Reader {
 	return bufio.NewReaderSize(r, int(min(int64(max(bufferSize, size)), int64(size)*count)))
 }
 
-// Line implements rows.Reader: the 1-based number of the last record read.
+// Line implements rowio.Reader: the 1-based number of the last record read.
 func (r *reader) Line() int64 { return r.done }
 
-// Append implements rows.Reader. Only files of floating-point numbers have bad
+// Append implements rowio.Reader. Only files of floating-point numbers have bad
 // rows: those with a number that is not finite as a float32.
 func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if r.err != nil {
@@ -101,7 +101,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	n := len(x)
 	row, bad, reason := appendNumbers(x, image, r.h.Type)
 	if reason != "" {
-		return row[:n], nil, &rows.BadRow{Line: r.done, Column: bad + 1, Reason: reason}
+		return row[:n], nil, &rowio.BadRow{Line: r.done, Column: bad + 1, Reason: reason}
 	}
 	return row, label, nil
 }
@@ -192,14 +192,14 @@ func appendNumbers(x []float32, b []byte, typ byte) (row []float32, bad int, rea
 	case typeFloat32:
 		for i := range dst {
 			dst[i] = math.Float32frombits(binary.BigEndian.Uint32(b[4*i:]))
-			if reason := rows.CheckFinite(dst[i]); reason != "" {
+			if reason := rowio.CheckFinite(dst[i]); reason != "" {
 				return x, i, reason
 			}
 		}
 	case typeFloat64:
 		for i := range dst {
 			dst[i] = float32(math.Float64frombits(binary.BigEndian.Uint64(b[8*i:])))
-			if reason := rows.CheckFinite(dst[i]); reason != "" {
+			if reason := rowio.CheckFinite(dst[i]); reason != "" {
 				return x, i, reason
 			}
 		}

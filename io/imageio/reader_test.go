@@ -14,7 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // encode writes an IDX file, one number at a time.
@@ -43,12 +43,12 @@ func encode(typ byte, dims []int, numbers []float64) []byte {
 }
 
 // all reads every row, with bad rows as the text of their error.
-func all(r rows.Reader) (x []float32, labels, bad []string, err error) {
+func all(r rowio.Reader) (x []float32, labels, bad []string, err error) {
 	for {
 		var label []byte
 		before := len(x)
 		x, label, err = r.Append(x)
-		if b := (*rows.BadRow)(nil); errors.As(err, &b) {
+		if b := (*rowio.BadRow)(nil); errors.As(err, &b) {
 			bad = append(bad, b.Error())
 			if len(x) != before {
 				panic("a bad row was appended")
@@ -288,7 +288,7 @@ func BenchmarkReader(b *testing.B) {
 		labels := encode(typeUint8, []int{c.n}, make([]float64, c.n))
 		b.Run(fmt.Sprintf("type=%02x/d=%d", c.typ, c.d), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
-			block := make([]float32, rows.PerBlock(c.d)*c.d)
+			block := make([]float32, rowio.PerBlock(c.d)*c.d)
 			for b.Loop() {
 				r, err := openStreams(bytes.NewReader(data), bytes.NewReader(labels))
 				if err != nil {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 func init() {
@@ -125,7 +125,7 @@ func flat(l *dataset.TableLayout, k *keys) error {
 	return nil
 }
 
-func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	text, err := in.Lines(ctx, false, 0)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 func open(t testing.TB, o dataset.Options, texts ...string) (*dataset.Dataset, error) {
 	t.Helper()
 	for _, text := range texts {
-		o.Data = append(o.Data, datasettest.File(t, []byte(text)))
+		o.Files = append(o.Files, datasettest.File(t, []byte(text)))
 	}
 	return dataset.Open(context.Background(), o)
 }

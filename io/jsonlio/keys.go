@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // keys collects the keys of objects, and what is known about their order.
@@ -46,7 +46,7 @@ func keysOf(head []byte) (*keys, error) {
 	for {
 		line, err := r.Next()
 		if line == nil && err != nil {
-			if _, bad := errors.AsType[*rows.BadRow](err); bad {
+			if _, bad := errors.AsType[*rowio.BadRow](err); bad {
 				continue
 			}
 			break

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Source gives the texts of objects one by one, such as the lines of a file.
 type Source interface {
-	// Next returns the next text, valid until the next call; io.EOF after the last; or a *rows.BadRow, after
+	// Next returns the next text, valid until the next call; io.EOF after the last; or a *rowio.BadRow, after
 	// which there may be others.
 	Next() ([]byte, error)
 	// Line returns the number of the last one.
@@ -39,12 +39,12 @@ type listOf struct {
 	used     bool
 }
 
-var _ rows.Reader = (*reader)(nil)
+var _ rowio.Reader = (*reader)(nil)
 
 // NewReader returns a reader of objects that are not in a file, for an Input of dataset.Dataset.InMemory. The
 // dataset is one of JSON lines. Unlike an object of a file, each must have all columns that are used,
 // because no other object shows that a key is misspelt.
-func NewReader(objects Source, in *dataset.Input) (rows.Reader, error) {
+func NewReader(objects Source, in *dataset.Input) (rowio.Reader, error) {
 	r, err := newReader(objects, in, in.Data.Schema.Layout.(*layout))
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func newReader(text Source, in *dataset.Input, l *layout) (*reader, error) {
 // Line returns the line of the last row.
 func (r *reader) Line() int64 { return r.lines.Line() }
 
-// Append implements rows.Reader.
+// Append implements rowio.Reader.
 func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	line, err := r.lines.Next()
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	line = bytes.TrimPrefix(line, []byte("\ufeff")) // of a file that was appended to another
 	r.Begin(x)
 	if reason := r.object(line); reason != "" {
-		return x, nil, &rows.BadRow{Line: r.lines.Line(), Reason: reason}
+		return x, nil, &rowio.BadRow{Line: r.lines.Line(), Reason: reason}
 	}
 	if r.complete {
 		r.Need("is not in the object; null is a missing value")

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -23,12 +23,12 @@ type reader struct {
 	centre []float64 // subtracted from the numbers of a row; nil for none
 }
 
-var _ rows.Reader = (*reader)(nil)
+var _ rowio.Reader = (*reader)(nil)
 
 // newReader returns a reader of rows of dim numbers; with dim = 0, each row is
-// as long as its largest index. It panics if dim is not within 0 to rows.MaxDim.
+// as long as its largest index. It panics if dim is not within 0 to rowio.MaxDim.
 func newReader(r *lines.Reader, dim int) *reader {
-	if dim < 0 || dim > rows.MaxDim {
+	if dim < 0 || dim > rowio.MaxDim {
 		panic("libsvmio: row length out of range")
 	}
 	return &reader{lines: r, dim: dim}
@@ -37,9 +37,9 @@ func newReader(r *lines.Reader, dim int) *reader {
 // Line returns the line of the last row that Append read.
 func (r *reader) Line() int64 { return r.lines.Line() }
 
-// Append implements rows.Reader. Indices count from 1 and ascend. A row whose first
+// Append implements rowio.Reader. Indices count from 1 and ascend. A row whose first
 // word has a colon has no label; one with nothing after the label is all zeros. Lines
-// with only a comment are not rows. The column of a *rows.BadRow counts the pairs of a
+// with only a comment are not rows. The column of a *rowio.BadRow counts the pairs of a
 // row from 1; it is 0 for the label.
 func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	for {
@@ -81,7 +81,7 @@ func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 		if n == 0 || n == len(rec) || rec[n] != ':' {
 			return x[:base], nil, r.bad(pair, notPair(word(rec)))
 		}
-		if index <= last || index > rows.MaxDim || r.dim > 0 && index > r.dim {
+		if index <= last || index > rowio.MaxDim || r.dim > 0 && index > r.dim {
 			return x[:base], nil, r.bad(pair, r.outOfPlace(rec[:n], index, last))
 		}
 		value := rec[n+1:]
@@ -90,7 +90,7 @@ func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is not a number", schema.Quote(word(value))))
 		}
 		if !exact.Finite(v) {
-			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is %s", schema.Quote(value[:n]), rows.CheckFinite(v)))
+			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is %s", schema.Quote(value[:n]), rowio.CheckFinite(v)))
 		}
 		if at := base + index; at > len(x) {
 			old := len(x)
@@ -108,7 +108,7 @@ func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 }
 
 func (r *reader) bad(pair int, reason string) error {
-	return &rows.BadRow{Line: r.lines.Line(), Column: pair, Reason: reason}
+	return &rowio.BadRow{Line: r.lines.Line(), Column: pair, Reason: reason}
 }
 
 // notPair returns the reason why a word is not index:value.
@@ -127,8 +127,8 @@ func (r *reader) outOfPlace(text []byte, index, last int) string {
 	switch {
 	case index == 0:
 		return "index 0: indices count from 1"
-	case index > rows.MaxDim:
-		return fmt.Sprintf("index %s is above the limit %d", schema.Clip(string(text)), rows.MaxDim)
+	case index > rowio.MaxDim:
+		return fmt.Sprintf("index %s is above the limit %d", schema.Clip(string(text)), rowio.MaxDim)
 	case r.dim > 0 && index > r.dim:
 		return fmt.Sprintf("index %d is beyond the row length %d; set dim to a longer row length", index, r.dim)
 	case index == last:
@@ -137,10 +137,10 @@ func (r *reader) outOfPlace(text []byte, index, last int) string {
 	return fmt.Sprintf("index %d follows %d; indices must ascend", index, last)
 }
 
-// number reads the n leading digits of b. Above rows.MaxDim the exact value does not matter.
+// number reads the n leading digits of b. Above rowio.MaxDim the exact value does not matter.
 func number(b []byte) (v, n int) {
 	for n < len(b) && b[n]-'0' < 10 {
-		v = min(v*10+int(b[n]-'0'), rows.MaxDim+1)
+		v = min(v*10+int(b[n]-'0'), rowio.MaxDim+1)
 		n++
 	}
 	return v, n
@@ -181,7 +181,7 @@ func init() {
 			}
 			return nil
 		},
-		Read: func(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+		Read: func(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 			text, err := in.Lines(ctx, false, 0)
 			if err != nil {
 				return nil, err
@@ -195,13 +195,14 @@ func init() {
 
 // Options are the options of LIBSVM files.
 type Options struct {
-	Dim int `flag:"dim" help:"Row length of LIBSVM files; 0 finds it in the data."`
+	// Row length of LIBSVM files; 0 finds it in the data.
+	Dim int `flag:"dim"`
 }
 
 // Validate returns an error for an invalid row length.
 func (o Options) Validate() error {
-	if o.Dim < 0 || o.Dim > rows.MaxDim {
-		return fmt.Errorf("libsvmio: dim must be between 0 and %d (have %d)", rows.MaxDim, o.Dim)
+	if o.Dim < 0 || o.Dim > rowio.MaxDim {
+		return fmt.Errorf("libsvmio: dim must be between 0 and %d (have %d)", rowio.MaxDim, o.Dim)
 	}
 	return nil
 }

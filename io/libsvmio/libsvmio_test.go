@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // row is a row that Append returned, or the reason why it did not.
@@ -33,7 +33,7 @@ func read(text []byte, dim int) (all []row, err error) {
 	for {
 		var label []byte
 		x, label, err = r.Append(x[:1])
-		var bad *rows.BadRow
+		var bad *rowio.BadRow
 		switch {
 		case err == nil && label == nil:
 			all = append(all, row{X: append([]float32(nil), x[1:]...), Label: "-"})
@@ -107,7 +107,7 @@ func TestBadRowsNameFaultAndPosition(t *testing.T) {
 
 func TestLargestIndexIsRead(t *testing.T) {
 	got, err := read([]byte("1 1048576:5"), 0)
-	if err != nil || len(got) != 1 || len(got[0].X) != rows.MaxDim || got[0].X[rows.MaxDim-1] != 5 {
+	if err != nil || len(got) != 1 || len(got[0].X) != rowio.MaxDim || got[0].X[rowio.MaxDim-1] != 5 {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
 }
@@ -135,7 +135,7 @@ func twin(text string, dim int) (all []row) {
 			i, err := strconv.ParseUint(index, 10, 64)
 			v, err2 := strconv.ParseFloat(value, 32)
 			if err != nil || err2 != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(value, "_xX") ||
-				i <= uint64(last) || i > rows.MaxDim || dim > 0 && i > uint64(dim) {
+				i <= uint64(last) || i > rowio.MaxDim || dim > 0 && i > uint64(dim) {
 				out = bad
 				break
 			}
@@ -201,7 +201,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 }
 
 func TestNewReaderPanicsOnRowLengthOutOfRange(t *testing.T) {
-	for _, dim := range []int{-1, rows.MaxDim + 1} {
+	for _, dim := range []int{-1, rowio.MaxDim + 1} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -254,7 +254,7 @@ func FuzzLIBSVM(f *testing.F) {
 		var err error
 		for err != io.EOF {
 			x, _, err = r.Append(x[:0])
-			if bad := (*rows.BadRow)(nil); err != nil && err != io.EOF && !errors.As(err, &bad) {
+			if bad := (*rowio.BadRow)(nil); err != nil && err != io.EOF && !errors.As(err, &bad) {
 				return // UTF-16
 			}
 			if err == nil && dim > 0 && len(x) != int(dim) {

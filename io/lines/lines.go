@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // defaultMaxLen is the default limit on the length of a record: 16 MiB.
@@ -111,7 +111,7 @@ func (r *Reader) Offset() int64 { return r.next }
 // Next returns the next record that is not blank, without its line end (\n, \r\n or
 // \r\r\n), valid until the next call. Lines of spaces only are blank.
 //
-// The error is io.EOF after the last record. It is a *rows.BadRow if the record holds a
+// The error is io.EOF after the last record. It is a *rowio.BadRow if the record holds a
 // NUL byte, is longer than MaxLen or opens a quote that is not closed within MaxLen
 // bytes; reading then continues after it, in the last two cases after its first line.
 // Any other error is final.
@@ -140,7 +140,7 @@ func (r *Reader) Next() ([]byte, error) {
 		r.lines += newlines
 		r.consume(n)
 		if nul {
-			return nil, &rows.BadRow{Line: r.line, Reason: nulReason}
+			return nil, &rowio.BadRow{Line: r.line, Reason: nulReason}
 		}
 		if !blank(rec) {
 			return rec, nil
@@ -155,7 +155,7 @@ const nulReason = "contains a NUL byte; is this a binary file?"
 // scan measures the record that begins at the first unread byte: n bytes with its line
 // end, and the newlines in it. If the record is bad, n is the length of its first line,
 // or 0 if that is longer than limit. It sets fatal if the input fails or has ended.
-func (r *Reader) scan() (n int, newlines int64, bad *rows.BadRow) {
+func (r *Reader) scan() (n int, newlines int64, bad *rowio.BadRow) {
 	at, whole := 0, true
 	for {
 		w := r.window()
@@ -203,7 +203,7 @@ func (r *Reader) scan() (n int, newlines int64, bad *rows.BadRow) {
 }
 
 // scanQuoted measures a record that has quotes.
-func (r *Reader) scanQuoted() (n int, bad *rows.BadRow) {
+func (r *Reader) scanQuoted() (n int, bad *rowio.BadRow) {
 	var s splitter
 	for {
 		w := r.window()
@@ -217,9 +217,9 @@ func (r *Reader) scanQuoted() (n int, bad *rows.BadRow) {
 		case r.fatal != nil:
 			return 0, nil
 		case s.state == quoted && ended:
-			return 0, &rows.BadRow{Column: s.field + 1, Reason: "the quote opened in this field is never closed"}
+			return 0, &rowio.BadRow{Column: s.field + 1, Reason: "the quote opened in this field is never closed"}
 		case s.state == quoted:
-			return 0, &rows.BadRow{Column: s.field + 1,
+			return 0, &rowio.BadRow{Column: s.field + 1,
 				Reason: fmt.Sprintf("the quote opened in this field is not closed within %d bytes", r.opts.MaxLen)}
 		case ended:
 			return len(w), nil
@@ -230,11 +230,11 @@ func (r *Reader) scanQuoted() (n int, bad *rows.BadRow) {
 
 // tooLong returns the error of the record that begins with the first n unread bytes.
 // A binary file has no real lines, so it is reported as binary instead.
-func (r *Reader) tooLong(n int) *rows.BadRow {
+func (r *Reader) tooLong(n int) *rowio.BadRow {
 	if r.buffer.has(&r.buffer.nul, 0, n) {
-		return &rows.BadRow{Reason: nulReason}
+		return &rowio.BadRow{Reason: nulReason}
 	}
-	return &rows.BadRow{Reason: fmt.Sprintf("is longer than %d bytes", r.opts.MaxLen)}
+	return &rowio.BadRow{Reason: fmt.Sprintf("is longer than %d bytes", r.opts.MaxLen)}
 }
 
 // dropLine consumes a bad record's first line, of n bytes if n > 0.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // record is what a Reader returns for one record.
@@ -36,7 +36,7 @@ func read(in io.Reader, o Options) result {
 	var s result
 	for {
 		rec, err := r.Next()
-		var bad *rows.BadRow
+		var bad *rowio.BadRow
 		switch {
 		case err == nil:
 			s.Records = append(s.Records, record{Text: string(rec), Line: r.Line(), Offset: r.Offset()})

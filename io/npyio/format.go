@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/imageio"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -110,7 +110,7 @@ func joinLabels(ctx context.Context, f *dataset.File, column string) error {
 }
 
 // read opens a shard: some rows, or the whole of a file that is compressed.
-func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	f, r := in.File, new(reader)
 	var err error
 	if r.data, err = open(ctx, in, f.Object, f.Compression); err != nil {
@@ -167,7 +167,8 @@ func open(ctx context.Context, in *dataset.Input, o storage.Object, compression 
 	}
 	switch {
 	case h.Columns && whole:
-		return nil, errors.New("has its columns one after another since it was opened; start again when no process writes to it")
+		return nil, errors.New("has its columns one after another since it was opened; start again when no process writes " +
+			"to it")
 	case h.Columns:
 		if r, err = byRows(ctx, o, h, first, count); err != nil {
 			return nil, err

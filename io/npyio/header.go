@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 const (
@@ -50,7 +50,7 @@ func (h header) extent(first, count int64) (off, n int64) {
 	return h.At + first*h.recordBytes(), count * h.recordBytes()
 }
 
-// readHeader reads the header at the beginning of r and nothing after it. Rows have 1 to rows.MaxDim elements,
+// readHeader reads the header at the beginning of r and nothing after it. Rows have 1 to rowio.MaxDim elements,
 // and all together have less than 2⁶² bytes.
 func readHeader(r io.Reader) (h header, err error) {
 	var b [12]byte
@@ -180,8 +180,8 @@ func (h *header) parseShape(shape string) error {
 	if len(h.Dims) > 2 {
 		return fmt.Errorf(`has %d dimensions, want 2; in Python: a = numpy.load("FILE"); numpy.save("FILE", a.reshape(len(a), -1))`, len(h.Dims))
 	}
-	if d := h.rowLen(); d < 1 || d > rows.MaxDim {
-		return fmt.Errorf("has rows of %d numbers; a row has 1 to %d", d, rows.MaxDim)
+	if d := h.rowLen(); d < 1 || d > rowio.MaxDim {
+		return fmt.Errorf("has rows of %d numbers; a row has 1 to %d", d, rowio.MaxDim)
 	}
 	return nil
 }

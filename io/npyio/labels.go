@@ -68,8 +68,8 @@ func findLabels(ctx context.Context, f *dataset.File, head []byte, column string
 		return l, err
 	}
 	if _, number := lines.ParseNumber([]byte(first[l.Field])); number || again[l.Field] {
-		return nil, fmt.Errorf("has a line more than the data has rows, and the first, %s, seems to be a label, not a header; "+
-			"give one label for each row", dataset.Quote(first[l.Field]))
+		return nil, fmt.Errorf("has a line more than the data has rows, and the first, %s, seems to be a label, not a "+
+			"header; give one label for each row", dataset.Quote(first[l.Field]))
 	}
 	return l, nil
 }

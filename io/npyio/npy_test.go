@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/datasettest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/imageio"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // file returns an array as numpy.save writes it.
@@ -77,7 +77,7 @@ func readAll(t *testing.T, d *dataset.Dataset, size int64) (found, aside []strin
 			labels = append(labels, string(text))
 			return 0, ""
 		}, dataset.SkipRow)
-		for b := new(rows.Block); r.Next(b); {
+		for b := new(rowio.Block); r.Next(b); {
 			for i := range b.N {
 				label := ""
 				if d.Labeled {
@@ -118,7 +118,7 @@ func TestArraysOfAllTypesAreRows(t *testing.T) {
 		}
 		data := put(t, dir, "x.npy", file(kind, "(3, 2)", bytesOf(t, kind, numbers)))
 		labels := put(t, dir, "y.npy", file("<i8", "(3,)", bytesOf(t, "<i8", []float64{5, -1, 0})))
-		o := dataset.Options{Data: []string{data}, Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{labels}}}}
+		o := dataset.Options{Files: []string{data}, Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{labels}}}}
 		d, err := dataset.Open(context.Background(), o)
 		if err != nil {
 			t.Fatalf("%s: %v", kind, err)
@@ -177,7 +177,7 @@ func TestColumnsOneAfterAnotherAreRows(t *testing.T) {
 	for version, kind := range map[byte]string{1: "<f2", 2: "<f4", 3: "<i8"} {
 		array := file(kind, "(3, 2)", bytesOf(t, kind, []float64{1, 3, 0, -2, 7, 3}))
 		name := put(t, dir, "x.npy", inColumns(array, version))
-		d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{name}})
+		d, err := dataset.Open(t.Context(), dataset.Options{Files: []string{name}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestLabelsMayBeText(t *testing.T) {
 		{text: "cat\n\"dog\ncat\n", err: "y.csv: line 2: "},
 	} {
 		labels := put(t, dir, "y.csv", []byte(c.text))
-		o := dataset.Options{Data: []string{data}, Label: c.label,
+		o := dataset.Options{Files: []string{data}, Label: c.label,
 			Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{labels}}}}
 		d, err := dataset.Open(t.Context(), o)
 		if err != nil || c.err != "" {
@@ -237,7 +237,7 @@ func TestLabelsMayBeText(t *testing.T) {
 			Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{labels}}}},
 		"x.npy: has no column for a label; name the file with this column in label_files": {Label: "y"},
 	} {
-		o.Data = []string{data}
+		o.Files = []string{data}
 		if _, err := dataset.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -246,7 +246,7 @@ func TestLabelsMayBeText(t *testing.T) {
 
 func TestRowsWithNaNAreSetAside(t *testing.T) {
 	name := put(t, t.TempDir(), "x.npy", file("<f8", "(3, 2)", bytesOf(t, "<f8", []float64{1, 2, 3, math.NaN(), 1e300, 6})))
-	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}})
+	d, err := dataset.Open(context.Background(), dataset.Options{Files: []string{name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestArraysThatAreNoTablesAreRefused(t *testing.T) {
 		"version 1, 2 or 3":             append([]byte(magic+"\x09\x00\x10\x00"), bytes.Repeat([]byte{32}, 16)...),
 	} {
 		name := put(t, dir, "x.npy", data)
-		_, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}})
+		_, err := dataset.Open(context.Background(), dataset.Options{Files: []string{name}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "x.npy: ") {
 			t.Errorf("%v, want %q", err, want)
 		}

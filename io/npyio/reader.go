@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // array reads records of a file.
@@ -55,7 +55,7 @@ func (a *array) next() ([]byte, error) {
 	return b, nil
 }
 
-// reader is the rows.Reader of a shard.
+// reader is the rowio.Reader of a shard.
 type reader struct {
 	data   *array
 	labels labels // nil if they are not read
@@ -79,12 +79,12 @@ func (e *elements) next() ([]byte, error) {
 	return b, err
 }
 
-var _ rows.Reader = (*reader)(nil)
+var _ rowio.Reader = (*reader)(nil)
 
 // Line returns the number of the last row.
 func (r *reader) Line() int64 { return r.data.done }
 
-// Append implements rows.Reader. Rows with a number that is not finite as a float32 cannot be used.
+// Append implements rowio.Reader. Rows with a number that is not finite as a float32 cannot be used.
 func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	b, err := r.data.next()
 	if err != nil {
@@ -96,14 +96,14 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 			return x, nil, fmt.Errorf("labels file: %w", err)
 		}
 		if reason := dataset.NotUTF8(label); reason != "" {
-			return x, nil, &rows.BadRow{Line: r.data.done, Reason: "label " + reason}
+			return x, nil, &rowio.BadRow{Line: r.data.done, Reason: "label " + reason}
 		}
 	}
 	n := len(x)
 	x = r.data.h.appendNumbers(x, b)
 	for i, v := range x[n:] {
-		if reason := rows.CheckFinite(v); reason != "" {
-			return x[:n], nil, &rows.BadRow{Line: r.data.done, Column: i + 1, Reason: reason}
+		if reason := rowio.CheckFinite(v); reason != "" {
+			return x[:n], nil, &rowio.BadRow{Line: r.data.done, Column: i + 1, Reason: reason}
 		}
 	}
 	return x, label, nil
@@ -119,7 +119,7 @@ func (h header) appendNumbers(x []float32, b []byte) []float32 {
 		switch h.Size {
 		case 2:
 			for i := range dst {
-				dst[i] = rows.Half(binary.LittleEndian.Uint16(b[2*i:]))
+				dst[i] = rowio.Half(binary.LittleEndian.Uint16(b[2*i:]))
 			}
 		case 4:
 			for i := range dst {
@@ -163,7 +163,7 @@ func (h header) appendText(to, b []byte) []byte {
 		v, bits := 0.0, 32
 		switch h.Size {
 		case 2:
-			v = float64(rows.Half(binary.LittleEndian.Uint16(b)))
+			v = float64(rowio.Half(binary.LittleEndian.Uint16(b)))
 		case 4:
 			v = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 		default:

@@ -16,7 +16,7 @@ import (
 
 	_ "github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -141,7 +141,7 @@ func BenchmarkRows(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(c.content)))
 			before := cpu(b)
-			var block rows.Block
+			var block rowio.Block
 			for b.Loop() {
 				got := 0
 				for _, s := range d.Shards(32 << 20) {

@@ -21,7 +21,7 @@ func TestFilesInBucketsAreReadByRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Data = []string{"s3://" + gcstest.Bucket + "/data.parquet"}
+	o.Files = []string{"s3://" + gcstest.Bucket + "/data.parquet"}
 	d, err := dataset.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

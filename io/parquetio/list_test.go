@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // The same numbers as columns, and as lists in three ways of storing them.
@@ -62,7 +62,7 @@ func rowsOf(t *testing.T, o dataset.Options, file []byte) (columns, found, aside
 	}
 	for _, s := range d.Shards(1) {
 		r := d.Read(t.Context(), s, nil, dataset.SkipRow)
-		for b := new(rows.Block); r.Next(b); {
+		for b := new(rowio.Block); r.Next(b); {
 			for i := range b.N {
 				found = append(found, fmt.Sprint(b.Row(i)))
 			}
@@ -174,7 +174,7 @@ func FuzzLists(f *testing.F) {
 		}
 		for _, s := range d.Shards(1) {
 			r := d.Read(t.Context(), s, nil, dataset.SkipRow)
-			for b, n := new(rows.Block), 0; r.Next(b) && n < 100; n++ {
+			for b, n := new(rowio.Block), 0; r.Next(b) && n < 100; n++ {
 			}
 			r.Close()
 		}

@@ -114,7 +114,7 @@ func write(t testing.TB, rows []every, group int, options ...parquet.WriterOptio
 func open(t testing.TB, o dataset.Options, files ...[]byte) (*dataset.Dataset, error) {
 	t.Helper()
 	for _, b := range files {
-		o.Data = append(o.Data, datasettest.File(t, b))
+		o.Files = append(o.Files, datasettest.File(t, b))
 	}
 	return dataset.Open(context.Background(), o)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // reader reads the rows of some row groups, a batch at a time: column by column.
@@ -23,17 +23,17 @@ type reader struct {
 
 	batch []float32
 	n, at int // rows of the batch; next one
-	bad   map[int]*rows.BadRow
+	bad   map[int]*rowio.BadRow
 	line  int64 // rows read
 }
 
 var (
-	_ rows.Reader = (*reader)(nil)
-	_ rows.Extras = (*reader)(nil)
+	_ rowio.Reader = (*reader)(nil)
+	_ rowio.Extras = (*reader)(nil)
 )
 
 // read opens a shard.
-func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	object := in.File.Object
 	last, f, err := readTail(ctx, object, func(off, n int64) (io.Reader, error) {
 		return in.Open(ctx, object, "", off, n)
@@ -52,7 +52,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: fields, bad: map[int]*rows.BadRow{}}
+	r := &reader{Fields: fields, bad: map[int]*rowio.BadRow{}}
 	r.source = &source{ctx: ctx, object: object, last: last}
 	shared, blocks := new(buffers), new(compress.Blocks)
 	for _, field := range r.Used {
@@ -161,7 +161,7 @@ func (r *reader) fill() error {
 			return io.EOF
 		}
 	}
-	r.at, r.n = 0, int(min(r.left, int64(rows.PerBlock(r.Width))))
+	r.at, r.n = 0, int(min(r.left, int64(rowio.PerBlock(r.Width))))
 	clear(r.bad)
 	r.ResetTexts()
 	r.batch = slices.Grow(r.batch[:0], r.n*r.Width)[:r.n*r.Width]
@@ -192,7 +192,7 @@ func (r *reader) reject(row, field int, reason string) {
 	}
 }
 
-// Append implements rows.Reader.
+// Append implements rowio.Reader.
 func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if r.at == r.n {
 		if err := r.fill(); err != nil {

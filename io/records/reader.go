@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -95,10 +95,10 @@ func numbers(names []string) *schema.Table {
 	return t
 }
 
-// Read fills b with the rows of items, at most rows.PerBlock of them; it does not read the
+// Read fills b with the rows of items, at most rowio.PerBlock of them; it does not read the
 // others. The item of row i is b.Lines[i]−1. Read calls reject for each item that cannot be used. It
 // returns an error if the type of an item lacks a column.
-func (r *Reader) Read(b *rows.Block, items []reflect.Value, reject func(item int, reason string)) error {
+func (r *Reader) Read(b *rowio.Block, items []reflect.Value, reject func(item int, reason string)) error {
 	for _, item := range items {
 		if _, err := r.binding(item.Type()); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (r *Reader) Read(b *rows.Block, items []reflect.Value, reject func(item int
 	return nil
 }
 
-// source is the rows.Reader of the items.
+// source is the rowio.Reader of the items.
 type source struct {
 	*dataset.Record
 	*Reader
@@ -135,7 +135,7 @@ func (s source) Append(x []float32) ([]float32, []byte, error) {
 		reason = s.types[item.Type()].put(s.Reader, item)
 	}
 	if reason != "" {
-		return x, nil, &rows.BadRow{Line: s.Line(), Reason: reason}
+		return x, nil, &rowio.BadRow{Line: s.Line(), Reason: reason}
 	}
 	return s.End(x, s.Line())
 }

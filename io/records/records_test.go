@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/records"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -39,13 +39,13 @@ func houses() (*dataset.Schema, records.Options) {
 }
 
 // read reads items, and returns the block and the reasons by item.
-func read(t *testing.T, r *records.Reader, items ...any) (*rows.Block, map[int]string) {
+func read(t *testing.T, r *records.Reader, items ...any) (*rowio.Block, map[int]string) {
 	t.Helper()
 	var values []reflect.Value
 	for _, item := range items {
 		values = append(values, reflect.ValueOf(item))
 	}
-	b, bad := new(rows.Block), map[int]string{}
+	b, bad := new(rowio.Block), map[int]string{}
 	if err := r.Read(b, values, func(i int, reason string) { bad[i] = reason }); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestTypesThatCannotBeRowsAreRefused(t *testing.T) {
 			A []float64 `bochner:",values"`
 		}{},
 	} {
-		err := records.New(s, o).Read(new(rows.Block), []reflect.Value{reflect.ValueOf(item)}, nil)
+		err := records.New(s, o).Read(new(rowio.Block), []reflect.Value{reflect.ValueOf(item)}, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: %v, want %q", item, err, want)
 		}

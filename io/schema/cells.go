@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // cells is a histogram of float64 numbers. All intervals have the same width on the scale of
-// rows.OrderedKey, as narrow as a limit on their number allows. Adding numbers only ever widens the
+// rowio.OrderedKey, as narrow as a limit on their number allows. Adding numbers only ever widens the
 // intervals, so the histogram depends on the numbers alone, not on their order.
 type cells struct {
 	shift uint   // an interval has 1<<shift float64
@@ -26,7 +26,7 @@ type cell struct {
 
 // add counts a number n times, in at most limit intervals.
 func (c *cells) add(v float64, n int64, limit int) {
-	c.count(rows.OrderedKey(v)>>c.shift, n)
+	c.count(rowio.OrderedKey(v)>>c.shift, n)
 	c.bound(limit)
 }
 
@@ -100,7 +100,7 @@ type piece struct {
 func (c *cells) pieces(lo, hi float64) []piece {
 	var all []piece
 	for _, e := range c.sorted() {
-		p := piece{rows.KeyNumber(e.key << c.shift), rows.KeyNumber(e.key<<c.shift | (1<<c.shift - 1)), e.n}
+		p := piece{rowio.KeyNumber(e.key << c.shift), rowio.KeyNumber(e.key<<c.shift | (1<<c.shift - 1)), e.n}
 		// The ends of an interval beyond all numbers may be no numbers at all.
 		if !(p.From >= lo) {
 			p.From = lo

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Sink takes the fields of records from the reader of a format. Columns are numbered from 0 as in
@@ -224,7 +224,7 @@ func (d *Decoder) parse(c *decoding, text []byte) (v float32, plain []byte, reas
 	case len(d.missing.values) > 0 && d.missing.value(lines.ParseFloat64(text)) >= 0:
 		return 0, nil, ""
 	case !exact.Finite(v):
-		return 0, nil, Quote(written) + " is " + rows.CheckFinite(v)
+		return 0, nil, Quote(written) + " is " + rowio.CheckFinite(v)
 	}
 	return v, text, ""
 }
@@ -283,7 +283,7 @@ func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 	}
 	x := lines.NearestFloat32(v)
 	if !exact.Finite(x) {
-		return strconv.FormatFloat(v, 'g', -1, 64) + " is " + rows.CheckFinite(x)
+		return strconv.FormatFloat(v, 'g', -1, 64) + " is " + rowio.CheckFinite(x)
 	}
 	if c.centre != 0 {
 		x = float32(v - c.centre)

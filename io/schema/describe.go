@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Role is the purpose of a column.
@@ -88,8 +88,8 @@ func (d *Description) Plain() bool {
 
 // check returns an error unless tables can be read as described once Complete has completed the open columns.
 func (d *Description) check() error {
-	if len(d.Fields) > rows.MaxDim+1 {
-		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rows.MaxDim+1)
+	if len(d.Fields) > rowio.MaxDim+1 {
+		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rowio.MaxDim+1)
 	}
 	for i := range d.Fields {
 		if err := d.Fields[i].check(); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -17,7 +17,7 @@ const leastColumn = 3 + 1 + 4
 // most 700 bytes for each byte that it reads.
 func (s *Survey) Code(c *wire.Coder) {
 	limit := c.Byte(bits.TrailingZeros64(uint64(s.limit)), bits.TrailingZeros64(maxColumnWeight))
-	rules, columns := s.rules, c.Int(len(s.columns), rows.MaxDim+1)
+	rules, columns := s.rules, c.Int(len(s.columns), rowio.MaxDim+1)
 	rules.Decimal, rules.Thousands = byte(c.Byte(int(rules.Decimal), 255)), byte(c.Byte(int(rules.Thousands), 255))
 	wire.Each(c, &rules.Missing, maxCodes, func(code *string) { c.Text(code, maxLevelText) })
 	c.Check(columns >= 1 && columns <= c.Left()/(leastColumn+len(rules.Missing)))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // MaxFile is the size in bytes of the largest file that ReadDescription reads.
@@ -174,8 +174,8 @@ func (r *reader) columns() error {
 	r.next()
 	indent := r.indent
 	for r.indent == indent && (r.text == "-" || strings.HasPrefix(r.text, "- ")) {
-		if len(r.d.Fields) > rows.MaxDim {
-			return fmt.Errorf("more than %d columns", rows.MaxDim+1)
+		if len(r.d.Fields) > rowio.MaxDim {
+			return fmt.Errorf("more than %d columns", rowio.MaxDim+1)
 		}
 		if r.bad != nil {
 			return r.bad

@@ -8,7 +8,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Key says how to make the key of a row, by which the row is assigned to a fold.
@@ -30,7 +30,7 @@ func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 	if k.By != "group" {
 		v, reason := k.number(text(0))
 		if reason != "" || k.By == "time" {
-			return rows.OrderedKey(v), reason
+			return rowio.OrderedKey(v), reason
 		}
 		if v != math.Trunc(v) || v < 0 || v > mostFold {
 			return 0, fmt.Sprintf("column %q: the number of a fold must be a whole number from 0 to %d (have %.40q)",

@@ -24,7 +24,8 @@ import (
 // Labels are text in files: "1", "1.0" and "+1" are one class if every label is a
 // number, otherwise three. Whole numbers that differ in any digit are different classes.
 //
-// Create it with NewVocabulary, with LabelCounts.Summary or from JSON. It is then read-only and safe for concurrent use.
+// Create it with NewVocabulary, with LabelCounts.Summary or from JSON. It is then read-only and safe
+// for concurrent use.
 type Vocabulary struct {
 	Classes []string `json:"classes"` // by value if Numeric, else bytewise; distinct
 	Numeric bool     `json:"numeric"` // all classes are numbers in canonical form

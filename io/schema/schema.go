@@ -25,7 +25,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Type is how the fields of a column become numbers.
@@ -235,16 +235,16 @@ func (t *Table) plain() bool {
 // Validate returns an error unless rows can be read by the table, which may come from a
 // damaged file.
 func (t *Table) Validate() error {
-	if len(t.Columns) == 0 || len(t.Columns) > rows.MaxDim {
-		return fmt.Errorf("schema: %d columns; there must be 1 to %d", len(t.Columns), rows.MaxDim)
+	if len(t.Columns) == 0 || len(t.Columns) > rowio.MaxDim {
+		return fmt.Errorf("schema: %d columns; there must be 1 to %d", len(t.Columns), rowio.MaxDim)
 	}
 	for i := range t.Columns {
 		if err := t.Columns[i].validate(); err != nil {
 			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, t.Columns[i].Name, err)
 		}
 	}
-	if n := t.Width(); n > rows.MaxDim {
-		return fmt.Errorf("schema: rows of %d values; at most %d are possible", n, rows.MaxDim)
+	if n := t.Width(); n > rowio.MaxDim {
+		return fmt.Errorf("schema: rows of %d values; at most %d are possible", n, rowio.MaxDim)
 	}
 	return t.Rules.Validate()
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/bochner-ml/bochner/io/lines"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Bounds on the memory of a Survey, in units of about 50 bytes: a text takes one, and one more for each 32 bytes.
@@ -53,10 +53,10 @@ type columnCounts struct {
 	cells cells // the numbers among them
 }
 
-// NewSurvey returns an empty Survey of a table with at most rows.MaxDim+1 columns.
+// NewSurvey returns an empty Survey of a table with at most rowio.MaxDim+1 columns.
 // Codes of missing values that differ only in case count as the first of them.
 func NewSurvey(columns int, rules Rules) *Survey {
-	if columns < 1 || columns > rows.MaxDim+1 {
+	if columns < 1 || columns > rowio.MaxDim+1 {
 		panic("schema: survey of no or too many columns")
 	}
 	s := &Survey{

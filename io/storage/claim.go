@@ -23,7 +23,7 @@ import (
 // In a bucket it is a lease.
 type Claim struct {
 	name string
-	c    Claimed
+	c    StoreClaim
 }
 
 const claimSuffix = "-claim"
@@ -38,7 +38,7 @@ func ClaimName(name string) string {
 // AcquireClaim takes the claim on a name and makes the directories above it. If another run has
 // the claim, the error names that run.
 func AcquireClaim(ctx context.Context, name string) (*Claim, error) {
-	c, err := withStore("claim", name, func(s Store, abs string) (Claimed, error) { return s.Claim(ctx, abs) })
+	c, err := withStore("claim", name, func(s Store, abs string) (StoreClaim, error) { return s.Claim(ctx, abs) })
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ func holdByName(p string, text []byte) (release func(), err error) {
 			return nil, &ReasonError{Text: fmt.Sprintf("process %d left %s, and this file system has no locks that end with a "+
 				"process: remove that file", by.ID, p), Kind: ErrBusy}
 		}
-		return nil, &ReasonError{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has "+
-			"ended, remove %s)", BusyError(by.ID, by.Host), p), Kind: ErrBusy}
+		return nil, &ReasonError{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that "+
+			"run has ended, remove %s)", BusyError(by.ID, by.Host), p), Kind: ErrBusy}
 	}
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ type localClaim struct {
 	release func()
 }
 
-func (l local) Claim(_ context.Context, p string) (Claimed, error) {
+func (l local) Claim(_ context.Context, p string) (StoreClaim, error) {
 	release, err := l.hold(ClaimName(p))
 	if err != nil {
 		return nil, err

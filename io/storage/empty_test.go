@@ -16,7 +16,7 @@ func TestRemoveEmptyTakesNothingThatHoldsFiles(t *testing.T) {
 	}
 	kept := write(t, filepath.Join(full, "kept"), "content")
 	for dir, want := range map[string]bool{full: false, empty: true, filepath.Join(root, "none"): true} {
-		if got, err := Empty(ctx, dir, ""); got != want || err != nil {
+		if got, err := IsEmpty(ctx, dir, ""); got != want || err != nil {
 			t.Errorf("Empty(%s) = %t, %v", dir, got, err)
 		}
 		if err := RemoveEmpty(ctx, dir, ""); err != nil {
@@ -29,7 +29,7 @@ func TestRemoveEmptyTakesNothingThatHoldsFiles(t *testing.T) {
 	if got := entries(t, root); len(got) != 1 || got[0] != "full" {
 		t.Errorf("left %v, want the directory with a file", got)
 	}
-	if _, err := Empty(ctx, kept, ""); err == nil {
+	if _, err := IsEmpty(ctx, kept, ""); err == nil {
 		t.Error("a file was taken for an empty directory")
 	}
 }

@@ -266,7 +266,7 @@ func hidden(name string) bool { return strings.HasPrefix(name, ".") }
 // match everything but slashes, ** everything; [a-z] and \ are as in path.Match. A name
 // with a part that begins with a dot matches only patterns that have such a part.
 func Matcher(pattern string) (func(name string) bool, error) {
-	expr, err := Expression(pattern)
+	expr, err := PatternRegexp(pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -278,9 +278,9 @@ func Matcher(pattern string) (func(name string) bool, error) {
 	return func(name string) bool { return re.MatchString(name) && (dotted || !dotPart(name)) }, nil
 }
 
-// Expression returns the regular expression of a pattern, in which letters and digits stand for
+// PatternRegexp returns the regular expression of a pattern, in which letters and digits stand for
 // themselves. It also matches names with parts that begin with a dot.
-func Expression(pattern string) (string, error) {
+func PatternRegexp(pattern string) (string, error) {
 	if _, err := gopath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
 		return "", Invalidf("%v", err)
 	}

@@ -106,7 +106,8 @@ func (l local) confined(ctx context.Context, o Object, root string) error {
 }
 
 func leadsOut(root string) error {
-	return Invalidf("a symbolic link that leads out of %s is not followed; name the directory of its target with a pattern of its own", root)
+	return Invalidf("a symbolic link that leads out of %s is not followed; name the directory of its target with a "+
+		"pattern of its own", root)
 }
 
 func (local) Stat(ctx context.Context, name string) (Object, error) {

@@ -62,9 +62,9 @@ func replace(ctx context.Context, p string, write func(io.Writer) error, durable
 	return err
 }
 
-// MakePrivate makes a directory that only its owner may use, and so the state in it, unless the directory
+// MkdirPrivate makes a directory that only its owner may use, and so the state in it, unless the directory
 // exists. Buckets have no such directories.
-func MakePrivate(ctx context.Context, name string) error {
+func MkdirPrivate(ctx context.Context, name string) error {
 	return act("create", name, func(s Store, p string) error {
 		if s != (local{}) {
 			return nil
@@ -192,7 +192,7 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 func (l local) CheckAbsent(ctx context.Context, dir string) error {
 	exists, err := l.Exists(ctx, dir)
 	if err == nil && exists {
-		err = ErrOccupied
+		err = ErrExists
 	}
 	return err
 }

@@ -42,7 +42,7 @@ type Store interface {
 	Remove(ctx context.Context, name string) error
 	// RemoveEmpty is like the function of that name, for a directory that was empty a moment ago.
 	RemoveEmpty(ctx context.Context, dir, except string) error
-	// CheckAbsent returns ErrOccupied if the name is taken.
+	// CheckAbsent returns ErrExists if the name is taken.
 	CheckAbsent(ctx context.Context, dir string) error
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 	// Create writes a file of size bytes, -1 if unknown, and replaces an older one. With
@@ -55,11 +55,11 @@ type Store interface {
 	Checksum(ctx context.Context, name string) (Checksum, error)
 	// Claim takes the right to make a file or directory of that name. The error is
 	// ErrBusy if another process has it.
-	Claim(ctx context.Context, name string) (Claimed, error)
+	Claim(ctx context.Context, name string) (StoreClaim, error)
 }
 
-// Claimed is a Claim in its Store.
-type Claimed interface {
+// StoreClaim is a Claim in its Store.
+type StoreClaim interface {
 	// Publish makes a directory of the files, whole or not at all.
 	Publish(ctx context.Context, files []File) error
 	// Clear deletes unfinished files that killed writers of the name have left.
@@ -98,8 +98,8 @@ func Schemes() []string {
 	return slices.Sorted(maps.Keys(registry.schemes))
 }
 
-// ErrScheme means that a name begins with a scheme that this program does not know.
-var ErrScheme = errors.New("unknown scheme")
+// ErrUnknownScheme means that a name begins with a scheme that this program does not know.
+var ErrUnknownScheme = errors.New("unknown scheme")
 
 // importPaths are the packages that register schemes.
 var importPaths = map[string]string{
@@ -153,7 +153,7 @@ func unknown(scheme string) error {
 	if path := importPaths[scheme]; path != "" {
 		next = "a program that imports " + path + " knows it"
 	}
-	return &ReasonError{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
+	return &ReasonError{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrUnknownScheme}
 }
 
 // ErrReadOnly means that files of a scheme can only be read.
@@ -201,7 +201,7 @@ func (r readOnly) CheckAbsent(context.Context, string) error          { return r
 func (r readOnly) Remove(context.Context, string) error               { return r.refuse() }
 func (r readOnly) RemoveEmpty(context.Context, string, string) error  { return r.refuse() }
 func (r readOnly) Lock(context.Context, string) (func(), error)       { return nil, r.refuse() }
-func (r readOnly) Claim(context.Context, string) (Claimed, error)     { return nil, r.refuse() }
+func (r readOnly) Claim(context.Context, string) (StoreClaim, error)  { return nil, r.refuse() }
 func (r readOnly) Swap(context.Context, string, []byte, []byte) error { return r.refuse() }
 func (r readOnly) Create(context.Context, string, int64, bool, func(io.Writer) error) error {
 	return r.refuse()

@@ -67,7 +67,7 @@ func TestErrorsHaveFields(t *testing.T) {
 		{stat, "stat", "archive://none", fs.ErrNotExist, false},
 		{dir, "stat", "archive://rows", syscall.EISDIR, false},
 		{list, "list", "archive://*.tsv", storage.ErrNoMatch, false},
-		{scheme, "open", "s3://bucket/x", storage.ErrScheme, false},
+		{scheme, "open", "s3://bucket/x", storage.ErrUnknownScheme, false},
 		{taken, "claim", "archive://new", storage.ErrReadOnly, true},
 		{storage.CheckAbsent(ctx, "archive://new"), "publish", "archive://new", storage.ErrReadOnly, true},
 		{storage.WriteFile(ctx, "archive://new", nil), "create", "archive://new", storage.ErrReadOnly, true},
@@ -96,7 +96,7 @@ func TestAnUnknownSchemeListsTheSchemes(t *testing.T) {
 func TestSchemesAreTakenAway(t *testing.T) {
 	before := storage.Register("archive", nil)
 	_, err := storage.Stat(t.Context(), "archive://rows/a.csv")
-	if again := storage.Register("archive", before); again != nil || !errors.Is(err, storage.ErrScheme) ||
+	if again := storage.Register("archive", before); again != nil || !errors.Is(err, storage.ErrUnknownScheme) ||
 		!strings.Contains(err.Error(), "archive://") {
 		t.Errorf("%v, with %v registered", err, again)
 	}

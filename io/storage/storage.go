@@ -73,7 +73,7 @@ func (e *Error) Refused() bool {
 		return errors.Is(r, fs.ErrNotExist) || errors.Is(r, ErrNoMatch) || errors.Is(r, fs.ErrPermission)
 	}
 	return slices.ContainsFunc([]error{
-		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
+		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrUnknownScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
 		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EISDIR,
 		syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
 	}, func(target error) bool { return errors.Is(e.Err, target) })
@@ -97,7 +97,7 @@ var (
 	ErrNoMatch  = errors.New("no file matches the pattern; check it and the current directory")
 	ErrChanged  = errors.New("the file has changed since it was listed; start again when no process writes to it")
 
-	ErrOccupied error = &ReasonError{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
+	ErrExists error = &ReasonError{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
 )
 
 var (
@@ -127,7 +127,8 @@ func BusyError(process int, host string) error {
 	if process == 0 {
 		return ErrBusy
 	}
-	return &ReasonError{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory",
+	return &ReasonError{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another "+
+		"directory",
 		process, host), Kind: ErrBusy}
 }
 
@@ -273,9 +274,9 @@ func Exists(ctx context.Context, name string) (exists bool, err error) {
 	return withStore("stat", name, func(s Store, abs string) (bool, error) { return s.Exists(ctx, abs) })
 }
 
-// Empty reports whether a directory is empty or does not exist. Unfinished files that
+// IsEmpty reports whether a directory is empty or does not exist. Unfinished files that
 // killed writers of the file named except have left do not count, if except is not "".
-func Empty(ctx context.Context, dir, except string) (empty bool, err error) {
+func IsEmpty(ctx context.Context, dir, except string) (empty bool, err error) {
 	names, err := Names(ctx, dir)
 	other := slices.ContainsFunc(names, func(name string) bool { return except == "" || !unfinished(name, except) })
 	return err == nil && !other, err

@@ -115,9 +115,9 @@ func ClearUnfinished(ctx context.Context, dir string) error {
 	return nil
 }
 
-// RemoveEmpty deletes a directory that is Empty.
+// RemoveEmpty deletes a directory if IsEmpty says so.
 func RemoveEmpty(ctx context.Context, dir, except string) error {
-	if empty, err := Empty(ctx, dir, except); err != nil || !empty {
+	if empty, err := IsEmpty(ctx, dir, except); err != nil || !empty {
 		return err
 	}
 	return act("remove", dir, func(s Store, abs string) error { return s.RemoveEmpty(ctx, abs, except) })
@@ -228,7 +228,7 @@ func (l local) Swap(ctx context.Context, p string, old, next []byte) error {
 }
 
 // claimSoon takes a claim and waits for others that hold it for a moment.
-func (l local) claimSoon(ctx context.Context, p string) (Claimed, error) {
+func (l local) claimSoon(ctx context.Context, p string) (StoreClaim, error) {
 	for begun := time.Now(); ; {
 		c, err := l.Claim(ctx, p)
 		if !errors.Is(err, ErrBusy) || time.Since(begun) > swapWait {

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 )
 
 // dataset is a table with its training rows and its test rows, in files as a user has them.
@@ -140,7 +140,7 @@ func (t *dataset) write(work string) error {
 	train, test := filepath.Join(work, t.Name+"-train"+ending), filepath.Join(work, t.Name+"-test"+ending)
 	var parts [2]bytes.Buffer
 	if len(t.Train) == 0 {
-		set, ok := sample.Find(t.Name)
+		set, ok := synthetic.Find(t.Name)
 		if !ok {
 			return fmt.Errorf("no such sample")
 		}

@@ -57,7 +57,7 @@ func (e experiment) compositional(ctx context.Context) error {
 		fmt.Printf("\nFig. 3, %s skeleton, CIFAR-10 24×24 crops, 128 images:\n", name)
 		r, err := pipelines.CompareKernel(ctx, pipelines.CompareKernelOptions{
 			Prepare: pipelines.PrepareOptions{
-				Data:   dataset.Options{Data: []string{cifar}, Format: "cifar10"},
+				Data:   dataset.Options{Files: []string{cifar}, Format: "cifar10"},
 				Kernel: &skeleton.Options{Skeleton: s}, Seed: 1,
 			},
 			Budgets: []int{100, 1000, 10000, 50000}, Seeds: 10, Rows: 128, All: true, Out: out,

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -39,7 +39,7 @@ func (e experiment) digits(ctx context.Context, part string) (d digits, err erro
 	label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
 	r := files.Read(ctx, dataset.Whole(0), label, dataset.FailFast)
 	defer r.Close()
-	var b rows.Block
+	var b rowio.Block
 	for r.Next(&b) {
 		d.x = append(d.x, b.X...)
 		for _, y := range b.Y {
@@ -146,9 +146,9 @@ func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors,
 	m := made.(features.Gridded)
 	solve := func(s *ridge.Sum, lambda float64) (*ridge.Solution, error) {
 		return ridge.Solve(ridge.Options{
-			Choice: ridge.Choice{Lambda: []float64{lambda}},
-			Source: ridge.Source{Shape: s.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(s); return nil }},
-			Units:  ridge.Units{Step: m.Step()}, Threads: runtime.GOMAXPROCS(0),
+			LambdaSearch: ridge.LambdaSearch{Lambda: []float64{lambda}},
+			Source:       ridge.Source{Shape: s.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(s); return nil }},
+			Units:        ridge.Units{Step: m.Step()}, Threads: runtime.GOMAXPROCS(0),
 		})
 	}
 	rest, held := train.split()

@@ -83,7 +83,7 @@ func (e experiment) imageTable(ctx context.Context) error {
 	part := func(name string, first, last int) (dataset.Options, error) {
 		const record = 1 + 3*32*32
 		name = filepath.Join(e.out, name)
-		return dataset.Options{Data: []string{name}, Format: "cifar10"},
+		return dataset.Options{Files: []string{name}, Format: "cifar10"},
 			os.WriteFile(name, data[first*record:last*record], 0o666)
 	}
 	test, err := part("test.bin", 3000, 4000)

@@ -35,7 +35,7 @@ func TestLearnedHarmonicsSeparateClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen, _, err := align.Harmonics(train.rows(3, 2), 200, align.Harmonic(1./800, 60), nil)
+	chosen, _, err := align.Harmonics(train.rows(3, 2), 200, align.HarmonicOptions(1./800, 60), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

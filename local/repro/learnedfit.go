@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/svm"
@@ -50,7 +50,7 @@ func (d digits) fifth(trial int) (rest, held digits) {
 // images reads the available CIFAR-10 images, as histograms of 512 numbers.
 func (e experiment) images(ctx context.Context) (d digits, err error) {
 	names := filepath.Join(e.data, "cifar10", "*.bin*")
-	files, err := dataset.Open(ctx, dataset.Options{Data: []string{names}, Format: "cifar10"})
+	files, err := dataset.Open(ctx, dataset.Options{Files: []string{names}, Format: "cifar10"})
 	if err != nil {
 		return d, err
 	}
@@ -63,7 +63,7 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 	for file := range files.Files {
 		label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
 		r := files.Read(ctx, dataset.Whole(file), label, dataset.FailFast)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			if b.D != in {
 				return d, fmt.Errorf("cifar10: rows of %d numbers, want %d", b.D, in)
@@ -96,7 +96,7 @@ func medianDistance(x []float32, in int) float64 {
 
 // options returns the options of the game for n rows.
 func (g game) options(n int, width float64, frequencies int, seed uint64) align.Options {
-	o := align.Paper(1/(g.gameC*float64(n)), g.width*width, frequencies, seed)
+	o := align.PaperOptions(1/(g.gameC*float64(n)), g.width*width, frequencies, seed)
 	o.Search.Chains, o.Search.Steps, o.Sample = g.chains, g.steps, g.sample
 	o.Rate, o.Alternations = g.rate, g.alternations
 	return o
@@ -129,7 +129,7 @@ func (g game) chosen(w []float32, q []float64, d, n int, seed uint64) *learned.F
 	if g.pick == "draw" {
 		index, weight = align.Draw(q, n, seed)
 	}
-	return align.Choice(w, d, index, weight)
+	return align.Select(w, d, index, weight)
 }
 
 // recipeOf returns the recipe of paired features of the frequencies.

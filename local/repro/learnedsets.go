@@ -11,13 +11,13 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/models/align"
 )
 
 // generated returns rows of a generated set of two classes.
 func generated(ctx context.Context, name string, n int64, seed uint64) (d digits, err error) {
-	set, ok := sample.Find(name)
+	set, ok := synthetic.Find(name)
 	if !ok {
 		return d, fmt.Errorf("no set %s", name)
 	}
@@ -177,7 +177,7 @@ func (e experiment) checkerboard(ctx context.Context, g game) error {
 			}
 			fmt.Printf(" %g %.2f", share, accuracy)
 		}
-		chosen, _, err := align.Harmonics(train.rows(3, 2), 1000, align.Harmonic(1/float64(n), 100), nil)
+		chosen, _, err := align.Harmonics(train.rows(3, 2), 1000, align.HarmonicOptions(1/float64(n), 100), nil)
 		if err != nil {
 			return err
 		}

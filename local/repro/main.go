@@ -118,7 +118,7 @@ func (e experiment) write(name string, cells any) error {
 func (e experiment) mnist(part string) dataset.Options {
 	dir := filepath.Join(e.data, "mnist")
 	return dataset.Options{
-		Data: []string{filepath.Join(dir, part+"-images-idx3-ubyte.gz")},
+		Files: []string{filepath.Join(dir, part+"-images-idx3-ubyte.gz")},
 		Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{filepath.Join(dir,
 			part+"-labels-idx1-ubyte.gz")}}},
 	}

@@ -353,7 +353,7 @@ func fitted(t testing.TB, n int, index func(x []float64) float64, in int) []floa
 		g.Quantize(grid, narrow(x[i*in:(i+rows)*in]), rows, 2)
 		sum.Add(grid, y[i:i+rows], targets, nil, 2)
 	}
-	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{1e-6}}, FoldPlan: ridge.FoldPlan{Folds: 1},
+	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{1e-6}}, FoldPlan: ridge.FoldPlan{Folds: 1},
 		Source: ridge.Source{Shape: sum.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(sum); return nil }},
 		Units:  ridge.Units{Grid: targets}, Threads: 2}
 	o.Step, o.Ranges = ridge.GridOf(g, features.ByteSteps)

@@ -20,7 +20,7 @@ func BenchmarkRound(b *testing.B) {
 		for i := range class {
 			class[i] = int32(i % 2)
 		}
-		o := Paper(1/float64(n), 30, 10, 1)
+		o := PaperOptions(1/float64(n), 30, 10, 1)
 		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {
 			p, dst := blas.Pack(x[:500*d], nil, 500, d), make([]float32, n*500)
 			var rounds, products time.Duration

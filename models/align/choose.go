@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 )
 
-// Chosen is the result of a game over given features.
-type Chosen struct {
+// HarmonicsResult is the result of a game over given features.
+type HarmonicsResult struct {
 	Count   []int    // how often each feature was taken
 	Reports []Report // one per round
 	Dual    *Dual    // the dual weights after the last round
@@ -33,7 +33,7 @@ func potentials(v, sums []float64, r int, n int64) {
 //
 // o.Search, o.Sample and o.Apart are ignored. The largest potential is exact, so Report.Lower is a
 // proven bound. The error names the invalid option or class. It panics if X is too short.
-func choose(rows Rows, o Options, progress func(Report)) (*Chosen, error) {
+func choose(rows Rows, o Options, progress func(Report)) (*HarmonicsResult, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, StartDeviation: 1, Step: 1}
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func choose(rows Rows, o Options, progress func(Report)) (*Chosen, error) {
 	for _, v := range z[:n*r] {
 		t.Peak = max(t.Peak, math.Abs(float64(v)))
 	}
-	chosen := &Chosen{Count: make([]int, r), Dual: t.dual}
+	chosen := &HarmonicsResult{Count: make([]int, r), Dual: t.dual}
 	v, order := make([]float64, r), make([]int, r)
 	for left := o.Frequencies; left > 0; {
 		sums := make([]float64, t.dual.K*r)
@@ -87,14 +87,14 @@ func choose(rows Rows, o Options, progress func(Report)) (*Chosen, error) {
 // directions matter. first is the number of harmonics to choose from; each has mean square 1 on the
 // sphere. It returns the harmonics that were taken, with their counts. progress, if not nil, is called
 // with the report of each round. The error names what is invalid. It panics if X is too short.
-func Harmonics(rows Rows, first int, o Options, progress func(Report)) (learned.Harmonics, *Chosen, error) {
+func Harmonics(rows Rows, first int, o Options, progress func(Report)) (learned.Harmonics, *HarmonicsResult, error) {
 	d, n := rows.D, len(rows.Class)
 	taken := learned.Harmonics{In: d}
 	if d < 2 || first < 1 {
 		return taken, nil, fmt.Errorf(
 			"align: harmonics need rows of at least 2 values, and at least 1 harmonic (have %d, %d)", d, first)
 	}
-	all := learned.Harmonics{In: d, Terms: learned.First(d, first)}
+	all := learned.Harmonics{In: d, Terms: learned.FirstHarmonics(d, first)}
 	m, err := all.New()
 	if err != nil {
 		return taken, nil, err

@@ -40,15 +40,15 @@
 //
 // # How to use it
 //
-// For rows in memory, take Options from Paper or Demo and call Learn. Harmonics plays the same game
-// with spherical harmonics as the answers, with Options from Harmonic.
+// For rows in memory, take PaperOptions or DemoOptions and call Learn. Harmonics plays the same game
+// with spherical harmonics as the answers, with HarmonicOptions.
 //
 // For rows in partitions, Learner runs the game as rounds of package models/iterative.
 // Search.FindStarts adds starting points for its search, and Round.Frequencies returns the result.
 //
 // For kernel alignment (the method lkrf of the command line), Propose draws frequencies, Alignment
 // computes their potentials, and AddNeedles adds frequencies that random draws miss. Weigh returns
-// their weights, Top or Draw selects some of them, and Choice returns the result.
+// their weights, Top or Draw selects some of them, and Select returns the result.
 //
 // # Parts
 //

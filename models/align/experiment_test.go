@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
@@ -27,7 +27,7 @@ func long(t *testing.T) {
 // generated returns rows of a generated data set with two classes.
 func generated(t *testing.T, name string, n int64, seed uint64) (x []float32, class []int32, y []float32) {
 	t.Helper()
-	set, ok := sample.Find(name)
+	set, ok := synthetic.Find(name)
 	if !ok {
 		t.Fatalf("no set %s", name)
 	}
@@ -84,8 +84,8 @@ func TestWindmill(t *testing.T) {
 	}
 	drawn := accuracyOf(gaussianTurns(100, 2, width, 5), 100)
 	for name, o := range map[string]Options{
-		"paper": Paper(1./2000, width, 100, 1),
-		"demo":  Demo(1./2000, width, 100, 1),
+		"paper": PaperOptions(1./2000, width, 100, 1),
+		"demo":  DemoOptions(1./2000, width, 100, 1),
 	} {
 		if name == "paper" && !campaign.Whole() {
 			continue
@@ -107,7 +107,7 @@ func TestWindmill(t *testing.T) {
 func TestCheckerboard(t *testing.T) {
 	x, class, y := generated(t, "checkerboard", 2000, 1)
 	xt, _, yt := generated(t, "checkerboard", 20000, 2)
-	chosen, _, err := Harmonics(Rows{x, 3, class, 2}, 1000, Harmonic(1./2000, 100), nil)
+	chosen, _, err := Harmonics(Rows{x, 3, class, 2}, 1000, HarmonicOptions(1./2000, 100), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestMNISTPairs(t *testing.T) {
 		u, b := hinge(pairedFeatures(w, 50, d, x, n), n, 100, y, 1, 40)
 		t.Logf("%d against %d: accuracy with the 50 of 1,000 drawn frequencies of largest weight: %.2f%%; weights from %.2g to %.2g",
 			c.one, c.two, accuracy(u, b, pairedFeatures(w, 50, d, xt, nt), nt, 100, yt), slices.Min(q), slices.Max(q))
-		paper, demo := Paper(lambda, width, 50, 1), Demo(lambda, width, 100, 1)
+		paper, demo := PaperOptions(lambda, width, 50, 1), DemoOptions(lambda, width, 100, 1)
 		for name, o := range map[string]*Options{"paper": &paper, "demo": &demo} {
 			o.Search.Chains, o.Search.Steps, o.Sample = 30, 30, 1024
 			r, err := Learn(Rows{x, d, class, 2}, *o, 2, nil)

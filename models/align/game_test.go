@@ -29,7 +29,7 @@ func cosines(x []float32, n, r int) []float32 {
 }
 
 func small(frequencies int) Options {
-	o := Paper(0.05, 1, frequencies, 1)
+	o := PaperOptions(0.05, 1, frequencies, 1)
 	o.Take = 1
 	o.Search.Chains, o.Search.Steps = 20, 15
 	return o

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -54,8 +54,8 @@ func (l *Learner) Validate() error {
 	case l.Alternations != 0 || l.Sample != 0:
 		return fmt.Errorf("align: alternations and sample must be 0 for rows in partitions, which are projected exactly "+
 			"and searched on the given sample (have %d, %d)", l.Alternations, l.Sample)
-	case l.Dim < 1 || l.Dim > rows.MaxDim:
-		return fmt.Errorf("align: dim must be 1 to %d (have %d)", rows.MaxDim, l.Dim)
+	case l.Dim < 1 || l.Dim > rowio.MaxDim:
+		return fmt.Errorf("align: dim must be 1 to %d (have %d)", rowio.MaxDim, l.Dim)
 	case l.Classes < 2:
 		return fmt.Errorf("align: %d classes; at least two are needed", l.Classes)
 	case l.Partitions < 1:

@@ -36,7 +36,7 @@ type Options struct {
 	Sample int
 }
 
-// Paper returns the options that the paper recommends (Appendix A.1): 500 chains of 100 steps,
+// PaperOptions returns the options that the paper recommends (Appendix A.1): 500 chains of 100 steps,
 // noise as long as the gradient step, ten frequencies per round, and step sizes of the dual weights
 // that fall as 1/√t. width is σ, the typical distance of two rows. Three choices differ from the
 // paper:
@@ -48,31 +48,31 @@ type Options struct {
 //     same peak. This is a precaution only: on the windmill data, distances from 0 to 4/σ give
 //     accuracies within a few standard errors of each other. In many dimensions the chains are far
 //     apart anyway.
-func Paper(lambda, width float64, frequencies int, seed uint64) Options {
+func PaperOptions(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{
 		Lambda: lambda, Frequencies: frequencies, Take: 10, Apart: 0.5, Rate: 1, Start: 1,
 		Search: Search{Chains: 500, Steps: 100, Width: width, StartDeviation: 1.5, Step: 1, Noise: 1, Seed: seed},
 	}
 }
 
-// Demo returns the constants of the authors' public demonstration
+// DemoOptions returns the constants of the authors' public demonstration
 // (github.com/yizhangzzz/Not-So-Random-Features): 500 chains of 100 steps from 0.3·N(0, I), one
 // frequency per round, dual weights that start at ½ and have a constant rate, and ten alternating
 // projections. At its end the demonstration uses features of equal weight with fresh offsets. One
 // thing differs: here the length of a chain's steps follows from the gradient, while the
 // demonstration has constants for one data set.
-func Demo(lambda, width float64, frequencies int, seed uint64) Options {
+func DemoOptions(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{
 		Lambda: lambda, Frequencies: frequencies, Take: 1, Rate: 0.1, Steady: true, Start: 0.5, Alternations: 10,
 		Search: Search{Chains: 500, Steps: 100, Width: width, StartDeviation: 0.3 * width, Step: 1, Noise: 0.4, Seed: seed},
 	}
 }
 
-// Harmonic returns the options of a game with spherical harmonics as the answers (see Harmonics):
-// one per round, chosen times in all. The rate is three times Paper's. The two features of a
+// HarmonicOptions returns the options of a game with spherical harmonics as the answers (see Harmonics):
+// one per round, chosen times in all. The rate is three times the rate of PaperOptions. The two features of a
 // frequency have norm 1 at every row, while the square of a harmonic has mean 1 but is larger at
 // some rows, so the bound G on the gradient is larger, too.
-func Harmonic(lambda float64, chosen int) Options {
+func HarmonicOptions(lambda float64, chosen int) Options {
 	return Options{Lambda: lambda, Frequencies: chosen, Take: 1, Rate: 3, Start: 1}
 }
 

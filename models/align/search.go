@@ -207,7 +207,8 @@ func (r *searchResult) lost() error {
 }
 
 // errBeyond says that the angles of rows overflow.
-var errBeyond = errors.New("the products of rows and a frequency overflow float32; scale the rows or use a larger width")
+var errBeyond = errors.New("the products of rows and a frequency overflow float32; scale the rows or use a larger " +
+	"width")
 
 // finite returns an error if one of the sums is infinite or NaN.
 func finite(sums []float64) error {

@@ -37,7 +37,7 @@ func TestChainsStartFromNeedles(t *testing.T) {
 	const n, d = 1500, 30
 	for _, classes := range []int{2, 3} {
 		x, class := needle(n, d, classes, false, 1)
-		o := Paper(0.05, math.Sqrt(2*d/3.0), 4, 1)
+		o := PaperOptions(0.05, math.Sqrt(2*d/3.0), 4, 1)
 		o.Search.Chains, o.Search.Steps = 20, 10
 		from := o
 		from.Search.FindStarts(Rows{x, d, class, classes}, 1)

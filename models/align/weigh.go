@@ -102,8 +102,8 @@ func Top(q []float64, n int) (index []int, weight []float64) {
 	return index, weight
 }
 
-// Choice returns the frequencies of w (m×d, in turns) that Top or Draw chose, with their weights.
-func Choice(w []float32, d int, index []int, weight []float64) *learned.Frequencies {
+// Select returns the frequencies of w (m×d, in turns) that Top or Draw chose, with their weights.
+func Select(w []float32, d int, index []int, weight []float64) *learned.Frequencies {
 	f := &learned.Frequencies{Count: len(index), In: d, Weight: weight}
 	for _, j := range index {
 		f.W = append(f.W, w[j*d:(j+1)*d]...)

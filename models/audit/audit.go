@@ -45,7 +45,7 @@ func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
 
 // RandomLen returns the number of random residues that an Audit needs.
 func RandomLen(s ridge.Shape) int {
-	_, width, _ := ridge.LayoutOf(s).Cross(ridge.NumParts(s) - 1)
+	_, width, _ := ridge.LayoutOf(s).Cross(s.NumParts() - 1)
 	return s.Dim + width
 }
 
@@ -56,7 +56,7 @@ func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Gri
 	for j, v := range head.Part(0) {
 		left[j] = exact.AddResidues(left[j], exact.Residue(int64(v)))
 	}
-	all, n, d := ridge.Labels(nil, z.N(), y, grid), z.N(), z.D()
+	all, n, d := ridge.AppendLabels(nil, z.N(), y, grid), z.N(), z.D()
 	r, s, left, k := a.Random[:d], a.Random[d:], left[len(head.Part(0)):], len(all)/max(1, n)
 	var mu sync.Mutex
 	parallel.Ranges(n, n/max(1, threads)+1, threads, func(first, end int) {

@@ -90,7 +90,7 @@ func (a *audited) left(audit Audit, left []uint64, first, end, threads int) {
 func (a *audited) wrong(s *ridge.Sum) string {
 	audit, left := Audit{a.shape, exact.RandomResidues(RandomLen(a.shape))}, make([]uint64, Len(a.shape))
 	a.left(audit, left, 0, len(a.z)/a.shape.Dim, 1)
-	for i := range ridge.NumParts(a.shape) {
+	for i := range a.shape.NumParts() {
 		audit.Subtract(left, i, s.Part(i))
 	}
 	return audit.Wrong(left)
@@ -116,7 +116,7 @@ func TestAuditsConfirmSumsOfTheRows(t *testing.T) {
 				left[j] = exact.AddResidues(left[j], v)
 			}
 			rows.add(0, n, 2, s.Add)
-			for i := range ridge.NumParts(shape) {
+			for i := range shape.NumParts() {
 				audit.Subtract(left, i, s.Part(i))
 			}
 			if wrong := audit.Wrong(left); wrong != "" {
@@ -129,7 +129,7 @@ func TestAuditsConfirmSumsOfTheRows(t *testing.T) {
 // tamper changes a sum or the rows at random, and returns what it did; "" if that changes nothing.
 func (a *audited) tamper(r *rand.Rand, s *ridge.Sum) string {
 	pick := func() *float64 {
-		part := s.Part(r.IntN(ridge.NumParts(a.shape)))
+		part := s.Part(r.IntN(a.shape.NumParts()))
 		return &part[r.IntN(len(part))]
 	}
 	switch r.IntN(3) {

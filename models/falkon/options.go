@@ -32,8 +32,14 @@ func init() {
 // LearnerOptions holds the options of the learner cg. Use NewLearnerOptions for the defaults.
 type LearnerOptions struct {
 	iterative.Shared
-	Tolerance float64 `flag:"tolerance" help:"For cg: relative residual of the equations of ridge at which an output is done, in units of the square root of lambda; 0 is 0.01, which leaves an error far below the held-out error."`
-	Sample    int     `flag:"preconditioner" help:"For cg: rows of the sample whose kernel preconditions the equations; more rows need fewer rounds. 0 chooses."`
+
+	// For cg: relative residual of the equations of ridge at which an output is done, in units of the
+	// square root of lambda; 0 is 0.01, which leaves an error far below the held-out error.
+	Tolerance float64 `flag:"tolerance"`
+
+	// For cg: rows of the sample whose kernel preconditions the equations; more rows need fewer
+	// rounds. 0 chooses.
+	Sample int `flag:"preconditioner"`
 }
 
 var _ iterative.LearnerOptions = (*LearnerOptions)(nil)

@@ -218,7 +218,8 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	}
 	data := s.encode(&r.Options) // which also sets the scalars of s.all
 	if !exact.AllFinite(s.all) {
-		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: the weights overflow; lower the weights of classes and rows",
+		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: the weights overflow; lower the weights of classes "+
+			"and rows",
 			r.round)
 	}
 	return data, report, nil

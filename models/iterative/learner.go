@@ -153,8 +153,13 @@ func DefinitionOf(o Options) Definition { return learners.Of(o) }
 // options.
 type Shared struct {
 	Objective
-	Init    string `flag:"init" placeholder:"DIR" help:"Directory of a model with the same features and classes, or an alias such as DIR@champion; its weights are the initial weights."`
-	Curve   string `flag:"curve" group:"Model and output" placeholder:"FILE" help:"File for a plot of the training log, .png or .svg."`
+
+	// Directory of a model with the same features and classes, or an alias such as DIR@champion; its
+	// weights are the initial weights.
+	Init string `flag:"init" placeholder:"DIR"`
+
+	// File for a plot of the training log, .png or .svg.
+	Curve   string `flag:"curve" group:"Model and output" placeholder:"FILE"`
 	Stop    `group:"Iterative learners"`
 	Running `group:"Iterative learners"`
 }
@@ -206,9 +211,19 @@ func (s *Shared) Validate() error {
 
 // Running has the options that say how rounds run.
 type Running struct {
-	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader (--readers) that has a shard; to learn features it is 8. A parameter of the model: give it to get the same model on any runner."`
-	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; 0 is 20 on Dataflow, where a job takes minutes to start, and 1 elsewhere; to learn features it is 5. Does not change results."`
-	Keep       int64 `flag:"keep_bytes" unit:"bytes" help:"Bytes of features, or of rows to learn features from, that each worker process caches between rounds, as a number or as 8GB. Does not change results."`
+	// Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes
+	// many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader
+	// (--readers) that has a shard; to learn features it is 8. A parameter of the model: give it to
+	// get the same model on any runner.
+	Partitions int `flag:"partitions"`
+
+	// Rounds in one job of the runner; 0 is 20 on Dataflow, where a job takes minutes to start, and 1
+	// elsewhere; to learn features it is 5. Does not change results.
+	PerJob int `flag:"rounds_per_job"`
+
+	// Bytes of features, or of rows to learn features from, that each worker process caches between
+	// rounds, as a number or as 8GB. Does not change results.
+	Keep int64 `flag:"keep_bytes" unit:"bytes"`
 }
 
 // DefaultKeep is the default of Running.Keep.
@@ -247,9 +262,18 @@ const defaultEpsilon = 0.1
 
 // Objective selects the loss to minimise.
 type Objective struct {
-	Loss    string   `flag:"loss" placeholder:"NAME" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. Defaults (classes; numbers): svm hinge; epsilon_insensitive. sgd softmax; squared. cg squared."`
-	Epsilon float64  `flag:"epsilon" help:"Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units of the spread of the targets (interquartile range / 1.349, the standard deviation of normal targets); 0 is 0.1."`
-	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
+	// Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for
+	// numbers squared, huber, epsilon_insensitive. Defaults (classes; numbers): svm hinge;
+	// epsilon_insensitive. sgd softmax; squared. cg squared.
+	Loss string `flag:"loss" placeholder:"NAME"`
+
+	// Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units
+	// of the spread of the targets (interquartile range / 1.349, the standard deviation of normal
+	// targets); 0 is 0.1.
+	Epsilon float64 `flag:"epsilon"`
+
+	// Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas.
+	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas"`
 }
 
 // Problem returns the problem for n rows of dim features. counts are the numbers of rows of the classes, or
@@ -316,16 +340,19 @@ func ClassWeights(given, classes []string, counts []float64) ([]float64, error) 
 	return weights, nil
 }
 
+// Solver is how ridge solves its equations.
+type Solver string
+
 // Solvers of ridge: exact sums (the Gram matrix of the features), or the learner cg.
 const (
-	AutoSolver = "auto"
-	Gram       = "gram"
-	CG         = "cg"
+	AutoSolver Solver = "auto"
+	Gram       Solver = "gram"
+	CG         Solver = "cg"
 )
 
 // CheckSolver returns an error unless s is the name of a solver, or "" for auto.
-func CheckSolver(s string) error {
-	if !slices.Contains([]string{"", AutoSolver, Gram, CG}, s) {
+func CheckSolver(s Solver) error {
+	if !slices.Contains([]Solver{"", AutoSolver, Gram, CG}, s) {
 		return option.Errorf("solver", "must be %s, %s or %s (have %q)", AutoSolver, Gram, CG, s)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -149,7 +149,7 @@ func (m *memory) survey(byFold []uint64, sample int) {
 	if byFold != nil {
 		m.heldOut = make([]bool, m.n)
 	}
-	var labeled rows.Block
+	var labeled rowio.Block
 	var hashes []uint64
 	var weights profile.WeightSum
 	flush := func() {
@@ -172,7 +172,7 @@ func (m *memory) survey(byFold []uint64, sample int) {
 		hashes = append(hashes, profile.RowHash(seed, row))
 		weights.Add(m.Weight(i))
 		labeled.N++
-		if labeled.N == rows.PerBlock(m.in+1) {
+		if labeled.N == rowio.PerBlock(m.in+1) {
 			flush()
 		}
 	}
@@ -209,7 +209,7 @@ func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 // blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their
 // order.
 func (m *memory) blocks() []Block {
-	limit := min(rows.PerBlock(m.in), rows.PerFeatureBlock(m.dim))
+	limit := min(rowio.PerBlock(m.in), rowio.PerFeatureBlock(m.dim))
 	var (
 		all   []Block
 		sides [2]Block     // training rows, held-out rows
@@ -254,8 +254,8 @@ func (m *memory) blocks() []Block {
 // mapped is the number of rows that a thread maps at a time.
 const mapped = 64
 
-// SampleRows returns the size of a small sample: a thousand rows, with at most 256 MB of features.
-func SampleRows(features int) int { return max(1, min(1000, (64<<20)/features)) }
+// SampleSize returns the size of a small sample: a thousand rows, with at most 256 MB of features.
+func SampleSize(features int) int { return max(1, min(1000, (64<<20)/features)) }
 
 // SampleGrid returns the grid that scales targets, from a sample of rows whose last column is the target
 // on the grid span.

@@ -8,11 +8,10 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	flinear "github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/loss"
 	_ "github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
@@ -35,22 +34,6 @@ func TestLearnersAreFoundByNameAliasAndOptions(t *testing.T) {
 	if _, err := iterative.Lookup("svn"); err == nil || !strings.Contains(err.Error(), `did you mean "svm"?`) {
 		t.Error(err)
 	}
-}
-
-// The help lists exactly the available losses.
-func TestHelpListsTheLosses(t *testing.T) {
-	for _, o := range option.List(svm.NewLearnerOptions()) {
-		if o.Name != "loss" {
-			continue
-		}
-		for _, classes := range []bool{true, false} {
-			if list := strings.Join(loss.Names(classes), ", "); !strings.Contains(o.Help, list) {
-				t.Errorf("help of loss: %s; have %s", o.Help, list)
-			}
-		}
-		return
-	}
-	t.Error("no option loss")
 }
 
 func TestOptionsOutOfRangeAreNamed(t *testing.T) {
@@ -146,7 +129,7 @@ func TestFitRejectsInvalidArguments(t *testing.T) {
 	d := rings(t, 20)
 	files := svm.NewLearnerOptions()
 	files.Init = "model"
-	raw, err := flinear.Identity{In: 2, Bound: 2}.New()
+	raw, err := identity.Identity{In: 2, Bound: 2}.New()
 	if err != nil {
 		t.Fatal(err)
 	}

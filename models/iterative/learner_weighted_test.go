@@ -84,7 +84,7 @@ func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 // Batches are other rows, so the paths differ, and not where they lead to.
 func TestStepsOfWeightedRowsEndNearRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
-	for _, method := range []string{sgd.Momentum, sgd.AdaGrad, sgd.SGD} {
+	for _, method := range []sgd.Method{sgd.Momentum, sgd.AdaGrad, sgd.SGD} {
 		o := sgd.NewLearnerOptions()
 		o.Method, o.Rounds, o.Loss = method, 200, "softmax"
 		a, err := sgd.Fit(weighted, 1e-2, o)

@@ -72,14 +72,18 @@ type Threaded interface {
 type Block struct {
 	N, D int
 	Phi  []float32 // row-major N×D: features
+
 	// Y has length N: the index of the class, or a target minus the median, in units of the spread of the
 	// targets.
 	Y []float32
+
 	// Weights has length N: the weights of the rows, in units of the mean weight of all training rows. It
 	// is empty if all weights are equal.
 	Weights []float64
+
 	// HeldOut says that the rows are only scored, not learned from.
 	HeldOut bool
+
 	// Index numbers the blocks of the partition from 0, separately for training rows and held-out rows.
 	Index int
 }
@@ -152,8 +156,10 @@ type Report struct {
 
 	// Words describes the progress if losses do not; otherwise "".
 	Words string `json:"words,omitempty"`
+
 	// Ended says why the learner ends with this state; "" if it does not.
 	Ended string `json:"ended,omitempty"`
+
 	// Detail holds further values, of a type that the learner defines.
 	Detail json.RawMessage `json:"detail,omitempty"`
 }
@@ -213,10 +219,21 @@ func OpenLearner(kind string, options []byte, files Files) (Learner, error) {
 
 // Stop holds the stopping conditions. The first that is met ends the rounds.
 type Stop struct {
-	Rounds   int           `flag:"rounds" help:"Most rounds of an iterative learner, each one pass over the data; 0 is 1000 for svm, 500 for cg and 100 for sgd. They stop earlier when they have converged."`
-	Gap      float64       `flag:"gap" help:"Stop when the duality gap (a bound on the distance of the objective from its optimum) is at most this share of the objective; 0 is 1e-3 for svm unless --rounds is given."`
-	Patience int           `flag:"patience" help:"Stop after this many rounds without a lower held-out error, and keep the best round; 0 disables."`
-	Time     time.Duration `flag:"max_time" help:"Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final fit share it: each stops after the round in which its share is used up, and what has not started by then is skipped, with a note. With a limit the model depends on the clock; 0 disables."`
+	// Most rounds of an iterative learner, each one pass over the data; 0 is 1000 for svm, 500 for cg
+	// and 100 for sgd. They stop earlier when they have converged.
+	Rounds int `flag:"rounds"`
+
+	// Stop when the duality gap (a bound on the distance of the objective from its optimum) is at most
+	// this share of the objective; 0 is 1e-3 for svm unless --rounds is given.
+	Gap float64 `flag:"gap"`
+
+	// Stop after this many rounds without a lower held-out error, and keep the best round; 0 disables.
+	Patience int `flag:"patience"`
+
+	// Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final
+	// fit share it: each stops after the round in which its share is used up, and what has not started
+	// by then is skipped, with a note. With a limit the model depends on the clock; 0 disables.
+	Time time.Duration `flag:"max_time"`
 }
 
 // Better reports whether a has a lower held-out error than b: the number of wrong classes, or their weight if

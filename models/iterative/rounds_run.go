@@ -59,8 +59,8 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 			continue
 		}
 		if r := history[taken]; !exact.Finite(r.Objective) {
-			return nil, fmt.Errorf("iterative: after %d rounds the objective is %g: the weights diverge; try a larger lambda or "+
-				"a smaller rate", taken, r.Objective)
+			return nil, fmt.Errorf("iterative: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
+				"or a smaller rate", taken, r.Objective)
 		}
 		if taken != report.Round {
 			if round, err = l.Open(best); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -40,7 +40,7 @@ func (d *Data) targets() int { return max(d.Targets, 1) }
 // missing value if the map takes it), or if a weight is out of range.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
-		return 0, 0, fmt.Errorf("linear: no map; features/linear.Identity takes rows as they are")
+		return 0, 0, fmt.Errorf("linear: no map; features/identity.Identity takes rows as they are")
 	}
 	in, _ := d.Map.Dims()
 	n, outputs = len(d.X)/in, 1
@@ -81,7 +81,7 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		}
 		positive := false
 		for i, w := range d.Weights {
-			if reason := rows.CheckWeight(w); reason != "" {
+			if reason := rowio.CheckWeight(w); reason != "" {
 				return 0, 0, fmt.Errorf("linear: row %d: %s", i, reason)
 			}
 			positive = positive || w > 0
@@ -233,14 +233,14 @@ func (m *Machine) Targets(dst []float64, x []float32, n int) {
 // there are fewer groups than folds.
 func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 	in, _ := d.Map.Dims()
-	b := &rows.Block{N: d.Rows(), D: in, X: d.X}
+	b := &rowio.Block{N: d.Rows(), D: in, X: d.X}
 	var rule *profile.FoldRule
 	if d.Groups != nil && k > 1 {
 		for _, group := range d.Groups {
 			b.Keys = append(b.Keys, schema.GroupKey([]byte(group)))
 		}
 		counts := new(profile.FoldKeys)
-		used := &rows.Block{} // rows of weight 0 are ignored
+		used := &rowio.Block{} // rows of weight 0 are ignored
 		for i, key := range b.Keys {
 			if d.Weight(i) > 0 {
 				used.Keys = append(used.Keys, key)
@@ -251,5 +251,5 @@ func (d *Data) FoldHashes(seed uint64, k int) (hashes []uint64, err error) {
 			return nil, fmt.Errorf("linear: %w", err)
 		}
 	}
-	return profile.NewAssigner(seed, rule, nil, profile.FoldLabels{}).Hashes(nil, profile.FoldPlace{}, b)
+	return profile.NewAssigner(seed, rule, nil, profile.FoldLabels{}).Hashes(nil, profile.ShardStart{}, b)
 }

@@ -9,9 +9,6 @@ import (
 
 // These functions replace the functions of package math and give the same bits on every platform.
 
-// Exp is blas.Exp.
-func Exp(x float64) float64 { return blas.Exp(x) }
-
 // SumExp returns Σ exp(β(s − most)), added in order.
 func SumExp(scores []float32, most, beta float64) (sum float64) {
 	var e [32]float64
@@ -58,7 +55,7 @@ func Log(x float64) float64 {
 
 // Softplus returns log(1 + eˣ), without overflow.
 func Softplus(x float64) float64 {
-	e := Exp(-math.Abs(x))
+	e := blas.Exp(-math.Abs(x))
 	u := 1 + e
 	// The rounding error of u is corrected to first order.
 	return max(x, 0) + (Log(u) + (e-(u-1))/u)
@@ -66,7 +63,7 @@ func Softplus(x float64) float64 {
 
 // Sigmoid returns 1/(1 + e⁻ˣ).
 func Sigmoid(x float64) float64 {
-	e := Exp(-math.Abs(x))
+	e := blas.Exp(-math.Abs(x))
 	if x >= 0 {
 		return 1 / (1 + e)
 	}

@@ -81,8 +81,8 @@ func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
 	return v
 }
 
-// Tensors encodes the tallies of training rows and of held-out rows; Tallies decodes them.
-func Tensors(learn, held Tally) []safetensors.Tensor {
+// TallyTensors encodes the tallies of training rows and of held-out rows; Tallies decodes them.
+func TallyTensors(learn, held Tally) []safetensors.Tensor {
 	return []safetensors.Tensor{
 		safetensors.Of("loss", []float64{learn.Loss, held.Loss}, 2),
 		safetensors.Of("rows", []int64{learn.Rows, learn.Errors, held.Rows, held.Errors}, 4),
@@ -90,7 +90,7 @@ func Tensors(learn, held Tally) []safetensors.Tensor {
 	}
 }
 
-// Tallies decodes the two tallies of Tensors from a record.
+// Tallies decodes the two tallies of TallyTensors from a record.
 func (r *Record) Tallies() (learn, held Tally) {
 	sums, counts := Array[float64](r, "loss", 2), Array[int64](r, "rows", 4)
 	weights := Array[float64](r, "row_weights", 4)

@@ -10,7 +10,7 @@ import (
 func TestRecordsKeepTheFirstError(t *testing.T) {
 	learn, held := Tally{5, 2, 1.5, 5, 2}, Tally{3, 0, 0.25, 7.5, 0}
 	data := EncodeRecord("test", map[string]string{"a": "b"},
-		append(Tensors(learn, held), safetensors.Of("x", []float32{1, 2}, 2))...)
+		append(TallyTensors(learn, held), safetensors.Of("x", []float32{1, 2}, 2))...)
 	r := OpenRecord(data, "test")
 	if a, b := r.Tallies(); a != learn || b != held || r.Err != nil || r.Meta["a"] != "b" {
 		t.Errorf("%+v, %+v, %v", a, b, r.Err)
@@ -30,7 +30,7 @@ func TestRecordsKeepTheFirstError(t *testing.T) {
 	if r := OpenRecord(nil, "test"); r.Err == nil {
 		t.Error("nothing is no record")
 	}
-	r = OpenRecord(EncodeRecord("test", nil, Tensors(Tally{1, 2, 0, 1, 1}, held)...), "test")
+	r = OpenRecord(EncodeRecord("test", nil, TallyTensors(Tally{1, 2, 0, 1, 1}, held)...), "test")
 	if r.Tallies(); r.Err == nil || !strings.Contains(r.Err.Error(), "2 errors of 1 rows") {
 		t.Error(r.Err)
 	}

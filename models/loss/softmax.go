@@ -1,6 +1,10 @@
 package loss
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
 
 // SoftmaxFactors are multiplied with the scores of a classifier before their softmax, to find the best factor.
 // Scores of ridge are between −1 and 1 even where a class is certain, so their plain softmax would be far from
@@ -14,7 +18,7 @@ func softmax(slopes, scores []float32, y int) float64 {
 	sum := SumExp(scores, top, 1)
 	if slopes != nil {
 		for c, s := range scores {
-			slopes[c] = float32(Exp(float64(s)-top) / sum)
+			slopes[c] = float32(blas.Exp(float64(s)-top) / sum)
 		}
 		// Compute 1 − p from the other classes, which is accurate even if p is near 1.
 		var others float64

@@ -164,7 +164,7 @@ func (g *Graph) level(c *schema.Column, t *schema.Table) (string, error) {
 	for i, l := range c.Levels {
 		e.add(float32(i), whole([]string{string(lines.CutFraction([]byte(l), t.Decimal))}, t.Decimal)...)
 	}
-	x := g.column(c.Name, Text, string(c.Type))
+	x := g.column(c.Name, String, string(c.Type))
 	a := attrs{"keys_strings": e.texts, "values_floats": e.values, "default_float": other}
 	return g.add("LabelEncoder", a, x), nil
 }

@@ -66,7 +66,7 @@ func signature(values []Value, named bool) (string, error) {
 			}
 			fields = append(fields, f)
 		default:
-			kind := map[Type]string{Float: "double", Double: "double", Int64: "long", Text: "string"}[v.Type]
+			kind := map[Type]string{Float: "double", Double: "double", Int64: "long", String: "string"}[v.Type]
 			fields = append(fields, field{Type: kind, Name: v.Name, Required: &required})
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -167,7 +167,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 	five := []string{"/1", "label", "c", "scores", "e"} // names that a graph has itself
 	bins := preprocess.Bins{In: 5, Weight: 1, Columns: []preprocess.BinColumn{{Index: 2, Cuts: features.Floats{1, 2}}}}
 	hats := bins
-	hats.Hats = true
+	hats.PiecewiseLinear = true
 	low, high := make([]float32, 5), []float32{1, 1, 1, 1, 1}
 	typed := &schema.Table{Columns: []schema.Column{
 		{Name: "a", Type: schema.Number},
@@ -177,7 +177,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 	slots := preprocess.Columns{Slots: []preprocess.Slot{
 		{Number: &preprocess.Number{Fill: 1, Missing: 1}},
 		{OneHot: &preprocess.OneHot{Values: 3, Weight: 1, Missing: true}},
-		{Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 1, 0.5}}},
+		{Lookup: &preprocess.Lookup{Values: 2, Out: 1, Numbers: features.Floats{0, 1, 0.5}}},
 		{Number: &preprocess.Number{}}, {Number: &preprocess.Number{}}, {Number: &preprocess.Number{}},
 		{Number: &preprocess.Number{}},
 	}}
@@ -195,7 +195,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 		{features.Chain{Steps: []features.Recipe{preprocess.Differences{In: 5, Pairs: []preprocess.Difference{
 			{First: 3, Second: 1, A: 1, B: 2, C: 3}}}, fourier.Laplace{In: 6, Out: 10, Width: 1}}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{preprocess.Standard{Mean: low, Dev: high},
-			linear.Identity{In: 5, Low: low, High: high}}}, five, nil},
+			identity.Identity{In: 5, Low: low, High: high}}}, five, nil},
 		{features.Chain{Steps: []features.Recipe{slots, fourier.Laplace{In: 11, Out: 10, Width: 1}}}, nil, typed},
 	} {
 		for _, by := range []bool{false, true} {
@@ -265,7 +265,7 @@ func TestWhatAGraphCannotExpressIsNamed(t *testing.T) {
 		by      bool
 		says    string
 	}{
-		{learned.Harmonics{In: 3, Terms: learned.First(3, 4)}, nil, nil, false, "harmonic"},
+		{learned.Harmonics{In: 3, Terms: learned.FirstHarmonics(3, 4)}, nil, nil, false, "harmonic"},
 		{preprocess.Gray{Shape: preprocess.ImageShape{Height: 2, Width: 2, Channels: 3}}, nil, nil, false, "image.gray"},
 		{hot, nil, hashed, false, `column "shop", whose texts are hashed to 8 buckets`},
 		{gaussian, []string{"a", "b", "a", "c", "d"}, nil, true, `occurs twice ("a")`},

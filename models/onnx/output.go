@@ -80,7 +80,7 @@ func (g *Graph) classify(m *models.Model, scores string) (err error) {
 	flat := func(x string) string { return g.add("Gather", attrs{"axis": int64(1)}, x, number) }
 	refused := flat(g.add("IsNaN", nil, g.sum(g.add("Sub", nil, scores, scores))))
 	classes := man.Vocabulary.Classes
-	label := Value{Name: "label", Type: Text, About: "class"}
+	label := Value{Name: "label", Type: String, About: "class"}
 	if g.byColumn {
 		label.Name = "prediction"
 	}

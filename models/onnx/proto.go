@@ -27,13 +27,13 @@ type Type int32
 const (
 	Float  Type = 1
 	Int64  Type = 7
-	Text   Type = 8
+	String Type = 8
 	Double Type = 11
 )
 
 // String returns the ONNX name of the type.
 func (t Type) String() string {
-	return map[Type]string{Float: "float", Int64: "int64", Text: "string", Double: "double"}[t]
+	return map[Type]string{Float: "float", Int64: "int64", String: "string", Double: "double"}[t]
 }
 
 // MarshalText returns the name.
@@ -163,7 +163,7 @@ func (g *Graph) stored(kind Type, dims []int, write func(w io.Writer) error) str
 // texts adds a list of texts.
 func (g *Graph) texts(values []string) string {
 	name := g.name()
-	g.tensors = append(g.tensors, newTensor(name, Text, []int{len(values)}, values))
+	g.tensors = append(g.tensors, newTensor(name, String, []int{len(values)}, values))
 	return name
 }
 

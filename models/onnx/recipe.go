@@ -8,10 +8,10 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -30,7 +30,7 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 			parts = append(parts, part)
 		}
 		return g.concat(parts...), nil
-	case linear.Identity:
+	case identity.Identity:
 		return x, nil
 	case patches.Recipe:
 		return g.patches(r, x), nil

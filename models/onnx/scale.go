@@ -142,7 +142,7 @@ func (g *Graph) bins(r preprocess.Bins, x string) string {
 	var low, high []float32
 	infinite := float32(math.Inf(1))
 	for _, c := range r.Columns {
-		if r.Hats {
+		if r.PiecewiseLinear {
 			columns = append(columns, slices.Repeat([]int64{int64(c.Index)}, len(c.Cuts))...)
 			continue
 		}
@@ -155,7 +155,7 @@ func (g *Graph) bins(r preprocess.Bins, x string) string {
 		}
 	}
 	v := g.columns(x, columns)
-	if r.Hats {
+	if r.PiecewiseLinear {
 		return g.hats(r, g.cast(v, Double))
 	}
 	weight := constant(g, []float32{r.Weight})
@@ -220,14 +220,14 @@ func (g *Graph) slots(r preprocess.Columns, x string) string {
 			levels = append(levels, g.add("Where", nil, g.add("Equal", nil, v, row(g, values)),
 				constant(g, []float32{s.OneHot.Weight}), constant(g, []float32{0})))
 		default:
-			numbers = append(numbers, g.table(s.Table, v))
+			numbers = append(numbers, g.table(s.Lookup, v))
 		}
 	}
 	return g.concat(append(numbers, levels...)...)
 }
 
 // table adds row v of a table; its last row is for all other values.
-func (g *Graph) table(t *preprocess.Table, v string) string {
+func (g *Graph) table(t *preprocess.Lookup, v string) string {
 	last := float32(t.Values)
 	known := g.add("And", nil, g.add("GreaterOrEqual", nil, v, constant(g, []float32{0})),
 		g.add("Less", nil, v, constant(g, []float32{last})))

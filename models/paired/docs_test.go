@@ -32,7 +32,7 @@ func powerTable() string {
 	for _, discordance := range []float64{0.5, 1, 2, 5, 10, 20} {
 		fmt.Fprintf(&b, "| %g%% of the rows |", discordance)
 		for _, d := range differences {
-			t := Trial{Discordance: discordance / 100, Confidence: 0.95, Power: 0.8, Difference: -d / 100}
+			t := Design{Discordance: discordance / 100, Confidence: 0.95, Power: 0.8, Difference: -d / 100}
 			better := t.Rows()
 			t.Difference, t.Margin = 0, d/100
 			fmt.Fprintf(&b, " %s / %s |", groups(better), groups(t.Rows()))
@@ -42,7 +42,7 @@ func powerTable() string {
 	return b.String()
 }
 
-// The table of the documentation is what Trial.Rows says, which TestPowerIsAsTheTableSays
+// The table of the documentation is what Design.Rows says, which TestPowerIsAsTheTableSays
 // simulates.
 func TestTheTableOfTheDocumentationIsComputed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/comparing.md")

@@ -114,7 +114,7 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 			})
 			rate := sum / n
 			variance := rate * (1 - rate)
-			for i, rows := range []float64{s.Independent(Error, variance), n} {
+			for i, rows := range []float64{s.EffectiveRows(Error, variance), n} {
 				if math.Abs(rate-1.0/3) < 1.96*math.Sqrt(variance/rows) {
 					inside[i]++
 				}
@@ -130,7 +130,7 @@ func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 	for g := range uint64(50) {
 		s.Add(g%10, 1, []float64{0}, []float64{0})
 	}
-	if n := s.Independent(Error, 0); n != 10 {
+	if n := s.EffectiveRows(Error, 0); n != 10 {
 		t.Errorf("10 groups without errors are %g rows", n)
 	}
 }
@@ -167,10 +167,10 @@ func TestTooFewRowsAndTooFewGroupsAreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if condition, err = s.Fit(condition); err != nil {
+		if condition, err = s.Complete(condition); err != nil {
 			t.Fatal(err)
 		}
-		verdict := s.Judge(condition, 1)
+		verdict := s.Decide(condition, 1)
 		if got := s.compare(Error, 1).TooFew; got != c.want || verdict.Why != c.want || verdict.Holds != (c.want == "") {
 			t.Errorf("%v, %v: %q and %+v, want %q", c.sizes, c.weights, got, verdict, c.want)
 		}

@@ -63,7 +63,7 @@ func judged(r *rand.Rand, trials, n int, by counted, champion, challenger func(*
 				s.Add(uint64(g), w, []float64{x * f}, []float64{y * f})
 			}
 		}
-		switch v := s.Judge(Condition{Metric: MAE, Better: true, Confidence: 95}, 1); {
+		switch v := s.Decide(Condition{Metric: MAE, Better: true, Confidence: 95}, 1); {
 		case v.Holds:
 			holds += 100 / float64(trials)
 		case !strings.HasPrefix(v.Why, "the rows do not show it"):
@@ -122,7 +122,7 @@ func TestNoDifferenceInFewRowsShowsLittle(t *testing.T) {
 			s.Add(uint64(i%40), 1, []float64{0}, []float64{0})
 		}
 		for amount, want := range map[float64]bool{0.5: false, 20: true} {
-			if v := s.Judge(Condition{Metric: Error, Amount: amount, Percent: true, Confidence: 95}, 1); v.Holds != want {
+			if v := s.Decide(Condition{Metric: Error, Amount: amount, Percent: true, Confidence: 95}, 1); v.Holds != want {
 				t.Errorf("40 %s without an error: not worse by %g%%: %+v, want %v", by.name, amount, v, want)
 			}
 		}
@@ -152,7 +152,7 @@ func TestAFewLargeDifferencesAreNotDecided(t *testing.T) {
 		}
 		s.Add(0, 1, []float64{2}, []float64{loss})
 	}
-	v := s.Judge(Condition{Metric: MAE, Better: true, Confidence: 95}, 1)
+	v := s.Decide(Condition{Metric: MAE, Better: true, Confidence: 95}, 1)
 	if want := "too few rows make up the difference (skewness 0.5, want at most 0.15); try 11000 rows or more"; v.Holds ||
 		v.P != 1 || v.Why != want {
 		t.Errorf("%+v, want %q", v, want)

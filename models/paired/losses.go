@@ -148,8 +148,8 @@ func (l *losses) difference(ratio float64) score.Mean {
 		return d
 	}
 	root := number(0).Sqrt(squares)
-	d.Error, _ = number(0).Quo(root, moment([3]int{1, 0, 0})).Float64()
-	d.Error *= math.Sqrt(d.Effective / max(1, d.Effective-1))
+	d.StdErr, _ = number(0).Quo(root, moment([3]int{1, 0, 0})).Float64()
+	d.StdErr *= math.Sqrt(d.Effective / max(1, d.Effective-1))
 	d.Skew, _ = number(0).Quo(power(3), root.Mul(root, squares)).Float64()
 	return d
 }

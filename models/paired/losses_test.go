@@ -57,7 +57,7 @@ func TestMomentsMatchTheRows(t *testing.T) {
 				name      string
 				got, want float64
 			}{
-				{"mean", d.Mean, mean}, {"error", d.Error, math.Sqrt(squares*n/(n-1)) / w},
+				{"mean", d.Mean, mean}, {"error", d.StdErr, math.Sqrt(squares*n/(n-1)) / w},
 				{"skew", d.Skew, cubes / math.Pow(squares, 1.5)}, {"effective", d.Effective, n},
 			} {
 				if math.Abs(c.got-c.want) > 1e-5*(math.Abs(c.want)+0.01) {
@@ -69,7 +69,7 @@ func TestMomentsMatchTheRows(t *testing.T) {
 				for i := range diff {
 					diff[i] = table.challenger[i] - table.champion[i]
 				}
-				if got, want := d.Error*math.Sqrt(500), stat.StdDev(diff, nil); math.Abs(got-want) > 1e-9 {
+				if got, want := d.StdErr*math.Sqrt(500), stat.StdDev(diff, nil); math.Abs(got-want) > 1e-9 {
 					t.Errorf("deviation %g, want %g", got, want)
 				}
 			}
@@ -92,7 +92,7 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		diff = append(diff, float64(b)-float64(a))
 	}
 	d := l.difference(1)
-	if want := stat.StdDev(diff, nil) / math.Sqrt(1000); math.Abs(d.Error/want-1) > 1e-9 ||
+	if want := stat.StdDev(diff, nil) / math.Sqrt(1000); math.Abs(d.StdErr/want-1) > 1e-9 ||
 		math.Abs(d.Mean/stat.Mean(diff, nil)-1) > 1e-9 {
 		t.Errorf("%+v, want mean %g and error %g", d, stat.Mean(diff, nil), want)
 	}
@@ -106,7 +106,7 @@ func TestNearlyEqualModelsAreTold(t *testing.T) {
 		equal.Add(1, v, v)
 	}
 	e := equal.difference(1)
-	if low, high := e.Bounds(0.95); e.Mean != 0 || e.Error != 0 || e.P() != 1 || e.PBelow(0) != 1 || e.PBelow(0.1) != 0 ||
+	if low, high := e.Bounds(0.95); e.Mean != 0 || e.StdErr != 0 || e.P() != 1 || e.PBelow(0) != 1 || e.PBelow(0.1) != 0 ||
 		low != 0 || high != 0 {
 		t.Errorf("equal losses: %+v, %g to %g, p %g", e, low, high, e.P())
 	}

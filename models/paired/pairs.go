@@ -141,8 +141,8 @@ func nullVariance(champion, challenger, margin float64) float64 {
 	return max(0, 2*only+margin*(1-margin))
 }
 
-// Trial describes a planned comparison of error rates.
-type Trial struct {
+// Design describes a planned comparison of error rates.
+type Design struct {
 	// Discordance is the share of rows on which exactly one model is wrong.
 	Discordance float64
 	// Difference is the true difference of the error rates, challenger minus champion, from −Discordance to
@@ -164,7 +164,7 @@ type Trial struct {
 // hypothesis from the expected shares (Nam 1997) and the continuity correction of the test:
 //
 //	nd − k = √n (z₁σ₀ + z₂σ₁),    d = margin − difference, k = ½ row, 1 for margin 0.
-func (t Trial) Rows() float64 {
+func (t Design) Rows() float64 {
 	d := t.Margin - t.Difference
 	if !(d > 0) || !(t.Discordance >= math.Abs(t.Difference)) {
 		return math.Inf(1)
@@ -174,7 +174,7 @@ func (t Trial) Rows() float64 {
 	return math.Ceil(root * root)
 }
 
-func (t Trial) correction() float64 {
+func (t Design) correction() float64 {
 	if t.Margin == 0 {
 		return 1
 	}
@@ -182,7 +182,7 @@ func (t Trial) correction() float64 {
 }
 
 // spread returns z₁σ₀ + z₂σ₁.
-func (t Trial) spread() float64 {
+func (t Design) spread() float64 {
 	champion, challenger := (t.Discordance-t.Difference)/2, (t.Discordance+t.Difference)/2
 	null := math.Sqrt(nullVariance(champion, challenger, t.Margin))
 	truth := math.Sqrt(t.Discordance - float64(t.Difference*t.Difference))
@@ -190,9 +190,9 @@ func (t Trial) spread() float64 {
 }
 
 // leastDetectable returns the smallest improvement, above 0, that a test with this number of rows detects: the
-// smallest for which Trial.Rows is at most rows. It is +Inf if that is more than the discordance.
+// smallest for which Design.Rows is at most rows. It is +Inf if that is more than the discordance.
 func leastDetectable(rows int64, discordance, confidence, power float64) float64 {
-	t := Trial{Discordance: discordance, Confidence: confidence, Power: power}
+	t := Design{Discordance: discordance, Confidence: confidence, Power: power}
 	enough := func(d float64) bool {
 		t.Difference = -d
 		return t.Rows() <= float64(rows)

@@ -150,11 +150,11 @@ func promotions(t *testing.T, words string, nights int, n int64, champion, chall
 	for range nights {
 		s := NewSum(false, Error)
 		s.pairs = outcome(r, n, champion, challenger)
-		fit, err := s.Fit(c)
+		fit, err := s.Complete(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Judge(fit, 1).Holds {
+		if s.Decide(fit, 1).Holds {
 			held++
 		}
 	}
@@ -224,7 +224,7 @@ func TestBoundsCoverTheTruth(t *testing.T) {
 
 // A test with as many rows as the table says shows what is true as often as it says.
 func TestPowerIsAsTheTableSays(t *testing.T) {
-	for _, c := range []Trial{
+	for _, c := range []Design{
 		{Discordance: 0.02, Difference: -0.005, Confidence: 0.95, Power: 0.8},
 		{Discordance: 0.05, Difference: -0.005, Confidence: 0.95, Power: 0.8},
 		{Discordance: 0.02, Difference: -0.01, Confidence: 0.95, Power: 0.9},
@@ -254,7 +254,7 @@ func TestPowerIsAsTheTableSays(t *testing.T) {
 func TestDetectableIsTheInverseOfRows(t *testing.T) {
 	for _, n := range []int64{1000, 10_000, 1_000_000} {
 		d := leastDetectable(n, 0.03, 0.95, 0.8)
-		rows := Trial{Discordance: 0.03, Difference: -d, Confidence: 0.95, Power: 0.8}.Rows()
+		rows := Design{Discordance: 0.03, Difference: -d, Confidence: 0.95, Power: 0.8}.Rows()
 		if rows > float64(n) || rows < float64(n)*0.98 {
 			t.Errorf("%d rows detect %g, for which %g are needed", n, d, rows)
 		}
@@ -262,7 +262,7 @@ func TestDetectableIsTheInverseOfRows(t *testing.T) {
 	if d := leastDetectable(10, 0.01, 0.95, 0.8); !math.IsInf(d, 1) {
 		t.Errorf("10 rows detect %g", d)
 	}
-	if rows := (Trial{Discordance: 0.1, Difference: 0.01, Confidence: 0.95, Power: 0.8}).Rows(); !math.IsInf(rows, 1) {
+	if rows := (Design{Discordance: 0.1, Difference: 0.01, Confidence: 0.95, Power: 0.8}).Rows(); !math.IsInf(rows, 1) {
 		t.Errorf("a worse model is shown to be better with %g rows", rows)
 	}
 }

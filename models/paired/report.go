@@ -58,7 +58,7 @@ func (s *Sum) Report(unit float64) []Comparison {
 
 // compare compares the models by a metric of the sum, or by RMSE if it has MSE.
 func (s *Sum) compare(m Metric, unit float64) Comparison {
-	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m, score.LeastMeanRows)}
+	c := Comparison{Metric: m, P: 1, Test: "t", TooFew: s.tooFew(m, score.MinMeanRows)}
 	var low, high, detectable float64
 	if s.clusters != nil {
 		c.Test = "groups"
@@ -134,7 +134,7 @@ func (m Metric) scale(unit float64) float64 {
 // NaN for too few rows, and +Inf if there is no such r.
 func (l *losses) ratio(confidence float64) float64 {
 	a, b := l.means()
-	if l.effective() < score.LeastMeanRows || !(a > 0) {
+	if l.effective() < score.MinMeanRows || !(a > 0) {
 		return math.NaN()
 	}
 	below := func(r float64) bool { // the p-value falls with r
@@ -159,8 +159,8 @@ type Verdict struct {
 	Why       string  `json:"why,omitempty"`
 }
 
-// Fit returns the condition with its metric filled in, or an error if the sum does not have the metric.
-func (s *Sum) Fit(c Condition) (Condition, error) {
+// Complete returns the condition with its metric filled in, or an error if the sum does not have the metric.
+func (s *Sum) Complete(c Condition) (Condition, error) {
 	if c.Metric == "" {
 		c.Metric = RMSE
 		if slices.Contains(s.metrics, Error) {
@@ -185,9 +185,9 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 	return c, nil
 }
 
-// Judge decides a condition that Fit has returned. The condition does not hold if there are too few rows to
+// Decide decides a condition that Complete has returned. The condition does not hold if there are too few rows to
 // decide, or if their losses are too skewed.
-func (s *Sum) Judge(c Condition, unit float64) Verdict {
+func (s *Sum) Decide(c Condition, unit float64) Verdict {
 	v := Verdict{Condition: c.String(), P: 1}
 	amount, ratio := c.Amount, 1.0
 	if c.Percent {
@@ -219,7 +219,7 @@ func (s *Sum) Judge(c Condition, unit float64) Verdict {
 		plain, margin := d, amount/c.Metric.scale(unit)
 		plain.Skew = 0
 		v.P = max(d.PBelow(margin), plain.PBelow(margin))
-		if c.Metric == Error && d.Error == 0 {
+		if c.Metric == Error && d.StdErr == 0 {
 			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}
@@ -238,11 +238,12 @@ const mostSkew = 0.15
 // skewed says why a mean difference cannot be judged: a few of its rows or groups decide it. It returns ""
 // otherwise.
 func (s *Sum) skewed(skew, effective float64) string {
-	if skew <= mostSkew || effective < score.LeastMeanRows {
+	if skew <= mostSkew || effective < score.MinMeanRows {
 		return ""
 	}
 	want := 100 * math.Ceil(effective*skew*skew/(mostSkew*mostSkew)/100)
-	return fmt.Sprintf("too few %[1]ss make up the difference (skewness %.2[2]g, want at most %[3]g); try %.0[4]f %[1]ss or more",
+	return fmt.Sprintf("too few %[1]ss make up the difference (skewness %.2[2]g, want at most %[3]g); try %.0[4]f "+
+		"%[1]ss or more",
 		s.counts(), skew, mostSkew, want)
 }
 
@@ -260,13 +261,13 @@ func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.level()) /
 func (s *Sum) tooFewFor(c Condition) string {
 	switch least := c.leastRows(); {
 	case c.Metric == Error:
-		return s.tooFew(c.Metric, score.LeastMeanRows)
+		return s.tooFew(c.Metric, score.MinMeanRows)
 	case s.clusters == nil:
 		return s.tooFew(c.Metric, least)
 	case float64(s.rows) < least:
 		return fmt.Sprintf("only %d rows, want %g", s.rows, least)
 	}
-	return s.tooFew(c.Metric, score.LeastMeanRows)
+	return s.tooFew(c.Metric, score.MinMeanRows)
 }
 
 // counts names what the tests count: rows or groups.
@@ -303,8 +304,8 @@ func (s *Sum) tooFew(m Metric, least float64) string {
 
 // detectableMean returns the improvement of a mean that a test at 95% shows with probability 80%.
 func detectableMean(d score.Mean) float64 {
-	if d.Effective < score.LeastMeanRows {
+	if d.Effective < score.MinMeanRows {
 		return math.Inf(1)
 	}
-	return d.Error * (distuv.UnitNormal.Quantile(0.95) + distuv.UnitNormal.Quantile(0.8))
+	return d.StdErr * (distuv.UnitNormal.Quantile(0.95) + distuv.UnitNormal.Quantile(0.8))
 }

@@ -199,16 +199,16 @@ func clusterLosses(c *clusters, metric int) *losses {
 	return l
 }
 
-// Independent returns the number of independent rows, whose losses of a metric have the given variance,
+// EffectiveRows returns the number of independent rows, whose losses of a metric have the given variance,
 // that would give the challenger's mean loss with the precision that a Grouped sum gives it. It uses
 // quantiles of Student's t for few groups. If all groups have the same mean, it is the number of groups.
-func (s *Sum) Independent(m Metric, variance float64) float64 {
+func (s *Sum) EffectiveRows(m Metric, variance float64) float64 {
 	d := s.lossesOf(m).difference(1)
-	if d.Error == 0 || d.Effective < 2 {
+	if d.StdErr == 0 || d.Effective < 2 {
 		return d.Effective
 	}
 	t := distuv.StudentsT{Sigma: 1, Nu: d.Effective - 1}.Quantile(0.975) / distuv.UnitNormal.Quantile(0.975)
-	return min(float64(s.rows), variance/(d.Error*d.Error)) / (t * t)
+	return min(float64(s.rows), variance/(d.StdErr*d.StdErr)) / (t * t)
 }
 
 // codeClusters codes the largest number of clusters, and each cluster's number with its sums, ascending.

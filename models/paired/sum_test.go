@@ -150,10 +150,10 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err = classes.Fit(c); err != nil {
+		if c, err = classes.Complete(c); err != nil {
 			t.Fatal(err)
 		}
-		if v := classes.Judge(c, 1); v.Holds != want || v.Holds == (v.Why != "") {
+		if v := classes.Decide(c, 1); v.Holds != want || v.Holds == (v.Why != "") {
 			t.Errorf("%s: %+v, want %v", words, v, want)
 		}
 	}
@@ -167,11 +167,11 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err = numbers.Fit(c); err != nil {
+		if c, err = numbers.Complete(c); err != nil {
 			t.Fatal(err)
 		}
 		// The unit of errors is 3: mse is in its square.
-		if v := numbers.Judge(c, 3); v.Holds != want {
+		if v := numbers.Decide(c, 3); v.Holds != want {
 			t.Errorf("%s: %+v, want %v", words, v, want)
 		}
 	}
@@ -181,7 +181,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		t.Errorf("rmse: %+v (%g to %g)", rmse, *rmse.Low, *rmse.High)
 	}
 	if c, _ := ParseCondition("mse better at 95%"); true {
-		if _, err := classes.Fit(c); err == nil || !strings.Contains(err.Error(), "have error, log_loss, brier") {
+		if _, err := classes.Complete(c); err == nil || !strings.Contains(err.Error(), "have error, log_loss, brier") {
 			t.Errorf("mse of classes: %v", err)
 		}
 	}
@@ -191,17 +191,17 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		few.Add(0, 1, []float64{1}, []float64{0.1})
 	}
 	c, _ := ParseCondition("mse better at 95%")
-	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "only 20 rows, want 500") {
+	if v := few.Decide(c, 1); v.Holds || !strings.Contains(v.Why, "only 20 rows, want 500") {
 		t.Errorf("20 rows: %+v", v)
 	}
 	for range 480 {
 		few.Add(0, 1, []float64{1}, []float64{0.1})
 	}
-	if v := few.Judge(c, 1); !v.Holds {
+	if v := few.Decide(c, 1); !v.Holds {
 		t.Errorf("500 rows: %+v", v)
 	}
 	few.Add(0, 1, []float64{1}, []float64{math.Inf(1)})
-	if v := few.Judge(c, 1); v.Holds || !strings.Contains(v.Why, "not finite") {
+	if v := few.Decide(c, 1); v.Holds || !strings.Contains(v.Why, "not finite") {
 		t.Errorf("a prediction that is not finite: %+v", v)
 	}
 }

@@ -21,8 +21,12 @@ func init() {
 
 // LearnerOptions holds the options of the learner pca.
 type LearnerOptions struct {
-	Components int           `flag:"components,common" group:"Model and output" help:"Number of components."` // 0 is DefaultComponents
-	Grid       features.Bits `flag:"grid" help:"Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹²." values:"auto,8,16"`
+	// Number of components.
+	Components int `flag:"components,common" group:"Model and output"` // 0 is DefaultComponents
+
+	// Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto,
+	// which uses 16 unless rows × features² exceeds 4·10¹².
+	Grid features.Bits `flag:"grid" values:"auto,8,16"`
 }
 
 // DefaultComponents is the number of components if none is given.

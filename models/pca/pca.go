@@ -106,7 +106,7 @@ func noise(w []float64, n int64, o Options) float64 {
 		v += float64(x * x)
 	}
 	edge := 1 + math.Sqrt(float64(len(w))/float64(n))
-	return v * ridge.Floor(o.Step) * max(2, edge*edge)
+	return v * ridge.LambdaFloor(o.Step) * max(2, edge*edge)
 }
 
 // covariance returns C, d×d, and the mean of the features.
@@ -120,7 +120,7 @@ func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) 
 		width, first = shape.Outputs+1, shape.Outputs
 	}
 	mean = make([]float64, 0, d)
-	for p := 1 + tiles; p < ridge.NumParts(shape); p++ {
+	for p := 1 + tiles; p < shape.NumParts(); p++ {
 		for part := sum.Part(p); len(part) > 0; part = part[width:] {
 			var s float64
 			for _, x := range part[first:width] {

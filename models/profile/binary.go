@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -41,7 +41,7 @@ func (s *Sum) Code(c *wire.Coder) {
 	bits = c.Int(bits, math.MaxUint32)
 	s.opts = Options{Sample: bits &^ allBits, Long: bits&long != 0}
 	c.Counts(&s.rows)
-	dim := c.Int(len(s.columns), rows.MaxDim)
+	dim := c.Int(len(s.columns), rowio.MaxDim)
 	c.Float64(&s.norm2)
 	c.Check(s.opts.Sample >= 1 && s.opts.Sample <= maxSample && s.rows <= maxRows && (s.rows > 0 || dim == 0) &&
 		s.norm2 >= 0 && !math.IsInf(s.norm2, 0) && !math.Signbit(s.norm2) && dim <= c.Left()) // a byte or more each
@@ -58,7 +58,7 @@ func (s *Sum) Code(c *wire.Coder) {
 		s.weights.code(c, dim)
 	}
 	if bits&multi != 0 {
-		wire.Items(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rows.MaxDim)), func(r *Range) {
+		wire.Items(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rowio.MaxDim)), func(r *Range) {
 			c.Float64(&r.Min, &r.Max)
 			c.Check(exact.Finite(float32(r.Min)) && exact.Finite(float32(r.Max)) && r.Min <= r.Max)
 		})
@@ -88,7 +88,7 @@ func (s *Sum) codeTyped(c *wire.Coder) {
 		column.missing = int64(c.Uvarint(uint64(column.missing), uint64(s.rows-column.nonzero)))
 	}
 	j := 0
-	wire.Items(c, &s.counts, int(c.Uvarint(uint64(len(s.counts)), rows.MaxDim)), func(counts *[]int64) {
+	wire.Items(c, &s.counts, int(c.Uvarint(uint64(len(s.counts)), rowio.MaxDim)), func(counts *[]int64) {
 		left, numbers := s.rows, int64(0)
 		if j < len(s.columns) {
 			left, numbers = left-s.columns[j].missing, s.columns[j].nonzero

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // In a table of at most Few different rows, which occur at least fewestCopies times on average, copies are
@@ -24,7 +24,7 @@ const (
 const salt = 0x666f6c64 // "fold"
 
 // RowHash returns the hash of a row's numbers that decides its fold.
-func RowHash(seed uint64, row []float32) uint64 { return rows.Hash(seed^salt, row) }
+func RowHash(seed uint64, row []float32) uint64 { return rowio.Hash(seed^salt, row) }
 
 // mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
 func mix(x uint64) uint64 {
@@ -38,7 +38,7 @@ func content(row, label uint64) uint64 { return mix(row + mix(label)) }
 
 // contentOf returns the hash of the content of row i of a block, given the hash of its numbers. The weight
 // of a row is part of its content, because copies must be equal.
-func (l FoldLabels) contentOf(b *rows.Block, i int, row uint64) uint64 {
+func (l FoldLabels) contentOf(b *rowio.Block, i int, row uint64) uint64 {
 	h := row
 	for _, y := range b.Labels(i) {
 		h = content(h, l.key(y))

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -21,7 +21,7 @@ type Assigner struct {
 	rule   *FoldRule // nil if rows are assigned by their content
 	copies *Copies   // nil if there are many different rows
 	labels FoldLabels
-	at     FoldPlace
+	at     ShardStart
 	begun  bool
 	next   []int64 // number of the next copy of each content
 
@@ -41,8 +41,8 @@ func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
 
 // Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a block:
 // with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Folds. at is the shard of the block.
-func (a *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, error) {
-	dst = rows.HashBlock(dst, a.seed^salt, b)
+func (a *Assigner) Hashes(dst []uint64, at ShardStart, b *rowio.Block) ([]uint64, error) {
+	dst = rowio.HashBlock(dst, a.seed^salt, b)
 	switch {
 	case a.rule != nil:
 		if len(b.Keys) != b.N {
@@ -68,17 +68,17 @@ func (a *Assigner) Hashes(dst []uint64, at FoldPlace, b *rows.Block) ([]uint64, 
 
 // Samples returns, in dst if it is large enough, hashes by which to sample rows of a block, given the
 // hashes of their folds. They depend only on the content, even if groups or times decide the folds.
-func (a *Assigner) Samples(dst, hashes []uint64, b *rows.Block) []uint64 {
+func (a *Assigner) Samples(dst, hashes []uint64, b *rowio.Block) []uint64 {
 	if a.rule == nil {
 		return append(dst[:0], hashes...)
 	}
-	return rows.HashBlock(dst, a.seed^salt, b)
+	return rowio.HashBlock(dst, a.seed^salt, b)
 }
 
 // AppendRowHashes appends for each row of a block a hash of 8 bytes: of its numbers, labels and weight, and of the
 // key that decides its fold. Equal rows have equal hashes.
-func (a *Assigner) AppendRowHashes(dst []byte, b *rows.Block) []byte {
-	a.rowHashes = rows.HashBlock(a.rowHashes[:0], a.seed^salt, b)
+func (a *Assigner) AppendRowHashes(dst []byte, b *rowio.Block) []byte {
+	a.rowHashes = rowio.HashBlock(a.rowHashes[:0], a.seed^salt, b)
 	for i, h := range a.rowHashes {
 		h = a.labels.contentOf(b, i, h)
 		if len(b.Keys) > 0 {
@@ -121,7 +121,7 @@ func (a *Assigner) assign(content uint64) uint64 {
 }
 
 // begin sets the copy numbers to their values at the start of a shard.
-func (a *Assigner) begin(at FoldPlace) error {
+func (a *Assigner) begin(at ShardStart) error {
 	a.at, a.begun = at, true
 	if len(a.next) == 0 {
 		return nil
@@ -151,7 +151,7 @@ const (
 	groupSalt  = 0x67726f // separates the folds of groups from the folds of rows
 )
 
-// FoldRule says how rows are assigned to folds by the key of each row (rows.Block.Keys). It is plain data,
+// FoldRule says how rows are assigned to folds by the key of each row (rowio.Block.Keys). It is plain data,
 // and stored in models.
 type FoldRule struct {
 	By      FoldBy   `json:"by"`
@@ -247,4 +247,4 @@ func (r *FoldRule) pilot(hash uint64, n int) int {
 }
 
 // Latest returns the time at which the latest fold begins.
-func (r *FoldRule) Latest() float64 { return rows.KeyNumber(r.Cuts[len(r.Cuts)-1]) }
+func (r *FoldRule) Latest() float64 { return rowio.KeyNumber(r.Cuts[len(r.Cuts)-1]) }

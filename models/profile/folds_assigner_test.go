@@ -4,17 +4,17 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Rows have equal hashes if they have the same numbers, labels, weight and key, in whatever block they are.
 func TestContentsTellRowsApart(t *testing.T) {
 	nan := float32(math.NaN())
-	block := func(x []float32, y, weight float64, key uint64) *rows.Block {
-		return &rows.Block{N: 1, D: 2, X: x, Y: []float64{y}, Weights: []float64{weight}, Keys: []uint64{key}}
+	block := func(x []float32, y, weight float64, key uint64) *rowio.Block {
+		return &rowio.Block{N: 1, D: 2, X: x, Y: []float64{y}, Weights: []float64{weight}, Keys: []uint64{key}}
 	}
 	d := NewAssigner(1, &FoldRule{}, nil, FoldLabelsOf([]string{"a", "b"}))
-	different := []*rows.Block{
+	different := []*rowio.Block{
 		block([]float32{1, 2}, 0, 1, 5), block([]float32{2, 1}, 0, 1, 5), block([]float32{1, nan}, 0, 1,
 			5), block([]float32{1, 0}, 0, 1, 5),
 		block([]float32{1, 2}, 1, 1, 5), block([]float32{1, 2}, 0, 2, 5), block([]float32{1, 2}, 0, 1, 6),
@@ -26,7 +26,7 @@ func TestContentsTellRowsApart(t *testing.T) {
 	if len(seen) != len(different) {
 		t.Errorf("%d of %d rows are told apart", len(seen), len(different))
 	}
-	all := &rows.Block{
+	all := &rowio.Block{
 		N: 2, D: 2, X: []float32{1, float32(math.Copysign(0, -1)), 1, 2}, Y: []float64{0, 0}, Weights: []float64{1,
 			1}, Keys: []uint64{5, 5},
 	}

@@ -7,28 +7,28 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Copies lists the different rows of a data set that has few of them, with their contents, and how many
 // copies of each precede each shard. A nil *Copies means that the data set has many: see DistinctRows.Few.
 type Copies struct {
-	Rows     HashSet     `json:"rows"`               // by RowHash
-	Contents HashSet     `json:"contents,omitempty"` // the contents whose copies are numbered
-	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut of the data, if copies are numbered
-	Mean     float64     `json:"mean"`               // mean share of the copies of one row in all rows: 1/len(Rows)
+	Rows     HashSet           `json:"rows"`               // by RowHash
+	Contents HashSet           `json:"contents,omitempty"` // the contents whose copies are numbered
+	Shards   []PrecedingCopies `json:"shards,omitempty"`   // of every cut of the data, if copies are numbered
+	Mean     float64           `json:"mean"`               // mean share of the copies of one row in all rows: 1/len(Rows)
 
 	once     sync.Once
 	rows     map[uint64]int
 	contents map[uint64]int
-	before   map[FoldPlace][]byte
+	before   map[ShardStart][]byte
 }
 
-// ShardFrom has the number of copies of each content that precede a shard. The numbers are
+// PrecedingCopies has the number of copies of each content that precede a shard. The numbers are
 // uvarints, to save memory.
-type ShardFrom struct {
-	FoldPlace
+type PrecedingCopies struct {
+	ShardStart
 	Before []byte `json:"before"`
 }
 
@@ -37,7 +37,7 @@ const maxShardRows = 1 << 40
 
 // NewCopies returns the Copies of a data set with few different rows, given the counts of their contents by
 // shard, for one or more ways of cutting the data.
-func NewCopies(few HashSet, cuts ...*FoldTally) *Copies {
+func NewCopies(few HashSet, cuts ...*ContentCounts) *Copies {
 	c := &Copies{Rows: few, Mean: 1 / float64(len(few))}
 	if c.Contents = cuts[0].contents(); c.Contents == nil {
 		return c
@@ -47,15 +47,15 @@ func NewCopies(few HashSet, cuts ...*FoldTally) *Copies {
 		slices.SortFunc(cut.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
 		before := make([]int64, len(c.Contents))
 		for _, s := range cut.shards {
-			c.Shards = append(c.Shards, ShardFrom{FoldPlace: s.place, Before: wire.Marshal(copyNumbers(before))})
+			c.Shards = append(c.Shards, PrecedingCopies{ShardStart: s.place, Before: wire.Marshal(copyNumbers(before))})
 			for _, k := range s.counts {
 				before[at[k.content]] += k.n
 			}
 		}
 	}
-	slices.SortFunc(c.Shards, func(a, b ShardFrom) int { return comparePlaces(a.FoldPlace, b.FoldPlace) })
+	slices.SortFunc(c.Shards, func(a, b PrecedingCopies) int { return comparePlaces(a.ShardStart, b.ShardStart) })
 	// Cuts may share shards, with the same counts.
-	c.Shards = slices.CompactFunc(c.Shards, func(a, b ShardFrom) bool { return a.FoldPlace == b.FoldPlace })
+	c.Shards = slices.CompactFunc(c.Shards, func(a, b PrecedingCopies) bool { return a.ShardStart == b.ShardStart })
 	return c
 }
 
@@ -68,23 +68,23 @@ func (c *Copies) MeanShare() float64 {
 }
 
 // Alias records that the shard at one place has the same rows as the shard at another.
-func (c *Copies) Alias(at, also FoldPlace) {
+func (c *Copies) Alias(at, also ShardStart) {
 	i, found := slices.BinarySearchFunc(c.Shards, at, fromPlace)
 	k, known := slices.BinarySearchFunc(c.Shards, also, fromPlace)
 	if found && !known {
-		c.Shards = slices.Insert(c.Shards, k, ShardFrom{also, c.Shards[i].Before})
+		c.Shards = slices.Insert(c.Shards, k, PrecedingCopies{also, c.Shards[i].Before})
 	}
 }
 
-func fromPlace(s ShardFrom, at FoldPlace) int { return comparePlaces(s.FoldPlace, at) }
+func fromPlace(s PrecedingCopies, at ShardStart) int { return comparePlaces(s.ShardStart, at) }
 
 // index prepares the lookup of copies.
 func (c *Copies) index() {
 	c.once.Do(func() {
 		c.rows, c.contents = c.Rows.index(), c.Contents.index()
-		c.before = make(map[FoldPlace][]byte, len(c.Shards))
+		c.before = make(map[ShardStart][]byte, len(c.Shards))
 		for _, s := range c.Shards {
-			c.before[s.FoldPlace] = s.Before
+			c.before[s.ShardStart] = s.Before
 		}
 	})
 }
@@ -98,20 +98,20 @@ func (n copyNumbers) Code(c *wire.Coder) {
 	}
 }
 
-// Frequency lists the rows whose copies are assigned to folds one by one. It is the part of Copies that
+// FrequentHashes lists the rows whose copies are assigned to folds one by one. It is the part of Copies that
 // does not depend on how the data is cut.
-type Frequency struct {
+type FrequentHashes struct {
 	Rows     HashSet `json:"rows"`               // by RowHash
 	Contents HashSet `json:"contents,omitempty"` // the contents whose copies are numbered
 	Mean     float64 `json:"mean"`               // as Copies.Mean
 }
 
-// Frequency returns the Frequency of the few rows; nil without them.
-func (c *Copies) Frequency() *Frequency {
+// Frequent returns the FrequentHashes of the few rows; nil without them.
+func (c *Copies) Frequent() *FrequentHashes {
 	if c == nil {
 		return nil
 	}
-	return &Frequency{Rows: c.Rows, Contents: c.Contents, Mean: c.Mean}
+	return &FrequentHashes{Rows: c.Rows, Contents: c.Contents, Mean: c.Mean}
 }
 
 // DistinctRows counts the different rows of a data set exactly, up to Few. The zero value is empty. The
@@ -122,7 +122,7 @@ type DistinctRows struct {
 }
 
 // AddBlock counts the rows of a block by their RowHash under the seed.
-func (d *DistinctRows) AddBlock(seed uint64, b *rows.Block) {
+func (d *DistinctRows) AddBlock(seed uint64, b *rowio.Block) {
 	for i := 0; i < b.N && !d.many; i++ {
 		d.add(RowHash(seed, b.Row(i)))
 	}
@@ -178,21 +178,21 @@ func (d *DistinctRows) Code(c *wire.Coder) {
 // different labels than that, hardly any content repeats.
 const maxContents = 1 << 12
 
-// FoldPlace is where the rows of a shard begin: the index of a file, and an offset.
-type FoldPlace struct {
+// ShardStart is where the rows of a shard begin: the index of a file, and an offset.
+type ShardStart struct {
 	File  int   `json:"file"`
 	Start int64 `json:"start"`
 }
 
-func comparePlaces(a, b FoldPlace) int {
+func comparePlaces(a, b ShardStart) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start))
 }
 
-// FoldTally counts the contents of rows by shard. The zero value is empty.
-type FoldTally struct{ shards []shardCounts }
+// ContentCounts counts the contents of rows by shard. The zero value is empty.
+type ContentCounts struct{ shards []shardCounts }
 
 type shardCounts struct {
-	place  FoldPlace
+	place  ShardStart
 	counts []contentCount // ascending by content
 }
 
@@ -202,7 +202,7 @@ type contentCount struct {
 }
 
 // AddBlock counts the rows of a block of the shard at that place.
-func (t *FoldTally) AddBlock(at FoldPlace, b *rows.Block, seed uint64, l FoldLabels) {
+func (t *ContentCounts) AddBlock(at ShardStart, b *rowio.Block, seed uint64, l FoldLabels) {
 	if n := len(t.shards); n == 0 || t.shards[n-1].place != at {
 		t.shards = append(t.shards, shardCounts{place: at})
 	}
@@ -222,10 +222,10 @@ func (t *FoldTally) AddBlock(at FoldPlace, b *rows.Block, seed uint64, l FoldLab
 }
 
 // Merge adds the counts of other shards.
-func (t *FoldTally) Merge(u *FoldTally) { t.shards = append(t.shards, u.shards...) }
+func (t *ContentCounts) Merge(u *ContentCounts) { t.shards = append(t.shards, u.shards...) }
 
 // contents returns all contents; nil if there are more than maxContents.
-func (t *FoldTally) contents() HashSet {
+func (t *ContentCounts) contents() HashSet {
 	all := map[uint64]struct{}{}
 	for _, s := range t.shards {
 		for _, c := range s.counts {
@@ -239,7 +239,7 @@ func (t *FoldTally) contents() HashSet {
 }
 
 // Code codes the counts in the order of the shards.
-func (t *FoldTally) Code(w *wire.Coder) {
+func (t *ContentCounts) Code(w *wire.Coder) {
 	slices.SortFunc(t.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
 	wire.Each(w, &t.shards, math.MaxInt32, func(s *shardCounts) {
 		start := uint64(s.place.Start)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -18,8 +18,8 @@ const foldSeed = 7
 type labeled struct{ a, b, y float32 }
 
 // blockOf returns rows as a block.
-func blockOf(some []labeled) *rows.Block {
-	b := &rows.Block{N: len(some), D: 2}
+func blockOf(some []labeled) *rowio.Block {
+	b := &rowio.Block{N: len(some), D: 2}
 	for _, r := range some {
 		b.X, b.Y = append(b.X, r.a, r.b), append(b.Y, float64(r.y))
 	}
@@ -27,27 +27,27 @@ func blockOf(some []labeled) *rows.Block {
 }
 
 // cutShards cuts rows into n shards, in the order in which they are read.
-func cutShards(all []labeled, n int) map[FoldPlace][]labeled {
-	out := map[FoldPlace][]labeled{}
+func cutShards(all []labeled, n int) map[ShardStart][]labeled {
+	out := map[ShardStart][]labeled{}
 	for i := range n {
 		from, end := i*len(all)/n, (i+1)*len(all)/n
-		out[FoldPlace{File: i % 3, Start: int64(i)}] = all[from:end]
+		out[ShardStart{File: i % 3, Start: int64(i)}] = all[from:end]
 	}
 	return out
 }
 
 // look counts rows as passes do, with what readers send to each other, and returns what a pass file has.
-func look(t *testing.T, all []labeled, shards map[FoldPlace][]labeled, l FoldLabels) *Copies {
+func look(t *testing.T, all []labeled, shards map[ShardStart][]labeled, l FoldLabels) *Copies {
 	t.Helper()
-	different, tally := new(DistinctRows), new(FoldTally)
+	different, tally := new(DistinctRows), new(ContentCounts)
 	for at, part := range shards {
-		d, one := new(DistinctRows), new(FoldTally)
+		d, one := new(DistinctRows), new(ContentCounts)
 		d.AddBlock(foldSeed, blockOf(part))
 		different.Merge(sent(t, d, new(DistinctRows)))
 		half := len(part) / 2
 		one.AddBlock(at, blockOf(part[:half]), foldSeed, l)
 		one.AddBlock(at, blockOf(part[half:]), foldSeed, l)
-		tally.Merge(sent(t, one, new(FoldTally)))
+		tally.Merge(sent(t, one, new(ContentCounts)))
 	}
 	few := different.Few(int64(len(all)))
 	if few == nil {
@@ -74,7 +74,7 @@ func sent[T wire.Coded](t *testing.T, v, out T) T {
 }
 
 // deal returns how many rows of each kind each of k folds has.
-func deal(t *testing.T, shards map[FoldPlace][]labeled, c *Copies, l FoldLabels, k uint64) map[labeled][]int {
+func deal(t *testing.T, shards map[ShardStart][]labeled, c *Copies, l FoldLabels, k uint64) map[labeled][]int {
 	t.Helper()
 	out := map[labeled][]int{}
 	d := NewAssigner(foldSeed, nil, c, l)
@@ -202,7 +202,7 @@ func TestDealtHashesAreFixed(t *testing.T) {
 
 func TestUncountedShardIsAnError(t *testing.T) {
 	c := &Copies{Rows: HashSet{1}, Contents: HashSet{2}}
-	if _, err := NewAssigner(1, nil, c, FoldLabels{}).Hashes(nil, FoldPlace{}, blockOf([]labeled{{1, 2, 0}})); err == nil {
+	if _, err := NewAssigner(1, nil, c, FoldLabels{}).Hashes(nil, ShardStart{}, blockOf([]labeled{{1, 2, 0}})); err == nil {
 		t.Error("dealt all the same")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -15,7 +15,7 @@ import (
 type FrequentRow struct {
 	Hash   uint64
 	X      []float32
-	Y      []float64 // labels of the row, as in rows.Block
+	Y      []float64 // labels of the row, as in rowio.Block
 	Weight float64   // 0 if rows have no weights
 	Copies int64
 }
@@ -25,7 +25,7 @@ type FrequentRow struct {
 // parts of the data be added and subtracted, copies are only counted, and assigned to folds once
 // all parts are known. Create it with NewCopyCounter. It is not safe for concurrent use.
 type CopyCounter struct {
-	frequent map[uint64]int // the rows of a Frequency, by RowHash
+	frequent map[uint64]int // the rows of a FrequentHashes, by RowHash
 	counted  map[uint64]int // its contents, whose copies are counted
 	seed     uint64
 	labels   FoldLabels
@@ -33,14 +33,14 @@ type CopyCounter struct {
 }
 
 // NewCopyCounter returns a CopyCounter for the frequent rows of f, with no copies.
-func NewCopyCounter(f *Frequency, seed uint64, l FoldLabels) *CopyCounter {
+func NewCopyCounter(f *FrequentHashes, seed uint64, l FoldLabels) *CopyCounter {
 	return &CopyCounter{frequent: f.Rows.index(), counted: f.Contents.index(), seed: seed, labels: l,
 		rows: map[uint64]*FrequentRow{}}
 }
 
 // Hashes counts the frequent rows of a block. It appends the indices of the other rows to rest, and
 // to dst the hashes that decide their folds, as Assigner.Hashes does.
-func (c *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int) {
+func (c *CopyCounter) Hashes(dst []uint64, rest []int, b *rowio.Block) ([]uint64, []int) {
 	for i := range b.N {
 		h := RowHash(c.seed, b.Row(i))
 		if _, ok := c.frequent[h]; ok {
@@ -56,7 +56,7 @@ func (c *CopyCounter) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64,
 	return dst, rest
 }
 
-func (c *CopyCounter) add(hash uint64, b *rows.Block, i int) {
+func (c *CopyCounter) add(hash uint64, b *rowio.Block, i int) {
 	row, ok := c.rows[hash]
 	if !ok {
 		k := len(b.Y) / max(b.N, 1)
@@ -125,7 +125,7 @@ func (all *frequentRows) Code(c *wire.Coder) {
 	if n == 0 {
 		return
 	}
-	dim, k := c.Uvarint(uint64(len(first.X)), rows.MaxDim), c.Uvarint(uint64(len(first.Y)), 1<<17)
+	dim, k := c.Uvarint(uint64(len(first.X)), rowio.MaxDim), c.Uvarint(uint64(len(first.Y)), 1<<17)
 	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())); c.Reading() { // no overflow: n is below 2³¹
 		*all = make([]FrequentRow, n)
 	}

@@ -6,13 +6,13 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // discrete returns rows of few distinct values, with labels 0 and 1.
-func discrete(n int, weights bool) *rows.Block {
+func discrete(n int, weights bool) *rowio.Block {
 	r := rand.New(rand.NewPCG(3, 4))
-	b := new(rows.Block)
+	b := new(rowio.Block)
 	b.Reset(2)
 	for range n {
 		b.X = append(b.X, float32(r.IntN(3)), float32(r.IntN(10)))
@@ -26,11 +26,11 @@ func discrete(n int, weights bool) *rows.Block {
 }
 
 // frequencyOf counts the copies in a block.
-func frequencyOf(t *testing.T, b *rows.Block, l FoldLabels) *Copies {
+func frequencyOf(t *testing.T, b *rowio.Block, l FoldLabels) *Copies {
 	t.Helper()
-	different, tally := new(DistinctRows), new(FoldTally)
+	different, tally := new(DistinctRows), new(ContentCounts)
 	different.AddBlock(1, b)
-	tally.AddBlock(FoldPlace{}, b, 1, l)
+	tally.AddBlock(ShardStart{}, b, 1, l)
 	return NewCopies(different.Few(int64(b.N)), tally)
 }
 
@@ -59,7 +59,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 			}
 			return 0
 		}
-		hashes, err := NewAssigner(1, nil, copies, labels).Hashes(nil, FoldPlace{}, b)
+		hashes, err := NewAssigner(1, nil, copies, labels).Hashes(nil, ShardStart{}, b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,11 +68,11 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 		}
 		var all []FrequentRow
 		for _, cut := range [][2]int{{400, 700}, {0, 90}, {90, 400}} {
-			part := &rows.Block{N: cut[1] - cut[0], D: 2, X: b.X[2*cut[0] : 2*cut[1]], Y: b.Y[cut[0]:cut[1]]}
+			part := &rowio.Block{N: cut[1] - cut[0], D: 2, X: b.X[2*cut[0] : 2*cut[1]], Y: b.Y[cut[0]:cut[1]]}
 			if weights {
 				part.Weights = b.Weights[cut[0]:cut[1]]
 			}
-			a := NewCopyCounter(copies.Frequency(), 1, labels)
+			a := NewCopyCounter(copies.Frequent(), 1, labels)
 			h, rest := a.Hashes(nil, nil, part)
 			for k, i := range rest {
 				at(got, h[k], part.Row(i), part.Y[i], weight(cut[0]+i), 1)

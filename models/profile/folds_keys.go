@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -28,7 +28,7 @@ func compareTimed(a, b timedRow) int {
 
 // AddBlock counts the keys of a block, given the hashes of its rows. It does nothing for a block without
 // keys.
-func (k *FoldKeys) AddBlock(b *rows.Block, hashes []uint64) {
+func (k *FoldKeys) AddBlock(b *rowio.Block, hashes []uint64) {
 	for i, key := range b.Keys {
 		if !k.many {
 			k.add(key, 1)
@@ -158,7 +158,7 @@ func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 			continue // many rows have this time
 		}
 		if gap > 0 {
-			from := rows.OrderedKey(rows.KeyNumber(at) - gap)
+			from := rowio.OrderedKey(rowio.KeyNumber(at) - gap)
 			if len(r.Cuts) > 0 && from <= r.Cuts[len(r.Cuts)-1] {
 				if i < folds-1 {
 					continue

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // keyedRows returns rows of random numbers with keys.
-func keyedRows(r *rand.Rand, keys []uint64) *rows.Block {
-	b := &rows.Block{N: len(keys), D: 2, Keys: keys}
+func keyedRows(r *rand.Rand, keys []uint64) *rowio.Block {
+	b := &rowio.Block{N: len(keys), D: 2, Keys: keys}
 	for range keys {
 		b.X, b.Y = append(b.X, r.Float32(), r.Float32()), append(b.Y, 0)
 	}
@@ -19,14 +19,14 @@ func keyedRows(r *rand.Rand, keys []uint64) *rows.Block {
 }
 
 // ruleOf counts the keys of some parts of the rows, as readers do, and makes the rule.
-func ruleOf(t *testing.T, b *rows.Block, parts int, by FoldBy, folds int, gap float64) (*FoldRule, error) {
+func ruleOf(t *testing.T, b *rowio.Block, parts int, by FoldBy, folds int, gap float64) (*FoldRule, error) {
 	t.Helper()
 	all := new(FoldKeys)
 	for i := range parts {
 		from, end := i*b.N/parts, (i+1)*b.N/parts
-		part := &rows.Block{N: end - from, D: b.D, X: b.X[from*b.D : end*b.D], Keys: b.Keys[from:end]}
+		part := &rowio.Block{N: end - from, D: b.D, X: b.X[from*b.D : end*b.D], Keys: b.Keys[from:end]}
 		k := new(FoldKeys)
-		k.AddBlock(part, rows.HashBlock(nil, foldSeed, part))
+		k.AddBlock(part, rowio.HashBlock(nil, foldSeed, part))
 		all.Merge(sent(t, k, new(FoldKeys)))
 	}
 	r, err := all.Rule(by, []string{"column"}, folds, gap, foldSeed)
@@ -39,9 +39,9 @@ func ruleOf(t *testing.T, b *rows.Block, parts int, by FoldBy, folds int, gap fl
 }
 
 // foldsOf returns the fold of each row.
-func foldsOf(t *testing.T, r *FoldRule, b *rows.Block) (folds []int) {
+func foldsOf(t *testing.T, r *FoldRule, b *rowio.Block) (folds []int) {
 	t.Helper()
-	hashes, err := NewAssigner(foldSeed, r, nil, FoldLabels{}).Hashes(nil, FoldPlace{}, b)
+	hashes, err := NewAssigner(foldSeed, r, nil, FoldLabels{}).Hashes(nil, ShardStart{}, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestFoldsInTimeFollowEachOther(t *testing.T) {
 	for _, gap := range []float64{0, 5} {
 		keys := make([]uint64, 3000)
 		for i := range keys {
-			keys[i] = rows.OrderedKey(float64(r.IntN(200) - 100))
+			keys[i] = rowio.OrderedKey(float64(r.IntN(200) - 100))
 		}
 		b := keyedRows(r, keys)
 		rule, err := ruleOf(t, b, 3, ByTime, 5, gap)
@@ -102,7 +102,7 @@ func TestFoldsInTimeFollowEachOther(t *testing.T) {
 		first, last := map[int]float64{}, map[int]float64{}
 		held := 0
 		for i, f := range foldsOf(t, rule, b) {
-			at := rows.KeyNumber(keys[i])
+			at := rowio.KeyNumber(keys[i])
 			if lo, ok := first[f]; !ok || at < lo {
 				first[f] = at
 			}
@@ -131,11 +131,11 @@ func TestFoldsInTimeFollowEachOther(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if rule, err := ruleOf(t, keyedRows(r, []uint64{rows.OrderedKey(1), rows.OrderedKey(2)}), 1, ByTime, 5,
-		0); err != nil || rule.fold(rows.OrderedKey(2)) != 0 || rule.fold(rows.OrderedKey(1)) == 0 {
+	if rule, err := ruleOf(t, keyedRows(r, []uint64{rowio.OrderedKey(1), rowio.OrderedKey(2)}), 1, ByTime, 5,
+		0); err != nil || rule.fold(rowio.OrderedKey(2)) != 0 || rule.fold(rowio.OrderedKey(1)) == 0 {
 		t.Errorf("two times: %+v, %v", rule, err)
 	}
-	if _, err := ruleOf(t, keyedRows(r, []uint64{rows.OrderedKey(1), rows.OrderedKey(2)}), 1, ByTime, 5, 3); err == nil {
+	if _, err := ruleOf(t, keyedRows(r, []uint64{rowio.OrderedKey(1), rowio.OrderedKey(2)}), 1, ByTime, 5, 3); err == nil {
 		t.Error("a gap as long as all times")
 	}
 }

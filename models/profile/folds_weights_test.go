@@ -5,17 +5,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // Copies of a row are in folds by their number, so they must be equal: with other weights they
 // are other contents, and which weights a fold has does not depend on the order of the rows.
 func TestTheWeightIsPartOfTheContent(t *testing.T) {
-	one := func(w float64) *rows.Block {
-		return &rows.Block{N: 1, D: 1, X: []float32{7}, Y: []float64{0}, Weights: []float64{w}}
+	one := func(w float64) *rowio.Block {
+		return &rowio.Block{N: 1, D: 1, X: []float32{7}, Y: []float64{0}, Weights: []float64{w}}
 	}
 	weights := []float64{1, 3, 1, 2, 3, 3, 1, 2, 2, 1}
-	at := FoldPlace{}
+	at := ShardStart{}
 	assign := func(order []int) map[[2]uint64]int {
 		row := RowHash(1, []float32{7})
 		var contents []uint64
@@ -23,7 +23,7 @@ func TestTheWeightIsPartOfTheContent(t *testing.T) {
 			contents = append(contents, FoldLabels{}.contentOf(one(w), 0, row))
 		}
 		c := &Copies{Rows: HashSet{row}, Contents: slices.Sorted(slices.Values(contents)),
-			Shards: []ShardFrom{{at, []byte{0, 0, 0}}}}
+			Shards: []PrecedingCopies{{at, []byte{0, 0, 0}}}}
 		a, got := NewAssigner(1, nil, c, FoldLabels{}), map[[2]uint64]int{}
 		for _, i := range order {
 			hashes, err := a.Hashes(nil, at, one(weights[i]))

@@ -5,12 +5,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// MostLevels is the largest number of different levels that LevelCounts counts.
-const MostLevels = 10_000
+// MaxLevels is the largest number of different levels that LevelCounts counts.
+const MaxLevels = 10_000
 
 // maxLevelName limits the name of a level, in bytes.
 const maxLevelName = 1 << 16
@@ -19,11 +19,11 @@ const maxLevelName = 1 << 16
 // order of the rows.
 type LevelCounts struct {
 	Rows map[string]int64 // by level; nil if there are none, or Many
-	Many bool             // there are more than MostLevels
+	Many bool             // there are more than MaxLevels
 }
 
 // AddBlock counts the rows of a block. It does nothing for a block without levels.
-func (l *LevelCounts) AddBlock(b *rows.Block) {
+func (l *LevelCounts) AddBlock(b *rowio.Block) {
 	for _, name := range b.Levels {
 		l.add(name, 1)
 	}
@@ -37,7 +37,7 @@ func (l *LevelCounts) add(name string, n int64) {
 		l.Rows = map[string]int64{}
 	}
 	l.Rows[name] += n
-	if len(l.Rows) > MostLevels {
+	if len(l.Rows) > MaxLevels {
 		l.Rows, l.Many = nil, true
 	}
 }
@@ -56,7 +56,7 @@ func (l *LevelCounts) Merge(m *LevelCounts) {
 func (l *LevelCounts) Code(c *wire.Coder) {
 	c.Bool(&l.Many)
 	names := slices.Sorted(maps.Keys(l.Rows))
-	wire.Each(c, &names, MostLevels, func(name *string) {
+	wire.Each(c, &names, MaxLevels, func(name *string) {
 		n := l.Rows[*name]
 		c.Text(name, maxLevelName)
 		if c.Counts(&n); c.Reading() {
@@ -74,7 +74,7 @@ const maxValues = 1<<20 + 1
 // counted; it has no moments, and is not part of the norm. NewTable panics if a number is out of range.
 func NewTable(opts Options, values []int) *Sum {
 	s := New(opts)
-	if len(values) > rows.MaxDim {
+	if len(values) > rowio.MaxDim {
 		panic("profile: length of rows out of range")
 	}
 	if len(values) > 0 {

@@ -25,7 +25,7 @@
 // would be below one half.
 //
 // The profile pass counts different rows up to Few (DistinctRows). Only if there are no more,
-// another pass counts contents by shard (FoldTally), so that copies can be numbered in every shard
+// another pass counts contents by shard (ContentCounts), so that copies can be numbered in every shard
 // (Copies).
 //
 // # Weights
@@ -42,7 +42,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -90,18 +90,18 @@ func New(opts Options) *Sum {
 	return &Sum{opts: opts}
 }
 
-// AddBlock adds the rows of b. hashes are their content hashes (rows.Hash, with one seed for all of the
+// AddBlock adds the rows of b. hashes are their content hashes (rowio.Hash, with one seed for all of the
 // data), which choose the sample. Columns that b lacks and other blocks have count as zeros. NaN is a
 // missing value: it is counted and may be in the sample, but is in no moment. Labels in b.Y are ignored.
 // AddBlock panics unless there is one hash for each row and no value is infinite.
 //
 // Where rows have weights, all blocks must have them. Moments are then weighted, and rows of weight 0 are
 // left out. Ranges, counts and the sample do not depend on weights.
-func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
+func (s *Sum) AddBlock(b *rowio.Block, hashes []uint64) {
 	switch {
 	case len(hashes) != b.N:
 		panic("profile: want one hash for each row")
-	case b.D < 0 || b.D > rows.MaxDim:
+	case b.D < 0 || b.D > rowio.MaxDim:
 		panic("profile: length of rows out of range")
 	case len(b.X) < b.N*b.D:
 		panic("profile: block too short")
@@ -192,7 +192,7 @@ func (s *Sum) grow(d int) {
 		if d > cap(s.columns) {
 			// Grow by more than needed, so that slowly growing rows are not copied each time, but not by
 			// much, because old and new columns are in memory together.
-			columns := make([]column, len(s.columns), max(d, min(cap(s.columns)+cap(s.columns)/8, rows.MaxDim)))
+			columns := make([]column, len(s.columns), max(d, min(cap(s.columns)+cap(s.columns)/8, rowio.MaxDim)))
 			copy(columns, s.columns)
 			s.columns = columns
 		}
@@ -212,7 +212,7 @@ type Range struct {
 }
 
 // AddTargets widens the ranges of several targets by the labels of the rows of b.
-func (s *Sum) AddTargets(b *rows.Block) {
+func (s *Sum) AddTargets(b *rowio.Block) {
 	for i := range b.N {
 		for c, y := range b.Labels(i) {
 			s.widen(c, Range{y, y})

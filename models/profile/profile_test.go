@@ -11,7 +11,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 )
@@ -57,8 +57,8 @@ func randomTable(r *rand.Rand, n, d int) table {
 }
 
 // block pads rows to the longest of them.
-func block(rws [][]float32) *rows.Block {
-	b := &rows.Block{N: len(rws)}
+func block(rws [][]float32) *rowio.Block {
+	b := &rowio.Block{N: len(rws)}
 	for _, r := range rws {
 		b.D = max(b.D, len(r))
 	}
@@ -71,7 +71,7 @@ func block(rws [][]float32) *rows.Block {
 
 func add(s *Sum, rws [][]float32) {
 	b := block(rws)
-	s.AddBlock(b, rows.HashBlock(nil, seed, b))
+	s.AddBlock(b, rowio.HashBlock(nil, seed, b))
 }
 
 func encode(t testing.TB, s *Sum) []byte {
@@ -233,7 +233,7 @@ func TestZerosLeftOutCount(t *testing.T) {
 
 func TestProfileOfNothingIsFinite(t *testing.T) {
 	s := New(Options{})
-	s.AddBlock(&rows.Block{D: 7}, nil)
+	s.AddBlock(&rowio.Block{D: 7}, nil)
 	p := s.Result()
 	if p.Rows != 0 || p.Dim != 0 || p.VarAll != 0 || p.MaxNorm != 0 {
 		t.Errorf("%+v", p)
@@ -281,8 +281,8 @@ func TestWrongUsePanics(t *testing.T) {
 	b := block([][]float32{{1, 2}})
 	for name, f := range map[string]func(){
 		"hashes missing":    func() { New(Options{}).AddBlock(b, nil) },
-		"short block":       func() { New(Options{}).AddBlock(&rows.Block{N: 2, D: 3, X: b.X}, make([]uint64, 2)) },
-		"rows too long":     func() { New(Options{}).AddBlock(&rows.Block{D: rows.MaxDim + 1}, nil) },
+		"short block":       func() { New(Options{}).AddBlock(&rowio.Block{N: 2, D: 3, X: b.X}, make([]uint64, 2)) },
+		"rows too long":     func() { New(Options{}).AddBlock(&rowio.Block{D: rowio.MaxDim + 1}, nil) },
 		"not finite":        func() { add(New(Options{}), [][]float32{{float32(math.Inf(1))}}) },
 		"value of no level": func() { add(NewTable(Options{}, []int{3}), [][]float32{{3}}) },
 		"half a level":      func() { add(NewTable(Options{}, []int{3}), [][]float32{{0.5}}) },
@@ -303,8 +303,8 @@ func TestWrongUsePanics(t *testing.T) {
 	}
 }
 
-func benchmarkBlock(r *rand.Rand, n, d int, share float64) *rows.Block {
-	b := &rows.Block{N: n, D: d, X: make([]float32, n*d)}
+func benchmarkBlock(r *rand.Rand, n, d int, share float64) *rowio.Block {
+	b := &rowio.Block{N: n, D: d, X: make([]float32, n*d)}
 	// Strokes of 6 values or so, as in the pictures of MNIST.
 	for i := 0; i < len(b.X); i++ {
 		if share < 1 && r.Float64() > share/6/(1-share) {
@@ -352,7 +352,7 @@ func BenchmarkAddBlock(b *testing.B) {
 			s := New(Options{})
 			b.SetBytes(int64(4 * len(blk.X)))
 			for b.Loop() {
-				hashes = rows.HashBlock(hashes, r.Uint64(), blk)
+				hashes = rowio.HashBlock(hashes, r.Uint64(), blk)
 				s.AddBlock(blk, hashes)
 			}
 		})
@@ -362,7 +362,7 @@ func BenchmarkAddBlock(b *testing.B) {
 func BenchmarkResult(b *testing.B) {
 	s := New(Options{})
 	blk := benchmarkBlock(rand.New(rand.NewPCG(1, 1)), 1000, 784, 0.19)
-	s.AddBlock(blk, rows.HashBlock(nil, 1, blk))
+	s.AddBlock(blk, rowio.HashBlock(nil, 1, blk))
 	for b.Loop() {
 		s.Result()
 	}

@@ -27,8 +27,8 @@ func (s *Sum) sampleSize() int {
 	return sampleRows(s.opts.Sample, len(s.columns))
 }
 
-// SampleRows returns the number of rows in the sample of a Sum with default Options, for rows of that length.
-func SampleRows(dim int) int { return sampleRows(usualSample, dim) }
+// SampleSize returns the number of rows in the sample of a Sum with default Options, for rows of that length.
+func SampleSize(dim int) int { return sampleRows(usualSample, dim) }
 
 func sampleRows(most, dim int) int {
 	return max(min(most, sampleValues/max(1, dim)), min(most, minSample))
@@ -228,8 +228,8 @@ type Statistics struct {
 // Limits on the columns that Statistics describe individually.
 const (
 	mostColumns = 1 << 16
-	// MostDeciles is the largest number of columns that have deciles and points.
-	MostDeciles = 1 << 12
+	// MaxDeciles is the largest number of columns that have deciles and points.
+	MaxDeciles = 1 << 12
 )
 
 // Statistics returns the statistics of the rows added so far. If rows are longer than 65,536 numbers,
@@ -243,7 +243,7 @@ func (s *Sum) Statistics() *Statistics {
 	for j := range s.counts {
 		t.Levels = append(t.Levels, slices.Clone(s.counts[j]))
 	}
-	if t.Dim > MostDeciles {
+	if t.Dim > MaxDeciles {
 		return t
 	}
 	x, n, d := s.Sample()

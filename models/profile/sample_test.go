@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // firstDistinct is the dumb twin of the sample: all distinct rows, sorted by
@@ -43,7 +43,7 @@ func TestSampleIsTheFirstDistinctRowsByHash(t *testing.T) {
 	for _, limit := range []int{1, 10, 1000} {
 		tab := randomTable(r, 400, 12)
 		s := collect(Options{Sample: limit}, tab)
-		want := firstDistinct(func(row []float32) uint64 { return rows.Hash(seed, row) }, tab, limit)
+		want := firstDistinct(func(row []float32) uint64 { return rowio.Hash(seed, row) }, tab, limit)
 		if !equalSamples(s.sample.rows, want) {
 			t.Fatalf("limit %d: %d rows, want %d", limit, len(s.sample.rows), len(want))
 		}
@@ -52,7 +52,7 @@ func TestSampleIsTheFirstDistinctRowsByHash(t *testing.T) {
 			t.Fatalf("limit %d: sample %d×%d", limit, n, d)
 		}
 		for i := range n {
-			if h := rows.Hash(seed, x[i*d:(i+1)*d]); h != want[i].hash {
+			if h := rowio.Hash(seed, x[i*d:(i+1)*d]); h != want[i].hash {
 				t.Fatalf("row %d has hash %x, want %x", i, h, want[i].hash)
 			}
 		}
@@ -61,7 +61,7 @@ func TestSampleIsTheFirstDistinctRowsByHash(t *testing.T) {
 
 func TestEqualHashesAreOrderedByContent(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	collide := func(row []float32) uint64 { return rows.Hash(seed, row) % 4 }
+	collide := func(row []float32) uint64 { return rowio.Hash(seed, row) % 4 }
 	tab := randomTable(r, 600, 6)
 	want := firstDistinct(collide, tab, 20)
 	if all := firstDistinct(collide, tab, 1000); len(all) < 21 || all[20].hash != all[19].hash {
@@ -95,7 +95,7 @@ func TestSampleShrinksAsRowsGrowLonger(t *testing.T) {
 		limit int
 	}{{nil, 1000}, {[][]float32{long}, 300}, {[][]float32{long, longer}, 200}, {[][]float32{longer, endless, long}, 50}} {
 		all := table{rows: append(slices.Clone(tab.rows), c.extra...)}
-		want := firstDistinct(func(row []float32) uint64 { return rows.Hash(seed, row) }, all, c.limit)
+		want := firstDistinct(func(row []float32) uint64 { return rowio.Hash(seed, row) }, all, c.limit)
 		first := New(Options{})
 		for _, row := range c.extra {
 			add(first, [][]float32{row})
@@ -165,7 +165,7 @@ func TestASampleHasFewerRowsIfTheyAreLong(t *testing.T) {
 	for dim, want := range map[int]int{0: 1000, 1: 1000, 4194: 1000, 8192: 512, 1 << 20: 50} {
 		s := New(Options{})
 		s.columns = make([]column, dim)
-		if got, of := SampleRows(dim), s.sampleSize(); got != want || of != want {
+		if got, of := SampleSize(dim), s.sampleSize(); got != want || of != want {
 			t.Errorf("rows of %d numbers: %d rows in the sample of a Sum, SampleRows is %d; want %d", dim, of, got, want)
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 func TestDecilesMatchTheValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := New(Options{Sample: 1000})
-	var b rows.Block
+	var b rowio.Block
 	b.Reset(3)
 	var normal []float64
 	nan := float32(math.NaN())
@@ -25,7 +25,7 @@ func TestDecilesMatchTheValues(t *testing.T) {
 		}
 		b.X, b.N = append(b.X, v, missing, 7), b.N+1
 	}
-	s.AddBlock(&b, rows.HashBlock(nil, 1, &b))
+	s.AddBlock(&b, rowio.HashBlock(nil, 1, &b))
 	got := s.Statistics()
 	slices.Sort(normal)
 	if len(got.Deciles) != 3 || len(got.Deciles[0]) != 9 {
@@ -50,12 +50,12 @@ func TestDecilesMatchTheValues(t *testing.T) {
 
 func TestStatisticsCountLevels(t *testing.T) {
 	s := NewTable(Options{}, []int{3, 0})
-	var b rows.Block
+	var b rowio.Block
 	b.Reset(2)
 	for i := range 10 {
 		b.X, b.N = append(b.X, float32(i%3), float32(i)), b.N+1
 	}
-	s.AddBlock(&b, rows.HashBlock(nil, 1, &b))
+	s.AddBlock(&b, rowio.HashBlock(nil, 1, &b))
 	got := s.Statistics()
 	if !slices.Equal(got.Levels[0], []int64{4, 3, 3}) || got.Levels[1] != nil || got.Deciles[0] != nil ||
 		len(got.Deciles[1]) != 9 {
@@ -67,10 +67,10 @@ func TestStatisticsOfVeryLongRowsAreSmall(t *testing.T) {
 	for _, c := range []struct {
 		dim              int
 		columns, deciles bool
-	}{{MostDeciles, true, true}, {MostDeciles + 1, true, false}, {mostColumns, true, false}, {mostColumns + 1, false,
+	}{{MaxDeciles, true, true}, {MaxDeciles + 1, true, false}, {mostColumns, true, false}, {mostColumns + 1, false,
 		false}} {
 		s := New(Options{Sample: 2})
-		b := rows.Block{N: 1, D: c.dim, X: make([]float32, c.dim)}
+		b := rowio.Block{N: 1, D: c.dim, X: make([]float32, c.dim)}
 		s.AddBlock(&b, []uint64{1})
 		if got := s.Statistics(); (got.Columns != nil) != c.columns || (got.Deciles != nil) != c.deciles {
 			t.Errorf("%d columns: columns %v, deciles %v", c.dim, got.Columns != nil, got.Deciles != nil)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -21,10 +21,10 @@ type WeightSum struct {
 	exp int
 }
 
-// Add adds the weight of a row. It panics unless the weight is above 0 and passes rows.CheckWeight.
+// Add adds the weight of a row. It panics unless the weight is above 0 and passes rowio.CheckWeight.
 func (s *WeightSum) Add(weight float64) {
 	w := float32(weight)
-	if !(w > 0) || rows.CheckWeight(weight) != "" {
+	if !(w > 0) || rowio.CheckWeight(weight) != "" {
 		panic("profile: out of range")
 	}
 	fraction, e := math.Frexp(float64(w))
@@ -119,7 +119,7 @@ func (s *WeightSum) Code(c *wire.Coder) {
 	s.odd = uint64(c.Int(int(s.odd), 1<<24))
 	s.exp = int(int32(c.Int(int(uint32(s.exp)), math.MaxUint32)))
 	c.Part(&s.total, &s.squares)
-	c.Check(s.rows < maxRows && s.min <= s.max && s.min >= rows.LeastWeight && s.max <= rows.MostWeight &&
+	c.Check(s.rows < maxRows && s.min <= s.max && s.min >= rowio.MinWeight && s.max <= rowio.MaxWeight &&
 		s.odd&1 == 1 && s.exp >= -84 && s.exp <= 60 && s.total.Sign() > 0 && s.squares.Sign() > 0)
 }
 
@@ -159,7 +159,7 @@ func (w *weighted) grow(j int) {
 }
 
 // addWeight adds the weight of row i of b, also to its label if rows have one.
-func (s *Sum) addWeight(b *rows.Block, i int) {
+func (s *Sum) addWeight(b *rowio.Block, i int) {
 	s.weights.rows.Add(b.Weights[i])
 	s.weights.total.Add(float32(b.Weights[i]))
 	if len(b.Y) == b.N { // labels of several targets are not counted
@@ -205,7 +205,7 @@ type WeightCollector struct {
 
 	// Full receives each full block, and the last ones, with the weights of the rows on the grid; nil
 	// without a grid. It must not keep either.
-	Full func(b *rows.Block, weights []int64)
+	Full func(b *rowio.Block, weights []int64)
 
 	dim     int
 	rest    batch
@@ -215,7 +215,7 @@ type WeightCollector struct {
 
 // batch is a block of rows with their weights on the grid.
 type batch struct {
-	rows.Block
+	rowio.Block
 	weights []int64
 }
 
@@ -228,7 +228,7 @@ const (
 // WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or
 // without.
 func WeightCollectorBytes(d int, weighted bool) int64 {
-	block := 4 * int64(rows.PerBlock(d)) * int64(d)
+	block := 4 * int64(rowio.PerBlock(d)) * int64(d)
 	if weighted {
 		return block * int64(1+batches(d))
 	}
@@ -237,11 +237,11 @@ func WeightCollectorBytes(d int, weighted bool) int64 {
 
 // batches returns the most batches of equal weights for rows of length d.
 func batches(d int) int {
-	return max(1, min(maxBatches, maxBatchMemory/(4*rows.PerBlock(d)*max(d, 1))))
+	return max(1, min(maxBatches, maxBatchMemory/(4*rowio.PerBlock(d)*max(d, 1))))
 }
 
 // Add collects the rows of b from first up to end.
-func (c *WeightCollector) Add(b *rows.Block, first, end int) {
+func (c *WeightCollector) Add(b *rowio.Block, first, end int) {
 	if c.dim != b.D {
 		c.Flush()
 		c.dim = b.D
@@ -250,13 +250,13 @@ func (c *WeightCollector) Add(b *rows.Block, first, end int) {
 	}
 	if c.Weights == nil {
 		for first < end {
-			n := min(end-first, rows.PerBlock(b.D)-c.rest.N)
+			n := min(end-first, rowio.PerBlock(b.D)-c.rest.N)
 			c.take(&c.rest, b, first, n)
 			first += n
 		}
 		return
 	}
-	c.weights = c.Weights.Whole(c.weights[:0], b, first, end)
+	c.weights = c.Weights.AppendWeights(c.weights[:0], b, first, end)
 	for i, w := range c.weights {
 		to, ok := c.equal[w]
 		if !ok {
@@ -281,7 +281,7 @@ func (t *batch) reset(d int) {
 }
 
 // take appends n rows to a batch, which must have room for them.
-func (c *WeightCollector) take(t *batch, b *rows.Block, first, n int) {
+func (c *WeightCollector) take(t *batch, b *rowio.Block, first, n int) {
 	if t.N == 0 {
 		t.Reserve()
 	}
@@ -291,7 +291,7 @@ func (c *WeightCollector) take(t *batch, b *rows.Block, first, n int) {
 		t.Y = append(t.Y, b.Y[first*k:(first+n)*k]...)
 	}
 	t.N += n
-	if t.N == rows.PerBlock(b.D) {
+	if t.N == rowio.PerBlock(b.D) {
 		c.flush(t)
 	}
 }
@@ -306,7 +306,7 @@ func (c *WeightCollector) flush(t *batch) {
 func (c *WeightCollector) Flush() {
 	for w, t := range c.equal {
 		// Small batches share a block.
-		if t.N < rows.PerBlock(c.dim)/2 {
+		if t.N < rowio.PerBlock(c.dim)/2 {
 			for i := range t.N {
 				c.rest.weights = append(c.rest.weights, w)
 				c.take(&c.rest, &t.Block, i, 1)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // WeightGrid turns weights of rows and of classes into whole numbers, so that weighted sums are sums of
@@ -38,18 +38,18 @@ const (
 	classBits  = 12
 	fewClasses = 16
 
-	MostExact = 1 << 16 // largest exact weight of a row
+	MaxExact  = 1 << 16 // largest exact weight of a row
 	mostTotal = 1 << 31 // largest sum of exact weights: sums of 8-bit features and targets stay exact
 	mostSum   = 1 << 29 // largest sum of rounded weights
 	mostClass = 1 << 38 // largest sum of weights of rows times classes, where there are no targets
 	scoreBits = 37      // bits of the sum of all weights in scores
 )
 
-// ScoringGrid returns the grid of the weights of rows in scores, which is finer than NewWeightGrid's.
+// NewScoringGrid returns the grid of the weights of rows in scores, which is finer than NewWeightGrid's.
 // Weights are exact unless their sum is above 2³⁷ times their unit; then they are rounded by up to 2⁻³⁷ of
 // the sum. Either way they have at most 24 significant bits, like float32. It returns nil if all weights
 // are equal.
-func ScoringGrid(w *Weights) *WeightGrid {
+func NewScoringGrid(w *Weights) *WeightGrid {
 	if w.Equal() {
 		return nil
 	}
@@ -71,7 +71,7 @@ func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 		return nil
 	}
 	g := &WeightGrid{Classes: classes, One: 1}
-	g.Exact = w.Max/w.Unit <= MostExact && w.Sum/w.Unit <= mostTotal
+	g.Exact = w.Max/w.Unit <= MaxExact && w.Sum/w.Unit <= mostTotal
 	if g.Exact {
 		g.Unit = w.Unit
 		g.scaleClasses(w.Sum/w.Unit, byClass)
@@ -129,9 +129,9 @@ func (g *WeightGrid) class(c int) int64 {
 	return max(1, significant(g.Classes[c]*g.One, g.classBits()))
 }
 
-// Whole appends to dst the weights on the grid of the rows of b from first up to end. Where classes have
+// AppendWeights appends to dst the weights on the grid of the rows of b from first up to end. Where classes have
 // weights, b.Y must hold the classes.
-func (g *WeightGrid) Whole(dst []int64, b *rows.Block, first, end int) []int64 {
+func (g *WeightGrid) AppendWeights(dst []int64, b *rowio.Block, first, end int) []int64 {
 	for i := first; i < end; i++ {
 		w, c := 1.0, 0
 		if len(b.Weights) > 0 {
@@ -152,10 +152,10 @@ func (g *WeightGrid) Whole(dst []int64, b *rows.Block, first, end int) []int64 {
 	return dst
 }
 
-// Repeats appends to dst how often each row of b counts: its weight on the grid, or 1 if g is nil.
-func (g *WeightGrid) Repeats(dst []int64, b *rows.Block) []int64 {
+// AppendRepeats appends to dst how often each row of b counts: its weight on the grid, or 1 if g is nil.
+func (g *WeightGrid) AppendRepeats(dst []int64, b *rowio.Block) []int64 {
 	if g != nil {
-		return g.Whole(dst, b, 0, b.N)
+		return g.AppendWeights(dst, b, 0, b.N)
 	}
 	for range b.N {
 		dst = append(dst, 1)

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -85,7 +85,7 @@ func FuzzSumDecode(f *testing.F) {
 }
 
 func whole(g *WeightGrid, weights, classes []float64) []int64 {
-	return g.Whole(nil, &rows.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
+	return g.AppendWeights(nil, &rowio.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
 }
 
 func TestMultiplesAreUsedAsTheyAre(t *testing.T) {
@@ -152,7 +152,7 @@ func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {
 			}
 		}
 		w := sumOf(weights...).Result()
-		g := ScoringGrid(w)
+		g := NewScoringGrid(w)
 		var total int64
 		for i, n := range whole(g, weights, nil) {
 			total += n
@@ -168,7 +168,7 @@ func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {
 			t.Errorf("%+v: sum %d", g, total)
 		}
 	}
-	if ScoringGrid(UnitWeights(5)) != nil || ScoringGrid(sumOf(3, 3).Result()) != nil {
+	if NewScoringGrid(UnitWeights(5)) != nil || NewScoringGrid(sumOf(3, 3).Result()) != nil {
 		t.Error("equal weights have a grid")
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // weighedBlocks returns rows with missing values, labels and weights up to 5, some of them 0, and the same
 // rows as often as their weights say.
-func weighedBlocks(n int) (weighted, repeated rows.Block, labels []string) {
+func weighedBlocks(n int) (weighted, repeated rowio.Block, labels []string) {
 	r := rand.New(rand.NewPCG(3, uint64(n)))
 	weighted.D, repeated.D = 4, 4
 	for range n {
@@ -39,7 +39,7 @@ func weighedBlocks(n int) (weighted, repeated rows.Block, labels []string) {
 func TestMomentsOfWholeWeightsMatchRepeatedRows(t *testing.T) {
 	weighted, repeated, labels := weighedBlocks(700)
 	add := func(s *Sum, lo, hi int) {
-		b := rows.Block{N: hi - lo, D: 4, X: weighted.X[4*lo : 4*hi], Weights: weighted.Weights[lo:hi]}
+		b := rowio.Block{N: hi - lo, D: 4, X: weighted.X[4*lo : 4*hi], Weights: weighted.Weights[lo:hi]}
 		for i := lo; i < hi; i++ {
 			y := -1
 			if weighted.Weights[i] > 0 {
@@ -47,12 +47,12 @@ func TestMomentsOfWholeWeightsMatchRepeatedRows(t *testing.T) {
 			}
 			b.Y = append(b.Y, float64(y))
 		}
-		s.AddBlock(&b, rows.HashBlock(nil, 1, &b))
+		s.AddBlock(&b, rowio.HashBlock(nil, 1, &b))
 	}
 	whole := New(Options{})
 	add(whole, 0, 700)
 	again := New(Options{})
-	again.AddBlock(&repeated, rows.HashBlock(nil, 1, &repeated))
+	again.AddBlock(&repeated, rowio.HashBlock(nil, 1, &repeated))
 	got, want := whole.Result(), again.Result()
 	for j := range got.Columns {
 		g, w := got.Columns[j], want.Columns[j]

@@ -16,13 +16,13 @@ func stride(o *Options) int {
 }
 
 // SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set.
-// Each fold judges weights that were fitted to the earlier ones; with JudgeFirst, fold 0 is the only judge.
+// Each fold judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge.
 func SolveChain(o Options) (*Solution, error) {
-	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Judge == JudgeNone || o.Judge == JudgeFirst && !o.Gap {
+	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Validation == NoFold || o.Validation == FirstFold && !o.Gap {
 		return Solve(o) // nothing depends on the order
 	}
 	last := o.Folds - stride(&o) // there must be an earlier fold
-	if o.Judge == JudgeFirst {
+	if o.Validation == FirstFold {
 		last = 1
 	}
 	var judged []*Solution
@@ -38,7 +38,7 @@ func SolveChain(o Options) (*Solution, error) {
 		judged = append(judged, s)
 	}
 	table, foldErrors, trials := joinTables(judged)
-	best := slices.MinFunc(table, func(a, b Row) int {
+	best := slices.MinFunc(table, func(a, b CVResult) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Lambda, a.Lambda))
 	})
 	if math.IsInf(rank(best), 1) {
@@ -48,7 +48,7 @@ func SolveChain(o Options) (*Solution, error) {
 		return &Solution{Coarse: true, Lambda: best.Lambda, Rows: judged[0].Rows}, nil
 	}
 	q := o
-	q.Lambda, q.Smaller, q.Judge = []float64{best.Lambda}, nil, JudgeNone
+	q.Lambda, q.Smaller, q.Validation = []float64{best.Lambda}, nil, NoFold
 	fit, err := Solve(q)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func SolveChain(o Options) (*Solution, error) {
 // rows before f.
 func judging(o *Options, f int) Options {
 	q := *o
-	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Judge: JudgeFirst}, false
+	q.FoldPlan, q.Gap = FoldPlan{Folds: 2, Validation: FirstFold}, false
 	q.Trials, q.ChoiceOnly = o.Trials && f == 0, true
 	add := o.Add
 	q.Add = func(to *Sum, fold int) error {
@@ -80,7 +80,7 @@ func judging(o *Options, f int) Options {
 }
 
 // rank returns the error by which values of λ are compared; smaller is better.
-func rank(r Row) float64 {
+func rank(r CVResult) float64 {
 	if r.Failed != "" || r.Folds == 0 {
 		return math.Inf(1)
 	}
@@ -90,18 +90,18 @@ func rank(r Row) float64 {
 // joinTables returns a row for each λ that all judgements have tried, the errors of each judgement, and the
 // trials of the first judgement. Errors in a row are means over the judgements, but FoldMSE is from the
 // first. A λ that failed in one judgement has no trial.
-func joinTables(judged []*Solution) (table []Row, foldErrors [][]float64, trials []*Solution) {
+func joinTables(judged []*Solution) (table []CVResult, foldErrors [][]float64, trials []*Solution) {
 	for at, row := range judged[0].Table {
-		var all []Row
+		var all []CVResult
 		for _, s := range judged {
-			if i := slices.IndexFunc(s.Table, func(r Row) bool { return r.Lambda == row.Lambda }); i >= 0 {
+			if i := slices.IndexFunc(s.Table, func(r CVResult) bool { return r.Lambda == row.Lambda }); i >= 0 {
 				all = append(all, s.Table[i])
 			}
 		}
 		if len(all) < len(judged) {
 			continue
 		}
-		out, n := Row{Lambda: row.Lambda, FoldMSE: row.FoldMSE, Folds: len(all)}, float64(len(all))
+		out, n := CVResult{Lambda: row.Lambda, FoldMSE: row.FoldMSE, Folds: len(all)}, float64(len(all))
 		var variance float64
 		var foldMSE []float64
 		for _, r := range all {
@@ -124,7 +124,7 @@ func joinTables(judged []*Solution) (table []Row, foldErrors [][]float64, trials
 			out.R2 = 1 - out.MSE/variance
 		}
 		if out.Failed != "" {
-			out, trial = Row{Lambda: row.Lambda, Failed: out.Failed}, nil
+			out, trial = CVResult{Lambda: row.Lambda, Failed: out.Failed}, nil
 		}
 		table, foldErrors, trials = append(table, out), append(foldErrors, foldMSE), append(trials, trial)
 	}

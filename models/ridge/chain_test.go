@@ -32,7 +32,7 @@ func sums(folds, rows int) ([]*Sum, Options) {
 		all = append(all, s)
 	}
 	return all, Options{
-		Choice: Choice{Lambda: []float64{1e-4, 1e-2, 1}}, Results: Results{Trials: true}, FoldPlan: FoldPlan{Folds: folds},
+		LambdaSearch: LambdaSearch{Lambda: []float64{1e-4, 1e-2, 1}}, Request: Request{Trials: true}, FoldPlan: FoldPlan{Folds: folds},
 		Source: adding(all...), Units: Units{Grid: grid, Step: 1.0 / 127}, Threads: 1,
 	}
 }
@@ -40,7 +40,7 @@ func sums(folds, rows int) ([]*Sum, Options) {
 // mse is the mean squared error of a fit to some folds on another, by sums of two folds.
 func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda float64) float64 {
 	t.Helper()
-	o.FoldPlan, o.Gap, o.TryAll, o.Lambda = FoldPlan{Folds: 2, Judge: JudgeFirst}, false, true, []float64{lambda, 1e6}
+	o.FoldPlan, o.Gap, o.TryAll, o.Lambda = FoldPlan{Folds: 2, Validation: FirstFold}, false, true, []float64{lambda, 1e6}
 	rest := NewSum(o.Shape)
 	for _, f := range learned {
 		rest.Merge(all[f])
@@ -63,7 +63,7 @@ func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
 		{true, true, map[int][]int{0: {2, 3, 4}}},
 	} {
 		all, o := sums(5, 60)
-		o.Gap, o.Judge, o.FitWithoutFirst = c.gap, judgeIf(c.first, JudgeFirst), true
+		o.Gap, o.Validation, o.FitWithoutFirst = c.gap, judgeIf(c.first, FirstFold), true
 		s, err := SolveChain(o)
 		if err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ func TestDiscriminantsOfSumsMatchTheRows(t *testing.T) {
 				}
 			}
 			o := s.options(1e-3)
-			o.FitWithoutFirst, o.Judge = true, JudgeNone
+			o.FitWithoutFirst, o.Validation = true, NoFold
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)

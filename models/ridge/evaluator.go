@@ -24,7 +24,7 @@ type Evaluator struct {
 // NewEvaluator returns an Evaluator of sums that are parts of total. Squared errors of several targets are
 // divided by the variances of the targets in total. It fails where Solve would fail for total.
 func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
-	p := &problem{Options: Options{Choice: Choice{Lambda: []float64{1}}, Units: u, Threads: threads}}
+	p := &problem{Options: Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}}, Units: u, Threads: threads}}
 	if err := cmp.Or(p.Options.validate(), p.checkRows(total)); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (f *Fits) keep(i int, eq *system, ok bool) {
 	}
 }
 
-// Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of Row.MSE. It is
+// Squares returns for each λ the sum of squared errors on the rows of a sum, in the units of CVResult.MSE. It is
 // infinite for a λ without weights. Without rows the errors are 0.
 func (f *Fits) Squares(on *Sum) []float64 {
 	if on.head.Weight() == 0 {

@@ -9,19 +9,19 @@ type FoldPlan struct {
 	// Cut is the number of folds into which rows are cut, if it is more than Folds: the last sum
 	// then has the rows of all remaining folds.
 	Cut int `json:"cut,omitempty"`
-	// Judge says which folds choose λ.
-	Judge Judge `json:"judge,omitempty"`
+	// Validation says which folds choose λ.
+	Validation Validation `json:"judge,omitempty"`
 	// FitWithoutFirst asks for a second fit with the chosen λ, to the rows outside fold 0. It needs Folds ≥ 2.
 	FitWithoutFirst bool `json:"fit_without_first,omitempty"`
 }
 
-// Judge says which folds are held out, one after the other, to choose λ.
-type Judge string
+// Validation says which folds are held out, one after the other, to choose λ.
+type Validation string
 
 const (
-	JudgeAll   Judge = ""      // each of them
-	JudgeFirst Judge = "first" // only fold 0, because a search for features has seen the rows of the others
-	JudgeNone  Judge = "none"  // none: λ is given, and folds serve FitWithoutFirst only
+	AllFolds  Validation = ""      // each of them
+	FirstFold Validation = "first" // only fold 0, because a search for features has seen the rows of the others
+	NoFold    Validation = "none"  // none: λ is given, and folds serve FitWithoutFirst only
 )
 
 // AllFolds returns the number of folds into which rows are cut.
@@ -30,12 +30,12 @@ func (p FoldPlan) AllFolds() int { return max(p.Folds, p.Cut) }
 // SumOf returns the index of a row's sum, given the row's hash from a profile.Assigner.
 func (p FoldPlan) SumOf(hash uint64) int { return min(int(hash%uint64(p.AllFolds())), p.Folds-1) }
 
-// Validates reports whether folds are held out to choose λ.
-func (p FoldPlan) Validates() bool { return p.Folds > 1 && p.Judge != JudgeNone }
+// HoldsOut reports whether folds are held out to choose λ.
+func (p FoldPlan) HoldsOut() bool { return p.Folds > 1 && p.Validation != NoFold }
 
-// NumJudges returns AllFolds if folds choose λ, otherwise 1.
-func (p FoldPlan) NumJudges() int {
-	if !p.Validates() {
+// NumValidationFolds returns AllFolds if folds choose λ, otherwise 1.
+func (p FoldPlan) NumValidationFolds() int {
+	if !p.HoldsOut() {
 		return 1
 	}
 	return p.AllFolds()

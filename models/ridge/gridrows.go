@@ -71,7 +71,7 @@ func rowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int3
 				for r, row := range chunk {
 					blas.Floats(values[r*z.D():][:z.D()], row)
 				}
-				z.QuantizeRows(i*rowsAtOnce, values, len(chunk), float32(z.Most())) // a step is 1
+				z.QuantizeRows(i*rowsAtOnce, values, len(chunk), float32(z.Steps())) // a step is 1
 			})
 			return yield(labels, weights)
 		}

@@ -17,7 +17,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.FitWithoutFirst, o.Judge = true, judgeIf(name == "given", JudgeNone)
+			o.FitWithoutFirst, o.Validation = true, judgeIf(name == "given", NoFold)
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)
@@ -26,7 +26,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 				!slices.Equal(fit.Intercept, plain.Intercept) {
 				t.Errorf("%+v, %s: other weights of all rows", shape, name)
 			}
-			if (fit.Table == nil) != (o.Judge == JudgeNone) {
+			if (fit.Table == nil) != (o.Validation == NoFold) {
 				t.Errorf("%+v, %s: table %v", shape, name, fit.Table)
 			}
 			_, out := s.split(0)
@@ -44,7 +44,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if slices.Equal(h.Weights, fit.Weights) {
 				t.Errorf("%+v, %s: the weights of all rows", shape, name)
 			}
-			if o.Judge == JudgeNone {
+			if o.Validation == NoFold {
 				continue
 			}
 			o.Trials = true
@@ -74,14 +74,14 @@ func TestUnjudgeableFoldsAreAnError(t *testing.T) {
 		o    Options
 		adds int // that succeed
 	}{
-		{"held out: 1 folds", Options{Choice: Choice{Lambda: []float64{1}},
+		{"held out: 1 folds", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
 			FoldPlan: FoldPlan{Folds: 1, FitWithoutFirst: true}}, 9},
-		{"2 values of lambda", Options{Choice: Choice{Lambda: []float64{1, 2}},
-			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Judge: JudgeNone}}, 9},
-		{"all 60 rows are in fold 0, which", Options{Choice: Choice{Lambda: []float64{1}},
-			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Judge: JudgeNone}}, 9},
-		{"fold 1: gone", Options{Choice: Choice{Lambda: []float64{1}},
-			FoldPlan: FoldPlan{Folds: 3, FitWithoutFirst: true, Judge: JudgeNone}}, 3},
+		{"2 values of lambda", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1, 2}},
+			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Validation: NoFold}}, 9},
+		{"all 60 rows are in fold 0, which", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
+			FoldPlan: FoldPlan{Folds: 2, FitWithoutFirst: true, Validation: NoFold}}, 9},
+		{"fold 1: gone", Options{LambdaSearch: LambdaSearch{Lambda: []float64{1}},
+			FoldPlan: FoldPlan{Folds: 3, FitWithoutFirst: true, Validation: NoFold}}, 3},
 	} {
 		c.o.Step, c.o.Shape = s.step, s.shape
 		c.o.Add = func(to *Sum, fold int) error {

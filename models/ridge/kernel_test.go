@@ -57,7 +57,7 @@ func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.
 	sum := NewSum(Shape{Dim: len(z[0]), Outputs: 1, Regression: true})
 	sum.AddTargets(packBytes(slices.Concat(z...), len(z), len(z[0])), y, 2)
 	fit, err := Solve(Options{
-		Choice: Choice{Lambda: []float64{lambda}}, Source: adding(sum),
+		LambdaSearch: LambdaSearch{Lambda: []float64{lambda}}, Source: adding(sum),
 		Units: Units{Step: step, Grid: grid}, Threads: 2,
 	})
 	if err != nil {

@@ -98,7 +98,7 @@ func (p *problem) sumOf(folds func(int) bool) (*Sum, error) {
 // loadFolds returns the sums of the folds for a choice of λ, or only the total if λ is given.
 func (p *problem) loadFolds() (*foldSums, error) {
 	switch {
-	case p.Sums == nil && !p.Validates():
+	case p.Sums == nil && !p.HoldsOut():
 		total, err := p.sumOf(everyFold)
 		return &foldSums{total: total}, err
 	case p.Rows != nil:

@@ -5,19 +5,19 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// Fitted is the result of Fit.
-type Fitted struct {
+// FitResult is the result of Fit.
+type FitResult struct {
 	*linear.Machine
-	Lambda float64 // λ of the weights
-	Table  []Row   // cross-validation results for each λ; nil if one λ was given
-	Steps  int     // of the feature grid: features.ByteSteps for 8 bits
+	Lambda float64    // λ of the weights
+	Table  []CVResult // cross-validation results for each λ; nil if one λ was given
+	Steps  int        // of the feature grid: features.ByteSteps for 8 bits
 }
 
 // seedOfFit is the seed that assigns rows to solver.Folds folds, as in training on files.
@@ -31,7 +31,7 @@ const seedOfFit = 1
 // Training on a file of these rows with the same options gives the same weights, byte for byte, unless
 // several λ are tried on few different rows (profile.Few). A row of whole weight w counts exactly like w
 // copies of the row.
-func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*Fitted, error) {
+func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*FitResult, error) {
 	if o == nil {
 		o = NewLearnerOptions()
 	}
@@ -47,7 +47,7 @@ func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*Fitted, error) {
 	steps := o.Grid.Steps(float64(f.rows)*dim*dim, FewProducts, features.Wide(f.m), fine)
 	mayRefine := o.Grid != features.Bits8 && steps != fine
 	s, err := f.solve(steps, mayRefine)
-	coarseBelow := FloorFactor * Floor(f.m.Step()*features.ByteSteps/float64(steps))
+	coarseBelow := FloorFactor * LambdaFloor(f.m.Step()*features.ByteSteps/float64(steps))
 	if err == nil && mayRefine && TooCoarse(s.Table, s.Lambda, coarseBelow) {
 		steps = fine
 		s, err = f.solve(fine, false)
@@ -56,7 +56,7 @@ func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*Fitted, error) {
 		return nil, err
 	}
 	model := &linear.Model{W: s.Weights, B: s.Intercept, K: shape.Outputs, D: shape.Dim}
-	return &Fitted{Machine: &linear.Machine{Map: f.m, Linear: model, Grid: f.options.Grid}, Lambda: s.Lambda,
+	return &FitResult{Machine: &linear.Machine{Map: f.m, Linear: model, Grid: f.options.Grid}, Lambda: s.Lambda,
 		Table: s.Table, Steps: steps}, nil
 }
 
@@ -90,7 +90,7 @@ func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*mem
 	if err = shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{Choice: Choice{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1},
+	o := Options{LambdaSearch: LambdaSearch{Lambda: lambda}, Source: Source{Shape: shape}, FoldPlan: FoldPlan{Folds: 1},
 		Units: Units{Weights: grid}, Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
 		o.Lambda = AutoLambda()
@@ -112,7 +112,7 @@ func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*mem
 func (f *memoryFit) solve(steps int, mayRefine bool) (_ *Solution, err error) {
 	o := &f.options
 	if f.auto {
-		o.Smaller = SmallerOn(steps, mayRefine)
+		o.Smaller = SmallerLambdaOn(steps, mayRefine)
 	}
 	if o.Sums, err = f.sums(steps); err != nil {
 		return nil, err
@@ -162,10 +162,10 @@ func (f *memoryFit) sums(steps int) ([]*Sum, error) {
 func SumRows(sums []*Sum, m features.Gridded, steps int, o *Options,
 	each func(add func(fold int, x []float32, y []float64, w float64))) (saturated int64) {
 	in, out := m.Dims()
-	z, one := features.NewGrid(out, steps), rows.Block{N: 1, D: in}
+	z, one := features.NewGrid(out, steps), rowio.Block{N: 1, D: in}
 	parts := make([]profile.WeightCollector, len(sums))
 	for fold, s := range sums {
-		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
+		parts[fold] = profile.WeightCollector{Weights: o.Weights, Full: func(b *rowio.Block, weights []int64) {
 			saturated += m.Quantize(z, b.X, b.N, o.Threads)
 			s.Add(z, b.Y, o.Grid, weights, o.Threads)
 		}}

@@ -14,11 +14,17 @@ func init() {
 
 // LearnerOptions holds the options of the learner ridge. Use NewLearnerOptions for the defaults.
 type LearnerOptions struct {
-	// Grid is the number of bits of the grid on which features are added up: 8 or 16; "" means auto.
-	Grid   features.Bits `flag:"grid" help:"Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is so small that rounding to 8 matters." values:"auto,8,16"`
-	Solver string        `flag:"solver" help:"How ridge solves its equations: gram (exact sums of all products of features, in one pass), cg (conjugate gradients: a pass for each round, in memory proportional to the number of features, with the options of --learner cg) or auto: cg for more than 30000 features if it takes less time by the numbers of rows, features and outputs, and no other option needs the sums." values:"auto,gram,cg"`
-	// Weights selects the weights of classes; none if empty.
-	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
+	// Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or
+	// auto, which uses 16 for small data, for raw columns, and when the chosen lambda is so small that
+	// rounding to 8 matters.
+	Grid features.Bits `flag:"grid" values:"auto,8,16"` // "" is auto
+	// How ridge solves its equations: gram (exact sums of all products of features, in one pass), cg
+	// (conjugate gradients: a pass for each round, in memory proportional to the number of features,
+	// with the options of --learner cg) or auto: cg for more than 30000 features if it takes less time
+	// by the numbers of rows, features and outputs, and no other option needs the sums.
+	Solver iterative.Solver `flag:"solver" values:"auto,gram,cg"`
+	// Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas.
+	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas"`
 }
 
 // NewLearnerOptions returns the default options.

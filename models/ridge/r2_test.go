@@ -32,7 +32,7 @@ func TestR2IsOfTheRowsThatArePredicted(t *testing.T) {
 				}
 			}
 			o := s.options(1e-3, 1e-1)
-			o.Judge = judgeIf(first, JudgeFirst)
+			o.Validation = judgeIf(first, FirstFold)
 			got, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)

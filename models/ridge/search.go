@@ -38,7 +38,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 		return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use "+
 			"more rows, or no folds", total.Rows(), folds.filled[0], p.Folds)
 	}
-	if p.Judge == JudgeFirst && folds.filled[0] != 0 {
+	if p.Validation == FirstFold && folds.filled[0] != 0 {
 		return nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
 			total.Rows())
 	}
@@ -98,14 +98,14 @@ func nearest(values []float64, v float64) (at int) {
 // descends reports whether λ is found by a LambdaDescent. Unless StartLambda is set, it starts from a subset
 // of the features.
 func (p *problem) descends() bool {
-	return len(p.Lambda) > solver.SubsetValues && p.Folds <= solver.SubsetFolds && !p.TryAll && p.Judge != JudgeNone &&
+	return len(p.Lambda) > solver.SubsetValues && p.Folds <= solver.SubsetFolds && !p.TryAll && p.Validation != NoFold &&
 		p.Shape.Dim >= cmp.Or(p.subsetFrom, solver.SubsetFrom)
 }
 
 // descent returns a LambdaDescent among the values. Its trials overwrite the system.
 func (s *search) descent() *solver.LambdaDescent {
 	judges := s.filled
-	if s.Judge == JudgeFirst {
+	if s.Validation == FirstFold {
 		judges = judges[:1]
 	}
 	return &solver.LambdaDescent{
@@ -155,7 +155,7 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 	if err != nil {
 		return 0, nil, err
 	}
-	if best, _, err = s.run(); err != nil || p.Judge == JudgeFirst {
+	if best, _, err = s.run(); err != nil || p.Validation == FirstFold {
 		return best, nil, err
 	}
 	if err := s.try(s.descent().Around(best), s.filled); err != nil {
@@ -172,7 +172,7 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 
 // table returns a row for each value that was tried, with the errors of its folds and the fits
 // without fold 0.
-func (s *search) table() (rows []Row, folds [][]float64, trials []*Solution) {
+func (s *search) table() (rows []CVResult, folds [][]float64, trials []*Solution) {
 	for i, t := range s.tallies {
 		if t.failed == "" && len(t.done) == 0 {
 			continue
@@ -187,9 +187,9 @@ func (s *search) table() (rows []Row, folds [][]float64, trials []*Solution) {
 }
 
 // row returns the results for a value, with errors in units of the targets.
-func (s *search) row(value int) Row {
+func (s *search) row(value int) CVResult {
 	lambda, t := s.values[value], s.tallies[value]
-	row := Row{Lambda: lambda, Failed: t.failed}
+	row := CVResult{Lambda: lambda, Failed: t.failed}
 	if t.failed != "" || len(t.means) == 0 {
 		return row
 	}
@@ -204,7 +204,7 @@ func (s *search) row(value int) Row {
 		row.R2 = 1 - row.MSE/(unit*v)
 	}
 	if !exact.AllFinite([]float64{row.MSE, row.Train, row.StdErr, row.Rounding, row.R2}) {
-		return Row{Lambda: lambda, Failed: "errors beyond float64"}
+		return CVResult{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row
 }

@@ -29,7 +29,7 @@ func opened(t *testing.T, o Options) *search {
 func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*search, float64) {
 	t.Helper()
 	o := s.options(lambda...)
-	o.Smaller, o.Judge, o.subsetFrom = smaller, judgeIf(first, JudgeFirst), 40
+	o.Smaller, o.Validation, o.subsetFrom = smaller, judgeIf(first, FirstFold), 40
 	p := opened(t, o)
 	if p.subsetSums == nil {
 		t.Fatal("no subset")
@@ -55,7 +55,7 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 					lambda, smaller := []float64{1e-4, 1e-6, 1e-3, 1e-5, 1e-2, 1e-1}, []float64{1e-7, 1e-8, 1e-9}
 					p, got := searched(t, s, lambda, smaller, first)
 					o := s.options(lambda...)
-					o.Smaller, o.Judge, o.TryAll = smaller, judgeIf(first, JudgeFirst), true
+					o.Smaller, o.Validation, o.TryAll = smaller, judgeIf(first, FirstFold), true
 					want, err := Solve(o)
 					if err != nil {
 						t.Fatal(err)
@@ -65,12 +65,12 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 						continue
 					}
 					rows, _, _ := p.table()
-					at := func(r Row) bool { return r.Lambda == got }
+					at := func(r CVResult) bool { return r.Lambda == got }
 					if i, j := slices.IndexFunc(rows, at), slices.IndexFunc(want.Table, at); rows[i] != want.Table[j] {
 						t.Errorf("%s: row %+v, want %+v", name, rows[i], want.Table[j])
 					}
 					if !slices.IsSortedFunc(rows, func(a,
-						b Row) int {
+						b CVResult) int {
 						return slices.Index(p.values, a.Lambda) - slices.Index(p.values, b.Lambda)
 					}) {
 						t.Errorf("%s: table %+v", name, rows)
@@ -88,7 +88,7 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 // Which folds try which λ does not depend on the unit of the targets.
 func TestTheUnitOfTargetsDoesNotMatter(t *testing.T) {
 	for seed := range uint64(8) {
-		var want []Row
+		var want []CVResult
 		for _, scale := range []float64{1, 1e-6, 1e6} {
 			s := draw(Shape{Dim: 130, Outputs: 1, Regression: true}, 1600, 5, seed)
 			s.grid[0].Low *= scale
@@ -98,7 +98,7 @@ func TestTheUnitOfTargetsDoesNotMatter(t *testing.T) {
 			if want == nil {
 				want = got
 			}
-			same := func(a, b Row) bool { return a.Lambda == b.Lambda && a.Folds == b.Folds }
+			same := func(a, b CVResult) bool { return a.Lambda == b.Lambda && a.Folds == b.Folds }
 			if !slices.EqualFunc(got, want, same) {
 				t.Errorf("seed %d: %.4v of targets %g times as large, %.4v of others", seed, got, scale, want)
 			}
@@ -112,7 +112,7 @@ func TestTheChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
 	grid := []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 	p, chosen := searched(t, s, grid, nil, false)
 	rows, _, _ := p.table()
-	at := slices.IndexFunc(rows, func(r Row) bool { return r.Lambda == chosen })
+	at := slices.IndexFunc(rows, func(r CVResult) bool { return r.Lambda == chosen })
 	i := slices.Index(grid, chosen)
 	for _, side := range []int{-1, 1} {
 		if i+side < 0 || i+side >= len(grid) {
@@ -199,10 +199,10 @@ func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 	}
 }
 
-// judgeIf is the judge if it is wanted, otherwise JudgeAll.
-func judgeIf(wanted bool, j Judge) Judge {
+// judgeIf is the judge if it is wanted, otherwise AllFolds.
+func judgeIf(wanted bool, j Validation) Validation {
 	if wanted {
 		return j
 	}
-	return JudgeAll
+	return AllFolds
 }

@@ -5,10 +5,9 @@
 //
 //	(1/2n) Σ ‖t_i - Wᵀφ_i - b‖² + (λ/2) ‖W‖²,
 //
-// so that W solves (G_c + nλI) W = R_c, where G_c = Σ (φ-φ̄)(φ-φ̄)ᵀ and
-// R_c = Σ (φ-φ̄)(t-t̄)ᵀ, and the intercept, which is not penalised, is
-// b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1 for the row's class
-// and -1 for the others.
+// so that W solves (G_c + nλI) W = R_c, where G_c = Σ (φ-φ̄)(φ-φ̄)ᵀ and R_c = Σ (φ-φ̄)(t-t̄)ᵀ, and
+// the intercept, which is not penalised, is b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1
+// for the row's class and -1 for the others.
 //
 // Features are rounded to a grid of 8 bits, or of up to 16, and targets to a grid of 16 bits. All sums over
 // rows are then integers, held exactly in float64. Sums can be added in any order, and subtracted again,
@@ -128,10 +127,9 @@ const MaxPartBytes = 8 << 20
 // maxPart is MaxPartBytes in float64s.
 const maxPart = MaxPartBytes / 8
 
-// A Sum crosses the runner in parts of at most 8 MiB, each an array of float64
-// that is added element by element to the same part of another Sum. The parts
-// of D features and width w (Outputs for classes, Outputs+1 for targets, whose
-// last column is Σz) are
+// A Sum crosses the runner in parts of at most 8 MiB, each an array of float64 that is added
+// element by element to the same part of another Sum. The parts of D features and width w (Outputs
+// for classes, Outputs+1 for targets, whose last column is Σz) are
 //
 //	0                   the Head
 //	1 … blas.NumTiles   the tiles of Σzzᵀ, in the order of blas.NewTiles
@@ -139,9 +137,9 @@ const maxPart = MaxPartBytes / 8
 //	                    c = min(blas.TileDim, 2²⁰/w)
 
 // NumParts returns the number of parts of a Sum.
-func NumParts(shape Shape) int {
-	c := shape.chunk()
-	return 1 + blas.NumTiles(shape.Dim) + (shape.Dim+c-1)/c
+func (s Shape) NumParts() int {
+	c := s.chunk()
+	return 1 + blas.NumTiles(s.Dim) + (s.Dim+c-1)/c
 }
 
 // chunk is the number of rows of the cross products in a part.
@@ -150,7 +148,7 @@ func (s Shape) chunk() int { return max(1, min(blas.TileDim, maxPart/s.width()))
 // Part returns part i, which shares the Sum's memory. It panics if i is out of range.
 func (s *Sum) Part(i int) []float64 {
 	switch n := len(s.tiles); {
-	case i < 0 || i >= NumParts(s.shape):
+	case i < 0 || i >= s.shape.NumParts():
 		panic("ridge: no such part")
 	case i == 0:
 		return s.head
@@ -191,9 +189,6 @@ type Layout struct{ Shape }
 
 // LayoutOf returns the layout of sums of a shape.
 func LayoutOf(s Shape) Layout { return Layout{s} }
-
-// Parts returns the number of parts.
-func (l Layout) Parts() int { return NumParts(l.Shape) }
 
 // Tile reports whether part i is a tile of the Gram matrix.
 func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
@@ -252,7 +247,7 @@ type Stripe struct{ First, End int }
 // ≤ folds, stripes have whole folds, so each row is mapped once. More stripes cut each fold into equally
 // many pieces, and the rows of the fold are mapped for each of them.
 func CutStripes(shape Shape, folds, n int) []Stripe {
-	parts := NumParts(shape)
+	parts := shape.NumParts()
 	var out []Stripe
 	if n <= folds {
 		n = max(n, 1)
@@ -308,7 +303,7 @@ const maxStripes = 256
 // Part returns the range of the parts of a fold that are in the stripe, from first up to end; empty if none
 // is.
 func (s Stripe) Part(shape Shape, fold int) (first, end int) {
-	parts := NumParts(shape)
+	parts := shape.NumParts()
 	first, end = max(s.First-fold*parts, 0), min(s.End-fold*parts, parts)
 	if first >= end {
 		return 0, 0
@@ -318,7 +313,7 @@ func (s Stripe) Part(shape Shape, fold int) (first, end int) {
 
 // size returns the number of folds that have parts in the stripe, and the bytes of their sums.
 func (s Stripe) size(shape Shape) (folds int, bytes int64) {
-	parts := NumParts(shape)
+	parts := shape.NumParts()
 	for f := s.First / parts; f*parts < s.End; f++ {
 		folds++
 		bytes += shape.PartBytes(s.Part(shape, f))

@@ -14,7 +14,7 @@ import (
 )
 
 // AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to 1e-1, for features
-// of norm about 1. Below them the rounding to 8 bits dominates; see Floor.
+// of norm about 1. Below them the rounding to 8 bits dominates; see LambdaFloor.
 func AutoLambda() []float64 {
 	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 }
@@ -23,9 +23,9 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// SmallerOn returns the values to try below AutoLambda, given the steps of the grid: on 8 bits only the next
+// SmallerLambdaOn returns the values to try below AutoLambda, given the steps of the grid: on 8 bits only the next
 // one, if rows may be summed again on a finer grid, so that TooCoarse sees whether this would help.
-func SmallerOn(steps int, mayRefine bool) []float64 {
+func SmallerLambdaOn(steps int, mayRefine bool) []float64 {
 	switch {
 	case steps > features.ByteSteps:
 		return SmallerLambda()
@@ -35,15 +35,15 @@ func SmallerOn(steps int, mayRefine bool) []float64 {
 	return nil
 }
 
-// Floor returns the λ that is equivalent to rounding features to a grid of that step: rounding errors have
+// LambdaFloor returns the λ that is equivalent to rounding features to a grid of that step: rounding errors have
 // variance step²/12 and are nearly independent, so each row adds that much to the diagonal of the Gram
 // matrix. For Fourier features on 8 bits it is 1e-5/D.
-func Floor(step float64) float64 { return step * step / 12 }
+func LambdaFloor(step float64) float64 { return step * step / 12 }
 
 // Options are the options of Solve.
 type Options struct {
-	Choice
-	Results
+	LambdaSearch
+	Request
 	Source
 	FoldPlan
 	// Gap leaves out a gap in time: fold 1 is not fitted to while fold 0 is held out; see SolveChain.
@@ -54,8 +54,8 @@ type Options struct {
 	rereadAbove, subsetFrom int // unless 0, instead of solver.RereadAbove and solver.SubsetFrom; for tests
 }
 
-// Choice says which values of λ are tried.
-type Choice struct {
+// LambdaSearch says which values of λ are tried.
+type LambdaSearch struct {
 	// Lambda holds the values of λ to choose from, each finite and ≥ 0. λ applies to the mean loss. At
 	// least one value is needed; several need Folds ≥ 2.
 	Lambda []float64 `json:"lambda,omitempty"`
@@ -70,8 +70,8 @@ type Choice struct {
 	StartLambda float64 `json:"start,omitempty"`
 }
 
-// Results says what Solve returns besides λ and weights.
-type Results struct {
+// Request says what Solve returns besides λ and weights.
+type Request struct {
 	// CoarseBelow is the λ at and below which the grid may be too coarse, see TooCoarse. If the first fold
 	// leads to such a λ, Solve returns a Coarse solution, and the caller sums again on a finer grid. With 0
 	// it always fits.
@@ -96,7 +96,7 @@ type Source struct {
 	// Sums are the sums of the folds, in memory. Solve changes them only if there is one.
 	Sums []*Sum
 	// Rows has the rows of Folds ≥ 2 folds. λ and weights are the same as from their sums.
-	Rows *Rows
+	Rows *FoldRows
 }
 
 // Units says what the numbers of the sums mean.
@@ -126,7 +126,7 @@ type Solution struct {
 	Lambda    float64   // the λ of the weights
 	// Table has a row for every λ that was tried with all features, in the order of Options; nil without
 	// folds. A λ that is much worse than the best was tried on fewer folds.
-	Table []Row
+	Table []CVResult
 	Rows  int64 // number of rows that the weights were fitted to
 	// FoldErrors are the mean squared errors of the folds for each row of Table, in the same unit.
 	FoldErrors [][]float64
@@ -150,11 +150,11 @@ type Solution struct {
 	Discriminants []discriminant.Discriminant
 }
 
-// Row is the result of cross-validation for one λ. Errors are squares in the units of the target; for
+// CVResult is the result of cross-validation for one λ. Errors are squares in the units of the target; for
 // classes they are summed over the ±1 codes. Errors of several targets are divided by the variance of each
 // target over all rows and averaged, so 1 − MSE is the mean R². Means are weighted where rows or classes
 // have weights.
-type Row struct {
+type CVResult struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted by a fit without its fold
 	StdErr float64 `json:"std_err"`   // of MSE, from the errors of the folds; by Nadeau and Bengio (2003)
@@ -167,16 +167,16 @@ type Row struct {
 	Rounding float64 `json:"rounding"`
 	// FoldMSE is the part of MSE that comes from the rows of fold 0; 0 if it has none.
 	FoldMSE float64 `json:"fold_mse"`
-	HeldOutRow
+	HeldOutResult
 	// Folds is the number of folds with rows over which the errors were computed.
 	Folds int `json:"folds"`
 	// Failed is the reason why this λ has no errors, which are then 0.
 	Failed string `json:"failed,omitempty"`
 }
 
-// HeldOutRow has the errors of a λ on the rows of fold 0, scored as in prediction: with features that are
+// HeldOutResult has the errors of a λ on the rows of fold 0, scored as in prediction: with features that are
 // not rounded. Solve leaves it zero.
-type HeldOutRow struct {
+type HeldOutResult struct {
 	// HeldOutRows is the number of rows of fold 0 that were scored with weights fitted without them; 0 if
 	// none were. HeldOutErrors is how many of them got a wrong class: by the largest score, or by
 	// probabilities that were fitted to the other half of them. HeldOutMSE is their mean squared error;
@@ -197,16 +197,16 @@ type HeldOutRow struct {
 	HeldOutEffective float64 `json:"held_effective,omitempty"`
 }
 
-// Work estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among a number
+// SolveSeconds estimates the seconds that Solve takes on a thread of a machine of 2024 to choose among a number
 // of values of λ. It serves to compare sizes, one of which was measured. The number of steps of a search
-// depends on the data; the most common one is assumed. With JudgeFirst, a fifth of the rows is held out.
-func Work(shape Shape, p FoldPlan, rows int64, values int) float64 {
+// depends on the data; the most common one is assumed. With FirstFold, a fifth of the rows is held out.
+func SolveSeconds(shape Shape, p FoldPlan, rows int64, values int) float64 {
 	return solver.Work(solverShape(shape), solverPlan(p), rows, values)
 }
 
 // solverPlan returns the plan for package solver.
 func solverPlan(p FoldPlan) solver.Plan {
-	return solver.Plan{Folds: p.Folds, FirstOnly: p.Judge == JudgeFirst}
+	return solver.Plan{Folds: p.Folds, FirstOnly: p.Validation == FirstFold}
 }
 
 // solverShape returns the shape for package solver.
@@ -232,8 +232,7 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
 const MaxTrialBytes = 256 << 20
 
-// TrialBytes returns the bytes of the weights of Solution.Trials for a number of values
-// of λ.
+// TrialBytes returns the bytes of the weights of Solution.Trials for a number of values of λ.
 func TrialBytes(shape Shape, lambdas int) int64 {
 	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
 }
@@ -242,9 +241,8 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 // held-out error, the larger of two equal ones. The weights for a λ are the same, bit for bit, with or
 // without folds.
 //
-// It fails if there are no rows, if all rows are of one class, if fewer than two folds
-// have rows, or if the matrix is not positive definite to working precision, which
-// happens only for small λ.
+// It fails if there are no rows, if all rows are of one class, if fewer than two folds have rows,
+// or if the matrix is not positive definite to working precision, which happens only for small λ.
 func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -265,7 +263,7 @@ func Solve(opts Options) (*Solution, error) {
 	}
 	eq := newSystem(p.Shape, p.Units, errorFactors(total), p.Threads)
 	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows(), Variance: p.variances(total)}
-	if opts.Validates() {
+	if opts.HoldsOut() {
 		if err := p.chooseLambda(fit, eq, folds); err != nil {
 			return nil, err
 		}
@@ -335,7 +333,7 @@ func (o *Options) validate() error {
 			return fmt.Errorf("ridge: lambda %g: want a finite number ≥ 0", l)
 		}
 	}
-	if len(o.Lambda) > 1 && (o.Folds < 2 || o.Judge == JudgeNone) {
+	if len(o.Lambda) > 1 && (o.Folds < 2 || o.Validation == NoFold) {
 		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda",
 			len(o.Lambda))
 	}
@@ -350,7 +348,7 @@ func (o *Options) validate() error {
 			return fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, o.Sums[0].shape)
 		}
 	}
-	if o.Judge == JudgeFirst && o.Folds < 2 {
+	if o.Validation == FirstFold && o.Folds < 2 {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds", o.Folds)
 	}
 	if o.FitWithoutFirst && o.Folds < 2 {

@@ -7,9 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// Rows holds the rows of the folds themselves, which Solve uses instead of sums when n < D. Features are on
+// FoldRows holds the rows of the folds themselves, which Solve uses instead of sums when n < D. Features are on
 // a grid of Steps steps from 0 to the bound.
-type Rows struct {
+type FoldRows struct {
 	Shape Shape
 	Steps int
 	Folds []*GridRows
@@ -31,8 +31,8 @@ func NewGridRows(shape Shape) *GridRows {
 	return &GridRows{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
 }
 
-// GridRowsOfPart returns the number of rows that take as much memory as a part of their sum.
-func GridRowsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
+// RowsPerPart returns the number of rows that take as much memory as a part of their sum.
+func RowsPerPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
 
 // AddGridRows adds the rows of several sets, on a grid of the given number of steps.
 func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {
@@ -69,7 +69,7 @@ func (p *problem) subsetOfRows(subset []int) (sums []*Sum) {
 }
 
 // inFolds returns the rows of the folds for which the function is true.
-func (r *Rows) inFolds(folds func(int) bool) (sets []*GridRows) {
+func (r *FoldRows) inFolds(folds func(int) bool) (sets []*GridRows) {
 	for f, rows := range r.Folds {
 		if folds(f) {
 			sets = append(sets, rows)

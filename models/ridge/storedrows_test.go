@@ -11,8 +11,8 @@ import (
 )
 
 // rows returns the rows of each fold, added in a few parts and in the given order.
-func (s *sample) rows(order []int) *Rows {
-	r := &Rows{Shape: s.shape, Steps: features.ByteSteps}
+func (s *sample) rows(order []int) *FoldRows {
+	r := &FoldRows{Shape: s.shape, Steps: features.ByteSteps}
 	for f := range s.folds {
 		var in []int
 		for _, i := range order {
@@ -49,7 +49,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 	}{{60, false, false, false}, {60, true, true, true}, {1060, true, false, false}} {
 		s := draw(Shape{Dim: max(330, c.rows+30), Outputs: 2, Regression: c.regression}, c.rows, 4, 7)
 		o := s.options(AutoLambda()...)
-		o.FitWithoutFirst, o.Trials, o.Judge = true, true, judgeIf(c.first, JudgeFirst)
+		o.FitWithoutFirst, o.Trials, o.Validation = true, true, judgeIf(c.first, FirstFold)
 		if c.ranged {
 			for j := range s.shape.Dim {
 				o.Ranges.Centre, o.Ranges.Half = append(o.Ranges.Centre, float64(j%7)-3), append(o.Ranges.Half, 1+float64(j%5))
@@ -73,7 +73,7 @@ func TestRowsAndTheirSumsGiveTheSameWeights(t *testing.T) {
 				t.Errorf("%+v: lambda %g, want %g and its weights", c, got.Lambda, want.Lambda)
 			}
 			for _, row := range got.Table {
-				i := slices.IndexFunc(want.Table, func(r Row) bool { return r.Lambda == row.Lambda })
+				i := slices.IndexFunc(want.Table, func(r CVResult) bool { return r.Lambda == row.Lambda })
 				if i < 0 {
 					continue // the descents began elsewhere
 				}

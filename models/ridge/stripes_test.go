@@ -12,7 +12,7 @@ import (
 func TestStripesHaveEveryPartOnce(t *testing.T) {
 	for _, shape := range []Shape{{Dim: 20, Outputs: 2}, {Dim: 2 * blas.TileDim, Outputs: 1, Regression: true},
 		{Dim: 4000, Outputs: 5000}} {
-		parts := NumParts(shape)
+		parts := shape.NumParts()
 		for folds := 1; folds <= 5; folds++ {
 			for n := range 14 {
 				stripes := CutStripes(shape, folds, n)

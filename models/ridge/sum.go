@@ -37,12 +37,12 @@ type Sum struct {
 }
 
 // NewSum returns the sum of no rows. It panics if the shape is not valid.
-func NewSum(shape Shape) *Sum { return NewPartSum(shape, 0, NumParts(shape)) }
+func NewSum(shape Shape) *Sum { return NewPartSum(shape, 0, shape.NumParts()) }
 
 // NewPartSum returns a sum of no rows that adds up only a range of the parts. Its other parts are
 // nil, except that the head is always there. It panics if the shape or the range is not valid.
 func NewPartSum(shape Shape, first, end int) *Sum {
-	if shape.Validate() != nil || first < 0 || end > NumParts(shape) || first >= end {
+	if shape.Validate() != nil || first < 0 || end > shape.NumParts() || first >= end {
 		panic("ridge: invalid shape or range of parts")
 	}
 	s := &Sum{shape: shape, head: make([]float64, shape.headLen())}
@@ -89,13 +89,13 @@ func (s *Sum) ClassCounts() []int64 {
 // if grid is nil. Without labels all rows are of class 0. weights has one entry per row if the sum is
 // weighted; otherwise it is nil.
 func (s *Sum) Add(z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
-	s.labels = Labels(s.labels[:0], z.N(), y, grid)
+	s.labels = AppendLabels(s.labels[:0], z.N(), y, grid)
 	s.addLabels(z, s.labels, weights, threads)
 }
 
-// Labels appends the labels y of n rows as whole numbers, as Add adds them: targets on their grid, or
+// AppendLabels appends the labels y of n rows as whole numbers, as Add adds them: targets on their grid, or
 // classes if grid is nil.
-func Labels(dst []int32, n int, y []float64, grid linear.Grids) []int32 {
+func AppendLabels(dst []int32, n int, y []float64, grid linear.Grids) []int32 {
 	if grid != nil {
 		return grid.Append(dst, y)
 	}

@@ -118,7 +118,7 @@ func TestPartsMakeTheSumAgain(t *testing.T) {
 		a, b := s.sum(in), s.sum(out)
 		c := NewSum(shape)
 		var bytes int64
-		for i := range NumParts(shape) {
+		for i := range shape.NumParts() {
 			if n := len(a.Part(i)); n > maxPart || n == 0 {
 				t.Errorf("%+v: part %d has %d values", shape, i, n)
 			}
@@ -133,7 +133,7 @@ func TestPartsMakeTheSumAgain(t *testing.T) {
 		if bytes != shape.Bytes() {
 			t.Errorf("%+v: parts have %d bytes, the shape says %d", shape, bytes, shape.Bytes())
 		}
-		for i := range NumParts(shape) {
+		for i := range shape.NumParts() {
 			if err := c.AddPart(i, b.Part(i)); err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +184,7 @@ func TestWrongBlocksPanic(t *testing.T) {
 		"target out of range":   func() { targets.AddTargets(z, []int32{0, 32768}, 1) },
 		"features do not fit":   func() { targets.AddTargets(packBytes([]int8{1, 2}, 2, 1), []int32{0, 1}, 1) },
 		"shapes differ":         func() { classes.Merge(targets) },
-		"part that is not":      func() { classes.Part(NumParts(classes.Shape())) },
+		"part that is not":      func() { classes.Part(classes.Shape().NumParts()) },
 		"shape without outputs": func() { NewSum(Shape{Dim: 3}) },
 	} {
 		func() {

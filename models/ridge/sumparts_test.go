@@ -38,12 +38,12 @@ func TestASumOfSomePartsIsPartOfTheSum(t *testing.T) {
 		}
 		whole := NewSum(shape)
 		add(whole)
-		if all := shape.PartBytes(0, NumParts(shape)); shape.Bytes() != all {
+		if all := shape.PartBytes(0, shape.NumParts()); shape.Bytes() != all {
 			t.Errorf("%+v: a sum takes %d bytes, its parts %d", shape, shape.Bytes(), all)
 		}
-		for _, pieces := range []int{2, 3, NumParts(shape)} {
+		for _, pieces := range []int{2, 3, shape.NumParts()} {
 			for piece := range pieces {
-				first, end := piece*NumParts(shape)/pieces, (piece+1)*NumParts(shape)/pieces
+				first, end := piece*shape.NumParts()/pieces, (piece+1)*shape.NumParts()/pieces
 				some := NewPartSum(shape, first, end)
 				add(some)
 				for k := first; k < end; k++ {

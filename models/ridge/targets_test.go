@@ -89,7 +89,7 @@ func TestLambdaOfSeveralTargetsMatchesTheMeanR2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables := make([][]ridge.Row, k)
+	tables := make([][]ridge.CVResult, k)
 	for c := range k {
 		one, err := ridge.Fit(alone(d, c), nil, nil)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // rereads reports whether only one sum is in memory while λ is chosen.
 func (p *problem) rereads() bool {
-	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.Validates()
+	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.HoldsOut()
 }
 
 // outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.

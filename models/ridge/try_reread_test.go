@@ -42,7 +42,7 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 				}
 				s := draw(shape, 300, folds, 1)
 				o := s.options(1e-3)
-				o.Judge, o.FitWithoutFirst, o.Threads = judgeIf(given, JudgeNone), folds > 1, 2
+				o.Validation, o.FitWithoutFirst, o.Threads = judgeIf(given, NoFold), folds > 1, 2
 				calls := solveAdding(t, o, s)
 				if (folds == 1 || given) && len(calls) != 1 {
 					t.Errorf("%d folds, given %v: %d sums", folds, given, len(calls))
@@ -60,7 +60,7 @@ func TestRereadingHasTheSameSolution(t *testing.T) {
 		for _, first := range []bool{false, true} {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
-			o.FitWithoutFirst, o.Trials, o.Judge, o.Threads, o.rereadAbove = true, true, judgeIf(first, JudgeFirst), 2, 1
+			o.FitWithoutFirst, o.Trials, o.Validation, o.Threads, o.rereadAbove = true, true, judgeIf(first, FirstFold), 2, 1
 			calls := solveAdding(t, o, s)
 			if len(calls) != 2 { // one, given back, and another when the search for λ begins
 				t.Errorf("%+v: %d sums", shape, len(calls))
@@ -82,8 +82,8 @@ func TestManyFeaturesFitIntoEightGigabytes(t *testing.T) {
 	for _, rows := range []int64{0, 100, 3000, 40_000, 1e6, 1e9} {
 		for _, outputs := range []int{1, 10} {
 			shape := Shape{Dim: 1 << 15, Outputs: outputs}
-			for _, judge := range []Judge{JudgeAll, JudgeFirst} {
-				if bytes := Memory(shape, FoldPlan{Folds: 5, Judge: judge}, rows, 8); bytes > most || bytes < shape.Bytes() {
+			for _, judge := range []Validation{AllFolds, FirstFold} {
+				if bytes := Memory(shape, FoldPlan{Folds: 5, Validation: judge}, rows, 8); bytes > most || bytes < shape.Bytes() {
 					t.Errorf("%d rows, %d outputs, judges %q: %.2f GB", rows, outputs, judge, float64(bytes)/1e9)
 				}
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // table returns the errors of the values of λ on the folds of the sample with that solver.
-func table(t *testing.T, s *sample, by solver.Method, threads int, lambda ...float64) (rows []Row) {
+func table(t *testing.T, s *sample, by solver.Method, threads int, lambda ...float64) (rows []CVResult) {
 	t.Helper()
 	p := openedBy(t, s, by, threads, lambda...)
 	if _, err := p.descent().All(); err != nil {
@@ -57,7 +57,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 
 func TestThreadsDoNotChangeADescent(t *testing.T) {
 	s := draw(Shape{Dim: campaign.Of(100, 200), Outputs: 3}, 1500, 3, 3)
-	var want []Row
+	var want []CVResult
 	for _, level := range blas.Levels() {
 		was := blas.Level()
 		if err := blas.SetLevel(level); err != nil {

@@ -116,7 +116,7 @@ func (s *sample) sums() []*Sum {
 // options solves the sample with its folds.
 func (s *sample) options(lambda ...float64) Options {
 	return Options{
-		Choice: Choice{Lambda: lambda}, FoldPlan: FoldPlan{Folds: s.folds}, Source: adding(s.sums()...), Units: Units{Step: s.step, Grid: s.grid}, Threads: 2,
+		LambdaSearch: LambdaSearch{Lambda: lambda}, FoldPlan: FoldPlan{Folds: s.folds}, Source: adding(s.sums()...), Units: Units{Step: s.step, Grid: s.grid}, Threads: 2,
 	}
 }
 

@@ -55,7 +55,7 @@ func repeated(d *linear.Data) *linear.Data {
 	return out
 }
 
-func mustFit(t testing.TB, d *linear.Data, lambda []float64, o *ridge.LearnerOptions) *ridge.Fitted {
+func mustFit(t testing.TB, d *linear.Data, lambda []float64, o *ridge.LearnerOptions) *ridge.FitResult {
 	t.Helper()
 	fit, err := ridge.Fit(d, lambda, o)
 	if err != nil {
@@ -65,7 +65,7 @@ func mustFit(t testing.TB, d *linear.Data, lambda []float64, o *ridge.LearnerOpt
 }
 
 // mustEqual fails unless two fits are the same, bit for bit.
-func mustEqual(t *testing.T, what string, got, want *ridge.Fitted) {
+func mustEqual(t *testing.T, what string, got, want *ridge.FitResult) {
 	t.Helper()
 	switch {
 	case got.Lambda != want.Lambda || got.Steps != want.Steps || !reflect.DeepEqual(got.Grid, want.Grid):

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -117,7 +118,7 @@ func SoftmaxProbabilities(dst, scores []float32, weights []float64, n, k int) {
 	shares(dst, scores, weights, n, k, func(p []float64, row []float32) {
 		top := float64(slices.Max(row))
 		for o, s := range row {
-			p[o] = loss.Exp(float64(s) - top)
+			p[o] = blas.Exp(float64(s) - top)
 		}
 	})
 }

@@ -275,7 +275,7 @@ func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
 	if err := r.Add([]float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Report(1); got.Floored != 1 || got.Floor != LeastProbability {
+	if got := r.Report(1); got.Floored != 1 || got.Floor != MinProbability {
 		t.Errorf("%+v", got)
 	}
 }

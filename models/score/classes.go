@@ -169,7 +169,7 @@ type ClassReport struct {
 	Unseen   int64   `json:"unseen,omitempty"` // number of Errors on rows whose class the model does not know
 	Accuracy float64 `json:"accuracy"`
 	Error    float64 `json:"error"`
-	// ErrorLow and ErrorHigh are the ends of the 95% interval of Error (Interval).
+	// ErrorLow and ErrorHigh are the ends of the 95% interval of Error (WilsonInterval).
 	ErrorLow  float64 `json:"error_low"`
 	ErrorHigh float64 `json:"error_high"`
 	ClassAverages
@@ -181,7 +181,7 @@ type ClassReport struct {
 	Confusion [][]int64 `json:"confusion,omitempty"`
 	// Worst lists the pairs of classes that are confused most often, worst first. It replaces Confusion
 	// from 31 to 1,000 classes.
-	Worst []Confused `json:"worst,omitempty"`
+	Worst []ConfusedPair `json:"worst,omitempty"`
 }
 
 // ClassAverages are averages of scores over classes, with equal weights.
@@ -208,8 +208,8 @@ type ClassScore struct {
 	F1        float64 `json:"f1"`        // 2·Hits/(Rows+Predicted)
 }
 
-// Confused is the number of rows of class Truth that were predicted as class Predicted.
-type Confused struct {
+// ConfusedPair is the number of rows of class Truth that were predicted as class Predicted.
+type ConfusedPair struct {
 	Truth     string `json:"truth"`
 	Predicted string `json:"predicted"`
 	Rows      int64  `json:"rows"`
@@ -258,7 +258,7 @@ func (c *Classes) Report(names []string) ClassReport {
 		r.MacroF1 /= float64(present)
 	}
 	r.Accuracy, r.Error = ratio(r.Rows-r.Errors, r.Rows), ratio(r.Errors, r.Rows)
-	r.ErrorLow, r.ErrorHigh = Interval(r.Errors, r.Rows)
+	r.ErrorLow, r.ErrorHigh = WilsonInterval(r.Errors, r.Rows)
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = balancedAccuracy(each)
 	switch {
 	case c.k <= maxShown:
@@ -273,7 +273,7 @@ func (c *Classes) Report(names []string) ClassReport {
 
 // worst returns the pairs that are confused most often, worst first; equal ones are in the order of the
 // classes.
-func (c *Classes) worst(names []string) []Confused {
+func (c *Classes) worst(names []string) []ConfusedPair {
 	var at []int
 	for i, n := range c.pairs[:c.k*c.k] {
 		if n > 0 && i/c.k != i%c.k {
@@ -281,9 +281,9 @@ func (c *Classes) worst(names []string) []Confused {
 		}
 	}
 	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(c.pairs[j], c.pairs[i]) })
-	var w []Confused
+	var w []ConfusedPair
 	for _, i := range at[:min(maxWorst, len(at))] {
-		w = append(w, Confused{names[i/c.k], names[i%c.k], c.pairs[i]})
+		w = append(w, ConfusedPair{names[i/c.k], names[i%c.k], c.pairs[i]})
 	}
 	return w
 }

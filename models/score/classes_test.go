@@ -141,7 +141,7 @@ func TestClassReportOfAKnownExample(t *testing.T) {
 	got := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}}).Report([]string{"a", "b", "c"})
 	// Variables, so that each step is rounded as it is in the report.
 	p, q, thirds, f1 := 0.6, 0.4, 2./3, 0.8
-	low, high := Interval(2, 5)
+	low, high := WilsonInterval(2, 5)
 	// Of the recalls 1, 0 and 2/3 of 1, 1 and 3 rows, drawn towards 3/5 by two rows each.
 	mean, variance := (1+thirds)/3, 0.0
 	for _, c := range [][2]float64{{1, 1}, {0, 1}, {2, 3}} {
@@ -177,10 +177,10 @@ func TestWorstPairsComeFirst(t *testing.T) {
 		}
 	}
 	w := c.Report(nil).Worst
-	if len(w) != maxWorst || w[0] != (Confused{"28", "29", 14}) || w[1] != (Confused{"29", "30", 14}) {
+	if len(w) != maxWorst || w[0] != (ConfusedPair{"28", "29", 14}) || w[1] != (ConfusedPair{"29", "30", 14}) {
 		t.Errorf("%d pairs: %v", len(w), w)
 	}
-	if !slices.IsSortedFunc(w, func(a, b Confused) int { return int(b.Rows - a.Rows) }) {
+	if !slices.IsSortedFunc(w, func(a, b ConfusedPair) int { return int(b.Rows - a.Rows) }) {
 		t.Errorf("out of order: %v", w)
 	}
 }

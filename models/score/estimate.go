@@ -6,21 +6,21 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// LeastMeanRows is the number of rows (effective rows, if they have weights) below which a Mean has neither
+// MinMeanRows is the number of rows (effective rows, if they have weights) below which a Mean has neither
 // p-values nor bounds, because these assume many rows.
-const LeastMeanRows = 30
+const MinMeanRows = 30
 
 // Mean is the mean over rows of a value, such as a loss or a difference of losses, with its precision.
 type Mean struct {
-	Mean  float64 // of the rows, by weight
-	Error float64 // its standard error; 0 if all rows have the same value
+	Mean   float64 // of the rows, by weight
+	StdErr float64 // its standard error; 0 if all rows have the same value
 	// Skew is the skewness of the mean: the skewness of the rows divided by √rows.
 	Skew      float64
 	Effective float64 // number of rows of equal weights of the same precision
 }
 
 // PBelow returns the p-value of the hypothesis that the population mean is at least margin, against the
-// alternative that it is less. It is 1 for fewer than LeastMeanRows rows.
+// alternative that it is less. It is 1 for fewer than MinMeanRows rows.
 //
 // It is the p-value of a t test, corrected for skewness by the transformation of Hall (1992,
 // J. R. Statist. Soc. B 54:221)
@@ -31,32 +31,32 @@ type Mean struct {
 // resampling. Losses and their differences are often very skewed, because a few rows have large ones.
 func (e Mean) PBelow(margin float64) float64 {
 	switch {
-	case e.Effective < LeastMeanRows:
+	case e.Effective < MinMeanRows:
 		return 1
-	case e.Error == 0 && e.Mean < margin:
+	case e.StdErr == 0 && e.Mean < margin:
 		return 0
-	case e.Error == 0:
+	case e.StdErr == 0:
 		return 1
 	}
-	return e.student().CDF(e.transformed((e.Mean - margin) / e.Error))
+	return e.student().CDF(e.transformed((e.Mean - margin) / e.StdErr))
 }
 
 // P returns the two-sided p-value of the hypothesis that the mean is 0.
 func (e Mean) P() float64 {
-	if e.Error == 0 || e.Effective < LeastMeanRows {
+	if e.StdErr == 0 || e.Effective < MinMeanRows {
 		return 1
 	}
-	return 2 * e.student().CDF(-math.Abs(e.transformed(e.Mean/e.Error)))
+	return 2 * e.student().CDF(-math.Abs(e.transformed(e.Mean/e.StdErr)))
 }
 
 // Bounds returns a lower and an upper bound of the population mean. Each holds with the given confidence,
-// between 0.5 and 1. They are infinite for fewer than LeastMeanRows rows.
+// between 0.5 and 1. They are infinite for fewer than MinMeanRows rows.
 func (e Mean) Bounds(confidence float64) (low, high float64) {
-	if e.Effective < LeastMeanRows {
+	if e.Effective < MinMeanRows {
 		return math.Inf(-1), math.Inf(1)
 	}
 	t := e.student().Quantile(confidence)
-	return e.Mean - e.Error*e.inverse(t), e.Mean - e.Error*e.inverse(-t)
+	return e.Mean - e.StdErr*e.inverse(t), e.Mean - e.StdErr*e.inverse(-t)
 }
 
 func (e Mean) student() distuv.StudentsT {
@@ -83,16 +83,16 @@ func (e Mean) inverse(s float64) float64 {
 func newMean(mean, square, cube, effective float64) Mean {
 	e := Mean{Mean: mean, Effective: effective}
 	if variance := square - mean*mean; variance > 0 && effective > 1 {
-		e.Error = math.Sqrt(variance / (effective - 1))
+		e.StdErr = math.Sqrt(variance / (effective - 1))
 		e.Skew = (cube - mean*(3*square-2*mean*mean)) / math.Pow(variance, 1.5) / math.Sqrt(effective)
 	}
 	return e
 }
 
 // meanInterval returns the 95% interval of the mean of values ≥ 0; the arguments are as for newMean. It is
-// nil for fewer than LeastMeanRows.
+// nil for fewer than MinMeanRows.
 func meanInterval(mean, square, cube, effective float64) *[2]float64 {
-	if effective < LeastMeanRows {
+	if effective < MinMeanRows {
 		return nil
 	}
 	low, high := newMean(mean, square, cube, effective).Bounds(0.975)

@@ -28,9 +28,9 @@ func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
 			s2 += z * z
 			s3 += z * z * z
 		}
-		d := Mean{Mean: s1 / n, Error: math.Sqrt(s2/(n-1)) / math.Sqrt(n), Skew: s3 / math.Pow(s2, 1.5), Effective: n}
+		d := Mean{Mean: s1 / n, StdErr: math.Sqrt(s2/(n-1)) / math.Sqrt(n), Skew: s3 / math.Pow(s2, 1.5), Effective: n}
 		p := d.PBelow(0)
-		q := d.student().CDF(d.Mean / d.Error)
+		q := d.student().CDF(d.Mean / d.StdErr)
 		for side, v := range [2]float64{p, 1 - p} {
 			if v <= 0.05 {
 				corrected[side]++
@@ -58,12 +58,12 @@ func TestTheTransformationHasItsInverse(t *testing.T) {
 			}
 		}
 	}
-	d := Mean{Mean: 0.3, Error: 0.1, Skew: 0.2, Effective: 100}
+	d := Mean{Mean: 0.3, StdErr: 0.1, Skew: 0.2, Effective: 100}
 	low, high := d.Bounds(0.975)
 	if a, b := d.PBelow(high), d.PBelow(low); math.Abs(a-0.025) > 1e-9 || math.Abs(b-0.975) > 1e-9 {
 		t.Errorf("p at the bounds %g and %g", a, b)
 	}
-	if low, high := (Mean{Mean: 1, Error: 0.1, Effective: 10}).Bounds(0.95); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+	if low, high := (Mean{Mean: 1, StdErr: 0.1, Effective: 10}).Bounds(0.95); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
 		t.Errorf("10 rows: %g to %g", low, high)
 	}
 }

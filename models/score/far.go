@@ -7,9 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Far counts the rows whose predictions are outside the range of the training targets by more than half of
+// OutOfRange counts the rows whose predictions are outside the range of the training targets by more than half of
 // the range. The zero value counts no rows.
-type Far struct {
+type OutOfRange struct {
 	Rows     int64   `json:"rows"`
 	Furthest float64 `json:"furthest"` // the prediction that is furthest from the range
 	// Low and High are the smallest and the largest training target; set by On.
@@ -19,14 +19,14 @@ type Far struct {
 
 // Add adds a row. The prediction is in half ranges of the targets from their middle: within the range it is
 // from −1 to 1.
-func (f *Far) Add(predicted float64) {
+func (f *OutOfRange) Add(predicted float64) {
 	if math.Abs(predicted) > 2 && !math.IsInf(predicted, 0) {
-		f.Merge(&Far{Rows: 1, Furthest: predicted})
+		f.Merge(&OutOfRange{Rows: 1, Furthest: predicted})
 	}
 }
 
 // Merge adds the rows of g.
-func (f *Far) Merge(g *Far) {
+func (f *OutOfRange) Merge(g *OutOfRange) {
 	f.Rows += g.Rows
 	if a, b := math.Abs(f.Furthest), math.Abs(g.Furthest); b > a || b == a && g.Furthest > 0 {
 		f.Furthest = g.Furthest
@@ -34,15 +34,15 @@ func (f *Far) Merge(g *Far) {
 }
 
 // Code codes the counts.
-func (f *Far) Code(c *wire.Coder) {
+func (f *OutOfRange) Code(c *wire.Coder) {
 	c.Counts(&f.Rows)
 	c.Float64(&f.Furthest)
 	c.Check((f.Rows > 0) == (math.Abs(f.Furthest) > 2))
 }
 
-// On returns f with its prediction in the unit of the targets, whose range is low to high; nil if there are
+// Unscaled returns f with its prediction in the unit of the targets, whose range is low to high; nil if there are
 // no rows.
-func (f Far) On(low, high float64) *Far {
+func (f OutOfRange) Unscaled(low, high float64) *OutOfRange {
 	if f.Rows == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (f Far) On(low, high float64) *Far {
 }
 
 // Text describes the result of On for people. rows is the number of all rows.
-func (f *Far) Text(rows int64) string {
+func (f *OutOfRange) Text(rows int64) string {
 	return fmt.Sprintf("%d of %d predictions are far outside the range of the training targets, %.6g to %.6g; the "+
 		"furthest is %.6g", f.Rows, rows, f.Low, f.High, f.Furthest)
 }

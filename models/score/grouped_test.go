@@ -33,10 +33,10 @@ func TestIntervalsOfGroupsCoverTheTruth(t *testing.T) {
 			errors, _ := s.Result(0)
 			n := s.Effective(0)
 			share := float64(errors) / float64(s.Rows())
-			if low, high := Interval(int64(math.Round(share*n)), int64(math.Round(n))); low <= truth && truth <= high {
+			if low, high := WilsonInterval(int64(math.Round(share*n)), int64(math.Round(n))); low <= truth && truth <= high {
 				covered += 1.0 / trials
 			}
-			if low, high := Interval(errors, s.Rows()); low <= truth && truth <= high {
+			if low, high := WilsonInterval(errors, s.Rows()); low <= truth && truth <= high {
 				alone += 1.0 / trials
 			}
 		}

@@ -2,21 +2,21 @@ package score
 
 import "math"
 
-// Interval returns the ends of the 95% interval of a rate, given k of n independent
+// WilsonInterval returns the ends of the 95% interval of a rate, given k of n independent
 // rows: the score interval (Wilson 1927),
 //
 //	(p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n),   p = k/n, z = 1.96.
 //
 // It is within 0 and 1 and never has width 0: if none of n rows is wrong, the rate is at most z²/(n + z²),
 // where p ± √(p(1−p)/n) would give 0. Without rows the interval is 0 to 1.
-func Interval(k, n int64) (low, high float64) {
+func WilsonInterval(k, n int64) (low, high float64) {
 	return intervalOf(float64(k)/float64(max(n, 1)), float64(n))
 }
 
 // z is the 97.5% quantile of the normal distribution.
 const z = 1.959963984540054
 
-// intervalOf is Interval for a rate p of independent rows, whose number need not be whole.
+// intervalOf is WilsonInterval for a rate p of independent rows, whose number need not be whole.
 func intervalOf(p, rows float64) (low, high float64) {
 	if rows <= 0 {
 		return 0, 1

@@ -17,7 +17,7 @@ func TestIntervalsOfRates(t *testing.T) {
 		{1, 1, 0.206549314377237, 1},
 		{0, 0, 0, 1},
 	} {
-		low, high := Interval(c.k, c.n)
+		low, high := WilsonInterval(c.k, c.n)
 		if math.Abs(low-c.low) > 1e-12 || math.Abs(high-c.high) > 1e-12 {
 			t.Errorf("%d of %d: %.15g to %.15g, want %.15g to %.15g", c.k, c.n, low, high, c.low, c.high)
 		}
@@ -34,7 +34,7 @@ func TestIntervalsHoldTheRate(t *testing.T) {
 			var covered, naive float64
 			for k := range n + 1 {
 				chance := binomial(n, k, p)
-				if low, high := Interval(k, n); low <= p && p <= high {
+				if low, high := WilsonInterval(k, n); low <= p && p <= high {
 					covered += chance
 				}
 				q := float64(k) / float64(n)
@@ -52,7 +52,7 @@ func TestIntervalsHoldTheRate(t *testing.T) {
 	}
 	for n := int64(1); n < 3000; n += 7 {
 		for _, k := range []int64{0, 1, n / 2, n} {
-			if low, high := Interval(k, n); !(0 <= low && low <= float64(k)/float64(n) && float64(k)/float64(n) <= high &&
+			if low, high := WilsonInterval(k, n); !(0 <= low && low <= float64(k)/float64(n) && float64(k)/float64(n) <= high &&
 				high <= 1 && high > low) {
 				t.Fatalf("%d of %d: %g to %g", k, n, low, high)
 			}

@@ -10,24 +10,24 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// keptBytes is about the most memory for the rows of a Kept.
+// keptBytes is about the most memory for the rows of a HeldOutScores.
 const keptBytes = 8 << 20
 
-// MaxKept is the largest number of classes of which rows are kept.
-const MaxKept = 100
+// MaxHeldOutClasses is the largest number of classes of which rows are kept.
+const MaxHeldOutClasses = 100
 
-// MostKept returns the number of rows that Kept keeps, given the number of scores of each.
-func MostKept(scores int) int { return max(1, keptBytes/(4*scores+keptRowBytes)) }
+// MaxHeldOutRows returns the number of rows that HeldOutScores keeps, given the number of scores of each.
+func MaxHeldOutRows(scores int) int { return max(1, keptBytes/(4*scores+keptRowBytes)) }
 
 const keptRowBytes = 56 // of a row without its scores
 
-// KeptRowBytes returns the memory of rows, given the number of scores of each.
-func KeptRowBytes(scores int, rows int64) int64 { return rows * int64(4*scores+keptRowBytes) }
+// HeldOutRowBytes returns the memory of rows, given the number of scores of each.
+func HeldOutRowBytes(scores int, rows int64) int64 { return rows * int64(4*scores+keptRowBytes) }
 
-// Kept keeps held-out scores of several fits of a classifier, to fit and judge curves of probabilities. If
-// there are more than MostKept rows, it keeps those with the smallest hashes, so the result does not depend
-// on the order or the cut of the rows. Create it with NewKept. It is not safe for concurrent use.
-type Kept struct {
+// HeldOutScores keeps held-out scores of several fits of a classifier, to fit and judge curves of probabilities. If
+// there are more than MaxHeldOutRows rows, it keeps those with the smallest hashes, so the result does not depend
+// on the order or the cut of the rows. Create it with NewHeldOutScores. It is not safe for concurrent use.
+type HeldOutScores struct {
 	outputs, fits int
 	all           int64 // number of rows that were added
 	rows          []keptRow
@@ -42,12 +42,14 @@ type keptRow struct {
 	scores  []float32 // of all fits, one after the other
 }
 
-// NewKept returns a Kept without rows.
-func NewKept(outputs, fits int) *Kept { return &Kept{outputs: outputs, fits: fits} }
+// NewHeldOutScores returns a HeldOutScores without rows.
+func NewHeldOutScores(outputs, fits int) *HeldOutScores {
+	return &HeldOutScores{outputs: outputs, fits: fits}
+}
 
 // Add adds a row with its class and the scores of all fits, one fit after the other. It counts repeats
 // times. Rows that depend on each other must have the same hash.
-func (k *Kept) Add(hash uint64, class int, scores []float32, repeats int64) {
+func (k *HeldOutScores) Add(hash uint64, class int, scores []float32, repeats int64) {
 	k.all++
 	// All rows of a group have the same hash; ties must not depend on their classes.
 	order := mix(hash)
@@ -55,7 +57,7 @@ func (k *Kept) Add(hash uint64, class int, scores []float32, repeats int64) {
 		order = mix(order ^ uint64(math.Float32bits(s)))
 	}
 	k.rows, k.trimmed = append(k.rows, keptRow{order, hash, int32(class), repeats, slices.Clone(scores)}), false
-	if len(k.rows) >= 2*MostKept(k.fits*k.outputs) {
+	if len(k.rows) >= 2*MaxHeldOutRows(k.fits*k.outputs) {
 		k.trim()
 	}
 }
@@ -68,8 +70,8 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// trim sorts the rows and drops those beyond MostKept.
-func (k *Kept) trim() {
+// trim sorts the rows and drops those beyond MaxHeldOutRows.
+func (k *HeldOutScores) trim() {
 	if k.trimmed {
 		return
 	}
@@ -78,21 +80,21 @@ func (k *Kept) trim() {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.group, b.group), cmp.Compare(a.class, b.class),
 			cmp.Compare(a.repeats, b.repeats))
 	})
-	if most := MostKept(k.fits * k.outputs); len(k.rows) > most {
+	if most := MaxHeldOutRows(k.fits * k.outputs); len(k.rows) > most {
 		clear(k.rows[most:])
 		k.rows = k.rows[:most]
 	}
 }
 
 // Merge adds the rows of l, which must have the same fits.
-func (k *Kept) Merge(l *Kept) {
+func (k *HeldOutScores) Merge(l *HeldOutScores) {
 	k.all += l.all
 	k.rows, k.trimmed = append(k.rows, l.rows...), false
 	k.trim()
 }
 
 // Code codes the outputs, the fits, and the rows in their order.
-func (k *Kept) Code(c *wire.Coder) {
+func (k *HeldOutScores) Code(c *wire.Coder) {
 	if !c.Reading() {
 		k.trim()
 	}
@@ -101,7 +103,7 @@ func (k *Kept) Code(c *wire.Coder) {
 	c.Counts(&k.all)
 	n := k.outputs * k.fits
 	c.Check(k.outputs >= 2 && k.fits >= 1)
-	wire.Each(c, &k.rows, MostKept(max(1, n)), func(r *keptRow) {
+	wire.Each(c, &k.rows, MaxHeldOutRows(max(1, n)), func(r *keptRow) {
 		c.Uint64(&r.order, &r.group)
 		r.class = int32(c.Int(int(r.class), max(0, k.outputs-1)))
 		c.Counts(&r.repeats)
@@ -118,29 +120,29 @@ func (k *Kept) Code(c *wire.Coder) {
 }
 
 // Rows returns the number of rows that are kept and the number that were added.
-func (k *Kept) Rows() (kept, all int64) {
+func (k *HeldOutScores) Rows() (kept, all int64) {
 	k.trim()
 	return int64(len(k.rows)), k.all
 }
 
-// Judgement says how good the probabilities of a fit are on the kept rows. Groups of rows are divided into
+// Evaluation says how good the probabilities of a fit are on the kept rows. Groups of rows are divided into
 // two halves; the curves that are fitted to one half give the probabilities of the other.
-type Judgement struct {
+type Evaluation struct {
 	Errors  int64   // rows whose most probable class is wrong
 	Error   float64 // share of Errors by weight
-	LogLoss float64 // mean of −log p of the row's class, with p at least LeastProbability; +Inf if a score is not finite
+	LogLoss float64 // mean of −log p of the row's class, with p at least MinProbability; +Inf if a score is not finite
 }
 
 // half returns the half of a row, 0 or 1.
 func (r *keptRow) half() int { return int(mix(r.group) & 1) }
 
 // scoresOf returns the scores that a fit gives a row.
-func (k *Kept) scoresOf(r *keptRow, fit int) []float32 {
+func (k *HeldOutScores) scoresOf(r *keptRow, fit int) []float32 {
 	return r.scores[fit*k.outputs : (fit+1)*k.outputs]
 }
 
 // counts counts the scores of a fit over the rows that accept selects.
-func (k *Kept) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
+func (k *HeldOutScores) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
 		r := &k.rows[i]
@@ -152,22 +154,22 @@ func (k *Kept) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
 }
 
 // Counts counts the finite scores of a fit.
-func (k *Kept) Counts(fit int) *CalibrationCounts {
+func (k *HeldOutScores) Counts(fit int) *CalibrationCounts {
 	k.Rows()
 	return k.counts(fit, func(*keptRow) bool { return true })
 }
 
-// Shared is a method of Kept.Fit: one sigmoid for all classes, as Platt's, of maximum likelihood after
+// SharedPlatt is a method of HeldOutScores.Fit: one sigmoid for all classes, as Platt's, of maximum likelihood after
 // division by the sum over classes. The class with the largest score stays the most probable one, even if
 // few rows were fitted.
-const Shared = "shared"
+const SharedPlatt = "shared"
 
-// Fit fits the curves of a fit by a method (Platt, Isotonic or Shared) to the rows of the halves that inHalf
+// Fit fits the curves of a fit by a method (Platt, Isotonic or SharedPlatt) to the rows of the halves that inHalf
 // selects, or to all rows if inHalf is nil.
-func (k *Kept) Fit(fit int, method string, inHalf func(half int) bool) *Calibration {
+func (k *HeldOutScores) Fit(fit int, method string, inHalf func(half int) bool) *Calibration {
 	k.Rows()
 	take := func(r *keptRow) bool { return inHalf == nil || inHalf(r.half()) }
-	if method != Shared {
+	if method != SharedPlatt {
 		return k.counts(fit, take).fit(method)
 	}
 	curve := k.shared(fit, take)
@@ -184,7 +186,7 @@ const (
 )
 
 // shared fits the sigmoid that all classes share, by Fisher scoring. Its slope is above 0.
-func (k *Kept) shared(fit int, accept func(*keptRow) bool) CalibrationCurve {
+func (k *HeldOutScores) shared(fit int, accept func(*keptRow) bool) CalibrationCurve {
 	var rows []*keptRow
 	for i := range k.rows {
 		if r := &k.rows[i]; accept(r) && exact.AllFinite(k.scoresOf(r, fit)) && len(rows) < sharedRows {
@@ -212,7 +214,7 @@ func (k *Kept) shared(fit int, accept func(*keptRow) bool) CalibrationCurve {
 
 // sharedLoss returns the log loss of rows with the sigmoid of a·s + b, its negative gradient in (a, b), and
 // the Fisher information, all with the prior. sigmoids is scratch.
-func (k *Kept) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []float64) (lost float64, g [2]float64,
+func (k *HeldOutScores) sharedLoss(rows []*keptRow, fit int, a, b float64, sigmoids []float64) (lost float64, g [2]float64,
 	h [3]float64) {
 	for _, r := range rows {
 		scores, w := k.scoresOf(r, fit), float64(r.repeats)
@@ -255,7 +257,7 @@ func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l f
 }
 
 // crossed returns the curves for the rows of each half, fitted to the other half.
-func (k *Kept) crossed(fit int, method string) (curves [2]*Calibration) {
+func (k *HeldOutScores) crossed(fit int, method string) (curves [2]*Calibration) {
 	for h := range curves {
 		curves[h] = k.Fit(fit, method, func(half int) bool { return half != h })
 	}
@@ -264,7 +266,7 @@ func (k *Kept) crossed(fit int, method string) (curves [2]*Calibration) {
 
 // Conformal returns the conformity scores of the rows: minus the probability of the row's class, by the
 // curves of the other half.
-func (k *Kept) Conformal(fit int, method string) *Conformal {
+func (k *HeldOutScores) Conformal(fit int, method string) *Conformal {
 	k.Rows()
 	c, curves, p := NewConformal(), k.crossed(fit, method), make([]float32, k.outputs)
 	for i := range k.rows {
@@ -277,9 +279,9 @@ func (k *Kept) Conformal(fit int, method string) *Conformal {
 	return c
 }
 
-// Judge judges the probabilities of a fit with curves of a method of Fit. weights, unless nil, are the
+// Evaluate judges the probabilities of a fit with curves of a method of Fit. weights, unless nil, are the
 // class weights that decide the predicted class.
-func (k *Kept) Judge(fit int, method string, weights []float64) (j Judgement) {
+func (k *HeldOutScores) Evaluate(fit int, method string, weights []float64) (j Evaluation) {
 	k.Rows()
 	curves := k.crossed(fit, method)
 	var class [1]int32

@@ -12,10 +12,10 @@ import (
 )
 
 // keptParts returns rows of fits of two classes, each of which is added to one of several parts.
-func keptParts(n, parts, fits int, order func(int) int) []*Kept {
-	all := make([]*Kept, parts)
+func keptParts(n, parts, fits int, order func(int) int) []*HeldOutScores {
+	all := make([]*HeldOutScores, parts)
 	for i := range all {
-		all[i] = NewKept(2, fits)
+		all[i] = NewHeldOutScores(2, fits)
 	}
 	for j := range n {
 		i := order(j)
@@ -32,7 +32,7 @@ func keptParts(n, parts, fits int, order func(int) int) []*Kept {
 // are kept.
 func TestKeptRowsAreTheSameForEveryOrderAndCut(t *testing.T) {
 	const fits = 100
-	most := MostKept(2 * fits)
+	most := MaxHeldOutRows(2 * fits)
 	for _, n := range []int{0, 1, 1000, most, 5*most/2 + 7} {
 		one := keptParts(n, 1, fits, func(i int) int { return i })[0]
 		want := wire.Marshal(one)
@@ -41,13 +41,13 @@ func TestKeptRowsAreTheSameForEveryOrderAndCut(t *testing.T) {
 		}
 		parts := keptParts(n, 3, fits, func(i int) int { return n - 1 - i })
 		for _, p := range parts {
-			var read Kept
+			var read HeldOutScores
 			if err := wire.Unmarshal(&read, wire.Marshal(p)); err != nil {
 				t.Fatal(err)
 			}
 			*p = read
 		}
-		sum := NewKept(2, fits)
+		sum := NewHeldOutScores(2, fits)
 		for _, i := range []int{2, 0, 1} {
 			sum.Merge(parts[i])
 		}
@@ -61,7 +61,7 @@ func TestKeptRowsAreTheSameForEveryOrderAndCut(t *testing.T) {
 // scores that say nothing, and what curves say of the rows they were fitted to is better than chance.
 func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 	k := keptParts(2000, 1, 2, func(i int) int { return i })[0]
-	j := k.Judge(0, Isotonic, nil)
+	j := k.Evaluate(0, Isotonic, nil)
 	if j.LogLoss < math.Ln2 || math.Abs(float64(j.Errors)/2000-0.5) > 0.04 {
 		t.Errorf("scores that say nothing have a log loss of %.4f and %d errors of 2,000", j.LogLoss, j.Errors)
 	}
@@ -79,7 +79,7 @@ func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 	if own > math.Ln2 {
 		t.Errorf("the log loss of the fitted rows is %.4f, of others %.4f: nothing was tested", own, j.LogLoss)
 	}
-	if j := k.Judge(1, Platt, nil); j.Errors > 20 || j.LogLoss > 0.1 {
+	if j := k.Evaluate(1, Platt, nil); j.Errors > 20 || j.LogLoss > 0.1 {
 		t.Errorf("scores that part the classes have a log loss of %.4f and %d errors of 2,000", j.LogLoss, j.Errors)
 	}
 	// Of weights that count one class a thousand times, only it is predicted.
@@ -87,7 +87,7 @@ func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 	for i := range k.rows {
 		others += int64(k.rows[i].class)
 	}
-	if j := k.Judge(0, Platt, []float64{1000, 1}); j.Errors != others {
+	if j := k.Evaluate(0, Platt, []float64{1000, 1}); j.Errors != others {
 		t.Errorf("%d errors, want %d", j.Errors, others)
 	}
 }
@@ -95,17 +95,17 @@ func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 // A class that a half of the rows lacks, and scores that are not finite, are judged without an error.
 func TestFewKeptRowsAreJudged(t *testing.T) {
 	for n := range 12 {
-		k := NewKept(3, 1)
+		k := NewHeldOutScores(3, 1)
 		for i := range n {
 			k.Add(uint64(i), i%3, []float32{float32(i), 1, -1}, 1)
 		}
 		for _, method := range []string{Platt, Isotonic} {
-			if j := k.Judge(0, method, nil); j.LogLoss-j.LogLoss != 0 || j.LogLoss < 0 || j.Errors > int64(n) {
+			if j := k.Evaluate(0, method, nil); j.LogLoss-j.LogLoss != 0 || j.LogLoss < 0 || j.Errors > int64(n) {
 				t.Errorf("%d rows by %s: %+v", n, method, j)
 			}
 		}
 		k.Add(99, 1, []float32{0, float32(math.Inf(1)), 0}, 1)
-		if j := k.Judge(0, Platt, nil); !math.IsInf(j.LogLoss, 1) || j.Errors < 1 {
+		if j := k.Evaluate(0, Platt, nil); !math.IsInf(j.LogLoss, 1) || j.Errors < 1 {
 			t.Errorf("an infinite score: %+v", j)
 		}
 	}
@@ -114,13 +114,13 @@ func TestFewKeptRowsAreJudged(t *testing.T) {
 func TestDamagedKeptRowsAreRefused(t *testing.T) {
 	good := wire.Marshal(keptParts(10, 1, 2, func(i int) int { return i })[0])
 	for i := range good {
-		if err := wire.Unmarshal(new(Kept), good[:i]); err == nil {
+		if err := wire.Unmarshal(new(HeldOutScores), good[:i]); err == nil {
 			t.Fatalf("%d of %d bytes were accepted", i, len(good))
 		}
 	}
 	huge := slices.Clone(good)
 	copy(huge[4:], []byte{0xff, 0xff, 0xff, 0x7f}) // fits
-	if err := wire.Unmarshal(new(Kept), huge); err == nil {
+	if err := wire.Unmarshal(new(HeldOutScores), huge); err == nil {
 		t.Error("two billion fits were accepted")
 	}
 }
@@ -128,7 +128,7 @@ func TestDamagedKeptRowsAreRefused(t *testing.T) {
 // The sigmoid that classes share is where its likelihood is the greatest: its slopes match differences and are 0
 // there. The most probable class is the one with the largest score.
 func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
-	k := NewKept(4, 1)
+	k := NewHeldOutScores(4, 1)
 	for i := range 500 {
 		s := stream.New(2, stream.PurposeOf("shared"), uint64(i))
 		class := int(4 * s.Uniform())
@@ -139,7 +139,7 @@ func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
 		scores[class] += float32(s.Uniform())
 		k.Add(uint64(i), class, scores, int64(1+i%2))
 	}
-	c := k.Fit(0, Shared, nil)
+	c := k.Fit(0, SharedPlatt, nil)
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestSetsOfKeptRowsCover(t *testing.T) {
 	var inside, all float64
 	for seed := range uint64(seeds) {
 		rng := rand.New(rand.NewPCG(seed, 8))
-		k := NewKept(2, 1)
+		k := NewHeldOutScores(2, 1)
 		row := func() (scores []float32, class int) {
 			x := rng.NormFloat64()
 			if rng.Float64() < 1/(1+math.Exp(-2*x)) {
@@ -218,8 +218,8 @@ func TestSetsOfKeptRowsCover(t *testing.T) {
 // The shared sigmoid is fitted to some of the rows.
 func TestSharedSigmoidIsTheSameForEveryOrder(t *testing.T) {
 	const n, fit = 2 * sharedRows, 1
-	forward := keptParts(n, 1, 2, func(i int) int { return i })[0].Fit(fit, Shared, nil).Curves[0]
-	backward := keptParts(n, 1, 2, func(i int) int { return n - 1 - i })[0].Fit(fit, Shared, nil).Curves[0]
+	forward := keptParts(n, 1, 2, func(i int) int { return i })[0].Fit(fit, SharedPlatt, nil).Curves[0]
+	backward := keptParts(n, 1, 2, func(i int) int { return n - 1 - i })[0].Fit(fit, SharedPlatt, nil).Curves[0]
 	if forward.Slope != backward.Slope || forward.Offset != backward.Offset {
 		t.Errorf("%g·s + %g, and %g·s + %g for the rows in reverse order", forward.Slope, forward.Offset, backward.Slope,
 			backward.Offset)

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Precision has the sums for the intervals of a regression's scores. With the residual r and the target y
+// TargetMoments has the sums for the intervals of a regression's scores. With the residual r and the target y
 // of a row, both in a unit near the spread of the targets and y relative to their middle, these are the
 // sums of
 //
@@ -16,14 +16,14 @@ import (
 //
 // Sums of lower powers are in Targets. The sums are exact sums of products of numbers rounded to float32.
 // The zero value has no rows.
-type Precision struct {
+type TargetMoments struct {
 	rows int64
 	sums [7]exact.Sum
 }
 
 // Add adds a number of equal rows with their target and prediction, which it converts to units from the
 // middle. It adds nothing if unit is 0 or the prediction is not finite.
-func (p *Precision) Add(truth, predicted, middle, unit float64, rows int64) {
+func (p *TargetMoments) Add(truth, predicted, middle, unit float64, rows int64) {
 	residual := math.Abs(predicted - truth)
 	if rows == 0 || !(unit > 0) || !(residual <= math.MaxFloat32) {
 		return
@@ -43,13 +43,13 @@ func (p *Precision) Add(truth, predicted, middle, unit float64, rows int64) {
 }
 
 // Merge adds the rows of q.
-func (p *Precision) Merge(q *Precision) {
+func (p *TargetMoments) Merge(q *TargetMoments) {
 	p.rows += q.rows
 	MergeAll(p.sums[:], q.sums[:])
 }
 
 // Code codes the number of rows and the sums.
-func (p *Precision) Code(c *wire.Coder) {
+func (p *TargetMoments) Code(c *wire.Coder) {
 	c.Counts(&p.rows)
 	for i := range p.sums {
 		c.Part(&p.sums[i])
@@ -58,16 +58,16 @@ func (p *Precision) Code(c *wire.Coder) {
 }
 
 // SquareVariance returns the variance of the squared residuals of a report, as a multiple of unit⁴.
-func (p *Precision) SquareVariance(r *TargetReport, unit float64) float64 {
+func (p *TargetMoments) SquareVariance(r *TargetReport, unit float64) float64 {
 	return max(0, exact.Mean(p.rows, &p.sums[1])-math.Pow(r.RMSE/unit, 4))
 }
 
-// Bound sets the 95% intervals of the scores of a report, for effective rows of equal weights that were
+// SetIntervals sets the 95% intervals of the scores of a report, for effective rows of equal weights that were
 // added with this middle and unit. The intervals of RMSE and MAE are intervals of the means of r² and |r|.
 // The interval of R² is from the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², whose variance is, to first order, the
 // variance of the mean of r²/Var r − (y−ȳ)²/Var y.
-func (p *Precision) Bound(r *TargetReport, middle, unit, effective float64) {
-	if p.rows == 0 || effective < LeastMeanRows || r.MaxError > 0x1p31*unit { // the sums are limited
+func (p *TargetMoments) SetIntervals(r *TargetReport, middle, unit, effective float64) {
+	if p.rows == 0 || effective < MinMeanRows || r.MaxError > 0x1p31*unit { // the sums are limited
 		return
 	}
 	var m [len(p.sums)]float64

@@ -50,7 +50,7 @@ func TestTargetIntervalsCover(t *testing.T) {
 			r := rand.New(rand.NewPCG(7, uint64(n)))
 			inside := map[string]int{}
 			for range trials {
-				var p Precision
+				var p TargetMoments
 				var sums Targets
 				for range n {
 					y, e := shape.draw(r)
@@ -58,7 +58,7 @@ func TestTargetIntervalsCover(t *testing.T) {
 					p.Add(100+10*y, 100+10*(y-e), 100, 20, 1)
 				}
 				report := sums.Report()
-				p.Bound(&report, 100, 20, float64(n))
+				p.SetIntervals(&report, 100, 20, float64(n))
 				for name, c := range map[string]struct {
 					ends  *[2]float64
 					value float64
@@ -91,7 +91,7 @@ func TestTargetIntervalsCover(t *testing.T) {
 
 func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	var whole, first, second, other Precision
+	var whole, first, second, other TargetMoments
 	var sums, others Targets
 	for i := range 200 {
 		y, e := errorShapes[2].draw(r)
@@ -100,15 +100,15 @@ func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 		whole.Add(y, y+e, 0, 1, rows)
 		other.Add(1000*y, 1000*(y+e), 500, 4096, rows)
 		others.Add(1000*y, 1000*(y+e), rows)
-		[]*Precision{&first, &second}[i%2].Add(y, y+e, 0, 1, rows)
+		[]*TargetMoments{&first, &second}[i%2].Add(y, y+e, 0, 1, rows)
 	}
 	second.Merge(&first)
-	if back := new(Precision); wire.Unmarshal(back, wire.Marshal(&second)) != nil || !reflect.DeepEqual(*back, whole) {
+	if back := new(TargetMoments); wire.Unmarshal(back, wire.Marshal(&second)) != nil || !reflect.DeepEqual(*back, whole) {
 		t.Error("the sums depend on the cut")
 	}
 	a, b := sums.Report(), others.Report()
-	whole.Bound(&a, 0, 1, 150)
-	other.Bound(&b, 500, 4096, 150)
+	whole.SetIntervals(&a, 0, 1, 150)
+	other.SetIntervals(&b, 500, 4096, 150)
 	for i := range 2 {
 		if x, y := 1000*a.RMSEInterval[i], b.RMSEInterval[i]; math.Abs(x-y) > 1e-3*x {
 			t.Errorf("RMSE: %g and %g", x, y)
@@ -121,7 +121,7 @@ func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 
 func TestTargetIntervalsOfSpecialRows(t *testing.T) {
 	bound := func(n int, unit float64, row func(i int) (y, predicted float64)) TargetReport {
-		var p Precision
+		var p TargetMoments
 		var sums Targets
 		for i := range n {
 			y, predicted := row(i)
@@ -129,7 +129,7 @@ func TestTargetIntervalsOfSpecialRows(t *testing.T) {
 			p.Add(y, predicted, 0, unit, 1)
 		}
 		report := sums.Report()
-		p.Bound(&report, 0, unit, float64(n))
+		p.SetIntervals(&report, 0, unit, float64(n))
 		return report
 	}
 	text := func(r TargetReport) string {

@@ -11,11 +11,11 @@ import (
 // MaxRanked is the largest number of classes whose scores are ranked.
 const MaxRanked = 100
 
-// MinTopped is the smallest number of classes for which Ranking counts whether the class of a row is among
+// MinTopClasses is the smallest number of classes for which Ranking counts whether the class of a row is among
 // the first few.
-const MinTopped = 10
+const MinTopClasses = 10
 
-// topped has the values of "few" for MinTopped.
+// topped has the values of "few" for MinTopClasses.
 var topped = [...]int{3, 5}
 
 // Ranking counts how a classifier orders rows. For two classes it counts the Margin, and the probability of
@@ -103,7 +103,7 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 		}
 		r.ranks[c].Add(order[c], kind, often)
 	}
-	if r.k < MinTopped {
+	if r.k < MinTopClasses {
 		return
 	}
 	before := 0
@@ -161,7 +161,7 @@ type RankingReport struct {
 	// Classes are set for more than two classes: those with ranked rows, unless all rows are of one class.
 	Classes []RankedClass `json:"classes,omitempty"`
 	// Top has, for 10 classes or more, the shares of all rows whose class is among the first few.
-	Top []TopScore `json:"top,omitempty"`
+	Top []TopAccuracy `json:"top,omitempty"`
 }
 
 // RankedClass is a class against all others.
@@ -172,9 +172,9 @@ type RankedClass struct {
 	AveragePrecision float64 `json:"average_precision"`
 }
 
-// TopScore is the share of rows whose class is among the first K, with its 95% interval
-// (Interval).
-type TopScore struct {
+// TopAccuracy is the share of rows whose class is among the first K, with its 95% interval
+// (WilsonInterval).
+type TopAccuracy struct {
 	K        int     `json:"k"`
 	Accuracy float64 `json:"accuracy"`
 	Low      float64 `json:"low"`
@@ -189,7 +189,7 @@ func (r *Ranking) Report(names []string) *RankingReport {
 
 // WeightedReport is Report for rows with weights. Intervals are for effective rows of equal weights.
 func (r *Ranking) WeightedReport(names []string, effective float64) *RankingReport {
-	if len(r.ranks) == 0 && r.k < MinTopped {
+	if len(r.ranks) == 0 && r.k < MinTopClasses {
 		return nil
 	}
 	effective /= float64(max(r.weight, 1)) // as a share of what was counted
@@ -246,10 +246,10 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 			report.Positive = names[r.positive]
 		}
 	}
-	if r.k >= MinTopped && r.weight > 0 {
+	if r.k >= MinTopClasses && r.weight > 0 {
 		for i, few := range topped {
-			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.weight)}
-			t.Low, t.High = Interval(scaled(r.top[i], effective), scaled(r.weight, effective))
+			t := TopAccuracy{K: few, Accuracy: ratio(r.top[i], r.weight)}
+			t.Low, t.High = WilsonInterval(scaled(r.top[i], effective), scaled(r.weight, effective))
 			report.Top = append(report.Top, t)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 // ReliabilityReport measures the quality of probabilities.
 type ReliabilityReport struct {
 	Rows    int64   `json:"rows"`
-	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, with p at least LeastProbability
+	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, with p at least MinProbability
 	// LogLossInterval has the ends of the 95% interval of LogLoss, for independent rows like these; nil for
-	// fewer than LeastMeanRows rows.
+	// fewer than MinMeanRows rows.
 	LogLossInterval *[2]float64 `json:"log_loss_interval,omitempty"`
 
 	Floor   float64 `json:"log_loss_floor"`
-	Floored int64   `json:"log_loss_floored"` // rows with p below LeastProbability
+	Floored int64   `json:"log_loss_floored"` // rows with p below MinProbability
 	Brier   float64 `json:"brier"`            // mean of Σ (p_c − 1 if c is the class)²
 	// ECE is the expected calibration error: the mean over rows of the difference between confidence and
 	// accuracy in the row's bin (Naeini, Cooper and Hauskrecht 2015).
@@ -34,7 +34,7 @@ type ReliabilityBin struct {
 	Rows       int64   `json:"rows"`
 	Confidence float64 `json:"confidence"` // mean probability of the predicted class; 0 without rows
 	Accuracy   float64 `json:"accuracy"`   // share of rows that are of the predicted class
-	// AccuracyLow and AccuracyHigh are the ends of the 95% interval of Accuracy (Interval).
+	// AccuracyLow and AccuracyHigh are the ends of the 95% interval of Accuracy (WilsonInterval).
 	AccuracyLow  float64 `json:"accuracy_low"`
 	AccuracyHigh float64 `json:"accuracy_high"`
 }
@@ -48,14 +48,14 @@ type Reliability struct {
 	confidence     []exact.Sum // of each bin
 	logLoss, brier exact.Sum
 	powers         [2]exact.Sum // Σ of squares and of cubes of the log losses
-	floored        int64        // rows whose class has a probability below LeastProbability
+	floored        int64        // rows whose class has a probability below MinProbability
 }
 
 // maxBins is the largest number of bins. 10 and 15 are customary.
 const maxBins = 1000
 
-// LeastProbability replaces smaller probabilities in logarithms.
-const LeastProbability = 1e-7
+// MinProbability replaces smaller probabilities in logarithms.
+const MinProbability = 1e-7
 
 // NewReliability returns the reliability of no rows. It panics unless outputs ≥ 2 and 1 ≤ bins ≤ 1,000.
 func NewReliability(outputs, bins int) *Reliability {
@@ -110,7 +110,7 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 		r.logLoss.AddProduct(w, logLoss)
 		r.powers[0].AddWeightedProduct(w, logLoss, logLoss)
 		r.powers[1].AddWeightedProduct(w, logLoss*logLoss, logLoss)
-		if y == Unseen || float64(row[y]) < LeastProbability {
+		if y == Unseen || float64(row[y]) < MinProbability {
 			r.floored++
 		}
 		bin := r.bin(row[best])
@@ -125,7 +125,7 @@ func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64
 }
 
 // ProbabilityLosses returns the log loss and the Brier score of a row with the given probabilities and
-// class, which may be Unseen. The log loss is −log p of the class, with p at least LeastProbability; the
+// class, which may be Unseen. The log loss is −log p of the class, with p at least MinProbability; the
 // Brier score is Σ (p_c − 1 if c is the class)².
 func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
 	square, probability := 0.0, 0.0
@@ -141,7 +141,7 @@ func ProbabilityLosses(p []float32, class int) (logLoss, brier float32) {
 		}
 		square += float64(d * d)
 	}
-	return float32(-loss.Log(max(probability, LeastProbability))), float32(square)
+	return float32(-loss.Log(max(probability, MinProbability))), float32(square)
 }
 
 // bin returns the bin i of a confidence, which is above i/n and at most (i+1)/n.
@@ -177,7 +177,7 @@ func (r *Reliability) Report(effective float64) ReliabilityReport {
 	for _, m := range r.weight {
 		all += m
 	}
-	t := ReliabilityReport{Floor: LeastProbability, Floored: r.floored}
+	t := ReliabilityReport{Floor: MinProbability, Floored: r.floored}
 	if all > 0 {
 		t.LogLoss, t.Brier = exact.Mean(all, &r.logLoss), exact.Mean(all, &r.brier)
 		square, cube := exact.Mean(all, &r.powers[0]), exact.Mean(all, &r.powers[1])
@@ -189,7 +189,7 @@ func (r *Reliability) Report(effective float64) ReliabilityReport {
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
-			b.AccuracyLow, b.AccuracyHigh = Interval(scaled(r.right[i]), scaled(m))
+			b.AccuracyLow, b.AccuracyHigh = WilsonInterval(scaled(r.right[i]), scaled(m))
 			t.ECE += float64(float64(m) / float64(all) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)

@@ -216,7 +216,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	}
 	e := ratio(p.weight-hits, p.weight)
 	wrong := p.effective(p.weight - hits)
-	low, high := Interval(wrong, max(wrong, p.effective(p.weight)))
+	low, high := WilsonInterval(wrong, max(wrong, p.effective(p.weight)))
 	r.Error, r.ErrorLow, r.ErrorHigh = &e, &low, &high
 	each := make([]totals, len(p.each))
 	for c, t := range p.each {

@@ -39,7 +39,7 @@ func (r ClassReport) String() string {
 	w := newTable(&b)
 	fmt.Fprintln(w, "class\tprecision\trecall\tF1\trows\t")
 	for _, c := range shown {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t\n", Name(c.Class), percent(c.Precision), percent(c.Recall),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t\n", DisplayName(c.Class), percent(c.Precision), percent(c.Recall),
 			percent(c.F1), c.Rows)
 	}
 	fmt.Fprintf(w, "macro average\t%s\t%s\t%s\t%d\t\n", percent(r.MacroPrecision), percent(r.MacroRecall),
@@ -50,11 +50,11 @@ func (r ClassReport) String() string {
 		b.WriteString("\nrows by true class (down) and predicted class (across):\n")
 		w := newTable(&b)
 		for _, c := range r.Classes {
-			fmt.Fprintf(w, "\t%s", Name(c.Class))
+			fmt.Fprintf(w, "\t%s", DisplayName(c.Class))
 		}
 		fmt.Fprintln(w, "\t")
 		for i, row := range r.Confusion {
-			fmt.Fprint(w, Name(r.Classes[i].Class))
+			fmt.Fprint(w, DisplayName(r.Classes[i].Class))
 			for _, n := range row {
 				if n == 0 {
 					fmt.Fprint(w, "\t.")
@@ -71,7 +71,7 @@ func (r ClassReport) String() string {
 		w := newTable(&b)
 		fmt.Fprintln(w, "true\tpredicted\trows\t")
 		for _, c := range r.Worst {
-			fmt.Fprintf(w, "%s\t%s\t%d\t\n", Name(c.Truth), Name(c.Predicted), c.Rows)
+			fmt.Fprintf(w, "%s\t%s\t%d\t\n", DisplayName(c.Truth), DisplayName(c.Predicted), c.Rows)
 		}
 		w.Flush()
 	}
@@ -106,8 +106,8 @@ func (r TargetReport) String() string {
 		fmt.Fprintf(w, "R²\t-\t\n")
 	}
 	w.Flush()
-	if r.Far != nil {
-		fmt.Fprintln(&b, r.Far.Text(r.Rows))
+	if r.OutOfRange != nil {
+		fmt.Fprintln(&b, r.OutOfRange.Text(r.Rows))
 	}
 	return b.String()
 }
@@ -118,16 +118,16 @@ func (r *RankingReport) write(w io.Writer) {
 		fmt.Fprintf(w, "AUC %s", area(*r.AUC, r.Slack))
 		if r.AUCLow != nil {
 			fmt.Fprintf(w, " (%.4f to %.4f), average precision %.4f of class %s\n", *r.AUCLow, *r.AUCHigh, *r.AveragePrecision,
-				Name(r.Positive))
+				DisplayName(r.Positive))
 		} else {
 			least := slices.MinFunc(r.Classes, func(a, b RankedClass) int { return cmp.Compare(a.AUC, b.AUC) })
 			fmt.Fprintf(w, ", average precision %.4f: means of %d classes, each against the others (least AUC %.4f, class %s)\n",
-				*r.AveragePrecision, len(r.Classes), least.AUC, Name(least.Class))
+				*r.AveragePrecision, len(r.Classes), least.AUC, DisplayName(least.Class))
 		}
 	}
 	if r.Threshold != nil {
 		fmt.Fprintf(w, "best balanced accuracy on these rows %s%%, with threshold %s of class %s\n",
-			percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32), Name(r.Positive))
+			percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32), DisplayName(r.Positive))
 	}
 	if len(r.Top) > 0 {
 		b := "class among the first "
@@ -166,9 +166,9 @@ func intervalText(ends *[2]float64, digits int) string {
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 2, 64) }
 
-// Name returns a class, or a value of a column, formatted for a table: on one line, in at most 24 characters,
+// DisplayName returns a class, or a value of a column, formatted for a table: on one line, in at most 24 characters,
 // never empty.
-func Name(class string) string {
+func DisplayName(class string) string {
 	if class == "" || strings.ContainsFunc(class, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		class = strconv.Quote(class)
 	}

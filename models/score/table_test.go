@@ -81,7 +81,7 @@ func TestTargetTable(t *testing.T) {
 }
 
 func TestLongClassNamesAreCut(t *testing.T) {
-	if got := Name(strings.Repeat("é", 30)); got != strings.Repeat("é", 23)+"…" {
+	if got := DisplayName(strings.Repeat("é", 30)); got != strings.Repeat("é", 23)+"…" {
 		t.Errorf("%q", got)
 	}
 }

@@ -92,9 +92,9 @@ type TargetReport struct {
 	// targets are equal, as for one row.
 	R2 *float64 `json:"r2"`
 	TargetIntervals
-	// Far has the rows with predictions far outside the range of the training targets; nil if there are
+	// OutOfRange has the rows with predictions far outside the range of the training targets; nil if there are
 	// none.
-	Far *Far `json:"far_predictions,omitempty"`
+	OutOfRange *OutOfRange `json:"far_predictions,omitempty"`
 }
 
 // ErrorQuantiles are quantiles of |r|, rounded to float32: the smallest error such that at least this
@@ -109,7 +109,7 @@ type ErrorQuantiles struct {
 }
 
 // TargetIntervals are the ends of 95% intervals, for independent rows like these; nil for fewer than
-// LeastMeanRows rows.
+// MinMeanRows rows.
 type TargetIntervals struct {
 	RMSEInterval *[2]float64 `json:"rmse_interval,omitempty"`
 	MAEInterval  *[2]float64 `json:"mae_interval,omitempty"`

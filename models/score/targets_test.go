@@ -198,24 +198,24 @@ func BenchmarkTargetsAdd(b *testing.B) {
 }
 
 func TestPredictionsFarOutsideOfTheTargetsAreCounted(t *testing.T) {
-	var all, first, second Far
+	var all, first, second OutOfRange
 	for i, s := range []float64{0, -1, 1.9, -2, 2.5, -4, 4, math.Inf(1), math.NaN()} {
 		all.Add(s)
-		[]*Far{&first, &second}[i%2].Add(s)
+		[]*OutOfRange{&first, &second}[i%2].Add(s)
 	}
 	first.Merge(&second)
 	if all != first || all.Rows != 3 || all.Furthest != 4 {
 		t.Errorf("%+v and %+v", all, first)
 	}
-	back := new(Far)
+	back := new(OutOfRange)
 	if err := wire.Unmarshal(back, wire.Marshal(&all)); err != nil || *back != all {
 		t.Errorf("%+v, %v", back, err)
 	}
-	on := all.On(100, 300)
-	if on.Furthest != 600 || on.Rows != 3 || new(Far).On(1, 2) != nil {
+	on := all.Unscaled(100, 300)
+	if on.Furthest != 600 || on.Rows != 3 || new(OutOfRange).Unscaled(1, 2) != nil {
 		t.Errorf("%+v", on)
 	}
-	report := TargetReport{Rows: 9, Far: on}
+	report := TargetReport{Rows: 9, OutOfRange: on}
 	if want := "3 of 9 predictions are far outside the range of the training targets, 100 to 300; the furthest is 600\n"; !strings.HasSuffix(report.String(), want) {
 		t.Errorf("%s", report)
 	}

@@ -107,40 +107,42 @@ func (r *ranks) above(threshold float32) (n [2]int64) {
 	return n
 }
 
-// HalfCells is the number of different values that each half of Halves distinguishes.
-const HalfCells = 1 << 16
+// ThresholdCells is the number of different values that each half of ThresholdCounts distinguishes.
+const ThresholdCells = 1 << 16
 
-// Halves counts values of two kinds, separately in two halves of the rows, so that a threshold chosen by
+// ThresholdCounts counts values of two kinds, separately in two halves of the rows, so that a threshold chosen by
 // one half can be judged by the other. The counts do not depend on the order of the rows. Create it with
-// NewHalves.
-type Halves struct {
+// NewThresholdCounts.
+type ThresholdCounts struct {
 	Rows int64 // number of rows, each counted once
 	half [2]ranks
 }
 
-// NewHalves returns empty halves.
-func NewHalves() *Halves { return &Halves{half: [2]ranks{*newRanks(HalfCells), *newRanks(HalfCells)}} }
+// NewThresholdCounts returns empty halves.
+func NewThresholdCounts() *ThresholdCounts {
+	return &ThresholdCounts{half: [2]ranks{*newRanks(ThresholdCells), *newRanks(ThresholdCells)}}
+}
 
 // Add counts a row with the value v in a half, 0 or 1, as often as repeats says, like ranks.Add.
-func (h *Halves) Add(half int, v float32, kind int, repeats int64) {
+func (h *ThresholdCounts) Add(half int, v float32, kind int, repeats int64) {
 	h.half[half].Add(v, kind, repeats)
 	h.Rows++
 }
 
 // weights returns the number of rows of each kind, each as often as it counts.
-func (h *Halves) weights() [2]int64 {
+func (h *ThresholdCounts) weights() [2]int64 {
 	a, b := h.half[0].rows, h.half[1].rows
 	return [2]int64{a[0] + b[0], a[1] + b[1]}
 }
 
 // Merge adds the rows of g.
-func (h *Halves) Merge(g *Halves) {
+func (h *ThresholdCounts) Merge(g *ThresholdCounts) {
 	MergeAll(h.half[:], g.half[:])
 	h.Rows += g.Rows
 }
 
 // Code codes the number of rows and the counts of both halves.
-func (h *Halves) Code(c *wire.Coder) {
+func (h *ThresholdCounts) Code(c *wire.Coder) {
 	c.Counts(&h.Rows)
 	h.half[0].Code(c)
 	h.half[1].Code(c)
@@ -149,10 +151,10 @@ func (h *Halves) Code(c *wire.Coder) {
 // Choose returns a threshold with the largest criterion on all rows, halfway between the values that it
 // separates. expected is the criterion to expect on other rows: each half is judged with the threshold of
 // the other half. plain is the criterion if rows above usual are assigned to kind 1. The counts may be off
-// by a cell if a half has more than HalfCells different values. Choose fails unless each half has rows of
+// by a cell if a half has more than ThresholdCells different values. Choose fails unless each half has rows of
 // both kinds.
-func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expected, plain float64, err error) {
-	all, rows := newRanks(HalfCells), h.weights()
+func (h *ThresholdCounts) Choose(by Criterion, usual float32) (threshold float32, expected, plain float64, err error) {
+	all, rows := newRanks(ThresholdCells), h.weights()
 	var above, usually [2]int64
 	for i := range h.half {
 		if n := h.half[i].rows; n[0] == 0 || n[1] == 0 {

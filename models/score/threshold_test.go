@@ -23,13 +23,13 @@ func TestHalvesChooseAsALoopDoes(t *testing.T) {
 			kind := r.IntN(2)
 			x = append(x, row{ranked{float32(r.IntN(9)+2*kind) / 4, kind}, r.IntN(2)})
 		}
-		h, g := NewHalves(), NewHalves()
+		h, g := NewThresholdCounts(), NewThresholdCounts()
 		for i, v := range x {
-			to := []*Halves{h, g}[i%2]
+			to := []*ThresholdCounts{h, g}[i%2]
 			to.Add(v.half, v.v, v.kind, 1)
 		}
 		data := wire.Marshal(g)
-		back := new(Halves)
+		back := new(ThresholdCounts)
 		if err := wire.Unmarshal(back, data); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestExpectationsAreHonest(t *testing.T) {
 	var expected, chosen float64
 	const runs = 400
 	for range runs {
-		h, all := NewHalves(), newRanks(HalfCells)
+		h, all := NewThresholdCounts(), newRanks(ThresholdCells)
 		for i := range 80 {
 			v := float32(r.NormFloat64())
 			h.Add(i/2%2, v, i%2, 1)
@@ -121,11 +121,11 @@ func TestExpectationsAreHonest(t *testing.T) {
 
 // A row of weight 5 is one row that counts five times.
 func TestHalvesCountRowsOnce(t *testing.T) {
-	h, g := NewHalves(), NewHalves()
+	h, g := NewThresholdCounts(), NewThresholdCounts()
 	h.Add(0, 1, 1, 5)
 	g.Add(1, 0, 0, 3)
 	g.Add(1, 1, 1, 2)
-	back := new(Halves)
+	back := new(ThresholdCounts)
 	if err := wire.Unmarshal(back, wire.Marshal(g)); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestHalvesCountRowsOnce(t *testing.T) {
 }
 
 func TestHalvesRefuse(t *testing.T) {
-	h := NewHalves()
+	h := NewThresholdCounts()
 	h.Add(0, 1, 1, 1)
 	h.Add(0, 0, 0, 1)
 	h.Add(1, 1, 1, 5)
@@ -145,11 +145,11 @@ func TestHalvesRefuse(t *testing.T) {
 	}
 	data := wire.Marshal(h)
 	for _, bad := range [][]byte{nil, data[:len(data)-1], append(data[:len(data):len(data)], 0)} {
-		if err := wire.Unmarshal(new(Halves), bad); err == nil {
+		if err := wire.Unmarshal(new(ThresholdCounts), bad); err == nil {
 			t.Errorf("%d of %d bytes are accepted", len(bad), len(data))
 		}
 	}
-	back := new(Halves)
+	back := new(ThresholdCounts)
 	if err := wire.Unmarshal(back, data); err != nil || !reflect.DeepEqual(back.weights(), h.weights()) {
 		t.Errorf("%v, %v", back.weights(), err)
 	}

@@ -19,12 +19,12 @@ type Trials struct {
 
 // trial has the errors of one fit.
 type trial struct {
-	errors  int64     // rows that get a wrong class or none
-	wrong   int64     // their weight
-	finite  int64     // weight of the rows whose squared error fits in float32
-	squares exact.Sum // Σ of the squared errors of those rows
-	fourth  exact.Sum // Σ of the squares of the squared errors
-	far     Far       // for a single target
+	errors  int64      // rows that get a wrong class or none
+	wrong   int64      // their weight
+	finite  int64      // weight of the rows whose squared error fits in float32
+	squares exact.Sum  // Σ of the squared errors of those rows
+	fourth  exact.Sum  // Σ of the squares of the squared errors
+	far     OutOfRange // for a single target
 }
 
 // NewTrials returns empty counts for a number of fits.
@@ -114,8 +114,8 @@ func (t *Trials) Clusters() int64 {
 	return int64(len(t.groups.Parts))
 }
 
-// Far returns the rows that a fit predicts far outside the range of the training targets.
-func (t *Trials) Far(fit int) Far { return t.fits[fit].far }
+// OutOfRange returns the rows that a fit predicts far outside the range of the training targets.
+func (t *Trials) OutOfRange(fit int) OutOfRange { return t.fits[fit].far }
 
 // add adds a squared error, and reports whether it fits in float32.
 func (t *trial) add(square float64, repeats int64) bool {

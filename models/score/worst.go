@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -70,7 +70,7 @@ func (w *Worst) Code(c *wire.Coder) {
 			c.Uint64(&bits)
 			*v = math.Float64frombits(bits)
 		}
-		wire.Each(c, &r.Values, min(maxWorstValues, rows.MaxDim), func(v *float32) {
+		wire.Each(c, &r.Values, min(maxWorstValues, rowio.MaxDim), func(v *float32) {
 			bits := c.Uvarint(uint64(math.Float32bits(*v)), math.MaxUint32) // any bits: missing values are NaN
 			*v = math.Float32frombits(uint32(bits))
 		})

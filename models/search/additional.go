@@ -36,7 +36,7 @@ func (s *viewRows) hats() *preprocess.Bins {
 	defer s.mu.Unlock()
 	if !s.cut {
 		n := len(s.x) / s.d
-		s.bins, s.cut = preprocess.NewHats(s.x, n, s.d, s.mostHats), true
+		s.bins, s.cut = preprocess.NewPiecewiseLinear(s.x, n, s.d, s.mostHats), true
 	}
 	return s.bins
 }
@@ -248,10 +248,10 @@ func (r *runner) addFeatures(ctx context.Context, candidates []*entry, rung *run
 			break
 		}
 		if r.views[e.View].hats() == nil || slices.ContainsFunc(more,
-			func(f *entry) bool { return f.kind() == e.with(func(c *Candidate) { c.Hats = true }).kind() }) {
+			func(f *entry) bool { return f.kind() == e.with(func(c *Candidate) { c.PiecewiseLinear = true }).kind() }) {
 			continue
 		}
-		more = append(more, e.with(func(c *Candidate) { c.Hats = true }))
+		more = append(more, e.with(func(c *Candidate) { c.PiecewiseLinear = true }))
 	}
 	err = try(more...)
 	return candidates, err

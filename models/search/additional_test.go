@@ -30,7 +30,7 @@ func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
 	}{
 		{"piecewise-linear columns", 700, func(x []float32) float64 {
 			return step(x[0]) + step(x[1]) + step(-x[2]) + math.Sin(4*float64(x[3])) + math.Abs(float64(x[4]))
-		}, func(c Candidate) bool { return c.Hats }},
+		}, func(c Candidate) bool { return c.PiecewiseLinear }},
 		{"pair", 700, func(x []float32) float64 {
 			return math.Sin(5*float64(x[1]))*math.Sin(5*float64(x[3])) + 0.3*float64(x[0]) + 0.5*float64(x[1]+x[3])
 		}, func(c Candidate) bool { return c.Pair > 0 }},
@@ -59,7 +59,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	}
 	r.views["none"] = v
 	pairs := []*pair{v.newPair([2]int{0, 2})}
-	for _, c := range []Candidate{{Pair: 0.25}, {Hats: true}, {Pair: 0.5, Hats: true}} {
+	for _, c := range []Candidate{{Pair: 0.25}, {PiecewiseLinear: true}, {Pair: 0.5, PiecewiseLinear: true}} {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
@@ -97,8 +97,8 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 
 func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
-	hats := preprocess.NewHats(p.X, p.N, p.D, 1000)
-	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, Hats: hats}
+	hats := preprocess.NewPiecewiseLinear(p.X, p.N, p.D, 1000)
+	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, PiecewiseLinear: hats}
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
 		t.Error("96 piecewise-linear columns leave 4 features")
 	}

@@ -40,8 +40,8 @@ type Candidate struct {
 	Pair float64 `json:"pair,omitempty"`
 	// InResiduals says that these two columns were found in the residuals of another candidate.
 	InResiduals bool `json:"in_residuals,omitempty"`
-	// Hats adds piecewise-linear columns.
-	Hats bool `json:"hats,omitempty"`
+	// PiecewiseLinear adds piecewise-linear columns.
+	PiecewiseLinear bool `json:"hats,omitempty"`
 	// Landmarks says that the features are values of the kernel at rows (package landmarks), not random.
 	Landmarks bool `json:"landmarks,omitempty"`
 }
@@ -66,7 +66,7 @@ func (c Candidate) String() string {
 		}
 		fmt.Fprintf(&b, " at width %.3g", c.Pair)
 	}
-	if c.Hats {
+	if c.PiecewiseLinear {
 		b.WriteString(", piecewise-linear columns")
 	}
 	if c.Landmarks {
@@ -92,7 +92,7 @@ func (c Candidate) complexity() int {
 	case differencesView:
 		n += 7
 	}
-	if c.Hats {
+	if c.PiecewiseLinear {
 		n += 5
 	}
 	if c.Pair > 0 {

@@ -21,6 +21,6 @@
 //     row by row. confirm tries its choice with random features, landmarks with kernel values at rows as features.
 //
 // The result is a function of the pilot and the options: it does not depend on threads, and no clock is read
-// unless Options.Enough does so. A reported loss is the smallest of many, hence optimistic: published errors must
+// unless Options.Stop does so. A reported loss is the smallest of many, hence optimistic: published errors must
 // come from rows outside the pilot.
 package search

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -77,9 +77,9 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 // features returns the features of the rows of x with these indices, row-major.
 func (f *fit) features(x []float32, d int, indices []int) []float32 {
 	phi := make([]float32, len(indices)*f.out)
-	block := make([]float32, rows.MaxRows*d)
-	for lo := 0; lo < len(indices); lo += rows.MaxRows {
-		n := min(rows.MaxRows, len(indices)-lo)
+	block := make([]float32, rowio.MaxRows*d)
+	for lo := 0; lo < len(indices); lo += rowio.MaxRows {
+		n := min(rowio.MaxRows, len(indices)-lo)
 		for at, i := range indices[lo : lo+n] {
 			copy(block[at*d:(at+1)*d], x[i*d:(i+1)*d])
 		}

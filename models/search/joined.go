@@ -21,8 +21,8 @@ type Joined struct {
 	Metric []features.Recipe
 	// Pair returns the recipe of out features of two columns; nil for none. Pair and Kernel each get half of the
 	// features that Hats leave.
-	Pair func(out int, seed uint64) features.Recipe
-	Hats *preprocess.Bins // piecewise-linear columns; nil for none
+	Pair            func(out int, seed uint64) features.Recipe
+	PiecewiseLinear *preprocess.Bins // piecewise-linear columns; nil for none
 	// Landmarks replace random features of Kernel, whose recipe becomes their field Of; nil for random features.
 	Landmarks *landmarks.Recipe
 }
@@ -44,8 +44,8 @@ const leastMain = 16
 // main returns the number of features of Kernel.
 func (o *Joined) main() int {
 	n := o.Features
-	if o.Hats != nil {
-		_, out := o.Hats.Dims()
+	if o.PiecewiseLinear != nil {
+		_, out := o.PiecewiseLinear.Dims()
 		n -= out
 	}
 	if o.Pair != nil {
@@ -103,8 +103,8 @@ func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recip
 	if o.Pair != nil {
 		parts = append(parts, o.Pair(out, seed))
 	}
-	if o.Hats != nil {
-		parts = append(parts, *o.Hats)
+	if o.PiecewiseLinear != nil {
+		parts = append(parts, *o.PiecewiseLinear)
 	}
 	return preprocess.Join{Parts: parts}
 }
@@ -115,8 +115,8 @@ func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
 	if e.metric != nil {
 		o.Metric = []features.Recipe{e.metric[part].recipe}
 	}
-	if e.Hats {
-		o.Hats = r.views[e.View].hats()
+	if e.PiecewiseLinear {
+		o.PiecewiseLinear = r.views[e.View].hats()
 	}
 	if e.Pair > 0 {
 		p, d := e.pairs[part], r.views[e.View].d
@@ -155,7 +155,7 @@ func (r *runner) addJoined(e *entry, part int, s *scratch, threads int) error {
 			m.K[i] += v
 		}
 	}
-	if !e.Hats {
+	if !e.PiecewiseLinear {
 		return nil
 	}
 	v := r.views[e.View]

@@ -174,7 +174,7 @@ func (r *runner) levels(s *viewRows) preprocess.BinLevels {
 // MoreColumns returns an upper bound on the numbers that a view with levels adds to each row, for a pilot of n
 // rows of d numbers, of which repeated may become levels.
 func MoreColumns(n, d, repeated int) int {
-	return min(mostJumpLevels(n), repeated*(n/rowsPerLevel)) + min(differences.Most(d), repeated*(repeated-1)/2)
+	return min(mostJumpLevels(n), repeated*(n/rowsPerLevel)) + min(differences.Max(d), repeated*(repeated-1)/2)
 }
 
 // levelsFor returns the view with levels in which metrics are learned, in addition to the view of the best

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -73,7 +73,7 @@ func (p *Pilot) split() []uint8 {
 	}
 	part := make([]uint8, p.N)
 	for i := range part {
-		h := rows.Hash(salt, p.X[i*p.D:(i+1)*p.D])
+		h := rowio.Hash(salt, p.X[i*p.D:(i+1)*p.D])
 		part[i] = uint8((h ^ h>>32) % Parts)
 	}
 	return part
@@ -166,7 +166,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 		}
 		shared = 0                            // metrics are not learned on the first rung
 		judge := min(size.judge, n/Parts*5/4) // rows of a part, which chance makes larger
-		hats := min(mostHats, preprocess.MostKnots*d)
+		hats := min(mostHats, preprocess.MaxBinKnots*d)
 		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+hats, judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))

@@ -31,9 +31,9 @@ type Options struct {
 	// Landmarks allows kernel values at rows of the pilot as features: for ridge regression on few rows.
 	Landmarks bool
 	Threads   int // to compute with; at least 1 is used; the result does not depend on it
-	// Enough is called before each trial. Once it returns true, the search ends with the best candidate so far;
+	// Stop is called before each trial. Once it returns true, the search ends with the best candidate so far;
 	// nil never ends it. The first trials, of the kernels in the first view, are made in any case.
-	Enough func() bool
+	Stop func() bool
 }
 
 // Result is the result of a search.
@@ -348,7 +348,7 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	}
 	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
 	var err error
-	joined := chosen.Pair > 0 || chosen.Hats || chosen.Landmarks
+	joined := chosen.Pair > 0 || chosen.PiecewiseLinear || chosen.Landmarks
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
 		if err = m.ready(); err != nil {
@@ -385,13 +385,13 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 // maxWorkers is the largest number of trials that run at the same time.
 const maxWorkers = 4
 
-// errEnough is returned once Options.Enough has ended the search.
+// errEnough is returned once Options.Stop has ended the search.
 var errEnough = errors.New("the search was ended")
 
 // tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
 // get all threads. If it returns errEnough, no candidate has changed.
 func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) error {
-	enough := func() bool { return r.trials != nil && r.options.Enough != nil && r.options.Enough() }
+	enough := func() bool { return r.trials != nil && r.options.Stop != nil && r.options.Stop() }
 	before := make([]entry, len(candidates))
 	for i, e := range candidates {
 		before[i] = *e

@@ -115,7 +115,7 @@ func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
 	}
 	for asked := int64(0); ; asked += int64(campaign.Of(11, 5)) {
 		var calls atomic.Int64
-		o.Enough = func() bool { return calls.Add(1) > asked }
+		o.Stop = func() bool { return calls.Add(1) > asked }
 		r := run(t, p, o)
 		n := len(r.Trials)
 		if n == 0 || n > len(whole.Trials) || !slices.Equal(r.Trials, whole.Trials[:n]) {

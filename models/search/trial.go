@@ -241,7 +241,7 @@ func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scr
 	scores := s.scores
 	var score func(lambda float64) error
 	isExact := rung.exact && shape != nil
-	if (rung.drawn || !isExact) && (e.Pair > 0 || e.Hats) {
+	if (rung.drawn || !isExact) && (e.Pair > 0 || e.PiecewiseLinear) {
 		if recipe, err = r.joined(e, part, recipe, out); err != nil {
 			return nil, err
 		}

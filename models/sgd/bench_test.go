@@ -11,7 +11,7 @@ func BenchmarkEpoch(b *testing.B) {
 	const n, d, k = 10_000, 1024, 10
 	rows := sample(n, d, k, false)
 	for _, name := range []string{"softmax", "hinge"} {
-		for _, method := range []string{SGD, AdaGrad} {
+		for _, method := range []Method{SGD, AdaGrad} {
 			for _, batch := range []int{16, 64, 256} {
 				b.Run(fmt.Sprintf("%s/%s/batch=%d", name, method, batch), func(b *testing.B) {
 					p := loss.Problem{Loss: name, Outputs: k, Dim: d, Rows: n, Lambda: 1e-6}

@@ -22,11 +22,21 @@ func init() {
 // LearnerOptions holds the options of the learner sgd. Use NewLearnerOptions for the defaults.
 type LearnerOptions struct {
 	iterative.Shared
-	// Method is momentum if it is "".
-	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"`
-	Rate    float64  `flag:"rate" help:"For sgd: initial learning rate; 0 finds one by short runs on a sample."`
-	Batch   int      `flag:"batch" help:"For sgd: rows per batch; 0 chooses."`
-	Augment []string `flag:"augment" placeholder:"STEPS" values:"crop,flip,brightness:,contrast:,saturation:" list:"commas" help:"For images: random augmentations of the training rows in each round, separated by commas: crop (of the size that --scale starts with), flip, brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, with amounts from 0 to 1."`
+
+	// For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a
+	// rate that decays with the epochs).
+	Method Method `flag:"method" values:"momentum,adagrad,sgd"` // "" is momentum
+
+	// For sgd: initial learning rate; 0 finds one by short runs on a sample.
+	Rate float64 `flag:"rate"`
+
+	// For sgd: rows per batch; 0 chooses.
+	Batch int `flag:"batch"`
+
+	// For images: random augmentations of the training rows in each round, separated by commas: crop
+	// (of the size that --scale starts with), flip, brightness:AMOUNT, contrast:AMOUNT,
+	// saturation:AMOUNT, with amounts from 0 to 1.
+	Augment []string `flag:"augment" placeholder:"STEPS" values:"crop,flip,brightness:,contrast:,saturation:" list:"commas"`
 }
 
 var (
@@ -41,9 +51,9 @@ func NewLearnerOptions() *LearnerOptions {
 
 // Validate returns errors that do not depend on the data.
 func (o *LearnerOptions) Validate() error {
-	methods := []string{Momentum, AdaGrad, SGD}
+	methods := option.Names(Momentum, AdaGrad, SGD)
 	switch {
-	case o.Method != "" && !slices.Contains(methods, o.Method):
+	case o.Method != "" && !slices.Contains(methods, string(o.Method)):
 		return option.Errorf("method", "must be one of %s (have %q)", strings.Join(methods, ", "), o.Method)
 	case !(o.Rate >= 0) || math.IsInf(o.Rate, 0):
 		return option.Errorf("rate", "must be a number > 0, or 0 to find one (have %g)", o.Rate)
@@ -77,7 +87,7 @@ func (o *LearnerOptions) Samples(features int) int {
 	if o.Rate != 0 {
 		return 0
 	}
-	return iterative.SampleRows(features)
+	return iterative.SampleSize(features)
 }
 
 // Seal returns the options of the problem. If no rate is given, it finds one on the sample.

@@ -175,7 +175,7 @@ type partial struct {
 }
 
 func (f *partial) encode(l *learner) []byte {
-	t := append(loss.Tensors(f.learn, f.heldOut), f.tensors(l)...)
+	t := append(loss.TallyTensors(f.learn, f.heldOut), f.tensors(l)...)
 	if f.slope != nil {
 		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim),
 			safetensors.Of("bias_slope", f.biasSlope, l.Outputs))

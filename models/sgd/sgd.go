@@ -33,11 +33,14 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Values of options.Method.
+// Method says how batches change the weights.
+type Method string
+
+// Values of LearnerOptions.Method.
 const (
-	SGD      = "sgd"
-	Momentum = "momentum"
-	AdaGrad  = "adagrad"
+	SGD      Method = "sgd"
+	Momentum Method = "momentum"
+	AdaGrad  Method = "adagrad"
 )
 
 // Values of options.Intercept.
@@ -52,7 +55,7 @@ const (
 type options struct {
 	loss.Problem // Lambda may be 0
 
-	Method string `json:"method"` // SGD, Momentum or AdaGrad
+	Method Method `json:"method"` // SGD, Momentum or AdaGrad
 	// Rate is the initial η, above 0. searchRate finds one.
 	Rate float64 `json:"rate"`
 	// Batch is the number of rows per batch; 0 means defaultBatch, or less for Momentum with few rows.

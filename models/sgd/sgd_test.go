@@ -216,7 +216,7 @@ func TestSmoothLossesReachTheOptimumOfFullBatches(t *testing.T) {
 		b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
 		for _, intercept := range []string{free, penalised} {
 			want := best(p, b, intercept == free)
-			for method, rate := range map[string]float64{SGD: 2, AdaGrad: 0.3} {
+			for method, rate := range map[Method]float64{SGD: 2, AdaGrad: 0.3} {
 				// All rows in one batch: nothing is random, and the optimum a fixed point.
 				o := options{Problem: p, Method: method, Rate: rate, Batch: 96, Intercept: intercept, Partitions: 1}
 				l, state := begin(t, o)
@@ -239,7 +239,7 @@ func TestSmoothLossesReachTheOptimumOfFullBatches(t *testing.T) {
 func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 	for name, p := range problems() {
 		b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
-		for _, method := range []string{SGD, AdaGrad, Momentum} {
+		for _, method := range []Method{SGD, AdaGrad, Momentum} {
 			o := options{Problem: p, Method: method, Batch: 8}
 			var err error
 			if o.Rate, err = searchRate(withPartitions(o, 1), b, 1); err != nil {
@@ -279,7 +279,7 @@ func withPartitions(o options, n int) options { o.Partitions = n; return o }
 func TestBlocksLeaveNoTrace(t *testing.T) {
 	p := problems()["softmax/weights"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
-	for _, method := range []string{SGD, AdaGrad, Momentum} {
+	for _, method := range []Method{SGD, AdaGrad, Momentum} {
 		l, first := begin(t, options{Problem: p, Method: method, Rate: 1, Batch: 7, Partitions: 2})
 		want := first
 		for range 3 {

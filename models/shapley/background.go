@@ -37,8 +37,8 @@ func ColumnsOf(names []string, table *schema.Table, dim int) (all []Column) {
 	return all
 }
 
-// Values are the values of a column in the background, To−From numbers each, with their probabilities.
-type Values struct {
+// Distribution are the values of a column in the background, To−From numbers each, with their probabilities.
+type Distribution struct {
 	X []float32
 	P []float64
 }
@@ -47,7 +47,7 @@ type Values struct {
 const mostLevels = 1000
 
 // add adds a value with probability p. It is merged with the last one if both are equal.
-func (v *Values) add(p float64, x ...float32) {
+func (v *Distribution) add(p float64, x ...float32) {
 	if n := len(v.P); n > 0 && slices.Equal(v.X[(n-1)*len(x):], x) {
 		v.P[n-1] += p
 		return
@@ -56,7 +56,7 @@ func (v *Values) add(p float64, x ...float32) {
 }
 
 // ReadBackground returns the background in a model's file profile.json.
-func ReadBackground(data []byte, columns []Column) ([]Values, error) {
+func ReadBackground(data []byte, columns []Column) ([]Distribution, error) {
 	var stored struct {
 		Rows *profile.Statistics `json:"rows"`
 	}
@@ -72,9 +72,9 @@ func ReadBackground(data []byte, columns []Column) ([]Values, error) {
 // background returns the background of training rows with those statistics: for numbers, the values of
 // s.Points with equal probabilities; for categories, the levels with their frequencies; missing
 // values with theirs.
-func background(s *profile.Statistics, columns []Column) ([]Values, error) {
+func background(s *profile.Statistics, columns []Column) ([]Distribution, error) {
 	points := s.Points
-	all := make([]Values, len(columns))
+	all := make([]Distribution, len(columns))
 	for g, c := range columns {
 		if c.From >= s.Dim { // beyond the end of sparse training rows
 			all[g].add(1, make([]float32, c.To-c.From)...)
@@ -82,7 +82,7 @@ func background(s *profile.Statistics, columns []Column) ([]Values, error) {
 		}
 		if c.To > len(s.Columns) || c.To > len(points) {
 			return nil, fmt.Errorf("shapley: the model has no training values of column %q; models of more "+
-				"than %d numbers do not keep them", c.Name, profile.MostDeciles)
+				"than %d numbers do not keep them", c.Name, profile.MaxDeciles)
 		}
 		present := 1.0
 		if s.Rows > 0 {
@@ -125,7 +125,7 @@ func background(s *profile.Statistics, columns []Column) ([]Values, error) {
 }
 
 // levels adds the most frequent levels, with total probability present.
-func (v *Values) levels(counts []int64, present float64) {
+func (v *Distribution) levels(counts []int64, present float64) {
 	order := make([]int, 0, len(counts))
 	for level, n := range counts {
 		if n > 0 {
@@ -146,14 +146,14 @@ func (v *Values) levels(counts []int64, present float64) {
 // mostPoints is the largest number of points for a number of a row.
 const mostPoints = 32
 
-// Points returns up to 32 values of each number of a row, spread like its values in the sample: the i-th of
+// BackgroundPoints returns up to 32 values of each number of a row, spread like its values in the sample: the i-th of
 // n is the quantile (i+½)/n. Missing values are left out, and categories have no points. A column may have
 // several numbers; first has for each number the first number of its column. The points of its numbers come
 // from the same rows, at quantiles of its first number. Points returns nil if rows are longer than 4,096
 // numbers.
-func Points(s *profile.Sum, first []int) [][]float32 {
+func BackgroundPoints(s *profile.Sum, first []int) [][]float32 {
 	x, n, d := s.Sample()
-	if d > profile.MostDeciles || d > len(first) {
+	if d > profile.MaxDeciles || d > len(first) {
 		return nil
 	}
 	points := make([][]float32, d)

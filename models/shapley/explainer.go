@@ -7,11 +7,11 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/landmarks"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/agop"
-	fitted "github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // Score is a score to explain: a weighted sum of outputs of the model.
@@ -47,7 +47,7 @@ var ErrMixed = errors.New("shapley: features that mix columns in another way tha
 
 // NewExact returns the explainer of a model l on the features of recipe r, whose map takes rows with these
 // columns. The error is ErrMixed if the features mix columns in another way.
-func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background []Values) (*Exact, error) {
+func NewExact(r features.Recipe, l *linear.Model, columns []Column, background []Distribution) (*Exact, error) {
 	e := &Exact{columns: columns, base: make([]float64, l.K)}
 	for k, b := range l.B {
 		e.base[k] = float64(b)
@@ -90,10 +90,10 @@ func NewExact(r features.Recipe, l *fitted.Model, columns []Column, background [
 
 // part is a range of features, from index first on.
 type part struct {
-	model      *fitted.Model
+	model      *linear.Model
 	first      int
 	columns    []Column
-	background []Values
+	background []Distribution
 }
 
 func (e *Exact) add(p part, steps []features.Recipe, columnOf []int) error {
@@ -146,7 +146,7 @@ func owners(steps []features.Recipe, columnOf []int) ([]int, error) {
 			columnOf = after(r, columnOf)
 		case preprocess.Bins:
 			columnOf = after(r, columnOf)
-		case linear.Identity:
+		case identity.Identity:
 		default:
 			m, err := s.New()
 			if err != nil {
@@ -200,9 +200,9 @@ func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer)
 	return 0
 }
 
-// Level makes effects sum to total. It distributes the difference, which comes from float32 rounding of
+// AdjustSum makes effects sum to total. It distributes the difference, which comes from float32 rounding of
 // scores, in proportion to the sizes of the effects.
-func Level(effects []float64, total float64) {
+func AdjustSum(effects []float64, total float64) {
 	var sum, size float64
 	for _, v := range effects {
 		sum += v
@@ -284,7 +284,7 @@ func grow[T any](s []T, n int) []T {
 
 // additive are features that each depend on one column.
 type additive struct {
-	model    *fitted.Model
+	model    *linear.Model
 	first    int
 	m        features.Map
 	columnOf []int     // of each feature

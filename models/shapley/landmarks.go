@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// kernelValues are values at landmarks z of a Gaussian kernel, whose factors are exp(−‖y_g − z_g‖²/2σ²), or of
-// a Laplace kernel, whose factors are exp(−‖y_g − z_g‖₁/σ).
+// kernelValues are values at landmarks z of a Gaussian kernel, whose factors are exp(−‖y_g −
+// z_g‖²/2σ²), or of a Laplace kernel, whose factors are exp(−‖y_g − z_g‖₁/σ).
 type kernelValues struct {
 	in, count int
 	landmarks []float64 // column by column, divided by σ: in×count

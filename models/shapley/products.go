@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	fitted "github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // product has features that are products of functions of one column each.
@@ -22,7 +22,7 @@ type product interface {
 
 // products computes the effects of features that are products.
 type products struct {
-	model   *fitted.Model
+	model   *linear.Model
 	first   int // index of the first feature
 	terms   product
 	before  features.Map // from rows to the argument of the product; nil if they are the same
@@ -45,7 +45,7 @@ func newProducts(p part, terms product, steps []features.Recipe, owners []int, b
 		return nil, fmt.Errorf("shapley: %d products of %d numbers are too many to explain; use fewer features", count,
 			max(in, columns))
 	}
-	before := features.Map(identity(in))
+	before := features.Map(sameRow(in))
 	if len(steps) > 0 {
 		var err error
 		if w.before, err = (features.Chain{Steps: steps}).New(); err != nil {
@@ -78,11 +78,11 @@ func newProducts(p part, terms product, steps []features.Recipe, owners []int, b
 	return w, nil
 }
 
-// identity maps rows to themselves.
-type identity int
+// sameRow maps rows to themselves.
+type sameRow int
 
-func (d identity) Dims() (in, out int)           { return int(d), int(d) }
-func (d identity) Apply(dst, x []float32, n int) { copy(dst[:n*int(d)], x) }
+func (d sameRow) Dims() (in, out int)           { return int(d), int(d) }
+func (d sameRow) Apply(dst, x []float32, n int) { copy(dst[:n*int(d)], x) }
 
 func (w *products) coefficient(output, j int) phasor {
 	return w.terms.coefficient(w.model.W[output*w.model.D+w.first:], j)

@@ -41,7 +41,7 @@ type Sampled struct {
 type Scorer func(x []float32, n int) []float32
 
 // NewSampled returns a Sampled for rows of dim numbers with k scores.
-func NewSampled(columns []Column, background []Values, dim, k int, seed uint64, scorer Scorer) (*Sampled, error) {
+func NewSampled(columns []Column, background []Distribution, dim, k int, seed uint64, scorer Scorer) (*Sampled, error) {
 	if len(columns) > mostSampled {
 		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
 			mostSampled, len(columns))

@@ -10,13 +10,13 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
-	fitted "github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -26,14 +26,14 @@ var nan = float32(math.NaN())
 // game is a model with its background.
 type game struct {
 	recipe     features.Recipe
-	model      *fitted.Model
+	model      *linear.Model
 	columns    []Column
-	background []Values
+	background []Distribution
 	m          features.Map
 }
 
 // newGame returns a model with random weights for k outputs.
-func newGame(t *testing.T, r features.Recipe, k int, columns []Column, background []Values) *game {
+func newGame(t *testing.T, r features.Recipe, k int, columns []Column, background []Distribution) *game {
 	t.Helper()
 	m, err := r.New()
 	if err != nil {
@@ -41,7 +41,7 @@ func newGame(t *testing.T, r features.Recipe, k int, columns []Column, backgroun
 	}
 	_, d := m.Dims()
 	random := rand.New(rand.NewPCG(1, 2))
-	l := &fitted.Model{K: k, D: d, W: make([]float32, k*d), B: make([]float32, k)}
+	l := &linear.Model{K: k, D: d, W: make([]float32, k*d), B: make([]float32, k)}
 	for _, w := range [][]float32{l.W, l.B} {
 		for i := range w {
 			w[i] = float32(random.NormFloat64())
@@ -107,11 +107,11 @@ func (g *game) effects(x []float32, s Score) (base float64, effects []float64) {
 }
 
 // plain are five columns of one number.
-func plain() (columns []Column, background []Values) {
+func plain() (columns []Column, background []Distribution) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for j := range 5 {
 		columns = append(columns, Column{string(rune('a' + j)), j, j + 1})
-		v := Values{P: []float64{0.5, 0.3, 0.2}}
+		v := Distribution{P: []float64{0.5, 0.3, 0.2}}
 		for range v.P {
 			v.X = append(v.X, float32(random.NormFloat64()))
 		}
@@ -122,9 +122,9 @@ func plain() (columns []Column, background []Values) {
 
 // typed are a number with missing values, a category, a time of four numbers, a category with a table and a number
 // that becomes levels, and the steps that encode them.
-func typed() (steps []features.Recipe, columns []Column, background []Values) {
+func typed() (steps []features.Recipe, columns []Column, background []Distribution) {
 	columns = []Column{{"age", 0, 1}, {"kind", 1, 2}, {"when", 2, 6}, {"town", 6, 7}, {"code", 7, 8}}
-	background = []Values{
+	background = []Distribution{
 		{[]float32{0.3, -1, nan}, []float64{0.5, 0.3, 0.2}},
 		{[]float32{0, 1, 3, nan}, []float64{0.4, 0.3, 0.2, 0.1}},
 		{[]float32{0.5, 1, 0.2, -1, -0.25, 2, 0.5, 1.5}, []float64{0.25, 0.75}},
@@ -136,7 +136,7 @@ func typed() (steps []features.Recipe, columns []Column, background []Values) {
 		{Number: &preprocess.Number{Fill: 0.1, Missing: 0.7}},
 		{OneHot: &preprocess.OneHot{Values: 3, Weight: 0.8, Missing: true}},
 		number, number, number, number,
-		{Table: &preprocess.Table{Values: 2, Out: 2, Numbers: features.Floats{0.3, 1, -0.4, 0.2, 0.1, -1}}},
+		{Lookup: &preprocess.Lookup{Values: 2, Out: 2, Numbers: features.Floats{0.3, 1, -0.4, 0.2, 0.1, -1}}},
 		number,
 	}}
 	_, out := r.Dims()
@@ -185,10 +185,10 @@ func cases(t *testing.T) map[string]*game {
 		t.Fatal(err)
 	}
 	standard := preprocess.Standard{Mean: []float32{1, 0, -1, 0.5, 0}, Dev: []float32{1, 2, 0.5, 1, 3}}
-	hats := preprocess.Bins{In: 5, Hats: true, Weight: 0.5, Columns: []preprocess.BinColumn{
+	hats := preprocess.Bins{In: 5, PiecewiseLinear: true, Weight: 0.5, Columns: []preprocess.BinColumn{
 		{Index: 3, Cuts: features.Floats{-1, 0, 1}}, {Index: 0, Cuts: features.Floats{-0.5, 2}}}}
 	chain := func(steps ...features.Recipe) features.Recipe { return features.Chain{Steps: steps} }
-	add("linear", linear.Identity{In: 5, Bound: 1})
+	add("linear", identity.Identity{In: 5, Bound: 1})
 	add("gaussian at landmarks", chain(standard, diagonal, landmarksOf(t, fourier.Gaussian{In: 5, Out: 2, Width: 1.5})))
 	add("laplace at landmarks next to a kernel", chain(standard, preprocess.Join{Parts: []features.Recipe{
 		gaussian, landmarksOf(t, fourier.Laplace{In: 5, Out: 2, Width: 3})}}))
@@ -196,7 +196,7 @@ func cases(t *testing.T) map[string]*game {
 	add("full metric", chain(standard, full, diagonal, gaussian))
 	add("bins alone", chain(standard, hats))
 	add("columns beside a kernel", chain(standard, preprocess.Join{Parts: []features.Recipe{
-		linear.Identity{In: 5, Bound: 1}, chain(full, gaussian), hats}}))
+		identity.Identity{In: 5, Bound: 1}, chain(full, gaussian), hats}}))
 
 	steps, columns, background := typed()
 	_, d, err := features.Dims(steps[len(steps)-1])
@@ -207,7 +207,7 @@ func cases(t *testing.T) map[string]*game {
 	all["typed"] = newGame(t, chain(append(steps, wide)...), 2, columns, background)
 	all["typed, at landmarks"] = newGame(t, chain(append(steps, landmarksOf(t, fourier.Gaussian{In: d, Out: 2, Width: 2}))...),
 		2, columns, background)
-	all["typed, linear"] = newGame(t, chain(append(steps, linear.Identity{In: d, Bound: 4})...), 2, columns, background)
+	all["typed, linear"] = newGame(t, chain(append(steps, identity.Identity{In: d, Bound: 4})...), 2, columns, background)
 	return all
 }
 
@@ -218,7 +218,7 @@ func landmarksOf(t *testing.T, kernel features.Recipe) features.Recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := &landmarks.Rows{Count: 7, In: in}
+	z := &landmarks.Set{Count: 7, In: in}
 	for i := range 7 * in {
 		z.X = append(z.X, float32(math.Sin(float64(i*i))))
 	}
@@ -269,7 +269,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 // Of a linear model the effect is the weight times the distance from the mean.
 func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 	columns, background := plain()
-	g := newGame(t, linear.Identity{In: 5, Bound: 1}, 1, columns, background)
+	g := newGame(t, identity.Identity{In: 5, Bound: 1}, 1, columns, background)
 	e, err := NewExact(g.recipe, g.model, columns, background)
 	if err != nil {
 		t.Fatal(err)
@@ -322,11 +322,11 @@ func TestDummyAndSymmetry(t *testing.T) {
 func TestManyColumnsAreExact(t *testing.T) {
 	const d = 150
 	var columns []Column
-	background, x := make([]Values, d), make([]float32, d)
+	background, x := make([]Distribution, d), make([]float32, d)
 	random := rand.New(rand.NewPCG(5, 6))
 	for j := range d {
 		columns = append(columns, Column{"", j, j + 1})
-		background[j] = Values{[]float32{float32(random.NormFloat64()), 0}, []float64{0.5, 0.5}}
+		background[j] = Distribution{[]float32{float32(random.NormFloat64()), 0}, []float64{0.5, 0.5}}
 		x[j] = float32(random.NormFloat64())
 	}
 	for _, width := range []float64{1, 10} { // narrow kernels need more points
@@ -426,7 +426,7 @@ func TestBackgroundOfStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for g, want := range []Values{
+	for g, want := range []Distribution{
 		{[]float32{1, 2, 4, nan}, []float64{0.4, 0.2, 0.2, 0.2}}, {[]float32{2, 0, nan}, []float64{0.8, 0.1, 0.1}},
 		{[]float32{5, 7, 6, 8}, []float64{0.5, 0.5}}, {[]float32{0}, []float64{1}},
 	} {
@@ -465,7 +465,7 @@ func TestBackgroundOfStatistics(t *testing.T) {
 // left out.
 func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 	s := profile.NewTable(profile.Options{Sample: 1000}, []int{0, 3, 0, 0})
-	b := rows.Block{N: 640, D: 4}
+	b := rowio.Block{N: 640, D: 4}
 	hashes := make([]uint64, b.N)
 	for i := range b.N {
 		v := float32(i * 7 % b.N)
@@ -476,7 +476,7 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 		b.X = append(b.X, v, 1, float32(i*3%b.N), -float32(i*3%b.N))
 	}
 	s.AddBlock(&b, hashes)
-	points := Points(s, []int{0, 1, 2, 2})
+	points := BackgroundPoints(s, []int{0, 1, 2, 2})
 	if len(points) != 4 || len(points[0]) != 32 || points[1] != nil || len(points[3]) != 32 {
 		t.Fatalf("points %v", points)
 	}
@@ -489,7 +489,7 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 			t.Errorf("point %d is %g, want about %g", i, got, want)
 		}
 	}
-	if Points(s, []int{0}) != nil {
+	if BackgroundPoints(s, []int{0}) != nil {
 		t.Error("points of more numbers than there are columns")
 	}
 }
@@ -499,7 +499,7 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const n, d = 800, 3
-	data := &fitted.Data{}
+	data := &linear.Data{}
 	for range n {
 		v := random.NormFloat64()
 		data.X = append(data.X, float32(v), float32(v+0.01*random.NormFloat64()), float32(random.NormFloat64()))
@@ -515,7 +515,7 @@ func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	columns := ColumnsOf(nil, nil, d)
-	background := make([]Values, d)
+	background := make([]Distribution, d)
 	for i := range 32 {
 		for c := range d {
 			background[c].add(1./32, data.X[i*d+c])
@@ -541,13 +541,13 @@ func BenchmarkEffects(b *testing.B) {
 	for name, d := range map[string]int{"14 columns": 14, "100 columns": 100, "784 columns": 784} {
 		b.Run(name, func(b *testing.B) {
 			var columns []Column
-			background := make([]Values, d)
+			background := make([]Distribution, d)
 			for j := range d {
 				columns = append(columns, Column{"", j, j + 1})
-				background[j] = Values{[]float32{-1, 0, 1}, []float64{0.3, 0.4, 0.3}}
+				background[j] = Distribution{[]float32{-1, 0, 1}, []float64{0.3, 0.4, 0.3}}
 			}
 			r := fourier.Gaussian{In: d, Out: 8192, Width: math.Sqrt(float64(d))}
-			l := &fitted.Model{K: 1, D: 8192, W: slices.Repeat([]float32{0.01}, 8192), B: make([]float32, 1)}
+			l := &linear.Model{K: 1, D: 8192, W: slices.Repeat([]float32{0.01}, 8192), B: make([]float32, 1)}
 			e, err := NewExact(r, l, columns, background)
 			if err != nil {
 				b.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
@@ -42,7 +42,7 @@ func TestDistancesOfPlainColumns(t *testing.T) {
 	for name, r := range map[string]features.Recipe{
 		"chain": features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
 		"join": features.Chain{Steps: []features.Recipe{standard, preprocess.Join{Parts: []features.Recipe{
-			linear.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
+			identity.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
 		i := of(t, withRecipe(t, r, named))
@@ -130,7 +130,7 @@ func TestDistancesOfTypedColumns(t *testing.T) {
 	}}
 	encode := preprocess.Columns{Slots: []preprocess.Slot{
 		{Number: &preprocess.Number{Missing: 1}}, {OneHot: &preprocess.OneHot{Values: 3, Weight: 2,
-			Missing: true}}, {Table: &preprocess.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
+			Missing: true}}, {Lookup: &preprocess.Lookup{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
 	}}
 	// n, n=(missing), b, c=x, c=y, c=(other), c=(missing)
 	r := features.Chain{Steps: []features.Recipe{encode,

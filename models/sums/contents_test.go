@@ -32,7 +32,7 @@ func TestContentsDependOnlyOnTheRows(t *testing.T) {
 		}
 		all := slices.Concat(kept, gone)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		got, err := Combine(all, slices.Clone(gone))
+		got, err := CombineRowHashes(all, slices.Clone(gone))
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d rows: other contents after rows were added and subtracted: %v", c.n, err)
 		}
@@ -46,7 +46,7 @@ func TestARowIsSubtractedAsOftenAsItIsThere(t *testing.T) {
 		for there := range 4 {
 			for gone := range 5 {
 				plus := slices.Concat(others, slices.Repeat([]uint64{row}, there))
-				left, err := Combine(plus, slices.Repeat([]uint64{row}, gone))
+				left, err := CombineRowHashes(plus, slices.Repeat([]uint64{row}, gone))
 				if gone > there != (err != nil) || err == nil && len(left) != len(others)+there-gone {
 					t.Errorf("%x: %d rows without %d: %d left, %v", row, there, gone, len(left), err)
 				}

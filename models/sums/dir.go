@@ -123,7 +123,7 @@ func (d *Dir) check() error {
 	}
 	d.offsets = make([][]int64, len(d.Folds))
 	for f, frames := range d.Folds {
-		if want := ridge.NumParts(d.shape); len(frames) != want {
+		if want := d.shape.NumParts(); len(frames) != want {
 			return bad("fold %d has %d frames, want %d", f, len(frames), want)
 		}
 		at := int64(0)
@@ -141,8 +141,8 @@ func (d *Dir) check() error {
 // Shape returns the shape of the sums.
 func (d *Dir) Shape() ridge.Shape { return d.shape }
 
-// Copies returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
-func (d *Dir) Copies(ctx context.Context) ([]profile.FrequentRow, error) {
+// FrequentRows returns the frequent rows whose copies are counted instead of summed; see profile.CopyCounter.
+func (d *Dir) FrequentRows(ctx context.Context) ([]profile.FrequentRow, error) {
 	if d.Manifest.Copies == nil {
 		return nil, nil
 	}
@@ -181,7 +181,7 @@ func (d *Dir) checkCopies(all []profile.FrequentRow) error {
 
 // file reads a file from offset at on and checks its size and digest against want.
 func (d *Dir) file(ctx context.Context, name string, at int64, want *models.FileEntry) ([]byte, error) {
-	if want.Size < 0 || want.Size > MostRowHashes*8 {
+	if want.Size < 0 || want.Size > MaxRowHashes*8 {
 		return nil, &badDir{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
 	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, want.Size)

@@ -26,8 +26,8 @@ type Member struct {
 	Rows int64  `json:"rows"`
 }
 
-// MostLevels limits the levels of a directory of sums.
-const MostLevels = 1000
+// MaxLevels limits the levels of a directory of sums.
+const MaxLevels = 1000
 
 // PoolLevels returns the members of each level, given the number of rows of each name. Names with fewer
 // than fewest rows are pooled in the last level.
@@ -67,7 +67,7 @@ func NamesOf(members []Member) []string {
 
 // checkLevels checks the levels of a manifest.
 func (m *Manifest) checkLevels() error {
-	if len(m.Levels) == 0 || len(m.Levels) > MostLevels || len(m.Folds) > 0 || len(m.LevelColumns) == 0 {
+	if len(m.Levels) == 0 || len(m.Levels) > MaxLevels || len(m.Folds) > 0 || len(m.LevelColumns) == 0 {
 		return fmt.Errorf("%d levels of %d columns, with %d folds besides", len(m.Levels), len(m.LevelColumns),
 			len(m.Folds))
 	}
@@ -99,7 +99,7 @@ func (m *Manifest) leaf(parent Leaf, l *Level) Leaf {
 	if n := len(l.Members); n > 1 {
 		name = fmt.Sprintf("%d levels with few rows", n)
 	}
-	rows := models.Rows{Read: l.Rows(), Used: l.Rows()}
+	rows := models.RowCounts{Read: l.Rows(), Used: l.Rows()}
 	return Leaf{Name: parent.Name + "/" + name, Digest: digestOf(parent.Digest, l.name()), Rows: rows,
 		Files: parent.Files}
 }
@@ -117,7 +117,7 @@ func (m *Manifest) LevelLeaves() (all []Leaf) {
 func (d *Dir) level(i int) *Dir {
 	l := &d.Levels[i]
 	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
-		Rows: models.Rows{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
+		Rows: models.RowCounts{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
 	m.Sums = m.digest()
 	dir := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
 		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, foldOffsets: make([]int64, len(m.Folds))}}
@@ -131,7 +131,7 @@ func (d *Dir) level(i int) *Dir {
 		if c := before.Copies; c != nil {
 			dir.copiesOffset += c.Size
 		}
-		if c := before.Contents; c != nil {
+		if c := before.RowHashes; c != nil {
 			dir.rowHashOffset += c.Size
 		}
 	}

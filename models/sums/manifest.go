@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -35,7 +36,7 @@ type Manifest struct {
 	Program string `json:"program"` // version of the program that wrote it
 	Recipe  string `json:"recipe"`  // Recipe.Digest
 
-	Rows models.Rows `json:"rows"`
+	Rows models.RowCounts `json:"rows"`
 	SumFiles
 	// Levels describe separate sums for the rows of each level; the Manifest itself then has no Folds.
 	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
@@ -48,7 +49,7 @@ type Manifest struct {
 	// Forgotten identifies the rows that were subtracted, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
 	// Drift compares the rows with the recipe's; nil if other sums were added up.
-	Drift *DriftReport `json:"drift,omitempty"`
+	Drift *drift.Report `json:"drift,omitempty"`
 
 	// Sums is the digest of the sums: the same for the same rows, however they were cut.
 	Sums   string `json:"sums_sha256"`
@@ -64,16 +65,16 @@ type SumFiles struct {
 	Folds [][]Frame `json:"folds,omitempty"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
 	Copies *models.FileEntry `json:"copies,omitempty"`
-	// Contents describes RowHashFile; nil if there is none: see MostRowHashes.
-	Contents *models.FileEntry `json:"contents,omitempty"`
+	// RowHashes describes RowHashFile; nil if there is none: see MaxRowHashes.
+	RowHashes *models.FileEntry `json:"contents,omitempty"`
 }
 
 // Leaf is a piece of the data that was summed by one job.
 type Leaf struct {
-	Name   string      `json:"name"`   // last element of the place of the sums, for reports
-	Digest string      `json:"digest"` // of the recipe, the files and the roles of columns
-	Rows   models.Rows `json:"rows"`
-	Files  []Input     `json:"files"`
+	Name   string           `json:"name"`   // last element of the place of the sums, for reports
+	Digest string           `json:"digest"` // of the recipe, the files and the roles of columns
+	Rows   models.RowCounts `json:"rows"`
+	Files  []Input          `json:"files"`
 }
 
 // Input is a file that was summed.
@@ -113,7 +114,7 @@ func (m *Manifest) Files(r *Recipe, files []storage.File) ([]storage.File, error
 		return nil, err
 	}
 	files = append(slices.Clone(files), storage.File{Name: RecipeFile, Data: recipe})
-	return append(append(files, r.Kept...), storage.File{Name: ManifestFile, Data: manifest}), nil
+	return append(append(files, r.ExtraFiles...), storage.File{Name: ManifestFile, Data: manifest}), nil
 }
 
 // Bytes returns the size of the files with the sums.
@@ -242,8 +243,8 @@ func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input,
 }
 
 const (
-	RowHashFile   = "contents.bin" // RowHashes, 8 bytes for each row
-	MostRowHashes = 1 << 24        // rows of sums that have a RowHashFile
+	RowHashFile  = "contents.bin" // RowHashes, 8 bytes for each row
+	MaxRowHashes = 1 << 24        // rows of sums that have a RowHashFile
 )
 
 // RowHashes identify the rows in sums: the hashes of all rows (profile.Assigner.AppendRowHashes), ascending.
@@ -273,9 +274,9 @@ func (c RowHashes) Append(hashes []byte) RowHashes {
 	return c
 }
 
-// Combine returns the rows of plus without the rows of minus, sorted. It fails unless each row occurs in
+// CombineRowHashes returns the rows of plus without the rows of minus, sorted. It fails unless each row occurs in
 // plus at least as often as in minus. It sorts both arguments and returns a part of plus.
-func Combine(plus, minus []uint64) (RowHashes, error) {
+func CombineRowHashes(plus, minus []uint64) (RowHashes, error) {
 	slices.Sort(plus)
 	slices.Sort(minus)
 	out := plus[:0]
@@ -292,21 +293,21 @@ func Combine(plus, minus []uint64) (RowHashes, error) {
 	return out, nil
 }
 
-// SetRowHashes sets SumFiles.Contents for the rows and returns their file.
+// SetRowHashes sets SumFiles.RowHashes for the rows and returns their file.
 func (c *SumFiles) SetRowHashes(rows RowHashes) storage.File {
 	data := make([]byte, 0, 8*len(rows))
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
-	entry := models.EntryOf(RowHashFile, data)
-	c.Contents = &entry
+	entry := models.NewFileEntry(RowHashFile, data)
+	c.RowHashes = &entry
 	return storage.File{Name: RowHashFile, Data: data}
 }
 
 // ReadRowHashes reads and checks the RowHashFile, which must exist (Manifest.Contents).
 func (d *Dir) ReadRowHashes(ctx context.Context) ([]byte, error) {
-	if d.Rows.Used > MostRowHashes || d.Manifest.Contents.Size != 8*d.Rows.Used {
+	if d.Rows.Used > MaxRowHashes || d.Manifest.RowHashes.Size != 8*d.Rows.Used {
 		return nil, &badDir{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}
 	}
-	return d.file(ctx, RowHashFile, d.rowHashOffset, d.Manifest.Contents)
+	return d.file(ctx, RowHashFile, d.rowHashOffset, d.Manifest.RowHashes)
 }

@@ -3,17 +3,6 @@
 // these were chosen (Profile). A Manifest describes a directory with the sums of some rows under a recipe; a
 // Writer writes the sums, a Dir and a Reader read them. Parts of one recipe can be added, subtracted and
 // solved without changing a bit.
-//
-// # Drift
-//
-// A DriftReport says how far rows have moved from those that a model or a recipe was made from: column by
-// column, from counts, and in the model's features, from exact sums.
-//
-// A distance is between 0 (the same) and 1. Next to it is the distance that is certain: with 95%
-// confidence, for all columns together, the distributions of the two sets of rows are at least that far
-// apart. If nothing has moved, it is 0 for all columns in at least 95% of all cases, however many columns
-// there are. So a bound on the certain distance raises few false alarms. Unlike a p-value it does not
-// reject a small change just because there are many rows.
 package sums
 
 import (
@@ -22,7 +11,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -79,7 +68,7 @@ type Rule struct {
 	// Split says which columns assign rows to folds; nil if their content does.
 	Split *profile.FoldRule `json:"split,omitempty"`
 	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
-	Frequent *profile.Frequency `json:"frequent,omitempty"`
+	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 }
 
 // FoldPlan says how rows are divided into the sums of a part.
@@ -87,9 +76,9 @@ func (r *Rule) FoldPlan() ridge.FoldPlan {
 	p := ridge.FoldPlan{Folds: r.Folds, Cut: r.Cut}
 	switch {
 	case r.First:
-		p.Judge = ridge.JudgeFirst
+		p.Validation = ridge.FirstFold
 	case r.Cut > 0:
-		p.Judge = ridge.JudgeNone
+		p.Validation = ridge.NoFold
 	}
 	return p
 }
@@ -122,7 +111,7 @@ func (r *Rule) validate() error {
 	return r.Weights.Validate()
 }
 
-// CheckWeight returns the reason why a row cannot have a weight, as in rows.Block.Weights; "" if it can.
+// CheckWeight returns the reason why a row cannot have a weight, as in rowio.Block.Weights; "" if it can.
 func (r *Rule) CheckWeight(w float64) string {
 	switch g := r.Weights; {
 	case g == nil && w != r.Weight:
@@ -131,8 +120,8 @@ func (r *Rule) CheckWeight(w float64) string {
 		return ""
 	case math.Mod(w, g.Unit) != 0:
 		return fmt.Sprintf("has the weight %g, which is not a multiple of %g, the unit of the recipe", w, g.Unit)
-	case w/g.Unit > profile.MostExact:
-		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, profile.MostExact, g.Unit)
+	case w/g.Unit > profile.MaxExact:
+		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, profile.MaxExact, g.Unit)
 	}
 	return ""
 }
@@ -193,11 +182,11 @@ func (r *Rule) Weigh(head []float64, copies []profile.FrequentRow, regression bo
 		c := &copies[i]
 		w := int64(1)
 		if g != nil {
-			b := rows.Block{N: 1, Y: c.Y}
+			b := rowio.Block{N: 1, Y: c.Y}
 			if c.Weight > 0 {
 				b.Weights = []float64{c.Weight}
 			}
-			w = g.Whole(nil, &b, 0, 1)[0]
+			w = g.AppendWeights(nil, &b, 0, 1)[0]
 		}
 		head[0] += float64(w * c.Copies)
 		if !regression {

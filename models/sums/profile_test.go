@@ -14,7 +14,7 @@ func full() *Profile {
 		Rule: &Rule{
 			Folds: 2, Cut: 5, First: true, Steps: 127, Lambda: []float64{1e-6, 1e-3},
 			WeightColumn: "w", Weights: &profile.WeightGrid{Unit: 1, Exact: true, Total: 7, One: 1},
-			Frequent: &profile.Frequency{Rows: profile.HashSet{1, 5}, Contents: profile.HashSet{1 << 63}, Mean: 0.25},
+			Frequent: &profile.FrequentHashes{Rows: profile.HashSet{1, 5}, Contents: profile.HashSet{1 << 63}, Mean: 0.25},
 		},
 		Rows: &profile.Statistics{Profile: profile.Profile{Rows: 3, Dim: 1,
 			Columns: []profile.Column{{Min: -1, Max: 1, Dev: 0.5, Nonzero: 2}}}},

@@ -48,11 +48,11 @@ type Recipe struct {
 
 // Opened has the fields of a recipe that follow from its JSON and its files.
 type Opened struct {
-	Schema  *dataset.Schema // decoded from Input
-	Profile *Profile        // from ProfileFile
-	Kept    []storage.File  // the content of Files
-	Dim     int             // number of features
-	Digest  string          // SHA-256 of the recipe's file. Equal recipes have equal digests.
+	Schema     *dataset.Schema // decoded from Input
+	Profile    *Profile        // from ProfileFile
+	ExtraFiles []storage.File  // the content of Files
+	Dim        int             // number of features
+	Digest     string          // SHA-256 of the recipe's file. Equal recipes have equal digests.
 }
 
 // maxRecipe limits the size of RecipeFile.
@@ -92,14 +92,14 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		if err != nil {
 			return nil, nil, err
 		}
-		r.Files, r.Kept = append(r.Files, f), append(r.Kept, storage.File{Name: f.Name, Data: data})
+		r.Files, r.ExtraFiles = append(r.Files, f), append(r.ExtraFiles, storage.File{Name: f.Name, Data: data})
 	}
 	data, err := r.encode()
 	if err != nil {
 		return nil, nil, err
 	}
 	// Decode it again, so that it is what parts hold, byte for byte.
-	if r, err = decodeRecipe(data, r.Kept); err != nil {
+	if r, err = decodeRecipe(data, r.ExtraFiles); err != nil {
 		return nil, nil, models.NewError(dir, err)
 	}
 	return r, m, nil
@@ -110,30 +110,31 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 func (r *Recipe) Unlabelled() (*Recipe, error) {
 	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
 		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}
-	for _, f := range r.Kept {
-		u.Files = append(u.Files, models.EntryOf(f.Name, f.Data))
+	for _, f := range r.ExtraFiles {
+		u.Files = append(u.Files, models.NewFileEntry(f.Name, f.Data))
 	}
 	data, err := u.encode()
 	if err != nil {
 		return nil, err
 	}
-	return decodeRecipe(data, r.Kept)
+	return decodeRecipe(data, r.ExtraFiles)
 }
 
 // ErrNotBySums is returned for a model that was not trained by sums.
 var ErrNotBySums = errors.New("only models trained by exact sums (learners ridge and pca) are recipes for later data")
 
-// encode returns the content of RecipeFile.
+// encode returns the content of RecipeFile. A recipe may be encoded by several goroutines at once.
 func (r *Recipe) encode() ([]byte, error) {
-	r.Format = Format
-	data, err := json.MarshalIndent(r, "", " ")
+	current := *r
+	current.Format = Format
+	data, err := json.MarshalIndent(&current, "", " ")
 	return append(data, '\n'), err
 }
 
 // decodeRecipe decodes what Encode returns, and registers the files that it names for the recipes of this
 // process.
 func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
-	r := &Recipe{Opened: Opened{Kept: kept}}
+	r := &Recipe{Opened: Opened{ExtraFiles: kept}}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", RecipeFile, err)
 	}
@@ -151,12 +152,12 @@ func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 
 // complete checks the recipe and sets the fields that follow from its files.
 func (r *Recipe) complete() error {
-	if len(r.Kept) != len(r.Files) {
-		return fmt.Errorf("%d files, want %d", len(r.Kept), len(r.Files))
+	if len(r.ExtraFiles) != len(r.Files) {
+		return fmt.Errorf("%d files, want %d", len(r.ExtraFiles), len(r.Files))
 	}
 	for i, f := range r.Files {
-		data := r.Kept[i].Data
-		if r.Kept[i].Name != f.Name {
+		data := r.ExtraFiles[i].Data
+		if r.ExtraFiles[i].Name != f.Name {
 			return fmt.Errorf("%s is missing", f.Name)
 		}
 		if err := f.Check(data); err != nil {
@@ -276,7 +277,8 @@ func (r *Recipe) Union(others []string) (*schema.Vocabulary, error) {
 		for _, name := range more {
 			if !schema.NewVocabulary([]string{name}).Numeric {
 				return nil, fmt.Errorf(
-					"the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new recipe", name)
+					"the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new "+
+						"recipe", name)
 			}
 		}
 	}

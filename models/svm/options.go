@@ -21,8 +21,13 @@ func init() {
 // LearnerOptions holds the options of the learner svm. Use NewLearnerOptions for the defaults.
 type LearnerOptions struct {
 	iterative.Shared
-	Bias   float64 `flag:"bias" help:"For svm: value of the constant feature whose weight is the intercept. It is regularised like the other weights; 0 means no intercept."`
-	Passes int     `flag:"passes" help:"For svm: most passes over the rows in memory between two passes over all rows; 0 chooses."`
+
+	// For svm: value of the constant feature whose weight is the intercept. It is regularised like the
+	// other weights; 0 means no intercept.
+	Bias float64 `flag:"bias"`
+
+	// For svm: most passes over the rows in memory between two passes over all rows; 0 chooses.
+	Passes int `flag:"passes"`
 }
 
 var _ iterative.LearnerOptions = (*LearnerOptions)(nil)

@@ -110,7 +110,7 @@ func newPartial(l *learner) *partial {
 
 func (f *partial) encode(l *learner) []byte {
 	p := l.problems()
-	return loss.EncodeRecord(partialKind, nil, append(loss.Tensors(f.learn, f.heldOut),
+	return loss.EncodeRecord(partialKind, nil, append(loss.TallyTensors(f.learn, f.heldOut),
 		safetensors.Of("delta", f.delta, p, l.Dim),
 		safetensors.Of("bias", f.bias, p),
 		safetensors.Of("gap", f.gap, p),

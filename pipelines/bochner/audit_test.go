@@ -34,7 +34,7 @@ func forgeSums(t *testing.T, from, to string, fold int, change func(part int, nu
 	w, err := sums.NewWriter()
 	must(err)
 	var file bytes.Buffer
-	d.Folds[fold], err = w.WriteFold(&file, ridge.NumParts(d.Shape()), func(i int) ([]float64, error) {
+	d.Folds[fold], err = w.WriteFold(&file, d.Shape().NumParts(), func(i int) ([]float64, error) {
 		numbers := make([]float64, ridge.LayoutOf(d.Shape()).Len(i))
 		err := r.Read(context.Background(), numbers, d, fold, i)
 		change(i, numbers)
@@ -61,7 +61,7 @@ func forgeModel(t *testing.T, from, to string, change func(weights []byte)) {
 	change(weights)
 	for i := range m.Files {
 		if m.Files[i].Name == models.WeightsFile {
-			m.Files[i] = models.EntryOf(models.WeightsFile, weights)
+			m.Files[i] = models.NewFileEntry(models.WeightsFile, weights)
 		}
 	}
 	data, err := m.Encode()

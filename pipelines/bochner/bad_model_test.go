@@ -42,7 +42,7 @@ func withWeights(t *testing.T, dir string, tensors ...safetensors.Tensor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Files = []models.FileEntry{models.EntryOf(models.WeightsFile, data.Bytes())}
+	m.Files = []models.FileEntry{models.NewFileEntry(models.WeightsFile, data.Bytes())}
 	manifest, err := m.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -143,7 +143,7 @@ func TestLineagesNameParents(t *testing.T) {
 		"--learner", "sgd", "--lambda", "1e-3", "--rounds", "2", "--quiet"}
 	must(t, dir, append(train, "--model", "m1")...)
 	must(t, dir, append(train, "--model", "m2", "--init", "./m1/")...)
-	digest := func(file string) string { return models.EntryOf("", []byte(read(t, dir, file))).SHA256 }
+	digest := func(file string) string { return models.NewFileEntry("", []byte(read(t, dir, file))).SHA256 }
 	m1, err := models.ReadManifest(t.Context(), filepath.Join(dir, "m1"))
 	if err != nil {
 		t.Fatal(err)

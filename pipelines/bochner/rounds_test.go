@@ -358,9 +358,9 @@ func forge(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, f := range files.Files {
-		text = strings.Replace(text, f.SHA256, models.EntryOf(f.Name, []byte(read(t, dir, f.Name))).SHA256, 1)
+		text = strings.Replace(text, f.SHA256, models.NewFileEntry(f.Name, []byte(read(t, dir, f.Name))).SHA256, 1)
 	}
 	lines := strings.SplitAfter(text, "\n")
 	body := strings.Join(lines[:len(lines)-3], "")
-	write(t, dir, models.ManifestFile, body+`  "sha256": "`+models.EntryOf("", []byte(body)).SHA256+"\"\n}\n")
+	write(t, dir, models.ManifestFile, body+`  "sha256": "`+models.NewFileEntry("", []byte(body)).SHA256+"\"\n}\n")
 }

@@ -128,7 +128,7 @@ func TestKilledOnS3AModelIsWholeOrAbsent(t *testing.T) {
 		}
 		same(t, "killed at "+at, want, s3Files(t, "model"))
 		err = storage.CheckAbsent(t.Context(), onS3+"model")
-		if !errors.Is(err, storage.ErrOccupied) || s.Uploads() > 0 {
+		if !errors.Is(err, storage.ErrExists) || s.Uploads() > 0 {
 			t.Errorf("killed at %s: %v, %d uploads", at, err, s.Uploads())
 		}
 	}

@@ -32,7 +32,7 @@ func TestStepsAreDocumented(t *testing.T) {
 			features.Chain{Steps: []features.Recipe{full, preprocess.DiagonalMetric{A: features.Floats{1, 2, 0.5}}, gaussian}},
 			preprocess.Bins{In: 3, Weight: 0.3, Columns: append(columns,
 				preprocess.BinColumn{Index: 1, Cuts: features.Floats{1}})},
-			preprocess.Bins{In: 3, Weight: 0.5, Hats: true, Columns: columns},
+			preprocess.Bins{In: 3, Weight: 0.5, PiecewiseLinear: true, Columns: columns},
 		}},
 	}}
 	sealed, err := features.Seal(recipe)

@@ -38,10 +38,17 @@ var registryValues = map[string]func() []string{
 // addOptions adds a flag for each option.
 func addOptions(cmd *cobra.Command, options []*option.Option) {
 	for _, o := range options {
+		if _, text, ok := strings.Cut(fieldTexts, "\n"+o.Field+"\n"); ok && o.Help == "" {
+			o.Help, _, _ = strings.Cut(text, "\n")
+		}
+		values := o.Values
 		for _, name := range []string{o.Name, cmd.Name() + " " + o.Name} {
-			if values := registryValues[name]; values != nil {
-				o.SetValues(values())
+			if registered := registryValues[name]; registered != nil {
+				values = registered()
 			}
+		}
+		if values != nil {
+			o.SetValues(values)
 		}
 		f := cmd.Flags().VarPF(o.Value(), o.Name, "", o.Help)
 		f.Hidden = o.Hidden
@@ -134,7 +141,8 @@ func beamFlags() string {
 
 // kernelFlags are the flags that choose a kernel: its name and the options of all families.
 type kernelFlags struct {
-	Name     string `flag:"kernel,common" group:"Features" placeholder:"NAME" help:"Kernel: {values}."`
+	// Kernel: {values}.
+	Name     string `flag:"kernel,common" group:"Features" placeholder:"NAME"`
 	families map[string]kernel.Options
 	options  option.Group
 }
@@ -277,7 +285,7 @@ func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 	}
 	chosen, solver := "--learner "+l.Name, ""
 	if r, ok := f.learners[l.Name].(*ridge.LearnerOptions); ok && r.Solver == iterative.CG {
-		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[iterative.CG])
+		chosen, solver, l = "--solver cg", "solver", iterative.DefinitionOf(f.learners[string(iterative.CG)])
 	}
 	for _, o := range f.options.Options {
 		if !o.Given() || slices.Contains(o.Owners, l.Name) || o.Name == solver || finds && slices.Contains(o.Owners, searchOwner) {

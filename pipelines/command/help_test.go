@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
@@ -42,6 +43,15 @@ func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%v: %d flags, want %d", args, len(got), len(want))
 			}
+		}
+	}
+}
+
+func TestHelpListsTheLosses(t *testing.T) {
+	help := trainCommand().Flags().Lookup("loss").Usage
+	for _, classes := range []bool{true, false} {
+		if list := strings.Join(loss.Names(classes), ", "); !strings.Contains(help, list) {
+			t.Errorf("help of loss: %s; have %s", help, list)
 		}
 	}
 }

@@ -107,12 +107,12 @@ const maxStdin = 1 << 30
 // takeStdin replaces the file name - in data, unless data is nil, by a temporary file with the
 // content of in; remove deletes the file.
 func takeStdin(ctx context.Context, data *dataset.Options, in io.Reader) (remove func() error, err error) {
-	if data == nil || len(data.Data) != 1 || data.Data[0] != standardInput {
+	if data == nil || len(data.Files) != 1 || data.Files[0] != standardInput {
 		return func() error { return nil }, nil
 	}
 	name, remove, err := spoolStdin(ctx, in)
 	if err == nil {
-		data.Data, data.As = []string{name}, "standard input"
+		data.Files, data.As = []string{name}, "standard input"
 	}
 	return remove, err
 }

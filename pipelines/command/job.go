@@ -31,19 +31,24 @@ type runFunc func(cmd *cobra.Command, args []string) (io.WriterTo, error)
 
 // printFlags are the flags of every command that prints a result.
 type printFlags struct {
-	JSON bool `flag:"json,common" group:"Job" help:"Print the result as JSON."`
+	// Print the result as JSON.
+	JSON bool `flag:"json,common" group:"Job"`
 }
 
 // LogFlags are the flags of every command with a log.
 type LogFlags struct {
-	Quiet     bool   `flag:"quiet" group:"Job" help:"Print no progress and no notes."`
-	LogFormat string `flag:"log_format" group:"Job" values:"text,json" default:"text" help:"Progress, notes and errors on standard error as text, or as JSON: an object with time, level and msg for each line. Errors in flags are always text."`
+	// Print no progress and no notes.
+	Quiet bool `flag:"quiet" group:"Job"`
+	// Progress, notes and errors on standard error as text, or as JSON: an object with time, level and
+	// msg for each line. Errors in flags are always text.
+	LogFormat string `flag:"log_format" group:"Job" values:"text,json" default:"text"`
 }
 
 // jobFlags are the flags of every command that runs pipelines, besides the flags of options.Job.
 type jobFlags struct {
 	LogFlags
-	Config string `flag:"config,common" group:"Job" placeholder:"FILE" help:"YAML file that sets flags by name. Flags on the command line take precedence."`
+	// YAML file that sets flags by name. Flags on the command line take precedence.
+	Config string `flag:"config,common" group:"Job" placeholder:"FILE"`
 }
 
 // jobLog returns the writer for the log of a command, nil with --quiet.

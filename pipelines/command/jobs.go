@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
@@ -74,11 +74,11 @@ func generateCommand() *cobra.Command {
 		return pipelines.Generate(cmd.Context(), o)
 	})
 	var sets strings.Builder
-	for _, s := range sample.Sets {
+	for _, s := range synthetic.Sets {
 		writeEntry(&sets, s.Name, s.About, 16, unknownWidth)
 	}
 	cmd.Long = strings.Replace(cmd.Long, "{sets}", strings.TrimSuffix(sets.String(), "\n"), 1)
-	cmd.Args = oneArgument("a data set", sample.Names())
+	cmd.Args = oneArgument("a data set", synthetic.Names())
 	return cmd
 }
 
@@ -162,7 +162,7 @@ func inspectCommand() *cobra.Command {
 		pipelines.InspectOptions
 	}
 	return newCommand("inspect", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		ctx, rows := cmd.Context(), len(o.Data.Data) > 0
+		ctx, rows := cmd.Context(), len(o.Data.Files) > 0
 		switch {
 		case o.Model == "" && !rows:
 			return nil, exit.Usagef("inspect takes --data, --model or both")
@@ -178,7 +178,8 @@ func inspectCommand() *cobra.Command {
 		var result *pipelines.InspectModelResult
 		var err error
 		if rows {
-			result, err = pipelines.InspectEffects(ctx, o.Model, o.InspectOptions)
+			result, err = pipelines.InspectEffects(ctx, o.Model,
+				pipelines.InspectEffectsOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		} else {
 			result, err = pipelines.InspectModel(ctx, o.Model)
 		}
@@ -223,11 +224,11 @@ func sumCommand() *cobra.Command {
 			return nil, exit.Usagef("--where, --without and --last choose among the sums of --of")
 		case len(o.Of) == 0:
 			return pipelines.Sum(cmd.Context(), o.SumOptions)
-		case o.Recipe != "" || len(o.Data.Data)+len(o.By) > 0:
+		case o.Recipe != "" || len(o.Data.Files)+len(o.By) > 0:
 			return nil, exit.Usagef("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of
-		return pipelines.AddSums(cmd.Context(), pipelines.FitOptions{SumDirs: o.SumDirs, SaveSums: o.Out, Job: o.Job})
+		return pipelines.AddSums(cmd.Context(), pipelines.AddSumsOptions{SumDirs: o.SumDirs, Out: o.Out, Job: o.Job})
 	})
 }
 
@@ -274,7 +275,7 @@ func askCommand() *cobra.Command {
 		LogFlags
 	}
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
-		o.Question = args[0]
+		o.Question = options.Question(args[0])
 		o.Log = jobLog(cmd)
 		return pipelines.Ask(cmd.Context(), o.AskOptions)
 	})

@@ -35,13 +35,13 @@ func retrainCommand() *cobra.Command {
 		if r.Train, err = flags.chosen(cmd); err != nil {
 			return nil, err
 		}
-		if len(o.Train.Data.Data) != 1 {
+		if len(o.Train.Data.Files) != 1 {
 			return nil, exit.Usagef("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
 		}
 		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
 			r.Train.Room = laterMargin
 		}
-		r.Data, r.Log = o.Train.Data.Data[0], o.Train.Job.Log
+		r.Data, r.Log = o.Train.Data.Files[0], o.Train.Job.Log
 		r.PairedGate = cmp.Or(o.PairedGate, pipelines.NoGate)
 		r.Settings, r.Command = recipeSettings(cmd), retrainCommandLine(cmd)
 		return pipelines.Retrain(cmd.Context(), r)

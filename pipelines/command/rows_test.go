@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms/rows"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 func init() {
@@ -209,7 +209,7 @@ func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 func writtenRows(t *testing.T, m *models.Model, probabilities bool, n int, got map[string]any) (text string,
 	rejected int) {
 	t.Helper()
-	columns := (&scores.Predict{Content: scores.Content{Scores: true, Probabilities: probabilities}}).Columns(m)
+	columns := (&scoring.Predict{Content: scoring.Content{Scores: true, Probabilities: probabilities}}).Columns(m)
 	k := m.Linear.K
 	b := &export.Block{N: n}
 	classes, said, chances := make([]int32, n), make([]float32, n*k), make([]float32, n*k)

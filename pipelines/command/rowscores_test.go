@@ -71,7 +71,7 @@ func TestScoresOfWindowsMatchEvaluate(t *testing.T) {
 			must(t, append(strings.Fields(command), in("model"), "--data", in("train.csv"))...)
 			want := map[string]any{}
 			for name, w := range map[string]string{"early": "[0:500000)", "late": "[500000:1000000)"} {
-				data := dataset.Options{Data: []string{in(name + ".csv")}}
+				data := dataset.Options{Files: []string{in(name + ".csv")}}
 				e, err := pipelines.Evaluate(t.Context(), pipelines.EvaluateOptions{Model: in("model"), Data: data})
 				if err != nil {
 					t.Fatal(err)

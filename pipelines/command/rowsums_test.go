@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -174,9 +175,9 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if c := parts[0].Contents; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].Contents == nil ||
-						*c != *parts[1].Contents {
-						t.Errorf("%s: other rows are listed than in the sums of the file: %+v", name, parts[1].Contents)
+					if c := parts[0].RowHashes; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].RowHashes == nil ||
+						*c != *parts[1].RowHashes {
+						t.Errorf("%s: other rows are listed than in the sums of the file: %+v", name, parts[1].RowHashes)
 					}
 					if parts[0].Sums != parts[1].Sums || parts[0].Rows != parts[1].Rows {
 						t.Errorf("%s: the sums differ from the file's: %s", name, cmp.Diff(parts[0], parts[1]))
@@ -227,7 +228,8 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 	}
 }
 
-// A pipeline that runs again finds what it has stored; one of other rows does not replace it.
+// A pipeline that runs again finds what it has stored; one of other rows does not replace it. No parts are left, also
+// of sessions, whose windows are merged after their rows were summed.
 func TestSumsAndModelsThatExistAreLeftAsTheyAre(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
@@ -247,21 +249,28 @@ func TestSumsAndModelsThatExistAreLeftAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(all []rows.Row) error {
+	run := func(out string, all []rows.Row, windows *window.Fn) error {
 		p, s := beam.NewPipelineWithRoot()
-		pipelines.FitStored(s, in("models"), rows.Store(s, recipe, in("sums"), rows.Sum(s, recipe, beam.CreateList(s, all))))
-		_, err := prismtest.Runners["direct"](t.Context(), p)
-		return err
+		timed := beam.WindowInto(s, windows, beam.ParDo(s, atItsTime, beam.CreateList(s, all)))
+		pipelines.FitStored(s, in("models"), rows.Store(s, recipe, out, rows.Sum(s, recipe, timed)))
+		_, ran := prismtest.Runners["direct"](t.Context(), p)
+		if _, err := os.Stat(strings.TrimRight(out, "/") + ".parts"); ran == nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: parts are left: %v", out, err)
+		}
+		return ran
 	}
-	all := tableRows(t, text)
-	if err := run(all); err != nil {
+	all, global := tableRows(t, text), window.NewGlobalWindows()
+	if err := run(in("sums")+"/", all, global); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(in("sessions"), all, window.NewSessions(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	sums, model := directory(t, in("sums")), directory(t, in("models", "sums"))
-	if err := run(all); err != nil {
+	if err := run(in("sums"), all, global); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	if err := run(all[:100]); err == nil || !strings.Contains(err.Error(), "exists and has other sums") {
+	if err := run(in("sums"), all[:100], global); err == nil || !strings.Contains(err.Error(), "exists and has other sums") {
 		t.Errorf("other rows: %v", err)
 	}
 	if d := cmp.Diff(sums, directory(t, in("sums"))) + cmp.Diff(model, directory(t, in("models", "sums"))); d != "" {

@@ -17,6 +17,13 @@ import (
 //go:embed help/*.txt
 var texts embed.FS
 
+// fieldTexts has the help of options without a tag help: the first paragraph of the comment of each
+// field, after a line with its option.Option.Field.
+//
+//go:generate env UPDATE_GOLDEN=1 go test -vet=off -run CLI .
+//go:embed options.txt
+var fieldTexts string
+
 // commandFromText returns a command with the usage and texts of help/NAME.txt.
 func commandFromText(name string) *cobra.Command {
 	data, err := texts.ReadFile("help/" + name + ".txt")

@@ -34,10 +34,10 @@ func trainCommand() *cobra.Command {
 	flags := newTrainingFlags(&o.TrainOptions)
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Model == "" && !o.Plan {
-			if len(o.Data.Data) == 0 {
+			if len(o.Data.Files) == 0 {
 				return nil, exit.Usagef("no data: give files with --data or without, as in bochner train table.csv --label y")
 			}
-			o.Model = defaultModel(o.Data.Data, o.Data.As)
+			o.Model = defaultModel(o.Data.Files, o.Data.As)
 			if o.Model == "" {
 				return nil, exit.Usagef("--model is missing: name the directory to create")
 			}

@@ -24,19 +24,29 @@ import (
 
 // Engine says where and how pipelines run.
 type Engine struct {
-	Runner  string `flag:"runner,common" default:"direct" placeholder:"NAME" help:"Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner."`
-	Readers int    `flag:"readers" help:"Number of parallel readers; 0 chooses for the runner. Does not change results."`
-	Threads int    `flag:"threads" help:"Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results."`
-	Verbose bool   `flag:"verbose" help:"Print the log of Beam."`
+	// Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint),
+	// dataflow (Google Cloud). See bochner help runner.
+	Runner string `flag:"runner,common" default:"direct" placeholder:"NAME"`
 
-	// Checkpoint is the least time between two checkpoints of a reader. 0 is
-	// a minute; a negative time stores a checkpoint after every shard.
-	Checkpoint time.Duration `flag:"checkpoint,hidden" help:"Shortest time between two checkpoints of a parallel reader; 0 is a minute, a negative time is after every shard. Does not change results."`
+	// Number of parallel readers; 0 chooses for the runner. Does not change results.
+	Readers int `flag:"readers"`
 
-	// WorkerBytes is the memory in bytes that a worker with one reader may take. It determines the
-	// number of stripes into which sums are split. 0 is the machine's memory if workers are in this
-	// process, and no limit elsewhere.
-	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes" help:"Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger sums, or rows that are stored instead of them, are split into stripes, and the data is read once for each stripe. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results."`
+	// Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not
+	// change results.
+	Threads int `flag:"threads"`
+
+	// Print the log of Beam.
+	Verbose bool `flag:"verbose"`
+
+	// Shortest time between two checkpoints of a parallel reader; 0 is a minute, a negative time is
+	// after every shard. Does not change results.
+	Checkpoint time.Duration `flag:"checkpoint,hidden"`
+
+	// Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger
+	// sums, or rows that are stored instead of them, are split into stripes, and the data is read once
+	// for each stripe. 0 is the memory of the machine in one process, and no limit elsewhere. Does not
+	// change results.
+	WorkerBytes int64 `flag:"worker_bytes" unit:"bytes"`
 
 	Note func(format string, args ...any) // prints a line for the user; may be nil
 }

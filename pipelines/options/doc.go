@@ -2,7 +2,8 @@
 // several jobs share, such as Job, Prepare and SumDirs. Package pipelines has the names that programs use:
 // pipelines.TrainOptions is Train.
 //
-// The tags of a field describe a flag of the command. The zero value of a field is the default, unless its
-// comment says otherwise; a tag default is what the command sets. Jobs check their options before they read
-// data, and return an *exit.UsageError that names the flag.
+// The tags of a field describe a flag of the command. The first paragraph of its comment is the help of the
+// flag, and names other options by their flags: --lambda is Lambda.Path. The zero value of a field is the
+// default, unless its comment says otherwise; a tag default is what the command sets. Jobs check their options
+// before they read data, and return an *exit.UsageError that names the flag.
 package options

@@ -4,22 +4,45 @@ import "github.com/bochner-ml/bochner/models/iterative"
 
 // Game says how features are learned from labels.
 type Game struct {
-	// By is the method for the kernel "learned": "game" (package align; default), or "lkrf", which
-	// weights drawn frequencies. Harmonics are always learned by the game.
-	By     string `flag:"align" default:"game" values:"game,lkrf" help:"How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies. Both include frequencies of one or two columns that agree with the labels far better than random ones."`
-	Preset string `flag:"preset" default:"paper" values:"paper,demo" help:"Constants of the game: paper, or demo (from the authors' demonstration, which takes one frequency per round)."`
+	// How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn
+	// frequencies. Both include frequencies of one or two columns that agree with the labels far
+	// better than random ones.
+	//
+	// Harmonics are always learned by the game (package align).
+	By LearnedBy `flag:"align" default:"game" values:"game,lkrf"`
 
-	Lambda float64 `flag:"align_lambda" help:"Regularisation λ of the game's support vector machine, relative to the mean loss; 0 uses --align_c."`
-	C      float64 `flag:"align_c" help:"Alternative to --align_lambda: C = 1/(λn), where n is the number of rows; 0 is 1."`
+	// Constants of the game: paper, or demo (from the authors' demonstration, which takes one
+	// frequency per round).
+	Preset Preset `flag:"preset" default:"paper" values:"paper,demo"`
 
-	Chains int     `flag:"chains" help:"Search chains in each round of the game; 0 is 500."`
-	Steps  int     `flag:"steps" help:"Steps of each chain; 0 is 100."`
-	Take   int     `flag:"take" help:"Frequencies that each round adds, the best that its chains found; 0 is 10 for the preset paper, 1 for demo."`
-	Rate   float64 `flag:"align_rate" help:"Step size of the dual variables; 0 is 1 for the preset paper, 0.1 for demo, 3 for harmonics. With many rounds a larger step can do better."`
-	Sample int     `flag:"sample" help:"Rows that the chains search on; 0 is 10000, or fewer if rows are long."`
-	// Exact makes the chains search on all rows instead of a sample. Equal rows of one class count
-	// once.
-	Exact bool `flag:"exact_chains" help:"Search on all rows; the limit is 65536 rows."`
+	// Regularisation λ of the game's support vector machine, relative to the mean loss; 0 uses
+	// --align_c.
+	Lambda float64 `flag:"align_lambda"`
+
+	// Alternative to --align_lambda: C = 1/(λn), where n is the number of rows; 0 is 1.
+	C float64 `flag:"align_c"`
+
+	// Search chains in each round of the game; 0 is 500.
+	Chains int `flag:"chains"`
+
+	// Steps of each chain; 0 is 100.
+	Steps int `flag:"steps"`
+
+	// Frequencies that each round adds, the best that its chains found; 0 is 10 for the preset paper,
+	// 1 for demo.
+	Take int `flag:"take"`
+
+	// Step size of the dual variables; 0 is 1 for the preset paper, 0.1 for demo, 3 for harmonics.
+	// With many rounds a larger step can do better.
+	Rate float64 `flag:"align_rate"`
+
+	// Rows that the chains search on; 0 is 10000, or fewer if rows are long.
+	Sample int `flag:"sample"`
+
+	// Search on all rows; the limit is 65536 rows.
+	//
+	// Equal rows of one class count once.
+	Exact bool `flag:"exact_chains"`
 
 	LKRF
 
@@ -27,15 +50,49 @@ type Game struct {
 	// measure held-out errors; with 0 they are learned from all rows.
 	HeldOut int
 
-	Harmonics int `flag:"harmonics" help:"For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000."`
+	// For --kernel harmonic: number of harmonics to choose from, lowest degree first; 0 is 1000.
+	Harmonics int `flag:"harmonics"`
 
 	iterative.Running `group:"Iterative learners"` // Partitions: 0 means 8
 }
 
+// LearnedBy is a method that learns features.
+type LearnedBy string
+
+// Values of Game.By.
+const (
+	ByGame LearnedBy = "game"
+	ByLKRF LearnedBy = "lkrf"
+)
+
+// Preset names constants of the game.
+type Preset string
+
+// Values of Game.Preset.
+const (
+	PaperPreset Preset = "paper"
+	DemoPreset  Preset = "demo"
+)
+
 // LKRF are the options of the method lkrf ("learning kernels with random features", Sinha & Duchi
 // 2016), which weights drawn frequencies.
 type LKRF struct {
-	Proposals int     `flag:"proposals" help:"For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept."`
-	Rho       float64 `flag:"rho" help:"For lkrf: radius of the ball of weights; 0 is 10."`
-	Pick      string  `flag:"pick" default:"top" values:"top,draw" help:"For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by weight."`
+	// For lkrf: frequencies to draw; 0 is 20 for each frequency that is kept.
+	Proposals int `flag:"proposals"`
+
+	// For lkrf: radius of the ball of weights; 0 is 10.
+	Rho float64 `flag:"rho"`
+
+	// For lkrf: top keeps the frequencies with the largest weights, draw samples frequencies by
+	// weight.
+	Pick Pick `flag:"pick" default:"top" values:"top,draw"`
 }
+
+// Pick is how frequencies are chosen by their weights.
+type Pick string
+
+// Values of LKRF.Pick.
+const (
+	PickTop  Pick = "top"
+	PickDraw Pick = "draw"
+)

@@ -10,24 +10,42 @@ import (
 
 // RetrainData says which data to retrain on, and for which day.
 type RetrainData struct {
-	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
-	Sums   string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR" help:"Directory of the sums of partitions. The default is --models followed by -sums."`
-	Data   string // pattern of the files of a day, such as data/dt=YYYY-MM-DD/*.csv
-	Where  string `flag:"where" group:"Data" placeholder:"CONDITION" help:"Use only files of --data whose name=value directories meet this condition, such as 'country in (DE, FR) and dt!=2026-11-09'."`
-	Day    string `flag:"day,common" group:"Retraining" placeholder:"DAY" help:"Day to retrain for, such as 2026-11-20, today or yesterday (UTC)."`
-	Window Window `flag:"window,common" group:"Retraining" placeholder:"DAYS" help:"Days of data that a model is trained on, such as 90d; auto chooses the number of days every night by the errors on earlier days; auto up to 365d sets the largest number. The default is all."`
-	// HeldOut is the pattern of a fixed set of labelled rows on which models are compared; "" is the
-	// newest partition that neither model was trained on.
-	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES" help:"Files of labelled rows, outside all partitions, to compare models on. The default is the newest partition that neither model has seen."`
-	// MaxDrift is the largest drift of a partition from the rows of the recipe, in a column or in the
-	// features of the model. Partitions beyond it are left out. 0 means no bound.
-	MaxDrift float64 `flag:"max_drift,common" group:"Model and output" help:"Largest drift of a partition from the rows of the recipe (without one: from most other partitions). Partitions beyond it are not trained on. 0 means no bound."`
-	// Redraw is the drift of all rows from the rows of the recipe beyond which a new recipe is drawn;
-	// 0 means never.
-	Redraw float64 `flag:"redraw,common" group:"Retraining" help:"Draw a new recipe if all rows have drifted further than this from its rows; 0 means never."`
-	// KeepSums says which sums are kept. Sums of present partitions, and of champion, challenger and
-	// previous champion, are always kept.
-	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS" help:"Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous champion); or a number of days such as 400d (needed, and all of the last 400 days)."`
+	// Directory of models.
+	Models string `flag:"models,common" group:"Model and output" placeholder:"DIR"`
+
+	// Directory of the sums of partitions. The default is --models followed by -sums.
+	Sums string `flag:"sums_dir,common" group:"Retraining" placeholder:"DIR"`
+	Data string // pattern of the files of a day, such as data/dt=YYYY-MM-DD/*.csv
+
+	// Use only files of --data whose name=value directories meet this condition, such as 'country in
+	// (DE, FR) and dt!=2026-11-09'.
+	Where string `flag:"where" group:"Data" placeholder:"CONDITION"`
+
+	// Day to retrain for, such as 2026-11-20, today or yesterday (UTC).
+	Day string `flag:"day,common" group:"Retraining" placeholder:"DAY"`
+
+	// Days of data that a model is trained on, such as 90d; auto chooses the number of days every
+	// night by the errors on earlier days; auto up to 365d sets the largest number. The default is
+	// all.
+	Window Window `flag:"window,common" group:"Retraining" placeholder:"DAYS"`
+
+	// Files of labelled rows, outside all partitions, to compare models on. The default is the newest
+	// partition that neither model has seen.
+	HeldOut string `flag:"held_out,common" group:"Retraining" placeholder:"FILES"`
+
+	// Largest drift of a partition from the rows of the recipe (without one: from most other
+	// partitions). Partitions beyond it are not trained on. 0 means no bound.
+	//
+	// The drift is in a column or in the features of the model.
+	MaxDrift float64 `flag:"max_drift,common" group:"Model and output"`
+
+	// Draw a new recipe if all rows have drifted further than this from its rows; 0 means never.
+	Redraw float64 `flag:"redraw,common" group:"Retraining"`
+
+	// Sums to keep after a run: all; needed (for present partitions, champion, challenger and previous
+	// champion); or a number of days such as 400d (needed, and all of the last 400 days).
+	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS"`
+
 	// Settings has all other settings that the models depend on. It is hashed into their names.
 	Settings string
 
@@ -40,7 +58,8 @@ type RetrainData struct {
 type Author struct {
 	Program string // version
 	Command string
-	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
+	// Who does this, for the history. The default is the user and the machine.
+	By string `flag:"who" group:"Model and output" placeholder:"TEXT"`
 }
 
 // Window says on how many days of data a model is trained. Its text is 90d, "" for all days, or auto, with

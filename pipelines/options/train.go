@@ -10,32 +10,48 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Train says what model to train, and on which data.
 type Train struct {
 	Prepare
-	// Recipe is the directory of a model whose recipe is used for these rows. Other options except Data, Lambda,
-	// MaxBadFraction and Job are then ignored. "" makes a recipe from the profile.
-	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR" help:"Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The result is the same model as from sum and fit."`
-	Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory to create; it must not exist."`
+
+	// Directory of a model whose recipe is used for this data, or an alias such as DIR@champion:
+	// features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The
+	// result is the same model as from sum and fit.
+	//
+	// With a recipe, options except Data, Lambda, MaxBadFraction and Job are ignored.
+	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR"`
+
+	// Directory to create; it must not exist.
+	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	Reporting
+
 	// Learner has the options of the learner, such as a *svm.LearnerOptions; nil is ridge.
 	Learner  iterative.Options
 	Lambda   Lambda `group:"Learner"`
 	Decision `group:"Learner"`
+
 	// Learned says how the features of the kernels learned and harmonic are learned. It is not used if Kernel
 	// names a directory with them.
 	Learned Game `group:"Learned features" omit:"Running"`
-	// Search says whether preprocessing of columns, kernel, width, metric and additional features are searched on
-	// a sample of the rows: auto or none; "" is auto. A kernel that is set is kept, and with a width that is set
-	// nothing is searched. If a search does not apply, the model is as with none, and a note says why.
-	Search string `flag:"search,common" group:"Features" default:"auto" values:"auto,none" help:"How to choose what flags do not set: auto (searches the view of the columns, kernel, width, metric and extra features by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048 features, unless --features is given."`
+
+	// How to choose what flags do not set: auto (searches the view of the columns, kernel, width,
+	// metric and extra features by held-out errors on a sample of the rows) or none (defaults).
+	// --kernel keeps the kernel; --width and --gamma leave nothing to search. Up to 128 rows get 2,048
+	// features, unless --features is given.
+	//
+	// "" is auto. If a search does not apply, a note says why, and the model is as with none.
+	Search Search `flag:"search,common" group:"Features" default:"auto" values:"auto,none"`
+
 	// Size says how the number of features is chosen. The kernel's number is the largest.
 	Size Size `group:"Features"`
+
 	// Kernels are the kernels that the search chooses from; the first is Kernel. The default is Kernel if it is
 	// set, and otherwise all families of a search.
 	Kernels []kernel.Options
+
 	// Accept, unless nil, is called after the profile. If it returns an error, the job ends before it fits the
 	// model. The manifest has the task, the classes or the number of outputs, and Probabilities if the model will
 	// have them.
@@ -48,58 +64,120 @@ func (o Train) Iterative() iterative.LearnerOptions {
 	return l
 }
 
+// Search says whether features are searched for.
+type Search string
+
 // Values of Train.Search.
 const (
-	NoSearch   = "none"
-	AutoSearch = "auto"
+	NoSearch   Search = "none"
+	AutoSearch Search = "auto"
 )
 
 // Reporting says what a model directory has for people.
 type Reporting struct {
-	// Report says whether the model directory gets a report: auto or none; "" is auto.
-	Report string `flag:"report" group:"Model and output" default:"auto" values:"auto,none" help:"Whether to write report.html, a report in one HTML file, into the model directory: auto (yes) or none."`
+	// Whether to write report.html, a report in one HTML file, into the model directory: auto (yes) or
+	// none.
+	Report Reports `flag:"report" group:"Model and output" default:"auto" values:"auto,none"` // "" is auto
+
 	// Command is a command that makes the model, for its lineage; "" if there is none.
 	Command string
 }
 
+// Reports says whether a model directory gets a report.
+type Reports string
+
+// Values of Reporting.Report.
+const (
+	AutoReport Reports = "auto"
+	NoReport   Reports = "none"
+)
+
 // Decision chooses probabilities, the threshold between two classes, and intervals.
 type Decision struct {
-	// Calibrate is the method that fits probabilities to scores of held-out rows: auto (or ""), none, platt or
-	// isotonic.
-	Calibrate string `flag:"calibrate,common" default:"auto" values:"auto,none,platt,isotonic" help:"Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by a model not trained on it; the final model is trained on all rows. platt and isotonic hold out rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With --recipe, platt works as in fit. With retrain and ridge, auto means none."`
-	// Positive is the class of two to which Threshold, and precision, recall and F1 in evaluations, refer. "" is
-	// the less frequent class, or the second of equally frequent ones.
-	Positive string `flag:"positive" help:"For two classes, the positive class: --threshold refers to it, and so do precision, recall, F1 and the areas under curves of evaluate. The default is the rarer class; of equally frequent classes, the second in order."`
-	// Threshold decides between two classes. It is a number, as in models.Applier, or a score.Criterion to
-	// optimise on held-out rows. "" is none.
-	Threshold string `flag:"threshold,common" group:"Model and output" help:"For two classes, predict the positive one at or above this threshold, not the class with the larger score or probability. A number, as for predict; or error, f1 (of the positive class) or balanced (accuracy), for the threshold with the best such score on the first fold, predicted by a model not trained on it. The summary says what to expect on other rows."`
-	// Intervals says which prediction intervals are measured: ScaledIntervals (or ""), PlainIntervals or
-	// NoIntervals.
-	Intervals string `flag:"intervals" default:"scaled" values:"scaled,plain,none" help:"Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none also leaves out predict --novelty, which needs 256 bytes for each feature."`
+	// Probabilities from scores: platt (a sigmoid per class), isotonic (an increasing step function
+	// per class), none, or auto. auto is isotonic if every class has 1,000 held-out rows, and
+	// otherwise platt; it adds probabilities to classifiers that hold out rows anyway; they do, unless
+	// --lambda is one number. The curves are fitted to scores of the first of --folds (default 5), by
+	// a model not trained on it; the final model is trained on all rows. platt and isotonic hold out
+	// rows if nothing else does, and replace the probabilities of --loss softmax and logistic. With
+	// --recipe, platt works as in fit. With retrain and ridge, auto means none.
+	Calibrate Calibration `flag:"calibrate,common" default:"auto" values:"auto,none,platt,isotonic"` // "" is auto
+
+	// For two classes, the positive class: --threshold refers to it, and so do precision, recall, F1
+	// and the areas under curves of evaluate. The default is the rarer class; of equally frequent
+	// classes, the second in order.
+	Positive string `flag:"positive"`
+
+	// For two classes, predict the positive one at or above this threshold, not the class with the
+	// larger score or probability. A number, as for predict; or error, f1 (of the positive class) or
+	// balanced (accuracy), for the threshold with the best such score on the first fold, predicted by
+	// a model not trained on it. The summary says what to expect on other rows.
+	//
+	// It is a number, as in models.Applier, or a score.Criterion; "" is none.
+	Threshold string `flag:"threshold,common" group:"Model and output"`
+
+	// Intervals of predict --interval, from held-out rows: scaled (wider for rows far from the
+	// training rows, by the leverage of ridge), plain (equally wide; saves a solve), or none. none
+	// also leaves out predict --novelty, which needs 256 bytes for each feature.
+	Intervals Intervals `flag:"intervals" default:"scaled" values:"scaled,plain,none"` // "" is scaled
 }
+
+// Calibration is how scores become probabilities.
+type Calibration string
+
+// Values of Decision.Calibrate; AutoCalibration gives probabilities if rows are held out anyway. Fits to sums
+// allow NoCalibration and Platt.
+const (
+	AutoCalibration Calibration = "auto"
+	NoCalibration   Calibration = "none"
+	Platt           Calibration = score.Platt
+	Isotonic        Calibration = score.Isotonic
+)
+
+// Intervals says which prediction intervals are measured.
+type Intervals string
 
 // Values of Decision.Intervals.
 const (
-	ScaledIntervals = "scaled"
-	PlainIntervals  = "plain"
-	NoIntervals     = "none"
+	ScaledIntervals Intervals = "scaled"
+	PlainIntervals  Intervals = "plain"
+	NoIntervals     Intervals = "none"
 )
 
 // Lambda says which values of the regularisation λ to try, and how to choose among them.
 type Lambda struct {
-	Path  []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto" help:"Regularisation λ, relative to the mean loss: a number, several separated by commas, or auto. Of several, the one with the smallest held-out error is chosen. auto tries powers of ten: for ridge 1e-8 to 1e-1 (on a 16-bit grid down to 1e-12, while smaller ones do better), for cg 1e-7 to 1e-3, for sgd and svm 1e-6 to 1e-3. With sums, the recipe sets auto."`
-	C     float64   `flag:"C" help:"Alternative to --lambda: C = 1/(λn), where n is the number of rows."`
-	Folds int       `flag:"folds,common" help:"Folds of the cross-validation; 0 means 5 if lambda is chosen, and none with a single --lambda. Iterative learners and --calibrate hold out the first fold."`
-	// Select is the loss that chooses among several λ for classes: SelectMSE (or "") of scores on the rows of all
-	// folds, or SelectError or SelectLogLoss of predictions for the rows of the first fold.
-	Select string `flag:"select" values:"mse,error,log_loss" help:"Loss that chooses among several values of lambda for classes: mse (of scores against ±1 codes, on the rows of all folds, after a search usually of the first), or error or log_loss (on the rows of the first fold). With --calibrate, error and log_loss score each half of these rows by probabilities fitted to the other half. Otherwise error takes the largest score, and log_loss the softmax of the scores times the best of 15 factors. The default is error for iterative learners, and mse for ridge. After a search for features on 1,500 rows or more, ridge chooses by log_loss among the values that were tried by mse, except with class weights or in retrain. Sums allow only mse, because the others need rows."`
+	// Regularisation λ, relative to the mean loss: a number, several separated by commas, or auto. Of
+	// several, the one with the smallest held-out error is chosen. auto tries powers of ten: for ridge
+	// 1e-8 to 1e-1 (on a 16-bit grid down to 1e-12, while smaller ones do better), for cg 1e-7 to
+	// 1e-3, for sgd and svm 1e-6 to 1e-3. With sums, the recipe sets auto.
+	Path []float64 `flag:"lambda,common" placeholder:"LIST" values:"auto"`
+
+	// Alternative to --lambda: C = 1/(λn), where n is the number of rows.
+	C float64 `flag:"C"`
+
+	// Folds of the cross-validation; 0 means 5 if lambda is chosen, and none with a single --lambda.
+	// Iterative learners and --calibrate hold out the first fold.
+	Folds int `flag:"folds,common"`
+
+	// Loss that chooses among several values of lambda for classes: mse (of scores against ±1 codes,
+	// on the rows of all folds, after a search usually of the first), or error or log_loss (on the
+	// rows of the first fold). With --calibrate, error and log_loss score each half of these rows by
+	// probabilities fitted to the other half. Otherwise error takes the largest score, and log_loss
+	// the softmax of the scores times the best of 15 factors. The default is error for iterative
+	// learners, and mse for ridge. After a search for features on 1,500 rows or more, ridge chooses by
+	// log_loss among the values that were tried by mse, except with class weights or in retrain. Sums
+	// allow only mse, because the others need rows.
+	Select Select `flag:"select" values:"mse,error,log_loss"`
 }
+
+// Select is a loss that chooses λ.
+type Select string
 
 // Values of Lambda.Select.
 const (
-	SelectMSE     = "mse"
-	SelectError   = "error"
-	SelectLogLoss = "log_loss"
+	SelectMSE     Select = "mse"
+	SelectError   Select = "error"
+	SelectLogLoss Select = "log_loss"
 )
 
 // Selects reports whether the held-out rows of one fold choose λ.
@@ -110,12 +188,18 @@ func (l Lambda) Auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
 // Size says how the number of features is chosen. The zero value leaves the number as given.
 type Size struct {
-	// Worth is the smallest share by which doubling the number of features must reduce the held-out
-	// squared error. 0 sets no such limit.
-	Worth Share `flag:"worth" placeholder:"SHARE" help:"Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not given) as long as doubling them reduces the held-out squared error by this share, such as 0.1% or 0.001, and by more than chance does. The model is the same as from training with the chosen --features and otherwise the same recipe. Ridge only."`
-	// Time is the time for the whole job; 0 means any. How many features it allows depends on the
-	// machine.
-	Time time.Duration `flag:"time" help:"Time for the whole training, such as 60s or 10m. A search for features ends with its best candidate after two thirds of this time. For ridge, small trainings predict how many features the time allows, up to --features (16384 if that is not given); iterative learners get the time that is left for their rounds (see --max_time). The model then depends on the machine, and is the same as from training with the printed flags and otherwise the same recipe."`
+	// Choose the number of features: train with 512, 1024, … up to --features (16384 if that is not
+	// given) as long as doubling them reduces the held-out squared error by this share, such as 0.1%
+	// or 0.001, and by more than chance does. The model is the same as from training with the chosen
+	// --features and otherwise the same recipe. Ridge only.
+	Worth Share `flag:"worth" placeholder:"SHARE"` // 0 for no such limit
+
+	// Time for the whole training, such as 60s or 10m. A search for features ends with its best
+	// candidate after two thirds of this time. For ridge, small trainings predict how many features
+	// the time allows, up to --features (16384 if that is not given); iterative learners get the time
+	// that is left for their rounds (see --max_time). The model then depends on the machine, and is
+	// the same as from training with the printed flags and otherwise the same recipe.
+	Time time.Duration `flag:"time"` // 0 means any
 }
 
 // Chooses reports whether the number of features is to be chosen.

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -125,26 +126,26 @@ func (p *Plan) solution(o spec.Options, f spec.Facts, d *dataset.Dataset) soluti
 		o.Job.Engine = e
 		o = o.WithPartitions(readers)
 		m := o.Memory(f, e, e.Readers)
-		w := p.work(m, o.Iterative(), o.PlannedFolding(f).Judge)
+		w := p.work(m, o.Iterative(), o.PlannedFolding(f).Validation)
 		w.pause = float64(max(m.Stripes, 1)) * cmp.Or(e.Checkpoint, transforms.CheckpointInterval).Seconds()
 		return m, w
 	}
 	return s
 }
 
-// solveSeconds returns ridge.Work, plus the second factorisation that scaled intervals take
-// (ridge.Results.FirstSketch) unless the mean leverage of the rows is small. It is below the number of features
+// solveSeconds returns ridge.SolveSeconds, plus the second factorisation that scaled intervals take
+// (ridge.Request.FirstSketch) unless the mean leverage of the rows is small. It is below the number of features
 // divided by the number of rows.
 func solveSeconds(shape ridge.Shape, plan ridge.FoldPlan, rows int64, lambdas int, scaled bool) float64 {
-	s := ridge.Work(shape, plan, rows, lambdas)
+	s := ridge.SolveSeconds(shape, plan, rows, lambdas)
 	if scaled && shape.Regression && plan.Folds > 1 && float64(shape.Dim) >= ridge.SmallLeverage*float64(rows) {
-		s += ridge.Work(shape, ridge.FoldPlan{}, rows, 1)
+		s += ridge.SolveSeconds(shape, ridge.FoldPlan{}, rows, 1)
 	}
 	return s
 }
 
 // work returns the work of the job, given its memory.
-func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Judge) work {
+func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Validation) work {
 	rows, features, row := float64(p.Rows), float64(p.Features), float64(p.Columns)
 	stripes := max(m.Stripes, 1)
 	reads := p.Passes + stripes - 1
@@ -175,10 +176,10 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Ju
 		w.runs = float64(p.runs())
 		w.summing = float64(stripes) / float64(reads)
 	}
-	// ridge.Work counts seconds of a core, which is two virtual CPUs.
-	w.solve = solveSeconds(p.shape(), ridge.FoldPlan{Folds: p.Folds, Judge: judge}, p.Rows, p.Lambdas, p.scaled)
-	if p.Calibrate != "" && p.Calibrate != spec.AutoCalibrate || p.Threshold != "" {
-		w.solve += ridge.Work(p.shape(), ridge.FoldPlan{}, p.Rows, 1)
+	// ridge.SolveSeconds counts seconds of a core, which is two virtual CPUs.
+	w.solve = solveSeconds(p.shape(), ridge.FoldPlan{Folds: p.Folds, Validation: judge}, p.Rows, p.Lambdas, p.scaled)
+	if p.Calibrate != "" && p.Calibrate != options.AutoCalibration || p.Threshold != "" {
+		w.solve += ridge.SolveSeconds(p.shape(), ridge.FoldPlan{}, p.Rows, 1)
 	}
 	w.solve *= 2 * assumedRates.Solve
 	return w

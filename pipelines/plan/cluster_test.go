@@ -32,7 +32,7 @@ func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 func (p *Plan) cluster(e engine.Engine) *Cluster {
 	return solution{shards: p.Shards, needs: func(engine.Engine) (results.Memory, work) {
 		return p.Memory,
-			p.work(p.Memory, nil, ridge.JudgeAll)
+			p.work(p.Memory, nil, ridge.AllFolds)
 	}}.cheapest(e)
 }
 
@@ -80,7 +80,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("start", c.Start, 2*240)
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Sum, 1e9*(1.2*4096*200/100e9+4096*4097/2/40e9)/16)
-	near("solve", c.Solve, 2*ridge.Work(ridge.Shape{Dim: 4096, Outputs: 1}, ridge.FoldPlan{Folds: 5}, 1e9, 8)/4)
+	near("solve", c.Solve, 2*ridge.SolveSeconds(ridge.Shape{Dim: 4096, Outputs: 1}, ridge.FoldPlan{Folds: 5}, 1e9, 8)/4)
 	// Intervals of few rows take a second factor; intervals of many rows, or of classes, do not.
 	for _, x := range []struct {
 		rows                 int64
@@ -88,9 +88,9 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	}{{100_000, true, true, true}, {100_000, false, true, false}, {100_000, true, false, false}, {1e9, true, true, false}} {
 		p := aPlan(x.rows, 100, 4096, 0.5, 0.3)
 		p.scaled, p.Regression = x.scaled, x.targets
-		want := ridge.Work(p.shape(), ridge.FoldPlan{Folds: 5}, x.rows, 8)
+		want := ridge.SolveSeconds(p.shape(), ridge.FoldPlan{Folds: 5}, x.rows, 8)
 		if x.two {
-			want += ridge.Work(p.shape(), ridge.FoldPlan{}, x.rows, 1)
+			want += ridge.SolveSeconds(p.shape(), ridge.FoldPlan{}, x.rows, 1)
 		}
 		near("solve", p.cluster(engine.Engine{Runner: engine.Dataflow, Readers: 16, Threads: 1}).Solve, 2*want/4)
 	}
@@ -111,7 +111,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 
 func TestPlansForClustersListFlags(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"}}}
 	if p := plan(t, o); p.Cluster != nil || strings.Contains(jobtest.Text(t, p), "cluster") {
 		t.Errorf("machines for the direct runner: %+v", p.Cluster)
 	}
@@ -152,7 +152,7 @@ func large(given options.Train, features int) (*Plan, solution) {
 		Features: p.Features, Outputs: 2}
 	return p, solution{shards: p.Shards, needs: func(e engine.Engine) (results.Memory, work) {
 		m := o.Memory(f, e, e.Readers)
-		return m, p.work(m, nil, ridge.JudgeAll)
+		return m, p.work(m, nil, ridge.AllFolds)
 	}}
 }
 
@@ -215,14 +215,14 @@ func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 // Readers without a partition have no rows: they add to the cost and not to the speed.
 func TestPlannedTimesOfRoundsFollowFromThePartitions(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"}}}
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"}}}
 	o.Job.Engine.Runner, o.Job.Engine.Readers, o.Job.Engine.Threads, o.Lambda.Path = engine.Dataflow, 400, 1, []float64{1e-4}
 	of := func(name string, partitions int) (*Plan, *Cluster) {
 		o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds, s.Partitions = 100, partitions })
 		p := plan(t, o)
 		p.Rows, p.Bytes = 1e9, 900e9
 		s := solution{shards: partitions, needs: func(engine.Engine) (results.Memory, work) {
-			return p.Memory, p.work(p.Memory, (spec.Options{Train: o}).Iterative(), ridge.JudgeAll)
+			return p.Memory, p.work(p.Memory, (spec.Options{Train: o}).Iterative(), ridge.AllFolds)
 		}}
 		return p, s.cheapest(o.Job.Engine)
 	}

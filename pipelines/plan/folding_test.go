@@ -34,7 +34,7 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 		{"one lambda", 64, func(o *options.Train) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
 		{"probabilities", 64, func(o *options.Train) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 			"2 sums of "},
-		{"labels in encodings", 64, func(o *options.Train) { o.Encode.Encode = preprocess.Means }, "2 sums of "},
+		{"labels in encodings", 64, func(o *options.Train) { o.Encode.Encode = preprocess.TargetEncoding }, "2 sums of "},
 		{"a search", 64, func(o *options.Train) { o.Search, o.Data.Drop = options.AutoSearch, []string{"c"} },
 			"2 sums of "},
 		{"few rows", 1024, func(*options.Train) {}, " of features, "},
@@ -47,7 +47,7 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 		}, "2 sums of "},
 	} {
 		o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{
-			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
+			Data: dataset.Options{Files: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
 		}}
 		c.set(&o)
 		p := plan(t, o)

@@ -22,7 +22,7 @@ func TestThePlannedSumsAreOfThePlansReaders(t *testing.T) {
 	}
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
 	o := options.Train{}
-	o.Data.Data, o.Data.Label = []string{name}, "y"
+	o.Data.Files, o.Data.Label = []string{name}, "y"
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Readers = 1000, engine.Dataflow, 3
 	// Of few rows, the rows are stored in place of sums: whatever the readers, each once.
 	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried ||
@@ -57,7 +57,7 @@ func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
 		}
 		o := options.Train{}
 		o.Search, o.Data.Label = options.AutoSearch, "y"
-		o.Data.Data = []string{jobtest.Write(t, t.TempDir(), "d.csv", b.String())}
+		o.Data.Files = []string{jobtest.Write(t, t.TempDir(), "d.csv", b.String())}
 		o.Kernel = &fourier.GaussianOptions{Features: 256}
 		return plan(t, o).Peak
 	}
@@ -76,7 +76,7 @@ func TestPlansReckonWithTheDataThemselves(t *testing.T) {
 		lines.WriteString(" 1:1 4000:2\n")
 	}
 	o := options.Train{}
-	o.Data.Data = []string{jobtest.Write(t, dir, "d.svm", lines.String())}
+	o.Data.Files = []string{jobtest.Write(t, dir, "d.svm", lines.String())}
 	p := plan(t, o)
 	if p.Columns != 4000 || p.Outputs != 150 || !p.Whole || p.Seen != 300 {
 		t.Errorf("%+v", p)

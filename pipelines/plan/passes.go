@@ -32,7 +32,7 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 	if preprocess.NeedsTargets(d.Schema.Table, o.Encode) {
 		p.scan("one to sum labels by categories")
 	}
-	if o.FoldCount() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.Counts)) > 0 {
+	if o.FoldCount() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.CountEncoding)) > 0 {
 		p.scan("one to count levels of categories")
 	}
 	if o.Searching() {
@@ -72,7 +72,7 @@ func (p *Plan) measures(o spec.Options) bool {
 }
 
 // calibration describes how probabilities are computed, "" if scores are not calibrated.
-func calibration(o spec.Options, seen *preview) string {
+func calibration(o spec.Options, seen *preview) options.Calibration {
 	if calibrates, _ := o.Calibration(seen.Outputs, seen.Features); !calibrates || seen.Regression {
 		return ""
 	}

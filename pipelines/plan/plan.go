@@ -89,7 +89,7 @@ type Model struct {
 
 // Decision says how scores become classes, and whether features are searched.
 type Decision struct {
-	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
+	Calibrate options.Calibration `json:"calibrate,omitempty"` // how probabilities are computed
 	// Threshold is the score by which held-out rows choose a threshold between two classes; "" for none.
 	Threshold  string `json:"threshold,omitempty"`
 	Searched   int64  `json:"rows_searched,omitempty"` // largest number of rows on which features are searched

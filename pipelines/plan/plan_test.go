@@ -38,7 +38,7 @@ func planned(t *testing.T, lines int, features int) *Plan {
 	text := strings.Join(jobtest.Made(t, "moons", int64(lines), 1), "")
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text)
 	return plan(t, options.Train{Prepare: options.Prepare{
-		Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features},
+		Data: dataset.Options{Files: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features},
 	}, Decision: options.Decision{Calibrate: "none"}}) // otherwise rows of scores are kept, up to so many
 }
 
@@ -69,7 +69,7 @@ func TestPlansMatchTraining(t *testing.T) {
 // A search reads the rows once more, and its memory is in the plan.
 func TestPlansListTheSearch(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 9000, 1), ""))
-	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 64}}}
 	o.Lambda.Path = []float64{1e-3}
 	none := plan(t, o)
@@ -87,7 +87,7 @@ func TestPlansListTheSearch(t *testing.T) {
 	if set := plan(t, o); set.Searched != 0 || set.Unsearched != "" || set.Peak != none.Peak {
 		t.Errorf("with a width %+v, without a search %+v", set, none)
 	}
-	few := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(),
+	few := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(),
 		"few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: options.AutoSearch}
 	if p := plan(t, few); p.Searched != 0 ||
 		!strings.Contains(jobtest.Text(t, p), "features that are not searched: there are fewer than 40 rows") {
@@ -97,7 +97,7 @@ func TestPlansListTheSearch(t *testing.T) {
 
 func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"},
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 512}}}
 	o.Lambda.Path = []float64{1e-3}
 	without := plan(t, o)
@@ -119,7 +119,7 @@ func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 200, 1), ""))
 	o := options.Train{
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"},
 			Kernel: &learned.Options{Features: 50}},
 		Lambda:  options.Lambda{Path: []float64{1e-4}},
 		Learned: options.Game{Take: 10, Chains: 100, Steps: 5, Sample: 150},
@@ -142,7 +142,8 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		kernel       kernel.Options
-		by, learner  string
+		by           options.LearnedBy
+		learner      string
 		passes, game int
 	}{
 		"lkrf":      {o.Kernel, "lkrf", "", 3, 0},
@@ -181,7 +182,7 @@ func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 
 func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 	o := options.Train{Prepare: options.Prepare{
-		Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")},
+		Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")},
 			Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
 		Kernel: &fourier.GaussianOptions{Features: 64},
 	}}
@@ -199,15 +200,15 @@ func TestPlansRefuseLikeTraining(t *testing.T) {
 	_, err := Training(jobtest.Ctx, options.Train{Model: "m"})
 	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")
 	_, err = Training(jobtest.Ctx, options.Train{Model: "m",
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}}}})
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}}}})
 	jobtest.WantError(t, "no label", err, exit.CodeUsage, "--label")
 	_, err = Training(jobtest.Ctx, options.Train{Model: "m",
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{name}, Label: "y"},
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 1 << 20}}})
 	jobtest.WantError(t, "too many features", err, exit.CodeUsage, "features")
 	named := jobtest.Write(t, t.TempDir(), "d.csv", identified)
 	_, err = Training(jobtest.Ctx, options.Train{Model: "m",
-		Prepare: options.Prepare{Data: dataset.Options{Data: []string{named}, Label: "name"}}})
+		Prepare: options.Prepare{Data: dataset.Options{Files: []string{named}, Label: "name"}}})
 	jobtest.WantError(t, "identifiers as labels", err, exit.CodeData, "each of the 200 rows has a label of its own")
 }
 
@@ -223,7 +224,7 @@ var identified = func() string {
 // What is left when columns are dropped may be plain numbers.
 func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 	p := plan(t,
-		options.Train{Prepare: options.Prepare{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d.csv",
+		options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "d.csv",
 			identified)}, Label: "y"}}})
 	if p.Rows != 200 || p.Columns != 2 || !p.Exact {
 		t.Errorf("%+v", p)
@@ -233,7 +234,7 @@ func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 func TestPlansOnRealFiles(t *testing.T) {
 	dir := realdata.Path(t, "mnist")
 	p := plan(t, options.Train{Prepare: options.Prepare{Data: dataset.Options{
-		Data:    []string{dir + "/train-images*"},
+		Files:   []string{dir + "/train-images*"},
 		Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
 	}}})
 	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != "idx" {

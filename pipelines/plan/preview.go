@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
@@ -103,7 +103,7 @@ type previewReader struct {
 	sample  *profile.Sum // of the rows, if features are searched
 	values  int64        // numbers in the rows
 	nonzero int64        // numbers that are not 0, counted if rows grow
-	block   rows.Block
+	block   rowio.Block
 	hashes  []uint64
 }
 
@@ -116,7 +116,7 @@ func (r *previewReader) readShard(ctx context.Context, shard dataset.Shard) data
 		r.Dim = max(r.Dim, b.D)
 		r.values += int64(b.N) * int64(b.D)
 		if r.options.Searching() && !r.Unnamed && tuning.PilotRows(1, b.D) > 0 {
-			r.hashes = rows.HashBlock(r.hashes, r.options.Seed, b)
+			r.hashes = rowio.HashBlock(r.hashes, r.options.Seed, b)
 			r.sample.AddBlock(b, r.hashes)
 		}
 		if r.Grows {
@@ -213,7 +213,7 @@ func describe(ctx context.Context, o spec.Options, d *dataset.Dataset) (surveyed
 	description, _, err := prepare.DescribeBy(o.Types, d, func(rules schema.Rules) (*schema.Survey, error) {
 		s := schema.NewSurvey(len(dataset.DescribedBy(d)), rules)
 		var stored, all int64
-		var b rows.Block
+		var b rowio.Block
 		for _, shard := range job.Shards(o.Job, d) {
 			all += d.Bytes(shard)
 			if stored >= previewBytes {

@@ -138,7 +138,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			}
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
 			o := options.Train{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: options.NoSearch}
-			o.Data.Data, o.Data.Label = []string{dir + "/*.csv"}, "y"
+			o.Data.Files, o.Data.Label = []string{dir + "/*.csv"}, "y"
 			o.Job.Engine.Runner, o.Job.Engine.Readers = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda
 			o.Learner = &ridge.LearnerOptions{Grid: features.Bits8} // of another, the data may be summed again
@@ -173,7 +173,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 			}
 			near("objects deleted", float64(p.Objects), float64(simulated.deleted))
 			if c.rounds.PerJob == 0 { // else rounds of one pipeline share a counter of the direct runner
-				planned := p.work(p.Memory, (spec.Options{Train: o}).WithPartitions(files).Iterative(), ridge.JudgeAll)
+				planned := p.work(p.Memory, (spec.Options{Train: o}).WithPartitions(files).Iterative(), ridge.AllFolds)
 				did := planned // models/svm counts its steps
 				did.pipelines, did.read = simulated.pipelines, simulated.bytes
 				width := float64(c.features)

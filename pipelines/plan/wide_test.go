@@ -20,7 +20,7 @@ func TestAPlanSaysThatLevelsNeedTooManyFrequencies(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text.String())
 	of := func(draw fourier.Draw, features int) *Plan {
 		return plan(t, options.Train{Prepare: options.Prepare{
-			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features,
+			Data: dataset.Options{Files: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features,
 				Draw: draw, Form: fourier.Offset},
 		}})
 	}

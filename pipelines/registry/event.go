@@ -23,10 +23,10 @@ import (
 type Action string
 
 const (
-	Promoted   Action = models.Promoted   // Model became champion
-	RolledBack Action = models.RolledBack // Model, an earlier champion, became champion again
-	Kept       Action = models.Kept       // Model, a challenger, did not become champion
-	Refused    Action = models.Refused    // new data was refused; Model, the champion, stays
+	Promoted   Action = models.ActionPromote  // Model became champion
+	RolledBack Action = models.ActionRollback // Model, an earlier champion, became champion again
+	Kept       Action = models.ActionKeep     // Model, a challenger, did not become champion
+	Refused    Action = models.ActionRefuse   // new data was refused; Model, the champion, stays
 )
 
 // Gate is a condition on a model, and whether it was met.

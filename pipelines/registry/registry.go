@@ -26,20 +26,27 @@ import (
 
 // Registry is a directory of models.
 type Registry struct {
-	Dir string           `flag:"models,common" group:"Model and output" placeholder:"DIR" help:"Directory of models."`
+	// Directory of models.
+	Dir string           `flag:"models,common" group:"Model and output" placeholder:"DIR"`
 	Now func() time.Time // nil is time.Now
 }
 
 // Note has what the history records about an event besides the change.
 type Note struct {
-	By      string `flag:"who" group:"Model and output" placeholder:"TEXT" help:"Who does this, for the history. The default is the user and the machine."`
-	Gates   []Gate
-	Why     string `flag:"why" group:"Model and output" placeholder:"TEXT" help:"Reason, for the history."`
+	// Who does this, for the history. The default is the user and the machine.
+	By    string `flag:"who" group:"Model and output" placeholder:"TEXT"`
+	Gates []Gate
+
+	// Reason, for the history.
+	Why     string `flag:"why" group:"Model and output" placeholder:"TEXT"`
 	Day     string
 	Command string
-	// Expect is the name of the model that must be champion before the event, or NoChampion if there must be none;
-	// "" allows any.
-	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL" help:"Name of the model that must be the champion now; - for none. If another model is, nothing changes."`
+
+	// Name of the model that must be the champion now; - for none. If another model is, nothing
+	// changes.
+	//
+	// "" allows any; see NoChampion.
+	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL"`
 }
 
 // NoChampion as Note.Expect means that there must be no champion.
@@ -102,7 +109,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." && r.isOwnDir(dir) {
 		model = name
 	}
-	if err := models.CheckAlias(model); err != nil {
+	if err := models.CheckModelName(model); err != nil {
 		return "", exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	return model, nil
@@ -140,7 +147,7 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 			return exit.Dataf("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
 		}
 		for s.Champion != model {
-			s.Back()
+			s.Rollback()
 		}
 		return nil
 	})
@@ -165,7 +172,7 @@ const maxChanges = 20
 // change applies edit to the aliases, and records the event.
 func (r Registry) change(ctx context.Context, action Action, model string, n Note,
 	edit func(*models.Aliases) error) (*Event, error) {
-	if err := models.CheckAlias(model); err != nil {
+	if err := models.CheckModelName(model); err != nil {
 		return nil, exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
 	}
 	m, err := models.CheckDir(ctx, r.ModelDir(model))

@@ -56,8 +56,8 @@ func (r *Evaluate) TargetTable() table.Table {
 func (r *Evaluate) writeTargets(w io.Writer) {
 	r.TargetTable().Write(w)
 	for i := range r.ByTarget {
-		if t := &r.ByTarget[i]; t.Far != nil {
-			fmt.Fprintf(w, "%s: %s\n", t.Target, t.Far.Text(t.Rows))
+		if t := &r.ByTarget[i]; t.OutOfRange != nil {
+			fmt.Fprintf(w, "%s: %s\n", t.Target, t.OutOfRange.Text(t.Rows))
 		}
 	}
 	for i := range r.ByTarget {
@@ -81,7 +81,8 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 	}
 	if r.TrainingRows > 0 {
 		fmt.Fprintf(&b,
-			"note: %s of %s rows are of files that the model was trained on, so these scores do not tell how good the model is on new rows\n",
+			"note: %s of %s rows are of files that the model was trained on, so these scores do not tell how good the model "+
+				"is on new rows\n",
 			report.Groups(r.TrainingRows), report.Groups(r.Rows.Used))
 	}
 	if r.Weights != nil {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -25,11 +25,11 @@ type InspectModel struct {
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects has the effects of columns on predictions; nil without data.
 	Effects *EffectsReport `json:"effects,omitempty"`
-	// Dependences and Drift are set with options.Inspect.Whole. If there are no effects, NoEffects is then the
+	// Dependences and Drift are set with options.InspectEffects.Whole. If there are no effects, NoEffects is then the
 	// reason.
-	Dependences []Dependence      `json:"-"`
-	Drift       *sums.DriftReport `json:"-"`
-	NoEffects   string            `json:"-"`
+	Dependences []Dependence  `json:"-"`
+	Drift       *drift.Report `json:"-"`
+	NoEffects   string        `json:"-"`
 
 	Table *schema.Table `json:"-"` // nil for rows of plain numbers
 	Roles []string      `json:"-"` // descriptions of columns that are not features
@@ -52,7 +52,7 @@ func (r *InspectModel) WriteTo(w io.Writer) (int64, error) {
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", report.SomeOf(m.Vocabulary.Classes))
 		if m.Outputs == 2 {
-			fmt.Fprintf(&b, "positive  %s\n", score.Name(m.Vocabulary.Classes[m.PositiveClass()]))
+			fmt.Fprintf(&b, "positive  %s\n", score.DisplayName(m.Vocabulary.Classes[m.PositiveClass()]))
 		}
 	}
 	if len(m.Input.Labels) > 0 {
@@ -106,7 +106,8 @@ func writeEffects(w io.Writer, r *EffectsReport) {
 			return fmt.Sprintf("%s %s ± %.1f", report.Word(e.Column, 40), report.Percent(e.Share), 100*e.StdErr)
 		}))
 	fmt.Fprintf(w,
-		"          (importance: the share of their variance that changes with a column alone, if it gets values of other rows)\n")
+		"          (importance: the share of their variance that changes with a column alone, if it gets values of other "+
+			"rows)\n")
 }
 
 // Dependence is the partial dependence of predictions on a column (Friedman 2001, Annals of Statistics 29, 1189):

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -25,7 +25,7 @@ type Predict struct {
 
 	Threshold *Threshold `json:"threshold,omitempty"` // set if a threshold was given
 	// Drift is the drift from the training rows; nil if the model has no statistics of them.
-	Drift *sums.DriftReport `json:"drift,omitempty"`
+	Drift *drift.Report `json:"drift,omitempty"`
 }
 
 // WriteTo prints the result for people.

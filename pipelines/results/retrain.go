@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results/table"
@@ -172,11 +172,11 @@ type ReportedModels struct {
 
 // ReportedRows says which rows a model was trained on and judged by.
 type ReportedRows struct {
-	Partitions int         `json:"partitions"`    // that the model was trained on
-	Rows       models.Rows `json:"rows,omitzero"` // training rows of a new model
-	First      string      `json:"first_day,omitempty"`
-	Last       string      `json:"last_day,omitempty"`
-	HeldOut    string      `json:"held_out,omitempty"` // the day or files whose rows judged
+	Partitions int              `json:"partitions"`    // that the model was trained on
+	Rows       models.RowCounts `json:"rows,omitzero"` // training rows of a new model
+	First      string           `json:"first_day,omitempty"`
+	Last       string           `json:"last_day,omitempty"`
+	HeldOut    string           `json:"held_out,omitempty"` // the day or files whose rows judged
 	// Window is nil if the window was not chosen.
 	Window *ChosenWindow `json:"window,omitempty"`
 }
@@ -219,9 +219,9 @@ type Refused struct {
 
 // Moved is the drift of the rows of a day from the rows of the recipe.
 type Moved struct {
-	Day      string             `json:"day"`
-	Columns  []sums.ColumnDrift `json:"columns,omitempty"`  // with significant drift, the largest first
-	Features *Drift             `json:"features,omitempty"` // nil if they were not compared
+	Day      string         `json:"day"`
+	Columns  []drift.Column `json:"columns,omitempty"`  // with significant drift, the largest first
+	Features *Drift         `json:"features,omitempty"` // nil if they were not compared
 }
 
 // certain reports whether any drift is significant.

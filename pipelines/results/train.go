@@ -109,7 +109,7 @@ func (r *Train) writeFit(b *bytes.Buffer) {
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		report.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
-		if r.Probabilities != nil && len(r.Classes) <= score.MaxKept && report.Scored(r.Path) {
+		if r.Probabilities != nil && len(r.Classes) <= score.MaxHeldOutClasses && report.Scored(r.Path) {
 			fmt.Fprintf(b, "          classes have the largest %s, each half of these rows by curves fitted to the other half\n",
 				report.Criterion(r.Probabilities))
 		}
@@ -159,7 +159,7 @@ func (r *Train) chosenBy() string {
 	}
 	by := fmt.Sprintf("the held-out %s of %d folds", measure, r.Folds)
 	// the other folds have been used to find features
-	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 })
+	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.CVResult) bool { return row.Folds > 1 })
 	switch {
 	case r.Select == models.ByAllFolds:
 		return fmt.Sprintf("the %s of all %d folds; shown are figures of the first, which the search has not seen",
@@ -234,7 +234,7 @@ type TrainFit struct {
 	HeldOut string            `json:"held_out,omitempty"`
 	Learner string            `json:"learner"`
 	Lambda  float64           `json:"lambda"`
-	Path    []ridge.Row       `json:"path,omitempty"` // for ridge: held-out errors by λ
+	Path    []ridge.CVResult  `json:"path,omitempty"` // for ridge: held-out errors by λ
 	// RuledOut has values of λ that were not tried, because results for others ruled them out.
 	RuledOut []float64           `json:"ruled_out,omitempty"`
 	Select   string              `json:"select,omitempty"` // what chose λ; "" for the squared errors of all folds

@@ -58,7 +58,7 @@ func writeStopped(w io.Writer, states int, what string) {
 	}
 }
 
-func writeTrials(w io.Writer, r *Train, tried []models.Trial, chosen float64) {
+func writeTrials(w io.Writer, r *Train, tried []models.LambdaTrial, chosen float64) {
 	report.Trials(r.Task, r.Split, tried, chosen).Write(w)
 	states := 0
 	for _, t := range tried {

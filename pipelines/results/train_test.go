@@ -10,9 +10,9 @@ import (
 
 // A table has several held-out figures, and the smallest of another one may be at another λ.
 func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
-	one, five := []ridge.Row{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.Row{{Lambda: 1, Folds: 5},
+	one, five := []ridge.CVResult{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.CVResult{{Lambda: 1, Folds: 5},
 		{Lambda: 0.1, Folds: 5}}
-	trials := &models.TrainingLog{Path: []models.Trial{{Lambda: 1}, {Lambda: 0.1}}}
+	trials := &models.TrainingLog{Path: []models.LambdaTrial{{Lambda: 1}, {Lambda: 0.1}}}
 	for want, r := range map[string]Train{
 		"the held-out MSE of 5 folds (the smallest of 2":                        {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: five}},
 		"the MSE of held-out rows, one in 5 (the smallest of 2":                 {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: one}},
@@ -34,18 +34,18 @@ func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 
 // The table says which classes its errors are of, if it has errors.
 func TestTheSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
-	scored := []ridge.Row{{Lambda: 1, HeldOutRow: ridge.HeldOutRow{HeldOutRows: 50}}}
+	scored := []ridge.CVResult{{Lambda: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 50}}}
 	plain := &models.Probabilities{Kind: models.Softmax}
 	weighted := &models.Probabilities{Kind: models.Softmax, Weights: []float64{1, 2}}
 	for i, c := range []struct {
-		path          []ridge.Row
+		path          []ridge.CVResult
 		probabilities *models.Probabilities
 		want          string // after "classes have the largest"; "" for no such line
 	}{
 		{scored, plain, "probability, each half"},
 		{scored, weighted, "product of probability and class weight, each half"},
 		{scored, nil, ""},
-		{[]ridge.Row{{Lambda: 1}}, plain, ""}, // of sums
+		{[]ridge.CVResult{{Lambda: 1}}, plain, ""}, // of sums
 	} {
 		r := Train{TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: c.path, Lambda: 1},
 			TrainDecision: TrainDecision{Probabilities: c.probabilities}}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
@@ -13,8 +13,8 @@ import (
 type TwoSample struct {
 	A RowCounts `json:"a"`
 	B RowCounts `json:"b"`
-	// DriftReport has the p-value in Features, and the columns of B with significant drift from A.
-	*sums.DriftReport
+	// Report has the p-value in Features, and the columns of B with significant drift from A.
+	*drift.Report
 	Kernel string    `json:"kernel"`    // in words
 	Dim    int       `json:"dimension"` // number of features
 	Notes  []string  `json:"notes,omitempty"`
@@ -29,7 +29,7 @@ func (r *TwoSample) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Dim, r.Kernel)
 	fmt.Fprintf(&b, "test      %s that both are from the same distribution (MMD² = %.3g)\n", report.PText(f.P), f.Squared)
 	fmt.Fprintf(&b, "distance  %.3g, at least %.3g with confidence 95%% (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)
-	report.Drift(&b, r.DriftReport, "columns   ")
+	report.Drift(&b, r.Report, "columns   ")
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
@@ -166,7 +166,7 @@ func (e *epoch) read(ctx context.Context, a dataset.Assignment,
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, a.Shards) {
 		report, err := e.reader.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(),
-			func(at profile.FoldPlace, b *rows.Block) (err error) {
+			func(at profile.ShardStart, b *rowio.Block) (err error) {
 				if k > 0 || augment || encoder != nil {
 					// Copies are counted before every shard of a cut that tiles the files.
 					if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, profile.ErrUncounted) {
@@ -176,7 +176,7 @@ func (e *epoch) read(ctx context.Context, a dataset.Assignment,
 					}
 				}
 				encoder.Block(b, hashes)
-				limit := min(rows.PerBlock(b.D), rows.PerFeatureBlock(out))
+				limit := min(rowio.PerBlock(b.D), rowio.PerFeatureBlock(out))
 				for i := range b.N {
 					held := k > 0 && hashes[i]%k == 0
 					var hash uint64

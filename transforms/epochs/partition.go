@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -29,7 +29,7 @@ type partition struct {
 
 // batch holds rows on their way to a partition.
 type batch struct {
-	rows    rows.Block
+	rows    rowio.Block
 	hash    []uint64  // of the rows, if they are to be changed at random
 	y       []float32 // labels as learners take them
 	weights []float64 // likewise
@@ -46,7 +46,7 @@ func sideOf(held bool) int {
 }
 
 // add appends row i of a block to the next batch of the partition.
-func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, hash uint64, limit int) error {
+func (p *partition) add(ctx context.Context, b *rowio.Block, i int, held bool, hash uint64, limit int) error {
 	f := &p.filling[sideOf(held)]
 	if *f == nil {
 		*f = p.batch(b.D)

@@ -41,14 +41,14 @@ func Rounds(s beam.Scope, sc transforms.Scan, first, n int, cacheBytes int64) {
 			reports = append(reports, beam.ParDo(s, &roundFn{Fn: transforms.Fn{Scan: sc}, Round: first + i,
 				CacheBytes: cacheBytes}, reader))
 		}
-		grouped := beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, beam.Flatten(s, reports...)))
+		grouped := beam.GroupByKey(s, beam.ParDo(s, transforms.OneKey, beam.Flatten(s, reports...)))
 		done := beam.ParDo(s, &updateFn{Fn: transforms.Fn{Scan: sc}, Round: first + i}, grouped)
 		if i == n-1 {
 			return
 		}
 		for k := range readers {
 			// Grouping keeps a runner from running all readers as one stage.
-			readers[k] = sc.Begin(s, beam.ParDo(s, &nextFn{Reader: k}, beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, done))))
+			readers[k] = sc.Begin(s, beam.ParDo(s, &nextFn{Reader: k}, beam.GroupByKey(s, beam.ParDo(s, transforms.OneKey, done))))
 		}
 	}
 }
@@ -138,7 +138,7 @@ type updateFn struct {
 
 func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) ([]byte, error) {
 	m := f.Worker.NewMeter()
-	report, err := f.update(ctx, m, transforms.Gather(lines))
+	report, err := f.update(ctx, m, transforms.Sorted(lines))
 	m.Commit(ctx)
 	return report, fault.New(fault.Internal, err)
 }
@@ -147,7 +147,7 @@ func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte
 // returns the report on the state with which the round began.
 func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines [][]byte) ([]byte, error) {
 	defer meter.Clock(transforms.MergeTime)()
-	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
+	p, err := transforms.LoadPass[Pass](ctx, f.Worker, f.Scan.Pass)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -116,11 +116,11 @@ func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learne
 func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsThere int64, learner string) string {
 	t.Helper()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, dataset.Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
+	d, err := dataset.Open(ctx, dataset.Options{Files: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := features.Seal(linear.Identity{In: 2, Bound: 100})
+	recipe, err := features.Seal(identity.Identity{In: 2, Bound: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, ro
 		Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
 		Assignments: d.Assign(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,
 	}
-	uri, err := transforms.Store(ctx, t.TempDir(), p, nil)
+	uri, err := transforms.StorePass(ctx, t.TempDir(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, err := transforms.Load[Pass](ctx, transforms.NewWorker(t.TempDir()),
+	p, err := transforms.LoadPass[Pass](ctx, transforms.NewWorker(t.TempDir()),
 		assignedPass(t, dir, int64(len(text)+1)/2, 1, 200, "{}"))
 	if err != nil {
 		t.Fatal(err)
@@ -357,9 +357,9 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	with := *p
 	with.Copies = &profile.Copies{
 		Rows: profile.HashSet{profile.RowHash(with.Seed, []float32{1, 2})}, Contents: profile.HashSet{1},
-		Shards: []profile.ShardFrom{{Before: []byte{0}}},
+		Shards: []profile.PrecedingCopies{{Before: []byte{0}}},
 	}
-	uri, err := transforms.Store(ctx, t.TempDir(), &with, nil)
+	uri, err := transforms.StorePass(ctx, t.TempDir(), &with, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (a *Audited) Code(c *wire.Coder) {
 	for j := range a.Left {
 		c.Uint64(&a.Left[j])
 	}
-	wire.Each(c, &a.Copies, sums.MostLevels+1, func(frequent *[]profile.FrequentRow) {
+	wire.Each(c, &a.Copies, sums.MaxLevels+1, func(frequent *[]profile.FrequentRow) {
 		copies := profile.AppendFrequentRows(nil, *frequent)
 		if c.Bytes(&copies, transforms.MaxState); c.Reading() {
 			var err error
@@ -59,10 +59,10 @@ func (a *Audited) Code(c *wire.Coder) {
 	})
 }
 
-// beginAudit returns the sum of one reader of an Audit. It uses a Summer whose folds audit instead
+// beginAudit returns the sum of one reader of an Audit. It uses an Accumulator whose folds audit instead
 // of summing.
 func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.Accumulator, error) {
-	s, err := NewSummer(r, &p.Pass)
+	s, err := NewAccumulator(r, &p.Pass)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -17,20 +17,20 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Copies returns the frequent rows that the readers of a pass have counted separately.
-func Copies(reports []Report) ([]profile.FrequentRow, error) {
+// FrequentRows returns the frequent rows that the readers of a pass have counted separately.
+func FrequentRows(reports []Report) ([]profile.FrequentRow, error) {
 	var all []profile.FrequentRow
 	for _, r := range reports {
 		var err error
-		if all, err = AddCopies(all, r.Copies); err != nil {
+		if all, err = AddFrequentRows(all, r.Copies); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// AddCopies adds separately counted rows, encoded as in a Report, to others.
-func AddCopies(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow, error) {
+// AddFrequentRows adds separately counted rows, encoded as in a Report, to others.
+func AddFrequentRows(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow, error) {
 	if len(encoded) == 0 {
 		return all, nil
 	}
@@ -72,7 +72,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		}
 		reports = append(reports, r)
 	}
-	contents, err := Copies(reports)
+	contents, err := FrequentRows(reports)
 	if err != nil {
 		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
 	}
@@ -125,7 +125,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 	}
 	in, out := m.Dims()
 	z := features.NewGrid(out, p.Spec.Steps)
-	var b rows.Block
+	var b rowio.Block
 	var n, weights []int64
 	flush := func() error {
 		if b.N == 0 {
@@ -133,7 +133,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 		}
 		weights = nil
 		if p.Spec.Weights != nil {
-			weights = p.Spec.Weights.Whole(nil, &b, 0, b.N)
+			weights = p.Spec.Weights.AppendWeights(nil, &b, 0, b.N)
 		}
 		if m.Quantize(z, b.X, b.N, threads) > 0 {
 			return fmt.Errorf("gram: features of frequent rows exceed the bound of the recipe")
@@ -159,7 +159,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 			}
 			c.encoder.Row(b.X[len(b.X)-in:], g.hash)
 			b.N++
-			if b.N == rows.PerBlock(in) {
+			if b.N == rowio.PerBlock(in) {
 				if err := flush(); err != nil {
 					return err
 				}

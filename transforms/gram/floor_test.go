@@ -19,7 +19,7 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	const n, d = 600, 3
 	m, err := preprocess.Join{Parts: []features.Recipe{
 		fourier.Gaussian{In: d, Out: 1024, Width: 1, Seed: 1},
-		preprocess.Bins{In: d, Hats: true, Weight: 0.03,
+		preprocess.Bins{In: d, PiecewiseLinear: true, Weight: 0.03,
 			Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{0, 0.25, 0.5, 0.75, 1}}}},
 	}}.New()
 	if err != nil {
@@ -46,8 +46,8 @@ func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	}
 	for _, path := range [][]float64{{1e-6, 3e-6, 1e-5, 3e-5}, {1e-11, 1e-10, 1e-9, 1e-8}} {
 		p := &Pass{Pass: transforms.Pass{Target: &transforms.Labeling{Grid: target}},
-			Spec: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Judge: ridge.JudgeFirst},
-				Solving: Solving{Choice: ridge.Choice{Lambda: path}, MayRefine: true}, Steps: features.ByteSteps}}
+			Spec: Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 2, Validation: ridge.FirstFold},
+				SolveOptions: SolveOptions{LambdaSearch: ridge.LambdaSearch{Lambda: path}, MayRefine: true}, Steps: features.ByteSteps}}
 		s := &solver{pass: p, m: g, threads: 1, source: ridge.Source{Shape: shape,
 			Add: func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil }}}
 		_, report, err := s.ridge()

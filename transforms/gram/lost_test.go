@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -33,7 +33,7 @@ func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Dur
 	gone := errors.New("the worker is lost")
 	begun := time.Now()
 	var begins time.Time // the shard
-	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, block *rows.Block) error {
+	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.ShardStart, block *rowio.Block) error {
 		begins = time.Now()
 		left := lost - time.Since(begun)
 		if lost > 0 && left < shard {

@@ -36,7 +36,7 @@ type mergeFn struct {
 
 func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byte) bool) ([]byte, error) {
 	m := f.Worker.NewMeter()
-	line, err := f.merge(ctx, m, key, transforms.Gather(lines))
+	line, err := f.merge(ctx, m, key, transforms.Sorted(lines))
 	m.Commit(ctx)
 	return line, fault.New(fault.Internal, err)
 }

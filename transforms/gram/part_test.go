@@ -81,7 +81,7 @@ func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
 func TestAReaderStoresItsSumInOneFile(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	shape := ridge.Shape{Dim: 1500, Outputs: 2}
-	n := ridge.NumParts(shape)
+	n := shape.NumParts()
 	cut := ridge.Stripe{First: n / 2, End: 2*n - 1} // of two folds
 	layout := ridge.LayoutOf(shape)
 	values := func(key int) []float64 {

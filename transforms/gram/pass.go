@@ -12,7 +12,7 @@
 //
 // For few rows, readers store the rows themselves instead of sums (Spec.Rows).
 //
-// A Summer sums rows from any source, without Beam. StoredSums reads merged parts, and a SumsWriter
+// An Accumulator sums rows from any source, without Beam. StoredSums reads merged parts, and a SumsWriter
 // writes them. An Audit reads the rows again, to check stored sums.
 package gram
 
@@ -24,7 +24,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -48,7 +48,7 @@ type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
 	ridge.FoldPlan
-	Solving
+	SolveOptions
 	// Components is the number of principal components to compute; rows then need no labels. 0
 	// means a model with labels.
 	Components int `json:"components,omitempty"`
@@ -57,7 +57,7 @@ type Spec struct {
 	// Frequent describes frequent rows. The pass does not add their copies to a fold but counts them
 	// separately (Report.Copies), because parts of the data are summed independently; the solve
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
-	Frequent *profile.Frequency `json:"frequent,omitempty"`
+	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 	Listing
 	// Levels is not empty if the rows of different levels of a column are summed separately, each
 	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
@@ -73,9 +73,9 @@ type Spec struct {
 	Random []uint64 `json:"random,omitempty"`
 }
 
-// Solving says which values of λ a solve tries, and what it returns.
-type Solving struct {
-	ridge.Choice
+// SolveOptions says which values of λ a solve tries, and what it returns.
+type SolveOptions struct {
+	ridge.LambdaSearch
 	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
 	MayRefine bool `json:"may_refine,omitempty"`
@@ -94,15 +94,15 @@ const (
 
 // Listing says what reports contain about each row.
 type Listing struct {
-	// Contents says to report the hashes of the rows, and Positions their positions in the files;
+	// RowHashes says to report the hashes of the rows, and Positions their positions in the files;
 	// see Report.
-	Contents  bool `json:"contents,omitempty"`
+	RowHashes bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
 }
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds
 // of each reader, part by part, in the directory of the State. It returns the stored parts
-// (KV<int, []byte>, keyed by fold·ridge.NumParts + part; each a line of JSON), and a JSON Report for each shard.
+// (KV<int, []byte>, keyed by fold·NumParts + part; each a line of JSON), and a JSON Report for each shard.
 //
 // If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one
 // ridge.Stripe.
@@ -127,7 +127,7 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 			return err
 		}
 		r.Saver, r.Request.Lines = sums, p.Spec.Positions
-		add := func(at profile.FoldPlace, b *rows.Block) error { return sums.add(ctx, at, b) }
+		add := func(at profile.ShardStart, b *rowio.Block) error { return sums.add(ctx, at, b) }
 		if err := r.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
 		}

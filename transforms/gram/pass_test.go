@@ -58,7 +58,7 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 		}
 	}
 	d, err := dataset.Open(context.Background(),
-		dataset.Options{Data: []string{dir + "/*"}, Label: "-1",
+		dataset.Options{Files: []string{dir + "/*"}, Label: "-1",
 			Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Absent}}})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 		Pass: transforms.Pass{Data: *d, Mode: dataset.FailFast, Seed: 11,
 			Target: &transforms.Labeling{Classes: schema.NewVocabulary([]string{"0", "1", "2"})}},
 		Spec: Spec{Recipe: sealed, Outputs: 3, FoldPlan: ridge.FoldPlan{Folds: 4}, Steps: 127,
-			Solving: Solving{Choice: ridge.Choice{Lambda: []float64{1e-3, 1e-2}}}},
+			SolveOptions: SolveOptions{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{1e-3, 1e-2}}}},
 	}
 	if regression {
 		p.Target, p.Spec.Outputs = &transforms.Labeling{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
@@ -85,7 +85,7 @@ func sumParts(t *testing.T, p *Pass, shardBytes int64, runner string, sc transfo
 	t.Helper()
 	ctx, dir := context.Background(), t.TempDir()
 	p.Shards = p.Data.Shards(shardBytes)
-	uri, err := transforms.Store(ctx, dir, p, nil)
+	uri, err := transforms.StorePass(ctx, dir, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []storedRun 
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := readIndex(index, folds*ridge.NumParts(shape))
+	runs, err := readIndex(index, folds*shape.NumParts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 		want[profile.RowHash(11, x[:])%4]++
 	}
 	for f := range want {
-		head, err := loadPart(context.Background(), st.Dir, runs, f*ridge.NumParts(shape))
+		head, err := loadPart(context.Background(), st.Dir, runs, f*shape.NumParts())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(1000, false), 1, false)
 	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
-	uri, err := transforms.Store(ctx, st.Dir, p, nil)
+	uri, err := transforms.StorePass(ctx, st.Dir, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(200, false), 1, false)
 	_, st := sumParts(t, p, 1<<30, "direct", transforms.Scan{Readers: 1, Threads: 1})
-	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*ridge.NumParts(p.Shape(64))
+	runs, n := readRuns(t, st, 4, p.Shape(64)), 4*p.Shape(64).NumParts()
 	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/audit"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -19,7 +19,7 @@ import (
 // readerSums holds the sums of one reader, fold by fold, and saves them as checkpoints. It implements
 // transforms.Saver.
 type readerSums struct {
-	*Summer
+	*Accumulator
 	reader    *transforms.Reader
 	dir       string
 	lines     []int64 // lines of the rows of the current shard
@@ -40,20 +40,20 @@ type checkpoints struct {
 }
 
 func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
-	s, err := NewSummer(r, p)
+	s, err := NewAccumulator(r, p)
 	if err != nil {
 		return nil, err
 	}
-	return &readerSums{Summer: s, reader: r, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
-		rowsPerFile: ridge.GridRowsOfPart(s.shape)}, nil
+	return &readerSums{Accumulator: s, reader: r, dir: dir, checkpoints: checkpoints{attempt: rand.Text()},
+		rowsPerFile: ridge.RowsPerPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
-func (s *readerSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Block) error {
+func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rowio.Block) error {
 	if s.listsContents {
 		s.lines = append(s.lines, b.Lines...)
 	}
-	if err := s.Summer.add(at, b); err != nil || !s.pass.Spec.Rows {
+	if err := s.Accumulator.add(at, b); err != nil || !s.pass.Spec.Rows {
 		return err
 	}
 	defer s.reader.Clock(transforms.StoreTime)()
@@ -62,7 +62,7 @@ func (s *readerSums) add(ctx context.Context, at profile.FoldPlace, b *rows.Bloc
 
 // done takes the report of a shard after its last row.
 func (s *readerSums) done(r *dataset.Report) error {
-	s.reports = append(s.reports, Report{Report: *r, Contents: s.TakeContents(), Positions: s.lines,
+	s.reports = append(s.reports, Report{Report: *r, RowHashes: s.TakeRowHashes(), Positions: s.lines,
 		Levels: s.levels.take()})
 	s.lines = nil
 	return nil
@@ -71,7 +71,7 @@ func (s *readerSums) done(r *dataset.Report) error {
 // flush adds all collected rows to the sums. It adds the number of features beyond the grid and the
 // separately counted rows to the first open report.
 func (s *readerSums) flush() {
-	saturated := s.Summer.flush()
+	saturated := s.Accumulator.flush()
 	if s.firstOpen < len(s.reports) {
 		r := &s.reports[s.firstOpen]
 		r.Saturated = saturated
@@ -220,7 +220,7 @@ func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report 
 }
 
 // selectRows returns the rows of b with these indices: b itself if these are all rows, otherwise to.
-func selectRows(to, b *rows.Block, indices []int) *rows.Block {
+func selectRows(to, b *rowio.Block, indices []int) *rowio.Block {
 	if len(indices) == b.N {
 		return b
 	}
@@ -253,7 +253,7 @@ type foldSum struct {
 	labels   []int32         // scratch
 
 	rows profile.WeightCollector
-	grid *features.Grid // scratch that all folds of a Summer share
+	grid *features.Grid // scratch that all folds of an Accumulator share
 
 	counts    bool // count features beyond the grid; only one stripe does
 	saturated int64
@@ -266,7 +266,7 @@ func newFoldSum(r *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Su
 }
 
 // add adds a block of rows with weights on the grid, if there is one.
-func (f *foldSum) add(b *rows.Block, weights []int64) {
+func (f *foldSum) add(b *rowio.Block, weights []int64) {
 	stop := f.reader.Clock(transforms.MapTime)
 	saturated := f.m.Quantize(f.grid, b.X, b.N, f.reader.Scan.Threads)
 	stop()
@@ -280,7 +280,7 @@ func (f *foldSum) add(b *rows.Block, weights []int64) {
 	}
 	defer f.reader.Clock(transforms.AddTime)()
 	if f.gridRows != nil {
-		f.labels = ridge.Labels(f.labels[:0], b.N, b.Y, f.pass.grid())
+		f.labels = ridge.AppendLabels(f.labels[:0], b.N, b.Y, f.pass.grid())
 		f.gridRows.Add(f.grid, f.labels, weights, f.reader.Scan.Threads)
 		return
 	}

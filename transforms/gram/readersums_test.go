@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
@@ -51,7 +51,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 		s.rowsPerFile = some
 	}
 	shards := 0
-	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.FoldPlace, b *rows.Block) error {
+	err = reader.Each(ctx, &p.Pass, p.Target.Label(), func(at profile.ShardStart, b *rowio.Block) error {
 		if stop > 0 && shards == stop {
 			return errors.New("lost")
 		}
@@ -87,7 +87,7 @@ func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some in
 
 func storePass(t testing.TB, p *Pass) string {
 	t.Helper()
-	uri, err := transforms.Store(context.Background(), t.TempDir(), p, nil)
+	uri, err := transforms.StorePass(context.Background(), t.TempDir(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +114,8 @@ func TestALostReaderRepeatsOneShard(t *testing.T) {
 		p := passOf(t, table(n, false), 1, false)
 		p.Shards = p.Data.Shards(9_000)
 		if countsCopies {
-			p.Spec.Frequent = &profile.Frequency{}
-			p.Spec.Contents = true
+			p.Spec.Frequent = &profile.FrequentHashes{}
+			p.Spec.RowHashes = true
 		}
 		if len(p.Shards) < 8 {
 			t.Fatalf("%d shards", len(p.Shards))
@@ -177,7 +177,7 @@ func checkReports(t *testing.T, r readerRun, contents bool) {
 			t.Fatal(err)
 		}
 		used += report.Rows
-		hashes += len(report.Contents) / 8
+		hashes += len(report.RowHashes) / 8
 	}
 	if used != 3000 || contents && hashes != 3000 {
 		t.Errorf("reports of %d rows with %d hashes", used, hashes)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -19,9 +19,9 @@ type Report struct {
 	Saturated int64 `json:"saturated,omitempty"`
 	// Copies holds the separately counted rows (Spec.Frequent), encoded by profile.AppendFrequentRows.
 	Copies []byte `json:"copies,omitempty"`
-	// Contents holds the hashes of the rows of the shard, from Summer.TakeContents, and Positions
+	// RowHashes holds the hashes of the rows of the shard, from Accumulator.TakeRowHashes, and Positions
 	// the lines of the rows in its file.
-	Contents  []byte  `json:"contents,omitempty"`
+	RowHashes []byte  `json:"contents,omitempty"`
 	Positions []int64 `json:"positions,omitempty"`
 	// Levels reports the rows of each level, if they are summed by level. A level may occur several times.
 	Levels []LevelReport `json:"levels,omitempty"`
@@ -50,7 +50,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 				"another; was the file replaced?", r.Shard.File, r.Shard.Start, one.Rows, r.Rows)
 		}
 		one.Saturated += r.Saturated
-		one.Copies, one.Contents = append(one.Copies, r.Copies...), append(one.Contents, r.Contents...)
+		one.Copies, one.RowHashes = append(one.Copies, r.Copies...), append(one.RowHashes, r.RowHashes...)
 		one.Positions, one.Levels = append(one.Positions, r.Positions...), append(one.Levels, r.Levels...)
 	}
 	out := make([][]byte, 0, len(joined))
@@ -65,13 +65,13 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// LevelReport is the part of a Report about the rows of one level. Copies and Contents are as in the Report.
+// LevelReport is the part of a Report about the rows of one level. Copies and RowHashes are as in the Report.
 type LevelReport struct {
-	Level    int     `json:"level"` // index in Spec.Levels
-	Rows     int64   `json:"rows,omitempty"`
-	Classes  []int64 `json:"classes,omitempty"` // rows of each class
-	Copies   []byte  `json:"copies,omitempty"`
-	Contents []byte  `json:"contents,omitempty"`
+	Level     int     `json:"level"` // index in Spec.Levels
+	Rows      int64   `json:"rows,omitempty"`
+	Classes   []int64 `json:"classes,omitempty"` // rows of each class
+	Copies    []byte  `json:"copies,omitempty"`
+	RowHashes []byte  `json:"contents,omitempty"`
 }
 
 // byLevel divides the rows of a block by their levels; see Spec.Levels.
@@ -79,10 +79,10 @@ type byLevel struct {
 	rows    []levelRows
 	index   map[string]int
 	classes int
-	counts  bool       // count rows; only one stripe does
-	others  bool       // the last set has the rows of all levels without a set of their own
-	indices [][]int    // of the rows of each level in the block that is divided
-	block   rows.Block // scratch: the rows of a level
+	counts  bool        // count rows; only one stripe does
+	others  bool        // the last set has the rows of all levels without a set of their own
+	indices [][]int     // of the rows of each level in the block that is divided
+	block   rowio.Block // scratch: the rows of a level
 }
 
 // levelRows are the rows of a level since the last report.
@@ -108,7 +108,7 @@ func newByLevel(p *Pass, counts bool) *byLevel {
 }
 
 // each calls add with the rows of each level in a block.
-func (l *byLevel) each(b *rows.Block, add func(level int, counts *levelRows, b *rows.Block) error) error {
+func (l *byLevel) each(b *rowio.Block, add func(level int, counts *levelRows, b *rowio.Block) error) error {
 	for i := range l.indices {
 		l.indices[i] = l.indices[i][:0]
 	}
@@ -137,7 +137,7 @@ func (l *byLevel) each(b *rows.Block, add func(level int, counts *levelRows, b *
 	return nil
 }
 
-func (l *levelRows) count(b *rows.Block, classes int) {
+func (l *levelRows) count(b *rowio.Block, classes int) {
 	l.rows += int64(b.N)
 	if classes == 0 {
 		return
@@ -161,7 +161,7 @@ func (l *byLevel) take() (reports []LevelReport) {
 			continue
 		}
 		reports = append(reports, LevelReport{Level: i, Rows: counts.rows, Classes: counts.classes,
-			Contents: counts.contents})
+			RowHashes: counts.contents})
 		counts.rows, counts.classes, counts.contents = 0, nil, nil
 	}
 	return reports

@@ -21,7 +21,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	pass := func() *Pass {
 		p := passOf(t, lines, 1, false)
 		p.Mode = dataset.SkipRow
-		p.Spec.Frequent, p.Spec.Contents = &profile.Frequency{}, true
+		p.Spec.Frequent, p.Spec.RowHashes = &profile.FrequentHashes{}, true
 		return p
 	}
 	p := pass()

@@ -137,7 +137,7 @@ func readRows(ctx context.Context, dir string, parts []storedRun, folds int, sha
 }
 
 // loadRows returns the rows of the files in an index.
-func (s *solver) loadRows(ctx context.Context, index []byte) (*ridge.Rows, error) {
+func (s *solver) loadRows(ctx context.Context, index []byte) (*ridge.FoldRows, error) {
 	parts, err := parseIndex(index)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (s *solver) loadRows(ctx context.Context, index []byte) (*ridge.Rows, error
 	if err != nil {
 		return nil, err
 	}
-	rows := &ridge.Rows{Shape: shape, Steps: s.pass.Spec.Steps, Folds: make([]*ridge.GridRows, len(sets))}
+	rows := &ridge.FoldRows{Shape: shape, Steps: s.pass.Spec.Steps, Folds: make([]*ridge.GridRows, len(sets))}
 	parallel.Each(len(sets), s.threads, func(_, i int) { rows.Folds[i] = ridge.JoinRows(sets[i]) })
 	for _, set := range rows.Folds {
 		for _, q := range set.Q {

@@ -28,7 +28,7 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	}
 	p.Spec.Rows = true
 	shape := p.Shape(64)
-	rowsOf := func(r readerRun, uri string) *ridge.Rows {
+	rowsOf := func(r readerRun, uri string) *ridge.FoldRows {
 		t.Helper()
 		rows, err := solverOf(p, uri).loadRows(t.Context(), bytes.Join(r.lines, []byte("\n")))
 		if err != nil {
@@ -45,8 +45,8 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	for f, set := range want.Folds {
 		sum := ridge.NewSum(shape)
 		sum.AddGridRows(want.Steps, 2, set)
-		for k := range ridge.NumParts(shape) {
-			if string(EncodePart(sum.Part(k))) != sums.parts[f*ridge.NumParts(shape)+k] {
+		for k := range shape.NumParts() {
+			if string(EncodePart(sum.Part(k))) != sums.parts[f*shape.NumParts()+k] {
 				t.Errorf("fold %d: part %d of the sum of its rows differs", f, k)
 			}
 		}

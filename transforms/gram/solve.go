@@ -48,9 +48,9 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 
 // FitReport is the content of State.Fit.
 type FitReport struct {
-	Lambda float64     `json:"lambda"`
-	Rows   int64       `json:"rows"`
-	Table  []ridge.Row `json:"table,omitempty"`
+	Lambda float64          `json:"lambda"`
+	Rows   int64            `json:"rows"`
+	Table  []ridge.CVResult `json:"table,omitempty"`
 	// FoldErrors is ridge.Solution.FoldErrors.
 	FoldErrors [][]float64 `json:"fold_errors,omitempty"`
 	// Variance of each of several targets.
@@ -60,7 +60,7 @@ type FitReport struct {
 	Components   []models.Component `json:"components,omitempty"` // of an embedding
 	// Coarse says that the grid is too coarse for Lambda, the best λ on the first fold. There are no weights then.
 	Coarse bool `json:"coarse,omitempty"`
-	Written
+	WeightDigests
 	// Floor is the λ that is equivalent to rounding features to their grid.
 	Floor float64 `json:"floor"`
 	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
@@ -82,8 +82,8 @@ type Sketch struct {
 
 func sketchOf(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
 
-// Written holds the digests of the files that a solve writes.
-type Written struct {
+// WeightDigests holds the digests of the files that a solve writes.
+type WeightDigests struct {
 	// WeightsSHA256 belongs to State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	HeldOutSHA256 string `json:"held_sha256,omitempty"` // of State.HeldOut
@@ -107,7 +107,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if report.Coarse {
 		return json.Marshal(report)
 	}
-	for _, file := range f.State.files(&report.Written, fitted) {
+	for _, file := range f.State.files(&report.WeightDigests, fitted) {
 		if file.model == nil {
 			continue
 		}
@@ -138,7 +138,7 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.pass, err = transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass); err != nil {
+	if s.pass, err = transforms.LoadPass[Pass](ctx, f.Worker, f.Scan.Pass); err != nil {
 		return nil, err
 	}
 	if s.m, err = f.Worker.Gridded(s.pass.Spec.Recipe); err != nil {
@@ -149,7 +149,7 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 	if s.pass.Spec.Rows {
 		s.source.Rows, err = s.loadRows(ctx, index)
 	} else {
-		s.runs, err = readIndex(index, s.pass.Spec.Folds*ridge.NumParts(s.source.Shape))
+		s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts())
 	}
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 
 // addRuns adds the stored sum of a fold.
 func (s *solver) addRuns(ctx context.Context, to *ridge.Sum, fold int) error {
-	n := ridge.NumParts(s.source.Shape)
+	n := s.source.Shape.NumParts()
 	runs := slices.DeleteFunc(slices.Clone(s.runs), func(run storedRun) bool { return run.Key/n != fold })
 	return addAll(ctx, s.state.Dir, runs, s.threads, func(key int) []float64 { return to.Part(key % n) })
 }
@@ -215,13 +215,13 @@ type weightsFile struct {
 }
 
 // files returns the files of the models.
-func (st State) files(w *Written, f fits) []weightsFile {
+func (st State) files(w *WeightDigests, f fits) []weightsFile {
 	return []weightsFile{{st.Weights, &w.WeightsSHA256, f.weights}, {st.HeldOut, &w.HeldOutSHA256, f.heldOut},
 		{st.Trials, &w.TrialsSHA256, f.trials}, {st.Sketch, &w.SketchSHA256, f.sketch}}
 }
 
 // Check returns an error unless all files of weights are as the solve wrote them.
-func (st State) Check(ctx context.Context, w Written) error {
+func (st State) Check(ctx context.Context, w WeightDigests) error {
 	for _, file := range st.files(&w, fits{}) {
 		if *file.sha256 == "" && file.name != st.Weights {
 			continue
@@ -249,7 +249,7 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 // directions to distinguish the rows, but the features of a prediction are not rounded.
 func (s *solver) floor() float64 {
 	step := s.m.Step() * blas.MostByte / float64(s.pass.Spec.Steps)
-	return ridge.Floor(step) * max(1, float64(s.source.Shape.Dim)*s.pass.meanShare())
+	return ridge.LambdaFloor(step) * max(1, float64(s.source.Shape.Dim)*s.pass.meanShare())
 }
 
 // ridge returns the fit to all rows and the sketch of the rows. If requested, it also returns the fit
@@ -299,14 +299,14 @@ func (s *solver) ridgeOptions() ridge.Options {
 	p := s.pass
 	step, ranges := ridge.GridOf(s.m, p.Spec.Steps)
 	opts := ridge.Options{
-		Choice:  p.Spec.Choice,
-		Results: ridge.Results{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
-		Source:  s.source, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
+		LambdaSearch: p.Spec.LambdaSearch,
+		Request:      ridge.Request{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
+		Source:       s.source, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
 		Units:   ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
 		Threads: s.threads,
 	}
 	if len(s.state.Chosen) > 0 {
-		opts.Lambda, opts.Smaller, opts.Judge = s.state.Chosen, nil, ridge.JudgeNone
+		opts.Lambda, opts.Smaller, opts.Validation = s.state.Chosen, nil, ridge.NoFold
 	}
 	if (p.Copies != nil || p.Spec.Frequent != nil) && p.Spec.Steps > blas.MostByte {
 		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
@@ -320,7 +320,7 @@ func (s *solver) ridgeOptions() ridge.Options {
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.Validates() && !p.Spec.NoPassFollows &&
+	opts.Trials = opts.HoldsOut() && !p.Spec.NoPassFollows &&
 		ridge.TrialBytes(s.source.Shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	return opts
 }

@@ -58,7 +58,7 @@ func TestReadersCutALargeFile(t *testing.T) {
 	images := file("images", 0x0e, []uint32{n, side, side}, n*row, n/2*row,
 		bytes.Repeat([]byte{0x3f, 0xf0, 0, 0, 0, 0, 0, 0}, 3*side*side))
 	classes := file("labels", 0x08, []uint32{n}, n, n/2, []byte{1, 2, 1})
-	d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{images},
+	d, err := dataset.Open(t.Context(), dataset.Options{Files: []string{images},
 		Formats: []dataset.FormatOptions{imageio.Options{LabelFiles: []string{classes}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestReadersCutALargeFile(t *testing.T) {
 		}
 		var read int64
 		err = f.ProcessElement(ctx, sdf.NewLockRTracker(f.CreateTracker(r).Rt), reader, func(key int, line []byte) {
-			if key%ridge.NumParts(p.Shape(64)) != 0 {
+			if key%p.Shape(64).NumParts() != 0 {
 				return
 			}
 			var st storedRun

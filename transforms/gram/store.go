@@ -65,7 +65,7 @@ const partName = "part"
 // before the solve, which takes long, and a stopped run can resume. Index returns one element when that is done.
 func Index(s beam.Scope, sc transforms.Scan, st State, stored, reports beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Index")
-	grouped := beam.CoGroupByKey(s, beam.ParDo(s, transforms.ToOne, stored), beam.ParDo(s, transforms.ToOne, reports))
+	grouped := beam.CoGroupByKey(s, beam.ParDo(s, transforms.OneKey, stored), beam.ParDo(s, transforms.OneKey, reports))
 	return beam.ParDo(s, &indexFn{State: st, Stripes: sc.Stripes}, grouped)
 }
 
@@ -75,7 +75,7 @@ type indexFn struct {
 }
 
 func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func(*[]byte) bool) ([]byte, error) {
-	joined := transforms.Gather(reports)
+	joined := transforms.Sorted(reports)
 	if f.Stripes > 1 {
 		var err error
 		if joined, err = joinReports(joined); err != nil {
@@ -85,7 +85,7 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 	if err := transforms.StoreLines(ctx, f.State.Reports, joined); err != nil {
 		return nil, fault.New(fault.Internal, err)
 	}
-	index := bytes.Join(transforms.Gather(lines), []byte("\n"))
+	index := bytes.Join(transforms.Sorted(lines), []byte("\n"))
 	return nil, fault.New(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
 }
 
@@ -217,7 +217,7 @@ func loadPart(ctx context.Context, dir string, runs []storedRun, key int) (value
 // runsOf cuts the parts of a stripe into runs. A run has parts of one fold that take at most
 // ridge.MaxPartBytes in memory, or one larger part.
 func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
-	n, layout := ridge.NumParts(shape), ridge.LayoutOf(shape)
+	n, layout := shape.NumParts(), ridge.LayoutOf(shape)
 	size := 0 // of the run in memory
 	for key := s.First; key < s.End; key++ {
 		part := 8 * layout.Len(key%n)

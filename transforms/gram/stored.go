@@ -29,7 +29,7 @@ func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Sto
 	if err != nil {
 		return nil, err
 	}
-	runs, err := readIndex(index, folds*ridge.NumParts(shape))
+	runs, err := readIndex(index, folds*shape.NumParts())
 	return &StoredSums{st.Dir, runs}, err
 }
 
@@ -55,7 +55,7 @@ func (s *StoredSums) Load(ctx context.Context, key int) ([]float64, error) {
 // Head returns the first part of the sum over all folds.
 func (s *StoredSums) Head(ctx context.Context, folds int, shape ridge.Shape) (head ridge.Head, err error) {
 	for f := range folds {
-		part, err := s.Load(ctx, f*ridge.NumParts(shape))
+		part, err := s.Load(ctx, f*shape.NumParts())
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ type SumsWriter struct {
 
 // NewSumsWriter returns a writer of sums of the given number of folds for the State.
 func NewSumsWriter(st State, folds int, shape ridge.Shape) *SumsWriter {
-	runs := runsOf(shape, ridge.Stripe{End: folds * ridge.NumParts(shape)})
+	runs := runsOf(shape, ridge.Stripe{End: folds * shape.NumParts()})
 	return &SumsWriter{runs, st, make([][]byte, len(runs))}
 }
 

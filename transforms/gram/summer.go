@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -22,9 +22,9 @@ func SpecOf(r *sums.Recipe, classes int) Spec {
 	}
 }
 
-// Summer sums rows from any source: call NewSummer, then Add, then Parts. The Pass must not have
-// Pass.Copies. A Summer is not safe for concurrent use.
-type Summer struct {
+// Accumulator sums rows from any source: call NewAccumulator, then Add, then Parts. The Pass must not have
+// Pass.Copies. An Accumulator is not safe for concurrent use.
+type Accumulator struct {
 	pass          *Pass
 	shape         ridge.Shape
 	stripe        ridge.Stripe
@@ -36,23 +36,23 @@ type Summer struct {
 	hashes        []uint64
 	listsContents bool // list the hashes of the rows
 
-	notFrequent []int      // scratch: indices of the rows of a block that are not counted separately
-	restBlock   rows.Block // scratch: these rows
+	notFrequent []int       // scratch: indices of the rows of a block that are not counted separately
+	restBlock   rowio.Block // scratch: these rows
 }
 
 // perSet holds what is collected about the rows of a set of folds, in addition to their sums.
 type perSet struct {
 	copies   *profile.CopyCounter // nil if no rows are counted separately
-	contents []byte               // see TakeContents
+	contents []byte               // see TakeRowHashes
 }
 
-// NewSummer returns a Summer without rows, for one stripe of the sums of a reader.
-func NewSummer(r *transforms.Reader, p *Pass) (*Summer, error) {
+// NewAccumulator returns an Accumulator without rows, for one stripe of the sums of a reader.
+func NewAccumulator(r *transforms.Reader, p *Pass) (*Accumulator, error) {
 	m, err := r.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	s := &Summer{pass: p, assigner: p.Assigner(), listsContents: p.Spec.Contents && r.Stripe == 0}
+	s := &Accumulator{pass: p, assigner: p.Assigner(), listsContents: p.Spec.RowHashes && r.Stripe == 0}
 	if s.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func NewSummer(r *transforms.Reader, p *Pass) (*Summer, error) {
 }
 
 // startCopyCounts starts counting frequent rows separately, from 0, if the pass says so.
-func (s *Summer) startCopyCounts() {
+func (s *Accumulator) startCopyCounts() {
 	f := s.pass.Spec.Frequent
 	if f == nil {
 		return
@@ -101,7 +101,7 @@ func (s *Summer) startCopyCounts() {
 }
 
 // sets returns the perSet of each set of folds.
-func (s *Summer) sets() (all []*perSet) {
+func (s *Accumulator) sets() (all []*perSet) {
 	if s.levels == nil {
 		return []*perSet{&s.all}
 	}
@@ -112,20 +112,20 @@ func (s *Summer) sets() (all []*perSet) {
 }
 
 // Add adds the rows of a block, which may be changed.
-func (s *Summer) Add(b *rows.Block) error { return s.add(profile.FoldPlace{}, b) }
+func (s *Accumulator) Add(b *rowio.Block) error { return s.add(profile.ShardStart{}, b) }
 
 // add adds rows of a shard that begins at the place at.
-func (s *Summer) add(at profile.FoldPlace, b *rows.Block) error {
+func (s *Accumulator) add(at profile.ShardStart, b *rowio.Block) error {
 	if s.levels == nil {
 		return s.addTo(0, &s.all, at, b)
 	}
-	return s.levels.each(b, func(level int, counts *levelRows, b *rows.Block) error {
+	return s.levels.each(b, func(level int, counts *levelRows, b *rowio.Block) error {
 		return s.addTo(level*s.pass.Spec.Folds, &counts.perSet, at, b)
 	})
 }
 
 // addTo adds rows of a shard to the set of folds that begins with fold first.
-func (s *Summer) addTo(first int, set *perSet, at profile.FoldPlace, b *rows.Block) (err error) {
+func (s *Accumulator) addTo(first int, set *perSet, at profile.ShardStart, b *rowio.Block) (err error) {
 	if s.listsContents {
 		set.contents = s.assigner.AppendRowHashes(set.contents, b)
 	}
@@ -148,16 +148,16 @@ func (s *Summer) addTo(first int, set *perSet, at profile.FoldPlace, b *rows.Blo
 	return nil
 }
 
-// TakeContents returns the hashes of the rows that were added since the last call, from
+// TakeRowHashes returns the hashes of the rows that were added since the last call, from
 // profile.Assigner.AppendRowHashes. It returns nil if the pass does not list rows.
-func (s *Summer) TakeContents() []byte {
+func (s *Accumulator) TakeRowHashes() []byte {
 	c := s.all.contents
 	s.all.contents = nil
 	return c
 }
 
 // flush adds all collected rows to the sums. It returns the number of features beyond the grid since the last call.
-func (s *Summer) flush() (saturated int64) {
+func (s *Accumulator) flush() (saturated int64) {
 	for _, f := range s.folds {
 		if f == nil {
 			continue
@@ -170,21 +170,21 @@ func (s *Summer) flush() (saturated int64) {
 }
 
 // part returns the numbers of a part of the stripe.
-func (s *Summer) part(key int) []float64 {
-	n := ridge.NumParts(s.shape)
+func (s *Accumulator) part(key int) []float64 {
+	n := s.shape.NumParts()
 	return s.folds[key/n].sum.Part(key % n)
 }
 
 // each calls f with all parts of the stripe, by their keys.
-func (s *Summer) each(f func(key int, values []float64)) {
+func (s *Accumulator) each(f func(key int, values []float64)) {
 	for key := s.stripe.First; key < s.stripe.End; key++ {
 		f(key, s.part(key))
 	}
 }
 
 // Parts calls emit with the parts of the sums of all folds and their keys, and returns the
-// separately counted rows. The Summer must not be used afterwards.
-func (s *Summer) Parts(emit func(key int, values []float64)) (copies []profile.FrequentRow) {
+// separately counted rows. The Accumulator must not be used afterwards.
+func (s *Accumulator) Parts(emit func(key int, values []float64)) (copies []profile.FrequentRow) {
 	s.flush()
 	s.each(emit)
 	s.folds = nil

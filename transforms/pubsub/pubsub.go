@@ -20,18 +20,18 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/messages/pubsub"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeFor[*readFn]())
 	beam.RegisterFunction(toMessage)
-	scores.RegisterNative(pubsub.Scheme, native{})
+	scoring.RegisterNative(pubsub.Scheme, native{})
 }
 
 type native struct{}
 
-var _ scores.Native = native{}
+var _ scoring.Native = native{}
 
 // Read lets the runner drop repeated messages by the attribute that identifies them, and take their
 // times from another attribute.
@@ -76,7 +76,7 @@ func (f *readFn) ProcessElement(m *pb.PubsubMessage, emit func([]byte)) error {
 			return err
 		}
 	}
-	task, err := json.Marshal(scores.MessageArrival(f.Source, &x))
+	task, err := json.Marshal(scoring.MessageArrival(f.Source, &x))
 	if err != nil {
 		return err
 	}

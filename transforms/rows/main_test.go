@@ -68,7 +68,7 @@ func longRow(i int) rows.Row {
 	return r
 }
 
-func pairOf(p point) (int, point) { return int(p.Seen), p }
+func pairOf(p point) (int8, point) { return int8(p.Seen), p }
 
 // timed gives points their times.
 func timed(p point, emit func(beam.EventTime, point)) { emit(beam.EventTime(p.Seen*1000), p) }
@@ -133,8 +133,8 @@ func made(t *testing.T, dir string, number int, g fourier.Gaussian, columns ...s
 			Program: "test", Task: models.Classification, Recipe: recipe, Learner: models.Learner{Kind: "sgd", Folds: 1},
 			Input: models.Input{Format: "csv", Dim: g.In,
 				Columns: columns},
-			Targets:      models.Targets{Vocabulary: schema.NewVocabulary([]string{"in", "out"})},
-			BeyondScores: models.BeyondScores{Probabilities: &models.Probabilities{Kind: models.Softmax}},
+			Targets:    models.Targets{Vocabulary: schema.NewVocabulary([]string{"in", "out"})},
+			Extensions: models.Extensions{Probabilities: &models.Probabilities{Kind: models.Softmax}},
 		},
 		Linear: &models.Linear{K: 2, D: g.Out, B: make([]float32, 2)},
 	}

@@ -26,7 +26,7 @@ type count struct {
 	// summed. profile.AppendFrequentRows encodes them.
 	Copies []byte `json:"copies,omitempty"`
 	Files  []file `json:"files,omitempty"` // with sums that add up to the sums of the rows
-	// Contents holds the hashes of the rows, from gram.Summer.TakeContents, unless there are too many.
+	// Contents holds the hashes of the rows, from gram.Accumulator.TakeRowHashes, unless there are too many.
 	Contents []byte `json:"contents,omitempty"`
 }
 
@@ -51,7 +51,7 @@ func (a count) add(b count) (count, error) {
 			sum.Classes[c] += n
 		}
 	}
-	if len(a.Contents)+len(b.Contents) <= 8*sums.MostRowHashes {
+	if len(a.Contents)+len(b.Contents) <= 8*sums.MaxRowHashes {
 		sum.Contents = append(a.Contents, b.Contents...)
 	}
 	if len(a.Copies) == 0 || len(b.Copies) == 0 {

@@ -30,7 +30,7 @@ type Recipe struct {
 	// which is summed on one worker when the window ends. 0 sums the rows of a window in every
 	// bundle, without a shuffle of rows: each makes a file of about 4·D² bytes for each fold, D
 	// being the number of features. Choose 0 for bounded collections, whose bundles are large, and
-	// a few shards for streams.
+	// a few shards for streams and for sessions: until rows are grouped, each is a session of its own.
 	Shards int
 	// Threads compute one block; 0 is 1. Sums do not depend on it.
 	Threads int
@@ -94,7 +94,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			c.pass.Target = &transforms.Labeling{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
 		c.pass.Spec = gram.SpecOf(read, classes)
-		c.pass.Spec.Contents = true
+		c.pass.Spec.RowHashes = true
 		return c, nil
 	})
 }

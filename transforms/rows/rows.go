@@ -134,10 +134,10 @@ func keyed(col beam.PCollection) bool {
 	}
 	key, row := t.Components()[0], t.Components()[1]
 	switch key.Type().Kind() {
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32,
-		reflect.Uint64:
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 	default:
-		panic(fmt.Sprintf("rows: keys of the type %s, want strings or integers", key))
+		panic(fmt.Sprintf("rows: keys of the type %s, want strings, booleans or integers", key))
 	}
 	checkRowType(row.Type())
 	return true

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -45,8 +45,8 @@ type Stored struct {
 // PCollection<Stored> of them.
 //
 // If windows have triggers or allow rows to be late, each later pane with rows is a further
-// directory of the window: dt=2026-11-20-part-2, and so on. Their sums add up to the sums of all rows
-// of the window. Panes must discard what they have fired (beam.PanesDiscard); Store panics if they
+// directory of the window: dt=2026-11-20-part-2, and so on, in the order in which the runner stores
+// them. Their sums add up to the sums of all rows of the window. Panes must discard what they have fired (beam.PanesDiscard); Store panics if they
 // accumulate. Runners drop rows that are later than windows allow, and count them.
 //
 // A directory is complete or absent. If it already exists with the same sums, Store leaves it alone,
@@ -58,6 +58,7 @@ func Store(s beam.Scope, r Recipe, out string, totals Sums) beam.PCollection {
 	if w.AccumulationMode == window.Accumulating {
 		panic("rows: panes that accumulate would count rows twice: set beam.PanesDiscard() with the trigger")
 	}
+	out = strings.TrimRight(out, "/")
 	files := beam.ParDo(s, &storeFn{Out: out}, totals.all)
 	return beam.ParDo(s, &publishFn{Fn: fn(r.Dir, r.Threads), Recipe: r, Out: out}, beam.GroupByKey(s, files))
 }
@@ -76,7 +77,7 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		to.Parts = nil
 		for _, values := range x.Parts {
 			data := gram.EncodePart(values)
-			entry := models.EntryOf("", data)
+			entry := models.NewFileEntry("", data)
 			to.Parts = append(to.Parts, sums.Frame{Size: entry.Size, SHA256: entry.SHA256})
 			if _, err := w.Write(data); err != nil {
 				return err
@@ -92,8 +93,15 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 	return nil
 }
 
-// publishFn makes a directory of the sums of a window. It follows a GroupByKey and not a combiner,
+// longestWait is how long a pane waits for others of its window that are being stored.
+const longestWait = 10 * time.Minute
+
+// publishFn makes a directory of the sums of a pane. It follows a GroupByKey and not a combiner,
 // because Beam's combiners lose the number of the pane.
+//
+// Runners may process the panes of a window in any order, and at the same time. Each pane takes the
+// first name of the window that is free, so those with a lower number always exist, and the last
+// one comes with all of them.
 type publishFn struct {
 	transforms.Fn
 	Recipe Recipe
@@ -113,17 +121,9 @@ func (f *publishFn) ProcessElement(
 		return fault.New(fault.Internal, err)
 	}
 	st, err := f.publish(ctx, w, int(pane.Index), sum)
-	for i := 0; err == nil && i < int(pane.Index); i++ {
-		_, place := placeOf(f.Out, w, i)
-		var exists bool
-		if exists, err = storage.Exists(ctx, storage.Join(place, sums.ManifestFile)); exists {
-			st.Window = append(st.Window, place)
-		}
-	}
 	if err != nil {
 		return fault.New(fault.Internal, err)
 	}
-	st.Window = append(st.Window, st.Place)
 	emit(st)
 	return nil
 }
@@ -133,10 +133,9 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 	if err != nil {
 		return Stored{}, err
 	}
-	name, place := placeOf(f.Out, w, pane)
 	p := &sums.Manifest{
 		Program: "rows " + transforms.Build(), Recipe: r.Digest,
-		Rows: models.Rows{Read: total.Read, Used: total.Read - total.Rejected, SetAside: total.Rejected},
+		Rows: models.RowCounts{Read: total.Read, Used: total.Read - total.Rejected, SetAside: total.Rejected},
 	}
 	if v := r.classes(); v != nil {
 		p.Classes, p.ClassCounts = v.Classes, total.Classes
@@ -145,17 +144,17 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 	files, clean, err := f.files(ctx, r, p, partsOf(f.Out, first), total.Files)
 	if errors.Is(err, fs.ErrNotExist) {
 		// An earlier attempt may have stored the sums and then removed the parts.
-		earlier, readErr := sums.ReadManifest(ctx, place)
-		if readErr == nil && earlier.Recipe == p.Recipe && earlier.Rows == p.Rows &&
+		at, earlier, findErr := f.find(ctx, w, pane)
+		if findErr == nil && earlier != nil && earlier.Recipe == p.Recipe && earlier.Rows == p.Rows &&
 			slices.Equal(earlier.ClassCounts, p.ClassCounts) {
-			return Stored{Place: place, Rows: p.Rows.Used, Sums: earlier.Sums}, nil
+			return f.stored(w, at, earlier), nil
 		}
 	}
 	if err != nil {
 		return Stored{}, err
 	}
 	if len(total.Copies) > 0 {
-		entry := models.EntryOf(sums.CopiesFile, total.Copies)
+		entry := models.NewFileEntry(sums.CopiesFile, total.Copies)
 		p.Copies = &entry
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: total.Copies})
 	}
@@ -165,24 +164,89 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 	if _, err = p.Encode(); err != nil { // sets the digest of the sums
 		return Stored{}, err
 	}
-	leaf := sums.NewLeaf(name, r.Digest, r.Input.Label, r.Rule.WeightColumn,
-		[]sums.Input{{Name: name, Size: p.Rows.Used, Version: "rows of " + name + " " + p.Sums}})
-	leaf.Rows = p.Rows
-	p.Leaves = []sums.Leaf{leaf}
-	if files, err = p.Files(r.Recipe, files); err != nil {
+	at, err := f.store(ctx, w, pane, r, p, files)
+	if err != nil {
 		return Stored{}, err
 	}
-	if err := storage.Publish(ctx, place, files); err != nil {
-		if !errors.Is(err, fs.ErrExist) {
-			return Stored{}, fault.New(fault.Place, err)
+	return f.stored(w, at, p), clean(ctx)
+}
+
+// store publishes the sums of a pane in the first free directory of its window, and returns the number of that
+// directory. Sums that an earlier attempt has stored stay as they are.
+func (f *publishFn) store(
+	ctx context.Context, w beam.Window, pane int, r *recipe, p *sums.Manifest, files []storage.File,
+) (int, error) {
+	own, _ := placeOf(f.Out, w, pane)
+	input := sums.Input{Name: own, Size: p.Rows.Used, Version: "rows of " + own + " " + p.Sums}
+	begun := time.Now()
+	for last := -1; ; {
+		at, earlier, err := f.find(ctx, w, pane)
+		if err != nil {
+			return 0, err
 		}
-		earlier, readErr := sums.ReadManifest(ctx, place)
-		if readErr != nil || earlier.Sums != p.Sums || earlier.Rows != p.Rows {
-			return Stored{}, fault.New(fault.Place,
-				fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
+		name, place := placeOf(f.Out, w, at)
+		if earlier != nil && earlier.Rows == p.Rows && earlier.Leaves[0].Files[0] == input {
+			return at, nil
+		}
+		if earlier != nil || at == last {
+			return 0, hasOtherSums(place)
+		}
+		leaf := sums.NewLeaf(name, r.Digest, r.Input.Label, r.Rule.WeightColumn, []sums.Input{input})
+		leaf.Rows = p.Rows
+		p.Leaves = []sums.Leaf{leaf}
+		all, err := p.Files(r.Recipe, files)
+		if err != nil {
+			return 0, err
+		}
+		if err = storage.Publish(ctx, place, all); err == nil {
+			return at, nil
+		}
+		switch { // another pane takes the name, or has taken it
+		case errors.Is(err, storage.ErrBusy) && ctx.Err() == nil && time.Since(begun) < longestWait:
+			time.Sleep(10 * time.Millisecond)
+		case errors.Is(err, fs.ErrExist):
+			last = at
+		default:
+			return 0, fault.New(fault.Place, err)
 		}
 	}
-	return Stored{Place: place, Rows: p.Rows.Used, Sums: p.Sums}, clean(ctx)
+}
+
+// find returns the number of the directory that has the sums of a pane, and its manifest; or the
+// number of the first directory of the window that does not exist, and nil.
+func (f *publishFn) find(ctx context.Context, w beam.Window, pane int) (at int, own *sums.Manifest, err error) {
+	first, _ := placeOf(f.Out, w, 0)
+	name, _ := placeOf(f.Out, w, pane)
+	for ; ; at++ {
+		_, place := placeOf(f.Out, w, at)
+		m, err := sums.ReadManifest(ctx, place)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return at, nil, nil
+		case err != nil:
+			return 0, nil, err
+		case len(m.Leaves) != 1 || len(m.Leaves[0].Files) != 1 ||
+			!strings.HasPrefix(m.Leaves[0].Files[0].Version, "rows of "+first):
+			return 0, nil, hasOtherSums(place)
+		case m.Leaves[0].Files[0].Name == name:
+			return at, m, nil
+		}
+	}
+}
+
+func hasOtherSums(place string) error {
+	return fault.New(fault.Place,
+		fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
+}
+
+// stored describes the directory of a window with a number.
+func (f *publishFn) stored(w beam.Window, at int, p *sums.Manifest) Stored {
+	st := Stored{Rows: p.Rows.Used, Sums: p.Sums}
+	for i := range at + 1 {
+		_, st.Place = placeOf(f.Out, w, i)
+		st.Window = append(st.Window, st.Place)
+	}
+	return st
 }
 
 // files writes the sums of each fold to a file in a directory, from files of sums, and returns them. clean
@@ -190,7 +254,7 @@ func (f *publishFn) publish(ctx context.Context, w beam.Window, pane int, total 
 func (f *publishFn) files(
 	ctx context.Context, r *recipe, p *sums.Manifest, dir string, from []file,
 ) (files []storage.File, clean func(context.Context) error, err error) {
-	n := ridge.NumParts(r.Shape(len(p.Classes)))
+	n := r.Shape(len(p.Classes)).NumParts()
 	at := make([]int64, len(from)) // where the next part begins
 	for _, source := range from {
 		if len(source.Parts) != n*r.Rule.Folds {
@@ -235,15 +299,24 @@ func (f *publishFn) files(
 		files, made, p.Folds = append(files, file), append(made, file.From), append(p.Folds, frames)
 	}
 	return files, func(ctx context.Context) error {
+		dirs := []string{dir}
 		for _, source := range from {
 			made = append(made, source.Name)
+			of, _ := storage.Split(source.Name) // a session's rows were summed in other windows
+			dirs = append(dirs, of)
 		}
 		for _, name := range made {
 			if err := storage.Remove(ctx, name); err != nil {
 				return err
 			}
 		}
-		return errors.Join(storage.RemoveEmpty(ctx, dir, ""), storage.RemoveEmpty(ctx, f.Out+".parts", ""))
+		slices.Sort(dirs)
+		for _, name := range append(slices.Compact(dirs), f.Out+".parts") {
+			if err := storage.RemoveEmpty(ctx, name, ""); err != nil {
+				return err
+			}
+		}
+		return nil
 	}, nil
 }
 
@@ -259,24 +332,24 @@ func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
 	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, err
 	}
-	if models.EntryOf("", data).SHA256 != want.SHA256 {
+	if models.NewFileEntry("", data).SHA256 != want.SHA256 {
 		return nil, storage.DamagedError(f.Name)
 	}
 	return gram.DecodePart(data)
 }
 
-// placeOf returns the name of the sums of a window that a pane has, and their directory.
-func placeOf(out string, w beam.Window, pane int) (name, place string) {
+// placeOf returns the name of the sums of a window with a number from 0, and their directory.
+func placeOf(out string, w beam.Window, i int) (name, place string) {
 	suffix := ""
-	if pane > 0 {
-		suffix = fmt.Sprintf("-part-%d", pane+1)
+	if i > 0 {
+		suffix = fmt.Sprintf("-part-%d", i+1)
 	}
-	i, ok := w.(window.IntervalWindow)
+	interval, ok := w.(window.IntervalWindow)
 	if !ok {
 		_, name = storage.Split(out)
 		return name + suffix, out + suffix
 	}
-	start, end := i.Start.ToTime().UTC(), i.End.ToTime().UTC()
+	start, end := interval.Start.ToTime().UTC(), interval.End.ToTime().UTC()
 	layout := "2006-01-02T150405"
 	switch {
 	case whole(start, end, 24*time.Hour):

@@ -10,9 +10,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
 
 	"github.com/bochner-ml/bochner/io/records"
-	block "github.com/bochner-ml/bochner/io/rows"
+	block "github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -121,8 +120,8 @@ type windowSums struct {
 type windowed struct {
 	window beam.Window
 	count  count
-	rows   block.Block  // that wait to be summed
-	sums   *gram.Summer // nil if the window is not open
+	rows   block.Block       // that wait to be summed
+	sums   *gram.Accumulator // nil if the window is not open
 }
 
 func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
@@ -164,7 +163,7 @@ func (f *sumFn) begin(ctx context.Context) error {
 	b := &windowSums{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0),
 		windows: map[beam.Window]*windowed{}, mostWaiting: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
-	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, ridge.NumParts(shape)))))
+	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
 	f.bundle = b
 	return nil
 }
@@ -293,7 +292,7 @@ func (b *windowSums) addWaiting(w *windowed) error {
 	if i := slices.Index(b.open, w); i >= 0 {
 		b.open = slices.Delete(b.open, i, i+1)
 	} else {
-		s, err := gram.NewSummer(b.reader, &b.recipe.pass)
+		s, err := gram.NewAccumulator(b.reader, &b.recipe.pass)
 		if err != nil {
 			return fault.New(fault.Internal, err)
 		}
@@ -359,7 +358,7 @@ func (b *windowSums) close(w *windowed, emit func(summed)) error {
 	}
 	x := summed{Count: w.count, at: placeIn(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())}
 	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
-	x.Count.Contents = w.sums.TakeContents()
+	x.Count.Contents = w.sums.TakeRowHashes()
 	if len(copies) > 0 {
 		x.Count.Copies = profile.AppendFrequentRows(nil, copies)
 	}

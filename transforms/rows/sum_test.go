@@ -37,7 +37,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	}}
 	r.pass.Target = &transforms.Labeling{Classes: r.Classes}
 	r.pass.Spec = gram.SpecOf(r.Recipe, 2)
-	r.pass.Spec.Contents = true
+	r.pass.Spec.RowHashes = true
 	f := &sumFn{Fn: fn("test", 1)}
 	f.Setup()
 	t.Cleanup(f.Teardown)

@@ -1,6 +1,6 @@
 // Package survey holds the passes that describe rows before a model is fitted. Columns surveys the
-// columns of a table, Profile computes statistics of all rows and labels, Survey samples the training
-// rows, Tally counts repeated rows, Targets sums labels by the levels of categories, and Weigh
+// columns of a table, Profile computes statistics of all rows and labels, Sample samples the training
+// rows, Contents counts repeated rows, Targets sums labels by the levels of categories, and Weights
 // collects the weights of rows. Each pass has a method Sum, which adds it to a pipeline.
 package survey
 
@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -75,8 +75,8 @@ func beginProfile(_ context.Context, _ *transforms.Reader, p *Profile) (transfor
 		}
 	}
 	var hashes []uint64
-	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.FoldPlace, b *rows.Block) error {
-		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
+	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.ShardStart, b *rowio.Block) error {
+		hashes = rowio.HashBlock(hashes[:0], p.Seed, b)
 		sum.Profile.AddBlock(b, hashes)
 		if len(p.Data.Targets) > 0 && p.Target != nil {
 			sum.Profile.AddTargets(b)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
@@ -12,8 +12,8 @@ import (
 
 func init() { transforms.RegisterSum[profile.Sum]("survey", beginSurvey) }
 
-// Survey is a pass that counts the training rows and takes a sample of them.
-type Survey struct {
+// Sample is a pass that counts the training rows and takes a sample of them.
+type Sample struct {
 	transforms.Pass
 	Folds  int `json:"folds,omitempty"`  // number of folds, the first of which is held out; 0 holds out nothing
 	Sample int `json:"sample,omitempty"` // rows of the sample, of any length; 0 means as many as in a profile
@@ -26,22 +26,22 @@ type Survey struct {
 // Sum reads all rows and returns one encoded profile.Sum of the training rows and their weights, with a
 // sample of the rows, and a JSON dataset.Report for each shard. The last columns of a sampled row are its
 // labels: the index of its class, or its targets as fractions of their ranges. The columns of Weigh follow.
-func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+func (*Sample) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
 }
 
 // beginSurvey sums the rows that are not held out, with their labels.
-func beginSurvey(_ context.Context, _ *transforms.Reader, p *Survey) (transforms.Accumulator, error) {
+func beginSurvey(_ context.Context, _ *transforms.Reader, p *Sample) (transforms.Accumulator, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, samples, mine []uint64
-	var labeled rows.Block
+	var labeled rowio.Block
 	assigner := p.Assigner()
 	more := 0
 	if p.Weigh {
 		more = 2
 	}
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
-		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
+		Add: func(at profile.ShardStart, b *rowio.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}
@@ -96,23 +96,23 @@ func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transforms.Accumulator, error) {
 	sum := schema.NewSurvey(p.Columns, p.Rules)
 	r.Request.Describe = sum // no other goroutine uses the sum until all records are read
-	return transforms.Accumulator{Sum: sum, Add: func(profile.FoldPlace, *rows.Block) error { return nil }}, nil
+	return transforms.Accumulator{Sum: sum, Add: func(profile.ShardStart, *rowio.Block) error { return nil }}, nil
 }
 
-func init() { transforms.RegisterSum[profile.FoldTally]("tally", beginTally) }
+func init() { transforms.RegisterSum[profile.ContentCounts]("tally", beginTally) }
 
-// Tally is a pass that counts rows by content in each shard, for data with few different rows.
-type Tally struct{ transforms.Pass }
+// Contents is a pass that counts rows by content in each shard, for data with few different rows.
+type Contents struct{ transforms.Pass }
 
-// Sum reads all rows and returns one encoded profile.FoldTally, and a JSON dataset.Report for
+// Sum reads all rows and returns one encoded profile.ContentCounts, and a JSON dataset.Report for
 // each shard.
-func (*Tally) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+func (*Contents) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Tally"), sc, "tally")
 }
 
-func beginTally(_ context.Context, _ *transforms.Reader, p *Tally) (transforms.Accumulator, error) {
-	sum := new(profile.FoldTally)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.FoldPlace, b *rows.Block) error {
+func beginTally(_ context.Context, _ *transforms.Reader, p *Contents) (transforms.Accumulator, error) {
+	sum := new(profile.ContentCounts)
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rowio.Block) error {
 		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
 		return nil
 	}}, nil
@@ -120,18 +120,18 @@ func beginTally(_ context.Context, _ *transforms.Reader, p *Tally) (transforms.A
 
 func init() { transforms.RegisterSum[profile.WeightSum]("weigh", beginWeigh) }
 
-// Weigh is a pass that collects the weights of rows.
-type Weigh struct{ transforms.Pass }
+// Weights is a pass that collects the weights of rows.
+type Weights struct{ transforms.Pass }
 
 // Sum reads all rows and returns one encoded profile.WeightSum, and a JSON dataset.Report for each
 // shard.
-func (*Weigh) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+func (*Weights) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Weigh"), sc, "weigh")
 }
 
-func beginWeigh(_ context.Context, _ *transforms.Reader, p *Weigh) (transforms.Accumulator, error) {
+func beginWeigh(_ context.Context, _ *transforms.Reader, p *Weights) (transforms.Accumulator, error) {
 	sum := new(profile.WeightSum)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.FoldPlace, b *rows.Block) error {
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		for _, w := range b.Weights {
 			if w > 0 {
 				sum.Add(w)

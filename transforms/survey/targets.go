@@ -6,7 +6,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -17,7 +17,7 @@ func init() { transforms.RegisterSum[preprocess.Targets]("targets", beginTargets
 // category. The encodings "target" and "count" use the result. The pass must have a Target.
 type Targets struct {
 	transforms.Pass
-	Cut        preprocess.Cut        `json:"cut"`
+	CrossFit   preprocess.CrossFit   `json:"cut"`
 	Categories []preprocess.Category `json:"categories"`
 	Weights    *profile.WeightGrid   `json:"weights,omitempty"` // of rows; nil if they have none
 	Counts     bool                  `json:"counts,omitempty"`  // count rows, whatever their labels
@@ -29,7 +29,7 @@ func (p *Targets) Empty() (*preprocess.Targets, error) {
 	if p.Target.Classes != nil && !p.Counts {
 		classes = len(p.Target.Classes.Classes)
 	}
-	t, err := preprocess.NewTargets(p.Cut, classes, p.Categories)
+	t, err := preprocess.NewTargets(p.CrossFit, classes, p.Categories)
 	if err == nil && p.Weights != nil {
 		t.Unit = p.Weights.Unit
 	}
@@ -51,12 +51,12 @@ func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transfor
 	var hashes []uint64
 	var weights []int64
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(),
-		Add: func(at profile.FoldPlace, b *rows.Block) (err error) {
+		Add: func(at profile.ShardStart, b *rowio.Block) (err error) {
 			if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 				return err
 			}
 			if p.Weights != nil {
-				weights = p.Weights.Whole(weights[:0], b, 0, b.N)
+				weights = p.Weights.AppendWeights(weights[:0], b, 0, b.N)
 			}
 			for i, h := range hashes {
 				label, w := 0, int64(1)

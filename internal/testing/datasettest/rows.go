@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -72,7 +72,7 @@ func read(d *dataset.Dataset, shards []dataset.Shard, sink schema.Sink) (used []
 			}
 		}
 		r := d.ReadFrom(context.Background(), nil, s, q)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			for i := range b.N {
 				text := fmt.Sprint(b.Row(i))
@@ -109,7 +109,7 @@ func Survey(t testing.TB, d *dataset.Dataset, size int64, sink schema.Sink) {
 // allocated than 8 times its size and 64 MiB, or if shards yield other rows than the whole
 // file.
 func Fuzz(t *testing.T, content []byte, o dataset.Options) {
-	o.Data = []string{File(t, content)}
+	o.Files = []string{File(t, content)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	d, err := dataset.Open(context.Background(), o)
@@ -145,7 +145,7 @@ func sum(d *dataset.Dataset, shards []dataset.Shard) (hashes [2]uint64, reports 
 			}
 		}
 		r := d.Read(context.Background(), s, label, dataset.SkipRow)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 			for _, v := range b.X {
 				binary.LittleEndian.PutUint32(x[:], math.Float32bits(v))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
@@ -45,7 +45,7 @@ func Write(t testing.TB, dir, name, content string) string {
 // Made returns the lines of sample data, the header first.
 func Made(t testing.TB, name string, n int64, seed uint64) []string {
 	t.Helper()
-	set, ok := sample.Find(name)
+	set, ok := synthetic.Find(name)
 	if !ok {
 		t.Fatal("no set ", name)
 	}
@@ -59,7 +59,7 @@ func Made(t testing.TB, name string, n int64, seed uint64) []string {
 // Opened opens text as a table.
 func Opened(t testing.TB, text string, o dataset.Options) *dataset.Dataset {
 	t.Helper()
-	o.Data = []string{Write(t, t.TempDir(), "data.csv", text)}
+	o.Files = []string{Write(t, t.TempDir(), "data.csv", text)}
 	d, err := dataset.Open(Ctx, o)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/export"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 func init() {
@@ -247,8 +247,8 @@ func (c *column) add(values any, at, n int) {
 		}
 	case []string:
 		for i := first; i <= last; i += c.width {
-			c.presence = append(c.presence, runOf{1, v[i] != rows.NoID})
-			if v[i] != rows.NoID {
+			c.presence = append(c.presence, runOf{1, v[i] != rowio.NoID})
+			if v[i] != rowio.NoID {
 				c.plain = appendText(c.plain, v[i])
 			}
 		}

@@ -51,18 +51,20 @@ func (g *gcs) answer(ctx context.Context, right string, o objects.Name, err erro
 	switch status(err) {
 	case 0:
 		if errors.As(err, &credentials) {
-			return objects.Answerf(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default login",
+			return objects.Answerf(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default "+
+				"login",
 				credentials)
 		}
 		return err
 	case http.StatusUnauthorized:
-		return objects.Answerf(nil, "the Google credentials are not accepted (401%s); run gcloud auth application-default login", text)
+		return objects.Answerf(nil, "the Google credentials are not accepted (401%s); run gcloud auth application-default "+
+			"login", text)
 	case http.StatusForbidden:
 		if limited(e) {
 			return err
 		}
-		return objects.Answerf(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right "+
-			"%s there", text, o.Bucket, account(), right)
+		return objects.Answerf(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has "+
+			"the right %s there", text, o.Bucket, account(), right)
 	case http.StatusNotFound:
 		if o.Name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.Bucket) {
 			return objects.Answerf(storage.ErrNoBucket, "there is no bucket %s (404); check its name", o.Bucket)

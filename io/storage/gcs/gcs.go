@@ -69,8 +69,8 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	address := emulator.address()
 	emulator.mu.Unlock()
 	if set := os.Getenv(emulatorVariable); set != "" && set != address {
-		return nil, objects.Answerf(nil, "%s is set: requests would go to %q, which is not Google's storage, without credentials; "+
-			"unset it, or set the option storage_emulator to %s if that is intended", emulatorVariable, set, set)
+		return nil, objects.Answerf(nil, "%s is set: requests would go to %q, which is not Google's storage, without "+
+			"credentials; unset it, or set the option storage_emulator to %s if that is intended", emulatorVariable, set, set)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

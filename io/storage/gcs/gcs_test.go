@@ -171,7 +171,7 @@ func TestOnlyMissingObjectsAndRightsAreRefused(t *testing.T) {
 		"no match":           {errOf(storage.List(ctx, bucket+"none*")), true, storage.ErrNoMatch},
 		"no rights":          {errOf(storage.Stat(ctx, "gs://denied/f")), true, fs.ErrPermission},
 		"no bucket":          {errOf(storage.Stat(ctx, "gs://elsewhere/f")), false, nil},
-		"a scheme":           {errOf(storage.Stat(ctx, "s3://bucket/f")), true, storage.ErrScheme},
+		"a scheme":           {errOf(storage.Stat(ctx, "s3://bucket/f")), true, storage.ErrUnknownScheme},
 		"a bucket":           {storage.CheckAbsent(ctx, "gs://bucket"), true, fs.ErrInvalid},
 		"a place":            {storage.CheckAbsent(ctx, bucket+"f"), true, fs.ErrExist},
 		"no rights to write": {storage.WriteFile(ctx, "gs://denied/f", nil), true, fs.ErrPermission},
@@ -377,7 +377,7 @@ func TestDirectoriesOfObjects(t *testing.T) {
 		}
 	}
 	for dir, want := range map[string]bool{"d": false, "none": true, "placeholder": true, "": false} {
-		if got, err := storage.Empty(ctx, bucket+dir, ""); got != want || err != nil {
+		if got, err := storage.IsEmpty(ctx, bucket+dir, ""); got != want || err != nil {
 			t.Errorf("Empty(%s) = %t, %v", dir, got, err)
 		}
 	}

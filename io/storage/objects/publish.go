@@ -49,7 +49,7 @@ type publication struct {
 }
 
 // Claim implements storage.Store.
-func (s *Store) Claim(ctx context.Context, name string) (storage.Claimed, error) {
+func (s *Store) Claim(ctx context.Context, name string) (storage.StoreClaim, error) {
 	d, err := Object(name)
 	if err != nil {
 		return nil, err
@@ -210,10 +210,10 @@ func (p *publication) metadata(key string) map[string]string {
 }
 
 // unfinished returns the files in a directory that was never committed. With any other
-// content the error is storage.ErrOccupied.
+// content the error is storage.ErrExists.
 func (s *Store) unfinished(ctx context.Context, d Name) ([]*Attrs, error) {
 	if _, err := s.Service.Head(ctx, d); err == nil {
-		return nil, storage.ErrOccupied // a file of that name
+		return nil, storage.ErrExists // a file of that name
 	} else if !missing(err) {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (s *Store) unfinished(ctx context.Context, d Name) ([]*Attrs, error) {
 	return all, tasks.Wait()
 }
 
-// part returns storage.ErrOccupied if an object in a directory is not a file that a publisher has written there. It
+// part returns storage.ErrExists if an object in a directory is not a file that a publisher has written there. It
 // completes the attributes from a listing.
 func (s *Store) part(ctx context.Context, d Name, a *Attrs) error {
 	if a.Metadata == nil {
@@ -243,7 +243,7 @@ func (s *Store) part(ctx context.Context, d Name, a *Attrs) error {
 		*a = *full
 	}
 	if a.Metadata[PartKey] != d.String() {
-		return storage.ErrOccupied
+		return storage.ErrExists
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (s *Store) CheckAbsent(ctx context.Context, dir string) error {
 // Clear deletes what earlier publishers have left. A committed directory stays.
 func (p *publication) Clear(ctx context.Context) error {
 	err := p.clearUncommitted(ctx)
-	if errors.Is(err, storage.ErrOccupied) {
+	if errors.Is(err, storage.ErrExists) {
 		err = nil
 	}
 	return err

@@ -199,8 +199,8 @@ func (s *s3) answer(ctx context.Context, rights string, o objects.Name, err erro
 			who = "everybody, because there are no credentials (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or " +
 				"AWS_PROFILE for ~/.aws/credentials),"
 		}
-		return objects.Answerf(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has the rights "+
-			"%s there", strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Code)), o.Bucket, who, rights)
+		return objects.Answerf(fs.ErrPermission, "access denied (%s); check the name of the bucket %s, and that %s has "+
+			"the rights %s there", strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Code)), o.Bucket, who, rights)
 	}
 	return err
 }

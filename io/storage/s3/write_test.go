@@ -347,7 +347,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	if _, err := u.complete(); !errors.Is(err, objects.ErrUnmet) {
 		t.Errorf("a late completion: %v", err)
 	}
-	if err := storage.Publish(t.Context(), root+"model", gcstest.ModelOf(4)); !errors.Is(err, storage.ErrOccupied) {
+	if err := storage.Publish(t.Context(), root+"model", gcstest.ModelOf(4)); !errors.Is(err, storage.ErrExists) {
 		t.Error(err)
 	}
 }

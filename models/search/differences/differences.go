@@ -95,7 +95,7 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	if best.sure < float64(surer*sum) {
 		return to
 	}
-	for _, d := range all[:min(len(all), Most(r.In))] {
+	for _, d := range all[:min(len(all), Max(r.In))] {
 		if d.sure >= max(sureAbove, float64(best.sure*leastSure)) {
 			to.Pairs = append(to.Pairs, d.pair)
 		}
@@ -103,8 +103,8 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	return to
 }
 
-// Most returns the largest number of differences of d columns.
-func Most(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
+// Max returns the largest number of differences of d columns.
+func Max(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
 
 // wholeColumn is a column of whole numbers between low and high. Its standardised value is number·slope + shift.
 type wholeColumn struct {

@@ -49,9 +49,11 @@ func (dataflow) Validate(engine.Engine) error {
 	case project == "":
 		return exit.Usagef("--runner dataflow needs --project, the id of a Google Cloud project")
 	case !projectName.MatchString(project):
-		return exit.Usagef("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
+		return exit.Usagef("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and "+
+			"hyphens", project)
 	case region == "":
-		return exit.Usagef("--runner dataflow: no region: give the region of the data's bucket with --region, such as europe-west4")
+		return exit.Usagef("--runner dataflow: no region: give the region of the data's bucket with --region, such as " +
+			"europe-west4")
 	case zone != nil:
 		return exit.Usagef("--region: %q is a zone; its region is %s", region, zone[1])
 	case !regionName.MatchString(region):

@@ -137,7 +137,7 @@ func Template(ctx context.Context, args []string) error {
 		args = append(args, "--storage_emulator="+address)
 	}
 	p, s := beam.NewPipelineWithRoot()
-	transforms.Drive(s, args)
+	transforms.RunProgram(s, args)
 	defer dataflowFlags(e)()
 	_, err := beam.Run(ctx, engine.Dataflow, p)
 	return e.Failure(err)

@@ -46,8 +46,8 @@ func checkStatic(binary string) (machine elf.Machine, linux bool, err error) {
 		if p.Type == elf.PT_INTERP {
 			return 0, true, exit.Usagef(
 				"%s needs shared libraries, which workers may not have: Go used the C compiler of the machine. "+
-					"Build it with CGO_ENABLED=0 go install github.com/bochner-ml/bochner/pipelines/bochner@latest, or in a clone with make build; "+
-					"or name a static build with --worker_binary", binary)
+					"Build it with CGO_ENABLED=0 go install github.com/bochner-ml/bochner/pipelines/bochner@latest, or in a clone "+
+					"with make build; or name a static build with --worker_binary", binary)
 		}
 	}
 	return f.Machine, true, nil

@@ -26,9 +26,6 @@ import (
 // ReportFile is the name of the report in a model directory. The manifest does not list it.
 const ReportFile = "report.html"
 
-// NoReport is the value of options.Reporting.Report that turns the report off.
-const NoReport = "none"
-
 // CurveFile is the name of the file in a model directory with the reports on all rounds: a JSON list of
 // iterative.Report.
 const CurveFile = "curve.json"
@@ -153,7 +150,7 @@ func (a *Model) headline() *page.Headline {
 		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), report.LeastOf(tried))
 	}
 	if tried := len(l.Table) + len(l.RuledOut); tried > 0 {
-		i := slices.IndexFunc(l.Table, func(r ridge.Row) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
+		i := slices.IndexFunc(l.Table, func(r ridge.CVResult) bool { return r.Lambda == l.Lambda && r.Failed == "" && r.MSE != 0 })
 		if i < 0 {
 			return nil
 		}

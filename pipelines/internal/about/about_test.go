@@ -24,7 +24,7 @@ func wide(t *testing.T, columns, classes int) *Model {
 	}
 	a := &Model{Manifest: &models.Manifest{Task: models.Classification, Features: 64, Outputs: classes, Program: "1",
 		Targets:      models.Targets{Vocabulary: &schema.Vocabulary{}},
-		TrainingData: models.TrainingData{Rows: models.Rows{Read: rows, Used: rows}}}, files: map[string][]byte{}}
+		TrainingData: models.TrainingData{Rows: models.RowCounts{Read: rows, Used: rows}}}, files: map[string][]byte{}}
 	s := dataset.Schema{Format: "csv", Dim: columns, Table: &schema.Table{}}
 	a.profile.Rows = &profile.Statistics{}
 	for j := range columns {
@@ -58,8 +58,8 @@ func wide(t *testing.T, columns, classes int) *Model {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		a.Learner.Table = append(a.Learner.Table, ridge.Row{Lambda: float64(i+1) / 100, MSE: 1, Train: 0.5, Folds: 5, StdErr: 0.1,
-			HeldOutRow: ridge.HeldOutRow{HeldOutRows: 1000, HeldOutErrors: int64(100 + i)}})
+		a.Learner.Table = append(a.Learner.Table, ridge.CVResult{Lambda: float64(i+1) / 100, MSE: 1, Train: 0.5, Folds: 5, StdErr: 0.1,
+			HeldOutResult: ridge.HeldOutResult{HeldOutRows: 1000, HeldOutErrors: int64(100 + i)}})
 	}
 	a.Learner.Lambda = 0.01
 	a.Lineage = &registry.Lineage{Command: "bochner train " + strings.Repeat("--drop=x,", 20_000)}

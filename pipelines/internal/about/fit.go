@@ -44,8 +44,8 @@ func (a *Model) addSearch(p *page.Page) error {
 				fmt.Sprintf("%.2g", trial.Lambda), fmt.Sprintf("%.5f", trial.Loss), rate, fmt.Sprintf("%.3g", cost))
 			t.Mark(trial.String() == result.Chosen.String() && trial.Rows == result.Chosen.Rows)
 		}
-		s.Sayf("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the smallest "+
-			"of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
+		s.Sayf("%s were tried on %s of the training rows; losses are of other training rows. The chosen loss is the "+
+			"smallest of all, hence optimistic. Cost is the number of multiplications of a fit and its "+
 			"solves, because times differ from run to run.",
 			report.Counted(result.Tried, "candidate"), report.Counted64(int64(result.Pilot), "row"))
 		s.List(t.Filled())

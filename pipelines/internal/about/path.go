@@ -8,7 +8,7 @@ import (
 
 // Edge returns a note if the best λ is the first or last that was tried. Below least, rounding of features
 // changes the effect of λ; least is 0 if it does not.
-func Edge(path []ridge.Row, chosen, least float64) string {
+func Edge(path []ridge.CVResult, chosen, least float64) string {
 	low, high := chosen, chosen
 	for _, row := range path {
 		low, high = min(low, row.Lambda), max(high, row.Lambda)
@@ -29,7 +29,7 @@ func Edge(path []ridge.Row, chosen, least float64) string {
 
 // OnFirst replaces the held-out figures of each λ by the figures of the first fold, whose targets have the given
 // variances.
-func OnFirst(path []ridge.Row, variance []float64) {
+func OnFirst(path []ridge.CVResult, variance []float64) {
 	for i := range path {
 		r := &path[i]
 		if r.Failed != "" {

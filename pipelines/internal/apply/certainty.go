@@ -10,12 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // needCertainty returns an error if the options ask for intervals or novelty that the model does not have.
 func needCertainty(o options.Predict, m *models.Manifest) error {
-	c := scores.Certainty{Interval: o.Interval, Novelty: o.Novelty}
+	c := scoring.Certainty{Interval: o.Interval, Novelty: o.Novelty}
 	if err := NeedCertainty(c, m, "--", "the model "+o.Model); err != nil {
 		return exit.Usagef("%w", err)
 	}
@@ -24,7 +24,7 @@ func needCertainty(o options.Predict, m *models.Manifest) error {
 
 // NeedCertainty returns an error if c asks for intervals or novelty that the model does not have. In the error,
 // dash comes before the names of options, and model is the name of the model.
-func NeedCertainty(c scores.Certainty, m *models.Manifest, dash, model string) error {
+func NeedCertainty(c scoring.Certainty, m *models.Manifest, dash, model string) error {
 	if !(c.Interval >= 0 && c.Interval < 1) {
 		return fmt.Errorf("%sinterval %g: want a number above 0 and below 1, such as 0.9", dash, c.Interval)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -15,8 +16,8 @@ import (
 // driftCheck compares the rows of a job with the rows that its model was trained on.
 type driftCheck struct {
 	statistics *profile.Statistics // nil if the model has none
-	schema     *sums.SchemaChanges
-	names      sums.DriftNames
+	schema     *drift.SchemaChanges
+	names      drift.Names
 	bound      float64 // on the distance of a column; 0 for none
 	cluster    float64 // number of rows that count as one independent row
 }
@@ -42,7 +43,7 @@ func newDriftCheck(ctx context.Context, model string, m *models.Manifest, d *dat
 		}
 		return c, nil
 	}
-	c.statistics, c.schema, c.names = p.Rows, sums.SchemaChangesOf(m.Input, d), sums.DriftNamesOf(d)
+	c.statistics, c.schema, c.names = p.Rows, drift.SchemaChangesOf(m.Input, d), drift.NamesOf(d)
 	return c, nil
 }
 
@@ -61,11 +62,11 @@ func (c *driftCheck) skip(d *dataset.Dataset) uint64 {
 }
 
 // counted returns the report on the rows of all shards, nil if they were not counted.
-func (c *driftCheck) counted(written []transforms.Written) (*sums.DriftReport, error) {
+func (c *driftCheck) counted(written []transforms.Written) (*drift.Report, error) {
 	if c.statistics == nil {
 		return nil, nil
 	}
-	all := sums.NewDriftCounts(c.statistics)
+	all := drift.NewCounts(c.statistics)
 	for _, w := range written {
 		if w.Drift == nil {
 			continue
@@ -74,13 +75,13 @@ func (c *driftCheck) counted(written []transforms.Written) (*sums.DriftReport, e
 			return nil, err
 		}
 	}
-	r := sums.DriftOfCounts(c.statistics, all, c.cluster, c.names)
+	r := drift.OfCounts(c.statistics, all, c.cluster, c.names)
 	r.Schema = c.schema
 	return r, nil
 }
 
 // check returns an *exit.GateError if the lower bound on the drift of a column exceeds the bound.
-func (c *driftCheck) check(r *sums.DriftReport) error {
+func (c *driftCheck) check(r *drift.Report) error {
 	if c.bound == 0 {
 		return nil
 	}

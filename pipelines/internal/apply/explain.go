@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/fault"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // Explain explains the prediction for a row of the data.
@@ -32,7 +32,7 @@ func Explain(ctx context.Context, o options.Explain) (*results.Explain, error) {
 		return nil, err
 	}
 	d.Weighted = false
-	scores.WithMissing(manifest, d)
+	scoring.WithMissing(manifest, d)
 	m, err := models.LoadURI(ctx, model)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func readRow(ctx context.Context, d *dataset.Dataset, row int64) ([]float32, err
 		reasons := map[int64]string{} // why lines of the last block cannot be used
 		reader := d.ReadFrom(ctx, nil, s, dataset.Request{Mode: dataset.KeepPlace, Lines: true,
 			Reject: func(line int64, reason string) { reasons[line] = reason }})
-		var b rows.Block
+		var b rowio.Block
 		for reader.Next(&b) && left > int64(b.N) {
 			left -= int64(b.N)
 			clear(reasons)

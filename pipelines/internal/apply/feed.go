@@ -5,7 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // feed is a source of work for a stream: files that appear, or messages.
@@ -16,13 +16,13 @@ type feed interface {
 	requeue(path string)
 	// done is called when all result files are durable. It publishes results that go to topics, and returns the
 	// results with their latencies.
-	done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error)
+	done(ctx context.Context, results []scoring.FileResult) ([]scoring.FileResult, error)
 	close() error
 }
 
 // feedTasks has the results of feed.next.
 type feedTasks struct {
-	tasks     []scores.Arrival
+	tasks     []scoring.Arrival
 	backlog   int // number of other known tasks
 	unsettled int // number of files that may soon be tasks
 	waited    bool
@@ -40,21 +40,21 @@ func (f fileFeed) next(ctx context.Context, n int) (feedTasks, error) {
 	}
 	r := feedTasks{backlog: all.Backlog, unsettled: all.Unsettled, files: all}
 	for _, file := range all.Files {
-		r.tasks = append(r.tasks, scores.ArrivalOf(file))
+		r.tasks = append(r.tasks, scoring.ArrivalOf(file))
 	}
 	return r, nil
 }
 
 func (f fileFeed) requeue(path string) { f.Again(path) }
 
-func (fileFeed) done(_ context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
+func (fileFeed) done(_ context.Context, results []scoring.FileResult) ([]scoring.FileResult, error) {
 	return results, nil
 }
 
 func (fileFeed) close() error { return nil }
 
 // tidy removes unfinished outputs for these files that a killed stream has left.
-func (s *streaming) tidy(ctx context.Context, tasks []scores.Arrival) error {
+func (s *streaming) tidy(ctx context.Context, tasks []scoring.Arrival) error {
 	cleared := map[string]bool{}
 	for _, f := range tasks {
 		for _, in := range []string{s.files.Out, s.files.Dead} {

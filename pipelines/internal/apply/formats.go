@@ -90,8 +90,8 @@ func fileOf(out string) (*oneFile, error) {
 		return &oneFile{format, zipped}, nil
 	}
 	if ext := path.Ext(strings.ToLower(name)); ext != strings.ToLower(name) && slices.Contains(fileNames, ext) {
-		return nil, exit.Usagef("--out %s: %s is not a format of predictions; name a file .%s, or a directory (with / at its "+
-			"end)", out, ext, strings.Join(PredictFormats(), ", ."))
+		return nil, exit.Usagef("--out %s: %s is not a format of predictions; name a file .%s, or a directory (with / at "+
+			"its end)", out, ext, strings.Join(PredictFormats(), ", ."))
 	}
 	return nil, nil
 }

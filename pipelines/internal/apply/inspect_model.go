@@ -6,8 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
@@ -61,7 +61,8 @@ func DrawImportance(ctx context.Context, r *results.InspectModel, file string) e
 
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
 // no labels, and ignores weights of rows.
-func InspectEffects(ctx context.Context, model string, o options.Inspect) (result *results.InspectModel, err error) {
+func InspectEffects(ctx context.Context, model string, o options.InspectEffects) (result *results.InspectModel,
+	err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 	if err != nil || c.statistics == nil || len(sum.Statistics().Columns) != len(c.statistics.Columns) {
 		return err
 	}
-	r.Drift = sums.DriftOfSum(c.statistics, sum, c.cluster, c.names)
+	r.Drift = drift.OfSum(c.statistics, sum, c.cluster, c.names)
 	r.Drift.Schema = c.schema
 	return nil
 }

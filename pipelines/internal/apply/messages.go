@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/fault"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 func messageSettings(o options.Messages) messages.Settings {
@@ -25,7 +25,7 @@ func messageSettings(o options.Messages) messages.Settings {
 // checkMessages refuses options that do not suit the source of the stream, messages or files.
 func checkMessages(o options.Stream) error {
 	source := ""
-	for _, name := range o.Data.Data {
+	for _, name := range o.Data.Files {
 		if messages.Is(name) {
 			source = name
 		}
@@ -42,7 +42,8 @@ func checkMessages(o options.Stream) error {
 			return err
 		}
 		if to.Name == source {
-			return exit.Usagef("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic",
+			return exit.Usagef("--%s %s is the topic that --data reads: the stream would read what it writes; name another "+
+				"topic",
 				to.Flag, to.Name)
 		}
 	}
@@ -54,8 +55,8 @@ func checkMessages(o options.Stream) error {
 				"name a subscription with --data")
 		}
 		return nil
-	case len(o.Data.Data) > 1:
-		return exit.Usagef("--data %s: a stream of messages has one source (have %d)", source, len(o.Data.Data))
+	case len(o.Data.Files) > 1:
+		return exit.Usagef("--data %s: a stream of messages has one source (have %d)", source, len(o.Data.Files))
 	case m.Outstanding < 1:
 		return exit.Usagef("--outstanding must be at least 1 (have %d)", m.Outstanding)
 	case messages.Is(o.Out) && o.Dead == "":
@@ -85,7 +86,7 @@ func checkName(flag, name string, sink bool) error {
 }
 
 // receives reports whether the stream reads messages.
-func receives(o options.Stream) bool { return len(o.Data.Data) == 1 && messages.Is(o.Data.Data[0]) }
+func receives(o options.Stream) bool { return len(o.Data.Files) == 1 && messages.Is(o.Data.Files[0]) }
 
 // validPlaces refuses directories that the job cannot use.
 func validPlaces(o options.Stream) error {
@@ -100,7 +101,7 @@ func validPlaces(o options.Stream) error {
 	}
 	data := o.Data
 	if receives(o) {
-		data.Data = nil
+		data.Files = nil
 	}
 	return job.Validate(o.Job, data, places[0].Name, places...)
 }
@@ -124,12 +125,12 @@ func workBeside(out string) (string, error) {
 
 // subscription returns the service and the subscription that the stream reads from.
 func (s *streaming) subscription(ctx context.Context) (messages.Service, string, error) {
-	service, err := messages.ServiceOf(s.o.Data.Data[0])
+	service, err := messages.ServiceOf(s.o.Data.Files[0])
 	if err != nil {
 		return nil, "", err
 	}
-	name, err := service.Subscription(ctx, s.o.Data.Data[0], s.files.Out)
-	if err == nil && name != s.o.Data.Data[0] {
+	name, err := service.Subscription(ctx, s.o.Data.Files[0], s.files.Out)
+	if err == nil && name != s.o.Data.Files[0] {
 		s.notef("%s reads the messages of the topic from now on; it stays when the stream has ended", name)
 	}
 	return service, name, err
@@ -205,7 +206,7 @@ func (f *messageFeed) next(ctx context.Context, n int) (feedTasks, error) {
 		return r, err
 	}
 	for i := range all {
-		task := scores.MessageArrival(f.name, &all[i].Message)
+		task := scoring.MessageArrival(f.name, &all[i].Message)
 		if f.open[task.Path] == nil {
 			r.tasks = append(r.tasks, task)
 		}
@@ -233,10 +234,10 @@ func (f *messageFeed) end(path string, done bool) {
 
 // done publishes results to topics, and then acknowledges the messages. A message whose results were not all
 // published is tried again.
-func (f *messageFeed) done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
+func (f *messageFeed) done(ctx context.Context, results []scoring.FileResult) ([]scoring.FileResult, error) {
 	err := errors.Join(
-		f.publish(ctx, f.dead, results, func(r scores.FileResult) *messages.Message { return r.Letter }),
-		f.publish(ctx, f.out, results, func(r scores.FileResult) *messages.Message { return r.Output }),
+		f.publish(ctx, f.dead, results, func(r scoring.FileResult) *messages.Message { return r.Letter }),
+		f.publish(ctx, f.out, results, func(r scoring.FileResult) *messages.Message { return r.Output }),
 	)
 	if err != nil {
 		return nil, err
@@ -257,8 +258,8 @@ func (f *messageFeed) done(ctx context.Context, results []scores.FileResult) ([]
 
 // publish publishes the results for a topic. It returns an error if the user must act, or if all results must
 // be tried again.
-func (f *messageFeed) publish(ctx context.Context, topic string, results []scores.FileResult,
-	toMessage func(scores.FileResult) *messages.Message) error {
+func (f *messageFeed) publish(ctx context.Context, topic string, results []scoring.FileResult,
+	toMessage func(scoring.FileResult) *messages.Message) error {
 	var all []messages.Message
 	var at []int // positions in results of the published ones
 	for i, r := range results {

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // PredictManifest is the name of the file that describes a directory of predictions: a results.Predict with
@@ -69,7 +69,7 @@ type prediction struct {
 	data      *dataset.Dataset
 	threshold *results.Threshold
 	drift     *driftCheck
-	pass      *scores.Predict
+	pass      *scoring.Predict
 	columns   []export.Column
 }
 
@@ -80,7 +80,7 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 		return nil, err
 	}
 	p.data.Weighted = false // rows of weight 0 have predictions, too
-	scores.WithMissing(p.manifest, p.data)
+	scoring.WithMissing(p.manifest, p.data)
 	content, err := contentOf(o, p.manifest)
 	if err != nil {
 		return nil, err
@@ -95,11 +95,11 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 	if err != nil {
 		return nil, err
 	}
-	p.pass = &scores.Predict{
+	p.pass = &scoring.Predict{
 		Statistics: p.drift.statistics, Skip: p.drift.skip(p.data),
 		Pass:    transforms.Pass{Data: *p.data, Mode: dataset.FailFast},
-		Model:   scores.Model{Dir: model, SHA256: p.manifest.SHA256, Threshold: p.threshold.Rounded()},
-		Content: content, ID: scores.IDColumn(p.data),
+		Model:   scoring.Model{Dir: model, SHA256: p.manifest.SHA256, Threshold: p.threshold.Rounded()},
+		Content: content, ID: scoring.IDColumn(p.data),
 	}
 	if o.MaxBadFraction > 0 {
 		p.pass.Mode = dataset.KeepPlace
@@ -112,7 +112,7 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 }
 
 // contentOf returns what is written for each row. It returns an error if the model cannot predict that.
-func contentOf(o options.Predict, m *models.Manifest) (c scores.Content, err error) {
+func contentOf(o options.Predict, m *models.Manifest) (c scoring.Content, err error) {
 	if o.Probabilities {
 		if err := NeedProbabilities("probabilities", o.Model, m); err != nil {
 			return c, err
@@ -121,9 +121,9 @@ func contentOf(o options.Predict, m *models.Manifest) (c scores.Content, err err
 	if err := needCertainty(o, m); err != nil {
 		return c, err
 	}
-	return scores.Content{
+	return scoring.Content{
 		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
-		Digest: o.Digest, Certainty: scores.Certainty{Interval: o.Interval, Novelty: o.Novelty},
+		Digest: o.Digest, Certainty: scoring.Certainty{Interval: o.Interval, Novelty: o.Novelty},
 	}, nil
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/fault"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // tally counts files and rows, and their latencies.
@@ -39,7 +39,7 @@ func (s *streaming) finish(r *results.StreamRound, counts *tally, begun time.Tim
 	}
 }
 
-func (t *tally) add(f scores.FileResult) {
+func (t *tally) add(f scoring.FileResult) {
 	switch {
 	case f.Known:
 		t.known++

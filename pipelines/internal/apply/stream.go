@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle, no files
@@ -50,7 +50,7 @@ func PredictStream(ctx context.Context, o options.Stream) (last *results.StreamR
 // streaming is a running stream.
 type streaming struct {
 	o      options.Stream
-	files  *scores.Files
+	files  *scoring.Files
 	engine engine.Engine
 	claim  *storage.Claim // on Out, so that a second stream fails at its start
 	work   string         // directory of intermediate results
@@ -113,10 +113,10 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 			return nil, err
 		}
 	}
-	s.files = &scores.Files{
-		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
+	s.files = &scoring.Files{
+		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scoring.NewOpenOptions(o.Data), MaxBad: o.MaxBadFraction,
 		Threshold: threshold.Rounded(), Content: content,
-		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
+		Messages: scoring.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)
 	return s, err
@@ -145,7 +145,7 @@ func validateStream(o options.Stream) error {
 		return exit.Usagef("--stream writes a file for each file: give a directory with --out, not %s", o.Out)
 	case o.Model == "":
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
-	case len(o.Data.Data) == 0:
+	case len(o.Data.Files) == 0:
 		return exit.Usagef("no data: give a pattern with --data")
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
@@ -169,7 +169,7 @@ func validateStream(o options.Stream) error {
 
 // checkDisjoint refuses directories in which the stream would find its own files.
 func checkDisjoint(o options.Stream, dirs ...string) error {
-	for _, pattern := range o.Data.Data {
+	for _, pattern := range o.Data.Files {
 		abs, err := storage.Abs(pattern)
 		if err != nil {
 			return err
@@ -214,7 +214,7 @@ func (s *streaming) notef(format string, args ...any) {
 
 // unbounded runs a single pipeline that finds and processes files until it is cancelled.
 func (s *streaming) unbounded(ctx context.Context) error {
-	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
+	w := scoring.WatchOptions{Patterns: s.o.Data.Files, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
 		Most: s.o.PerRound, Flink: s.engine.Runner == engine.Flink}
 	if s.o.UntilIdle {
 		return exit.Usagef("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
@@ -243,7 +243,7 @@ func (s *streaming) feed(ctx context.Context) (feed, error) {
 	if receives(s.o) {
 		return s.receive(ctx)
 	}
-	return fileFeed{&storage.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
+	return fileFeed{&storage.Watch{Patterns: s.o.Data.Files, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
 }
 
 // unit returns the noun for a task: file or message.
@@ -353,7 +353,7 @@ func (s *streaming) retry(why string) {
 
 // round processes files. In this process each file has its own pipeline, so that the stream can stop after any
 // of them. On other runners all files share a pipeline, and messages always do.
-func (s *boundedStream) round(ctx context.Context, tasks []scores.Arrival) error {
+func (s *boundedStream) round(ctx context.Context, tasks []scoring.Arrival) error {
 	each := len(tasks)
 	if s.engine.About().Serial && !receives(s.o) {
 		each = 1
@@ -395,7 +395,7 @@ func (s *boundedStream) round(ctx context.Context, tasks []scores.Arrival) error
 }
 
 // predict processes files in one pipeline.
-func (s *streaming) predict(ctx context.Context, tasks []scores.Arrival) ([]scores.FileResult, error) {
+func (s *streaming) predict(ctx context.Context, tasks []scoring.Arrival) ([]scoring.FileResult, error) {
 	s.runs++
 	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))
 	err := s.engine.Run(ctx, func(scope beam.Scope) {
@@ -404,7 +404,7 @@ func (s *streaming) predict(ctx context.Context, tasks []scores.Arrival) ([]scor
 	if err != nil {
 		return nil, err
 	}
-	predicted, err := job.ReadReports[scores.FileResult](ctx, list)
+	predicted, err := job.ReadReports[scoring.FileResult](ctx, list)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const totalRow = "total" // name of the row with the total
 
 // describe sets the Facts of the answer.
 func describe(a *results.Ask, d *data, seconds float64) {
-	a.Question, a.Notes = d.options.Question, d.notes
+	a.Question, a.Notes = string(d.options.Question), d.notes
 	measure := "share of the variance"
 	switch len(d.units.Grid) {
 	case 0:
@@ -101,8 +101,8 @@ func answerPage(a *results.Ask) *page.Page {
 		Lead: fmt.Sprintf("From the sums of %s in %s, with %s.", report.Counted64(a.Rows, "row"),
 			report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature"))}
 	s := p.Section("Answer")
-	s.Sayf("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or groups "+
-		"that are judged; fewer than five have none. Lambda was chosen %s.", a.By)
+	s.Sayf("R² is 1 − squared error / squared error of the mean. Its intervals are bootstraps over the dates or "+
+		"groups that are judged; fewer than five have none. Lambda was chosen %s.", a.By)
 	if a.Judged != "" {
 		s.Sayf("Models are judged on %s, which none was trained on.", a.Judged)
 	}

@@ -32,17 +32,18 @@ import (
 
 // question is a question and the function that answers it.
 type question struct {
-	name   string
+	name   options.Question
 	answer func(*data, context.Context) (*results.Ask, error)
 }
 
-var questions = []question{{"backtest", (*data).backtest}, {"groups", (*data).groups}, {"matrix", (*data).matrix},
-	{"curve", (*data).curve}, {"window", (*data).window}, {"worth", (*data).worth}, {"bisect", (*data).bisect}}
+var questions = []question{{options.AskBacktest, (*data).backtest}, {options.AskGroups, (*data).groups},
+	{options.AskMatrix, (*data).matrix}, {options.AskCurve, (*data).curve}, {options.AskWindow, (*data).window},
+	{options.AskWorth, (*data).worth}, {options.AskBisect, (*data).bisect}}
 
 // Questions returns the values of options.Ask.Question.
 func Questions() (names []string) {
 	for _, q := range questions {
-		names = append(names, q.name)
+		names = append(names, string(q.name))
 	}
 	return names
 }
@@ -57,7 +58,7 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 		return nil, exit.Usagef("--windows must be numbers of dates, at least 1 (have %v)", o.Windows)
 	case !(o.MinR2 < 1):
 		return nil, exit.Usagef("--min_r2 must be below 1 (have %g)", o.MinR2)
-	case len(o.By) == 0 && o.Question == "matrix":
+	case len(o.By) == 0 && o.Question == options.AskMatrix:
 		return nil, exit.Usagef("matrix needs the labels whose values it compares: name them with --by")
 	}
 	if err := cmp.Or(prepare.CheckLeast("train_dates", o.Dates, 0), prepare.CheckLeast("gap_dates", o.Gap, 0),
@@ -102,7 +103,7 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 // ChooseWindow chooses a window by sums of one recipe that have dates. The caller sets Days.
 // o.Known must not be nil.
 func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*results.ChosenWindow, error) {
-	o.Question = "window"
+	o.Question = options.AskWindow
 	d, err := open(ctx, o, terms)
 	if err != nil {
 		return nil, err

@@ -77,8 +77,8 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 	terms = terms[:len(d.parts)]
 	r := terms[0].Recipe
 	if r.Rule.Components > 0 {
-		return nil, exit.Dataf("pipelines: these sums are for an embedding, which has no target to predict; use sums by the " +
-			"recipe of a regression or classification")
+		return nil, exit.Dataf("pipelines: these sums are for an embedding, which has no target to predict; use sums by " +
+			"the recipe of a regression or classification")
 	}
 	var err error
 	if d.total, err = parts.Add(ctx, terms); err != nil {
@@ -111,7 +111,8 @@ func (d *data) load(ctx context.Context, shape ridge.Shape) error {
 	kept := int64(len(d.parts)) * shape.Bytes()
 	keep := have == 0 || kept+work <= have
 	if !keep {
-		d.progress.Notef("the sums take %s of memory, the solve %s, and %s are free: sums are read again when they are needed",
+		d.progress.Notef("the sums take %s of memory, the solve %s, and %s are free: sums are read again when they are "+
+			"needed",
 			report.Bytes(kept), report.Bytes(work), report.Bytes(have))
 	}
 	errs := make([]error, len(d.parts))

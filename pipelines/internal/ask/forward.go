@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
@@ -270,7 +271,7 @@ func (d *data) backtest(ctx context.Context) (*results.Ask, error) {
 
 // spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
 func (d *data) spans() (all []results.Span) {
-	if d.options.Question != "window" {
+	if d.options.Question != options.AskWindow {
 		return []results.Span{{}}
 	}
 	dates, _ := d.grouped(nil, d.everything()) // no error without labels

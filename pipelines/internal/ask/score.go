@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// tally has the squared errors on a judged unit, in the units of ridge.Row.MSE, and the head of its sum.
+// tally has the squared errors on a judged unit, in the units of ridge.CVResult.MSE, and the head of its sum.
 type tally struct {
 	squares float64
 	head    ridge.Head
@@ -186,7 +186,7 @@ func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ fl
 		train = d.directories(train[0])
 	}
 	rule, n := &d.total.Recipe.Rule, len(train)
-	o := ridge.Options{Choice: ridge.Choice{Lambda: d.values(whole)}, Results: ridge.Results{ChoiceOnly: true}, Units: d.units,
+	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: d.values(whole)}, Request: ridge.Request{ChoiceOnly: true}, Units: d.units,
 		Threads: d.options.Threads, FoldPlan: ridge.FoldPlan{Folds: min(blocks, n)}}
 	if n == 1 {
 		o.Folds = rule.Folds

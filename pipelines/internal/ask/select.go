@@ -166,7 +166,8 @@ func (d *data) recipeSource(ctx context.Context) (from recipeSource, err error) 
 func (d *data) checkDated() error {
 	for _, p := range d.parts {
 		if p.date.IsZero() {
-			return exit.Usagef("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label with --date_label",
+			return exit.Usagef("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label "+
+				"with --date_label",
 				d.options.Question, p.term.Place)
 		}
 	}

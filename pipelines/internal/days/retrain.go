@@ -12,7 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -60,7 +60,7 @@ type Summed struct {
 	New     []string `json:"new,omitempty"` // columns that the recipe does not have
 	// Columns are the columns with significant drift from the rows of the recipe, the largest first,
 	// at most MostColumns.
-	Columns []sums.ColumnDrift `json:"columns,omitempty"`
+	Columns []drift.Column `json:"columns,omitempty"`
 }
 
 // MostColumns is the largest number of Summed.Columns.

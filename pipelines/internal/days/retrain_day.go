@@ -66,7 +66,7 @@ func parsePattern(text, condition string) (*pattern, error) {
 	if strings.ContainsAny(abs, `[\`) {
 		return nil, exit.Usagef("data: %q: [ and \\ cannot be used here; use * and ?", text)
 	}
-	expr, err := storage.Expression(abs)
+	expr, err := storage.PatternRegexp(abs)
 	if err != nil {
 		return nil, err
 	}

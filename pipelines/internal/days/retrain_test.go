@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -224,7 +224,7 @@ func summed(ctx context.Context, dir string) (*Summed, error) {
 		}
 	}
 	if n > 0 { // the share of rows that begin with an m
-		p.Columns = []sums.ColumnDrift{{Name: "first", Detail: "is an m", AtLeast: float64(n) / float64(len(rows))}}
+		p.Columns = []drift.Column{{Name: "first", Detail: "is an m", AtLeast: float64(n) / float64(len(rows))}}
 	}
 	return p, err
 }

@@ -116,7 +116,7 @@ func (s *summing) sum(ctx context.Context) error {
 	for _, r := range summed.Reports {
 		s.rows = append(s.rows, rowsOfSum(r, t.Prepared.Data.Files)...)
 	}
-	if p.Rows.Used <= sums.MostRowHashes {
+	if p.Rows.Used <= sums.MaxRowHashes {
 		files = append(files, listContents(p, summed))
 	} else if !s.listsRows {
 		t.Notes = append(t.Notes, unlisted)
@@ -136,7 +136,7 @@ func listContents(p *sums.Manifest, s *training.Summed) (all storage.File) {
 	if s.Levels == nil {
 		var hashes [][]byte
 		for _, r := range s.Reports {
-			hashes = append(hashes, r.Contents)
+			hashes = append(hashes, r.RowHashes)
 		}
 		return p.SetRowHashes(sums.RowHashesOf(hashes...))
 	}

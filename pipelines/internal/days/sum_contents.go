@@ -20,7 +20,8 @@ import (
 )
 
 // unlisted is a note on sums without contents.
-const unlisted = "the new sums do not list their rows, because there are more than 16,777,216 or because added sums do not list theirs: " +
+const unlisted = "the new sums do not list their rows, because there are more than 16,777,216 or because added sums " +
+	"do not list theirs: " +
 	"no rows can be forgotten from them; keep the sums of smaller parts of the data if that may be needed"
 
 // row is a row to forget.
@@ -33,7 +34,7 @@ type row struct {
 // rowsOfSum returns the rows of a report, or nil if it lacks their positions.
 func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
 	for i, line := range r.Positions {
-		rows = append(rows, row{binary.LittleEndian.Uint64(r.Contents[8*i:]), files[r.Shard.File].Name, line})
+		rows = append(rows, row{binary.LittleEndian.Uint64(r.RowHashes[8*i:]), files[r.Shard.File].Name, line})
 	}
 	return rows
 }
@@ -50,10 +51,10 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	}
 	var sum [sha256.Size / 8]uint64
 	for _, d := range terms {
-		if d.Manifest.Contents == nil {
+		if d.Manifest.RowHashes == nil {
 			return nil, "", exit.Dataf("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
-				d.Place, report.Groups(sums.MostRowHashes))
+				d.Place, report.Groups(sums.MaxRowHashes))
 		}
 		listed, err := d.ReadRowHashes(ctx)
 		if err != nil {
@@ -87,7 +88,8 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 		}
 	}
 	if absent > 0 {
-		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was never in them, "+
+		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was "+
+			"never in them, "+
 			"was forgotten before, or differs in a value, label, weight or group; leave it out, or give the sums that it is in",
 			dataset.SetAside{File: first.file, Line: first.line}.Place(), report.Counted64(int64(absent), "such row"))
 	}
@@ -116,7 +118,7 @@ func (k contentKey) contents(rows []row) []string {
 func listedRows(o options.Fit, t *parts.Total) (rows int64) {
 	needed := o.SaveSums != ""
 	for _, d := range t.Terms {
-		if d.Manifest.Contents == nil {
+		if d.Manifest.RowHashes == nil {
 			return 0
 		}
 		if d.Sign < 0 {
@@ -125,7 +127,7 @@ func listedRows(o options.Fit, t *parts.Total) (rows int64) {
 			rows += d.Rows.Used
 		}
 	}
-	if !needed || rows > sums.MostRowHashes {
+	if !needed || rows > sums.MaxRowHashes {
 		return 0
 	}
 	return rows

@@ -13,13 +13,13 @@ import (
 // Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
 func TestListsOfRowsHaveABound(t *testing.T) {
 	of := func(sign, rows int64, listed bool) parts.Term {
-		p := &sums.Manifest{Rows: models.Rows{Used: rows}}
+		p := &sums.Manifest{Rows: models.RowCounts{Used: rows}}
 		if listed {
-			p.Contents = &models.FileEntry{Size: 8 * rows}
+			p.RowHashes = &models.FileEntry{Size: 8 * rows}
 		}
 		return parts.Term{Dir: &sums.Dir{Manifest: p}, Sign: sign}
 	}
-	const most = sums.MostRowHashes
+	const most = sums.MaxRowHashes
 	for _, c := range []struct {
 		name  string
 		save  string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -14,7 +15,7 @@ import (
 
 // checkDrift returns an *exit.GateError if the lower bound of a drift of a part exceeds the bound;
 // a bound of 0 allows everything.
-func checkDrift(bound float64, p *sums.DriftReport) error {
+func checkDrift(bound float64, p *drift.Report) error {
 	switch {
 	case bound == 0:
 		return nil
@@ -27,14 +28,14 @@ func checkDrift(bound float64, p *sums.DriftReport) error {
 // FeatureDrift returns the distance in features between the rows of the sums in the directories
 // from and the rows of the sums compared.
 func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
-	threads int) (sums.FeatureDrift, error) {
+	threads int) (drift.Features, error) {
 	var all [2]*featureSum
 	for i, dirs := range []options.SumDirs{{Sums: from}, compared} {
 		var terms []parts.Term
 		for k, place := range slices.Concat(dirs.Sums, dirs.Without) {
 			d, err := sums.Open(ctx, place)
 			if err != nil {
-				return sums.FeatureDrift{}, err
+				return drift.Features{}, err
 			}
 			sign := int64(1)
 			if k >= len(dirs.Sums) {
@@ -44,11 +45,11 @@ func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
 		}
 		var err error
 		if all[i], err = featuresOf(ctx, terms); err != nil {
-			return sums.FeatureDrift{}, err
+			return drift.Features{}, err
 		}
 	}
 	before, now := all[0], all[1]
-	return sums.FeatureDriftOf(before.FeatureSum, now.FeatureSum, min(before.effective, now.effective), threads), nil
+	return drift.OfFeatures(before.FeatureSum, now.FeatureSum, min(before.effective, now.effective), threads), nil
 }
 
 // driftedParts returns texts about the added terms whose drift from the recipe's rows, in a column,
@@ -60,7 +61,7 @@ func driftedParts(ctx context.Context, terms []parts.Term, bound float64, thread
 	if err != nil {
 		return nil, err
 	}
-	farthest, place := sums.FeatureDrift{AtLeast: bound}, ""
+	farthest, place := drift.Features{AtLeast: bound}, ""
 	for _, d := range terms {
 		if d.Sign < 0 {
 			continue
@@ -70,11 +71,11 @@ func driftedParts(ctx context.Context, terms []parts.Term, bound float64, thread
 				failed = append(failed, d.Place+": "+why)
 			}
 		}
-		part := sums.FeatureSum{Features: make([]float64, d.Shape().Dim)}
+		part := drift.FeatureSum{Features: make([]float64, d.Shape().Dim)}
 		if err := addFeatures(ctx, d, &part); err != nil {
 			return nil, err
 		}
-		if f := sums.FeatureDriftOf(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
+		if f := drift.OfFeatures(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
 			farthest, place = f, d.Place
 		}
 	}
@@ -88,7 +89,7 @@ func driftedParts(ctx context.Context, terms []parts.Term, bound float64, thread
 
 // featureSum has the sums of the features of rows.
 type featureSum struct {
-	sums.FeatureSum
+	drift.FeatureSum
 	effective float64 // independent rows, one per group, as a share of the sum of weights; at most 1
 }
 
@@ -119,7 +120,7 @@ func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 
 // addFeatures adds the sums of features of all folds of a directory, and of their products if to
 // has room for them.
-func addFeatures(ctx context.Context, d parts.Term, to *sums.FeatureSum) error {
+func addFeatures(ctx context.Context, d parts.Term, to *drift.FeatureSum) error {
 	r, err := sums.NewReader()
 	if err != nil {
 		return err
@@ -127,8 +128,8 @@ func addFeatures(ctx context.Context, d parts.Term, to *sums.FeatureSum) error {
 	defer r.Close()
 	layout := ridge.LayoutOf(d.Shape())
 	var part []float64
-	for key := range len(d.Folds) * layout.Parts() {
-		fold, i := key/layout.Parts(), key%layout.Parts()
+	for key := range len(d.Folds) * layout.NumParts() {
+		fold, i := key/layout.NumParts(), key%layout.NumParts()
 		if layout.Tile(i) && to.Products == nil {
 			continue
 		}

@@ -54,11 +54,11 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 
 // AddSums adds and subtracts sums of one recipe, and publishes a directory with the result. If all
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
-func AddSums(ctx context.Context, o options.Fit) (*results.Sum, error) {
-	if o.SaveSums == "" {
+func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
+	if add.Out == "" {
 		return nil, exit.Usagef("no directory for the sums: name one with --out")
 	}
-	o.Model = ""
+	o := options.Fit{SumDirs: add.SumDirs, SaveSums: add.Out, Job: add.Job}
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 		j.Progress.Notef("%s", unlisted)
 	}
 	f.manifest.Leaves, f.manifest.Forgotten = all.Leaves, all.Forgotten
-	f.manifest.Rows = models.Rows(all.Added.Rows)
+	f.manifest.Rows = models.RowCounts(all.Added.Rows)
 	return nil
 }
 

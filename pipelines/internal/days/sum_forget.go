@@ -22,11 +22,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // remains is the text of results.Certificate.Remains.
-const remains = "The new model has the recipe of the old one. Its scaling, kernel width, profile statistics, category " +
+const remains = "The new model has the recipe of the old one. Its scaling, kernel width, profile statistics, " +
+	"category " +
 	"values and grid were chosen from rows that may include the forgotten ones. If its features are kernel values at " +
 	"training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new recipe " +
 	"without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
@@ -95,8 +96,8 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, err
 	}
 	if s := before.Segments; s != nil {
-		return nil, exit.Usagef("%s has weights for each %s, which forget does not fit; sum the data again without the rows, "+
-			"and use fit --each %s", o.Model, s.Column, s.Column)
+		return nil, exit.Usagef("%s has weights for each %s, which forget does not fit; sum the data again without the "+
+			"rows, and use fit --each %s", o.Model, s.Column, s.Column)
 	}
 	r, err := beginReading(ctx, o, o.Model)
 	if err != nil {
@@ -151,7 +152,7 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 	if err != nil {
 		return nil, err
 	}
-	if scores.IDColumn(d) == "" {
+	if scoring.IDColumn(d) == "" {
 		return nil, exit.Usagef(
 			"--ids: neither the model nor a flag says which column has the ids of rows; name it with --id_column")
 	}
@@ -315,9 +316,9 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 }
 
 // calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" for none.
-func calibrationOf(m *models.Manifest, r *sums.Recipe) string {
+func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
-		return p.Kind
+		return options.Platt
 	}
 	return ""
 }

@@ -95,7 +95,7 @@ func validateCompare(o options.CompareKernel) error {
 	}
 	for _, n := range o.Budgets {
 		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
-		if _, found := k.(kernel.LearnedKernel); found || err != nil {
+		if _, found := k.(kernel.Learned); found || err != nil {
 			return exit.Usagef("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
 		}
 		if err := k.Validate(); err != nil {
@@ -251,7 +251,7 @@ func cooccurrence(r prepare.Recipe, requested int) ([]storage.File, error) {
 		columns = append(columns, column(p[0], p[1]))
 	}
 	in, _ := m.Dims()
-	pairs, single, draws := m.Cooccur(columns), m.Occur(), float64(m.Draws())
+	pairs, single, draws := m.Cooccurrences(columns), m.Occurrences(), float64(m.Draws())
 
 	// Four images, two by two, separated by a line.
 	heat := picture.Heat{

@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // CompareModels applies two models to the same labelled rows and compares their predictions. If the gate is not
@@ -51,7 +51,7 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 	}
 	var failed []string
 	for _, c := range conditions {
-		v := sum.Judge(c, p.unit)
+		v := sum.Decide(c, p.unit)
 		result.Gate = append(result.Gate, v)
 		if !v.Holds {
 			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
@@ -62,8 +62,8 @@ func CompareModels(ctx context.Context, o options.CompareModels) (result *result
 
 // run reads the rows and compares the predictions for them.
 func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*results.CompareModels,
-	*scores.Compared, error) {
-	pass := &scores.Compare{
+	*scoring.Compared, error) {
+	pass := &scoring.Compare{
 		Pass: transforms.Pass{Data: *p.champion.data, Shards: job.Shards(j.Options, p.champion.data), Mode: dataset.KeepPlace,
 			Target: &transforms.Labeling{}},
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
@@ -73,9 +73,9 @@ func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*r
 	if err != nil {
 		return nil, nil, err
 	}
-	pass.Grid = profile.ScoringGrid(weights)
+	pass.Grid = profile.NewScoringGrid(weights)
 	j.Progress.Phase("comparing", 0)
-	var sum scores.Compared
+	var sum scoring.Compared
 	reports, err := j.ScanSum(ctx, pass, "compare", &sum)
 	if err != nil {
 		return nil, nil, err
@@ -117,8 +117,8 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), report.CheckPage(o.Report)); err != nil {
 		return err
 	}
-	if len(o.Slices) > scores.MaxCompared {
-		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scores.MaxCompared)
+	if len(o.Slices) > scoring.MaxCompared {
+		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scoring.MaxCompared)
 	}
 	if o.Champion == "" || o.Challenger == "" {
 		return exit.Usagef("no two models: name their directories with --champion and --challenger")
@@ -135,16 +135,16 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 // pair has two opened models, and what they are compared on.
 type pair struct {
 	champion, challenger openedModel
-	other                *dataset.Dataset // see scores.Compare
+	other                *dataset.Dataset // see scoring.Compare
 	metrics              []paired.Metric
 	unit                 float64 // unit of the errors of predicted numbers
-	slices               []scores.Slice
+	slices               []scoring.Slice
 	weight               string // column of weights
 }
 
 // openedModel is a model, and the data opened for it.
 type openedModel struct {
-	scores.Model
+	scoring.Model
 	name     string
 	manifest *models.Manifest
 	data     *dataset.Dataset
@@ -246,7 +246,7 @@ func reopen(ctx context.Context, model string, o dataset.Options) (*dataset.Data
 	if err != nil {
 		return nil, err
 	}
-	scores.WithMissing(m, d)
+	scoring.WithMissing(m, d)
 	if d.Key != nil {
 		d.Key.Unnamed = true
 	}
@@ -259,12 +259,12 @@ func openOne(ctx context.Context, model string, data dataset.Options, j options.
 	if m.manifest, m.data, err = apply.OpenForModel(ctx, model, data, j.Log); err != nil {
 		return m, err
 	}
-	scores.WithMissing(m.manifest, m.data)
+	scoring.WithMissing(m.manifest, m.data)
 	if err := prepare.CheckLabeled(m.data); err != nil {
 		return m, err
 	}
 	dir, err := storage.Abs(model)
-	m.Model = scores.Model{Dir: dir, SHA256: m.manifest.SHA256}
+	m.Model = scoring.Model{Dir: dir, SHA256: m.manifest.SHA256}
 	return m, err
 }
 
@@ -316,7 +316,7 @@ func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports 
 // of rows on which the models disagree.
 func rowsNeeded(discordance float64) (all []results.RowsNeeded) {
 	for _, d := range []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02} {
-		t := paired.Trial{Discordance: discordance, Confidence: 0.95, Power: 0.8, Margin: d}
+		t := paired.Design{Discordance: discordance, Confidence: 0.95, Power: 0.8, Margin: d}
 		n := results.RowsNeeded{Difference: d, NotWorse: int64(t.Rows())}
 		t.Margin, t.Difference = 0, -d
 		if rows := t.Rows(); !math.IsInf(rows, 0) {

@@ -43,7 +43,7 @@ func FitConditions(flag, text string, champion, challenger *models.Manifest) ([]
 	}
 	s := paired.NewSum(false, metrics(champion, challenger)...)
 	for i, c := range all {
-		if all[i], err = s.Fit(c); err != nil {
+		if all[i], err = s.Complete(c); err != nil {
 			return nil, exit.Usagef("--%s: %w", flag, err)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed, the error is
@@ -59,7 +59,7 @@ type evaluation struct {
 	openedModel
 	options   options.Evaluate
 	threshold *results.Threshold
-	slices    []scores.Slice
+	slices    []scoring.Slice
 }
 
 // openEvaluation opens the model and the data, with the columns that group and slice its rows.
@@ -68,7 +68,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 	if e.manifest, e.data, err = openModel(ctx, &o.Model, &o.Data, o.Job); err != nil {
 		return nil, err
 	}
-	scores.WithMissing(e.manifest, e.data)
+	scoring.WithMissing(e.manifest, e.data)
 	if e.threshold, err = fitEvaluation(o, e.manifest, e.data, g); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 		return nil, err
 	}
 	dir, err := storage.Abs(o.Model)
-	e.Model = scores.Model{Dir: dir, SHA256: e.manifest.SHA256, Threshold: e.threshold.Rounded()}
+	e.Model = scoring.Model{Dir: dir, SHA256: e.manifest.SHA256, Threshold: e.threshold.Rounded()}
 	e.name, e.options = o.Model, o
 	return e, err
 }
@@ -88,7 +88,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 // run reads the rows and scores the predictions for them.
 func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, error) {
 	o, d := e.options, e.data
-	pass := &scores.Score{
+	pass := &scoring.Score{
 		Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: prepare.Mode(o.MaxBadFraction),
 			Target: &transforms.Labeling{}},
 		Model: e.Model, Classifies: e.manifest.Task == models.Classification, Slices: e.slices,
@@ -100,13 +100,13 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	if err != nil {
 		return nil, err
 	}
-	pass.Grid = profile.ScoringGrid(weights)
+	pass.Grid = profile.NewScoringGrid(weights)
 	if pass.Grid == nil {
 		pass.EqualWeights = d.Weighted
 	}
 	j.Progress.Phase("evaluating", 0)
-	var classified scores.ClassScores
-	var targets scores.TargetScores
+	var classified scoring.ClassScores
+	var targets scoring.TargetScores
 	var sum wire.Coded = &targets
 	if pass.Classifies {
 		sum = &classified
@@ -168,7 +168,7 @@ func (e *evaluation) count(ctx context.Context, j *job.Job, r *results.Evaluate,
 }
 
 // addScores adds the scores of classes or targets. effective is the effective number of weighted rows.
-func addScores(r *results.Evaluate, pass *scores.Score, classes *scores.ClassScores, targets *scores.TargetScores,
+func addScores(r *results.Evaluate, pass *scoring.Score, classes *scoring.ClassScores, targets *scoring.TargetScores,
 	m *models.Manifest, effective float64) error {
 	if !pass.Classifies {
 		addTargets(r, targets, m, pass.Grid != nil, effective)
@@ -190,7 +190,7 @@ const (
 )
 
 // keepForReport sets the fields that only a report shows.
-func keepForReport(r *results.Evaluate, classes *scores.ClassScores, targets *scores.TargetScores) {
+func keepForReport(r *results.Evaluate, classes *scoring.ClassScores, targets *scoring.TargetScores) {
 	if r.Classes == nil {
 		r.WorstRows = targets.Worst.Rows()
 		return
@@ -204,14 +204,14 @@ func keepForReport(r *results.Evaluate, classes *scores.ClassScores, targets *sc
 
 // addClasses adds the scores of a classifier. effective is the number of independent rows with the same
 // precision.
-func addClasses(r *results.Evaluate, scored *scores.ClassScores, m *models.Manifest, effective float64) error {
+func addClasses(r *results.Evaluate, scored *scoring.ClassScores, m *models.Manifest, effective float64) error {
 	names, counted := m.Vocabulary.Classes, scored.Weighted
 	if counted == nil {
 		counted, effective = &scored.Hits, float64(r.Rows.Used)
 	}
 	if scored.Groups != nil {
 		wrong := counted.Report(nil).Error
-		effective = min(effective, scored.Groups[0].Independent(paired.Error, wrong*(1-wrong)))
+		effective = min(effective, scored.Groups[0].EffectiveRows(paired.Error, wrong*(1-wrong)))
 		r.Independent = effective
 	}
 	hits := scored.Hits.WeightedReport(names, counted, effective)
@@ -219,7 +219,8 @@ func addClasses(r *results.Evaluate, scored *scores.ClassScores, m *models.Manif
 	r.Classes = &hits
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&scored.Unseen), labelHint(&scored.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-		return exit.Dataf("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
+		return exit.Dataf("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its "+
+			"classes are %s%s",
 			report.Groups(hits.Rows), r.Model, results.UnseenText(r.UnseenLabels), report.SomeOf(names), report.Prefixed("; ", r.UnseenHint))
 	}
 	if scored.Probabilities != nil {

@@ -173,7 +173,7 @@ func ofTop(few int) gateScore {
 		}
 		return math.NaN()
 	})
-	g.has = func(m *models.Manifest) bool { return classifies(m) && m.Outputs >= score.MinTopped }
+	g.has = func(m *models.Manifest) bool { return classifies(m) && m.Outputs >= score.MinTopClasses }
 	return g
 }
 
@@ -336,7 +336,7 @@ func (g gate) scoreName(r *results.Evaluate) string {
 		!slices.Contains(positiveClassScores, g.score) {
 		return g.score
 	}
-	return g.score + " of class " + score.Name(r.Classes.Ranking.Positive)
+	return g.score + " of class " + score.DisplayName(r.Classes.Ranking.Positive)
 }
 
 // positiveClassScores are the scores of the positive class of two.

@@ -25,7 +25,7 @@ func TestGates(t *testing.T) {
 		}},
 		Probabilities: &results.ProbabilityReport{ReliabilityReport: score.ReliabilityReport{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
 	}
-	many := &results.Evaluate{Scores: results.Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
+	many := &results.Evaluate{Scores: results.Scores{Classes: &score.ClassReport{Ranking: &score.RankingReport{Top: []score.TopAccuracy{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}}
 	targets := &results.Evaluate{Scores: results.Scores{Targets: &score.TargetReport{RMSE: 2, MAE: 1, MaxError: 9, MAPE: &mape,
 		ErrorQuantiles: score.ErrorQuantiles{P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5}}}}
 	undefined := &results.Evaluate{Scores: results.Scores{Targets: &score.TargetReport{NoMAPE: 1}}}
@@ -146,7 +146,7 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 				Classes: &score.ClassReport{
 					Unseen: unseen, Classes: []score.ClassScore{{Class: "a", Rows: 3, Predicted: 3}},
 					Ranking: &score.RankingReport{Positive: "a", AUC: &half, AveragePrecision: &half, NotFinite: notFinite,
-						Top: []score.TopScore{{K: 3}, {K: 5}}},
+						Top: []score.TopAccuracy{{K: 3}, {K: 5}}},
 				}},
 			Probabilities: &results.ProbabilityReport{NotFinite: notFinite},
 		}

@@ -58,7 +58,7 @@ func addIntervals(r *results.Evaluate, coverages []score.Coverage, m *models.Man
 		effective = min(effective, r.Independent)
 	}
 	for c := range coverages {
-		one := results.IntervalReport{CoverageReport: coverages[c].Report(models.UsualLevel, effective),
+		one := results.IntervalReport{CoverageReport: coverages[c].Report(models.DefaultLevel, effective),
 			HeldOut: m.Intervals.Units(), Grouped: m.Intervals.Groups > 0}
 		one.Deviation = math.Sqrt(one.Level * (1 - one.Level) / float64(one.HeldOut+2))
 		if len(coverages) > 1 {

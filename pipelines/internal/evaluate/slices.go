@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // slicesFlag is the name of the flag of slices, for errors.
@@ -21,8 +21,8 @@ const slicesFlag = "--slices"
 // The values of features are read from the rows. One other column can be read as the identifier of rows; the
 // data is then opened again.
 func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options,
-	d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
-	var all []scores.Slice
+	d *dataset.Dataset) ([]scoring.Slice, *dataset.Dataset, error) {
+	var all []scoring.Slice
 	other := ""
 	for i, given := range columns {
 		if slices.Contains(columns[:i], given) {
@@ -51,7 +51,7 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 				slicesFlag, other, name)
 		}
 		other = name
-		all = append(all, scores.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})
+		all = append(all, scoring.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})
 	}
 	if other == "" {
 		return all, d, nil
@@ -91,8 +91,8 @@ func timeLayout(d *dataset.Dataset, name string) string {
 }
 
 // featureSlice returns the named column if it is a feature.
-func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool) {
-	s = scores.Slice{Name: name}
+func featureSlice(d *dataset.Dataset, name string) (s scoring.Slice, found bool) {
+	s = scoring.Slice{Name: name}
 	if t := d.Schema.Table; t != nil {
 		for i := range t.Columns {
 			c := &t.Columns[i]
@@ -124,7 +124,7 @@ func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool) 
 }
 
 // sliceReports returns the scores for the values of each column, one target after the other.
-func sliceReports(columns []scores.Slice, all []score.Slices, m *models.Manifest) (out []score.SliceReport) {
+func sliceReports(columns []scoring.Slice, all []score.Slices, m *models.Manifest) (out []score.SliceReport) {
 	for i := range all {
 		s := all[i].Report(columns[i%len(columns)].Name)
 		if len(all) > len(columns) {

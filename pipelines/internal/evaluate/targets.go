@@ -4,12 +4,12 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // addTargets adds the scores of a regression. weighted is true if rows were counted by their weights; effective
 // is then their effective number.
-func addTargets(r *results.Evaluate, scored *scores.TargetScores, m *models.Manifest, weighted bool,
+func addTargets(r *results.Evaluate, scored *scoring.TargetScores, m *models.Manifest, weighted bool,
 	effective float64) {
 	names := (&models.Model{Manifest: m}).Outputs()
 	for c := range scored.Targets {
@@ -19,14 +19,14 @@ func addTargets(r *results.Evaluate, scored *scores.TargetScores, m *models.Mani
 			rows = effective
 		}
 		if scored.Groups != nil {
-			variance := scored.Precision[c].SquareVariance(&one, grid.Half())
-			rows = min(rows, scored.Groups[c].Independent(paired.MSE, variance))
+			variance := scored.Moments[c].SquareVariance(&one, grid.Half())
+			rows = min(rows, scored.Groups[c].EffectiveRows(paired.MSE, variance))
 			if c == 0 {
 				r.Independent = rows
 			}
 		}
-		scored.Precision[c].Bound(&one, grid.Mid(), grid.Half(), rows)
-		one.Far = scored.Far[c].On(grid.Low, grid.High)
+		scored.Moments[c].SetIntervals(&one, grid.Mid(), grid.Half(), rows)
+		one.OutOfRange = scored.OutOfRange[c].Unscaled(grid.Low, grid.High)
 		if len(scored.Targets) == 1 {
 			r.Targets = &one
 			return

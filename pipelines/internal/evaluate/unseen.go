@@ -83,7 +83,8 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	lower := changedSet(classes, strings.ToLower)
 	if len(lower) == len(classes) && !merges(all, strings.ToLower) &&
 		!slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
-		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
+		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in " +
+			"lower case"
 	}
 	looks := map[string]string{}
 	for _, class := range classes {

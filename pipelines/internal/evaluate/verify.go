@@ -75,7 +75,8 @@ func checkCertified(dir string, m *models.Manifest) error {
 		return exit.Usagef("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir,
 			m.Learner.Kind)
 	case c == nil || c.Gap == nil:
-		return exit.Usagef("%s has the initial weights of --init, for which there are no dual variables; train for at least one round", dir)
+		return exit.Usagef("%s has the initial weights of --init, for which there are no dual variables; train for at "+
+			"least one round", dir)
 	case !kept:
 		return exit.Usagef("%s has a gap but not the dual variables that prove it, because they were too large to store", dir)
 	}

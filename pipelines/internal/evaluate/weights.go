@@ -19,7 +19,7 @@ func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pas
 	defer j.Progress.Done()
 	p.Target = nil
 	var sum profile.WeightSum
-	if _, err := j.ScanSum(ctx, &survey.Weigh{Pass: p}, "weigh", &sum); err != nil {
+	if _, err := j.ScanSum(ctx, &survey.Weights{Pass: p}, "weigh", &sum); err != nil {
 		return nil, err
 	}
 	if w := sum.Result(); w != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -42,10 +42,10 @@ func WorkDir(training string) string {
 func Rows(ctx context.Context, training options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
 	o := trainingData{training}
 	if o.Split.Fold != "" {
-		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name files "+
-			"for --test", share)
+		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
+			"files for --test", share)
 	}
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() != "" {
+	if f, ok := o.Kernel.(kernel.Learned); ok && f.Directory() != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
 			"the rows; give --test files that they have not seen", share)
 	}
@@ -100,7 +100,7 @@ func (o trainingData) columns(ctx context.Context, j *job.Job, d *dataset.Datase
 func (o trainingData) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.TestSplit) (_ *dataset.TestSplit,
 	text string, err error) {
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != string(models.Regression)})
+		&transforms.Labeling{Open: o.Task != models.Regression})
 	if err != nil {
 		return nil, "", err
 	}
@@ -108,9 +108,9 @@ func (o trainingData) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset,
 	columns := strings.Join(d.Key.Columns, ", ")
 	if o.Split.By() == profile.ByTime {
 		part.From, err = p.Keys.Since(part.Share)
-		from := fmt.Sprintf("%g", rows.KeyNumber(part.From))
+		from := fmt.Sprintf("%g", rowio.KeyNumber(part.From))
 		if d.Key.Layout != "" {
-			from = schema.TimeText(rows.KeyNumber(part.From))
+			from = schema.TimeText(rowio.KeyNumber(part.From))
 		}
 		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
 	} else {

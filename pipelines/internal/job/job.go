@@ -112,7 +112,7 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 
 // OpenData opens the data of a job, and notes problems in the log.
 func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
-	if len(o.Data) == 0 {
+	if len(o.Files) == 0 {
 		return nil, exit.Usagef("no data: give files with --data")
 	}
 	if err := o.Validate(); err != nil {
@@ -184,7 +184,7 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 		if !slices.Contains(features.Files(), f.Name) {
 			continue
 		}
-		if err := j.ShareFile(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := j.ShareFile(ctx, f, models.NewFileEntry(f.Name, f.Data).SHA256); err != nil {
 			return err
 		}
 	}

@@ -177,7 +177,7 @@ func (j *Job) NoteDamage(err error) {
 // StorePass writes the pass file and returns the scan of the pass.
 func (j *Job) StorePass(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
 	j.Worker.ShareSelection(p.Common())
-	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
+	uri, err := transforms.StorePass(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
 	sc := transforms.Scan{
 		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -94,7 +94,7 @@ func TestNoRowsIsASentence(t *testing.T) {
 func readShards(d *dataset.Dataset, shards []dataset.Shard, mode dataset.Mode) (reports []dataset.Report) {
 	for _, s := range shards {
 		r := d.Read(context.Background(), s, func([]byte) (float64, string) { return 0, "" }, mode)
-		var b rows.Block
+		var b rowio.Block
 		for r.Next(&b) {
 		}
 		reports = append(reports, r.Report())

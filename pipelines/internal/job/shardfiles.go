@@ -19,7 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // filePass is a pass that writes files for every shard.
@@ -43,7 +43,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string,
 	dir = j.Work.File(name, engine.Program(), pass, j.Options.ShardBytes)
 	pass.SetOut(dir)
 	shards := Shards(j.Options, &common.Data)
-	if p, ok := pass.(*scores.Predict); ok && p.Lines {
+	if p, ok := pass.(*scoring.Predict); ok && p.Lines {
 		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
 	var done map[dataset.Shard]transforms.Written

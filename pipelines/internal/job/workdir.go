@@ -67,10 +67,10 @@ func openWorkDir(ctx context.Context, o options.Job, out string) (_ *WorkDir, er
 	if err := CheckOutput(ctx, o, out); err != nil {
 		return nil, err
 	}
-	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
+	if fresh, err = storage.IsEmpty(ctx, w.root, workMarker); err != nil {
 		return nil, err
 	}
-	if err := storage.MakePrivate(ctx, w.root); err != nil { // state may contain rows of the data
+	if err := storage.MkdirPrivate(ctx, w.root); err != nil { // state may contain rows of the data
 		return nil, err
 	}
 	if err := ownWork(ctx, cmp.Or(o.Work, w.root), w.root, fresh); err != nil {
@@ -205,7 +205,7 @@ func (w *WorkDir) Close(ctx context.Context, err error) error {
 	switch code {
 	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
 	case exit.CodeData:
-		empty, emptyErr := storage.Empty(ctx, w.Dir, "")
+		empty, emptyErr := storage.IsEmpty(ctx, w.Dir, "")
 		if !w.Temporary && exit.WriteFailed(err) && (emptyErr != nil || !empty) {
 			return &exit.ResumableError{Err: err, Work: w.root}
 		}

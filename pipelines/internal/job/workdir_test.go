@@ -31,7 +31,7 @@ func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
 		return &gram.Pass{Spec: gram.Spec{Outputs: 1, FoldPlan: ridge.FoldPlan{Folds: 5},
-			Solving: gram.Solving{Choice: ridge.Choice{Lambda: []float64{1e-3}}}}, Pass: transforms.Pass{
+			SolveOptions: gram.SolveOptions{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{1e-3}}}}, Pass: transforms.Pass{
 			Data: dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2},
 				Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.FailFast, Seed: 1,

@@ -123,7 +123,7 @@ func addComparedSlices(p *page.Page, all paired.Comparison, sliced *paired.Slice
 	}
 	add("all rows", all)
 	for _, x := range sliced.Slices[:min(len(sliced.Slices), mostDifferences)] {
-		add(score.Name(x.Value), x.Comparison)
+		add(score.DisplayName(x.Value), x.Comparison)
 	}
 	if len(b.Names) > 1 {
 		s.Draw(b)

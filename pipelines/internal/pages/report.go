@@ -24,7 +24,7 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 		return nil, err
 	}
 	r = &results.Report{Model: o.Model, File: cmp.Or(o.Out, storage.Join(o.Model, about.ReportFile))}
-	if len(o.Data.Data) > 0 {
+	if len(o.Data.Files) > 0 {
 		r.Test, err = Evaluate(ctx, options.Evaluate{Model: o.Model, Data: o.Data, Slices: o.Slices,
 			MaxBadFraction: o.MaxBadFraction, Report: r.File, Job: o.Job})
 		return r, err

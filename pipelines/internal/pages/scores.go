@@ -56,7 +56,7 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 		return err
 	}
 	o.Job.Log = nil
-	inspected, err := apply.InspectEffects(ctx, r.Model, options.Inspect{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
+	inspected, err := apply.InspectEffects(ctx, r.Model, options.InspectEffects{Data: o.Data, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, Whole: true})
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 func (r scored) headline() *page.Headline {
 	h := &page.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
 	if r.TrainingRows > 0 {
-		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it is "+
-			"on new rows.", report.Groups(r.TrainingRows), report.Counted64(r.Rows.Used, "labelled row"))
+		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it "+
+			"is on new rows.", report.Groups(r.TrainingRows), report.Counted64(r.Rows.Used, "labelled row"))
 	}
 	switch {
 	case r.Classes != nil:
@@ -175,7 +175,7 @@ func (r scored) addConfusion(s *page.Section) {
 	worst := report.Table{Caption: "Classes that are confused most often", Head: []string{"true class",
 		"predicted class", "rows"}}
 	for i, x := range c.Classes {
-		name := score.Name(x.Class)
+		name := score.DisplayName(x.Class)
 		t.Add(name, report.Groups(x.Rows), report.Groups(x.Predicted), fmt.Sprintf("%.2f", 100*x.Precision),
 			fmt.Sprintf("%.2f", 100*x.Recall), fmt.Sprintf("%.2f", 100*x.F1))
 		if len(c.Confusion) == 0 {
@@ -189,7 +189,7 @@ func (r scored) addConfusion(s *page.Section) {
 		confusion.Rows, confusion.Shades = append(confusion.Rows, line), append(confusion.Shades, shades)
 	}
 	for _, x := range c.Worst {
-		worst.Add(score.Name(x.Truth), score.Name(x.Predicted), report.Groups(x.Rows))
+		worst.Add(score.DisplayName(x.Truth), score.DisplayName(x.Predicted), report.Groups(x.Rows))
 	}
 	s.List(t)
 	s.List(confusion)
@@ -213,7 +213,7 @@ func (r scored) addCurves(p *page.Page) {
 		Square: true}
 	points := report.Table{Head: []string{"class", "threshold", "false positive rate", "recall", "precision"}}
 	for _, c := range r.Curves[:min(len(r.Curves), mostCurves)] {
-		name := score.Name(r.Classes.Classes[c.Class].Class)
+		name := score.DisplayName(r.Classes.Classes[c.Class].Class)
 		a, b := picture.Series{Name: name, Plain: true}, picture.Series{Name: name, Plain: true}
 		step := 0.0
 		for i, q := range c.Points {
@@ -258,8 +258,8 @@ func addEffects(p *page.Page, inspected *results.InspectModel) {
 		return
 	}
 	e := *inspected.Effects
-	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the values of "+
-		"other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
+	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the "+
+		"values of other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
 	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
 	s.Draw(apply.EffectsPicture(&e))
 	for _, d := range inspected.Dependences {
@@ -318,7 +318,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, inspected *results.Inspe
 		loss = "difference of scores"
 	}
 	if v := m.Manifest.Vocabulary; v != nil {
-		text = func(c float64) string { return score.Name(v.Classes[int(c)]) }
+		text = func(c float64) string { return score.DisplayName(v.Classes[int(c)]) }
 	}
 	t := report.Table{Head: []string{loss, "label", "prediction"}}
 	var names []string
@@ -356,7 +356,7 @@ func addDrift(p *page.Page, inspected *results.InspectModel) {
 	}
 	var t report.Table
 	report.AddDrift(&t, "", d.Columns)
-	s.Sayf("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with confidence 95%%, " +
-		"for all columns at once.")
+	s.Sayf("Distances from the training rows are between 0 (the same) and 1. “At least” is certain, with " +
+		"confidence 95%%, for all columns at once.")
 	s.List(t.Filled())
 }

@@ -85,7 +85,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 // copiesOf returns the frequent rows of a term, which are counted instead of summed, with the class
 // indices of the total.
 func (t *Total) copiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, error) {
-	copies, err := d.Copies(ctx)
+	copies, err := d.FrequentRows(ctx)
 	if v := t.Added.Classes; v != nil {
 		for i := range copies {
 			class, ok := v.Index([]byte(d.Classes[int(copies[i].Y[0])]))
@@ -107,7 +107,7 @@ func (t *Total) eachPart(ctx context.Context, shape ridge.Shape, fold int,
 		return err
 	}
 	defer a.reader.Close()
-	for i := range a.layout.Parts() {
+	for i := range a.layout.NumParts() {
 		if err := a.add(ctx, fold, i); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 // Write adds up the sums, part by part, and stores them as the sums of s.
 func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) error {
 	s.Copies = t.Added.Copies
-	n := ridge.NumParts(s.Shape)
+	n := s.Shape.NumParts()
 	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
 	adders := make(chan *adder, max(1, threads))
 	for range cap(adders) {
@@ -301,7 +301,7 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, part int
 	from, width, _ := a.layout.Cross(part)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.
-	for k := range layout.Parts() {
+	for k := range layout.NumParts() {
 		first, w, ok := layout.Cross(k)
 		if !ok || first >= from+rows || first+layout.Len(k)/w <= from {
 			continue
@@ -349,7 +349,7 @@ func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err
 			minus = minus.Append(listed)
 		}
 	}
-	if c, err = sums.Combine(plus, minus); err != nil {
+	if c, err = sums.CombineRowHashes(plus, minus); err != nil {
 		return nil, notInSumsf("%w", err)
 	}
 	return c, nil

@@ -33,7 +33,7 @@ func refutef(r *results.Audit, format string, args ...any) {
 // directories, but each level of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
 func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
-	if len(o.Data.Data) == 0 && o.Model == "" {
+	if len(o.Data.Files) == 0 && o.Model == "" {
 		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
 	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
@@ -122,7 +122,7 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 				"sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}
-	if len(o.Data.Data) > 0 {
+	if len(o.Data.Files) > 0 {
 		if err := a.read(ctx, o); err != nil {
 			return err
 		}
@@ -227,15 +227,15 @@ func (a *auditState) checkWeights(model *models.Model) error {
 	if err != nil {
 		return err
 	}
-	o := ridge.Options{Choice: ridge.Choice{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
+	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
 	o.Step, o.Ranges = ridge.GridOf(m, r.Rule.Steps)
 	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
 		refutef(a.Audit, "weights: the equations of the sums of all folds have no solution: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		refutef(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is %.2g, "+
-			"rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
+		refutef(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is "+
+			"%.2g, rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -106,8 +107,8 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		}
 	}
 	if len(r.Profile.Rows.Columns) == p.Profile.Dim {
-		p.Drift = sums.DriftOfSum(r.Profile.Rows, p.Sum, clusterOf(r.Rule.Split, profiled), sums.DriftNamesOf(d))
-		p.Drift.Schema = sums.SchemaChangesOf(r.Input, d)
+		p.Drift = drift.OfSum(r.Profile.Rows, p.Sum, clusterOf(r.Rule.Split, profiled), drift.NamesOf(d))
+		p.Drift.Schema = drift.SchemaChangesOf(r.Input, d)
 	}
 	if err := p.TakeRecipe(r, others); err != nil {
 		return nil, d.Errorf("%w", err)
@@ -154,9 +155,9 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 	case math.Mod(w.Unit, g.Unit) != 0:
 		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe",
 			w.Unit, g.Unit)
-	case w.Max/g.Unit > profile.MostExact:
+	case w.Max/g.Unit > profile.MaxExact:
 		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max,
-			profile.MostExact, g.Unit)
+			profile.MaxExact, g.Unit)
 	}
 	return nil
 }
@@ -182,7 +183,7 @@ func (p *Prepared) TakeRecipe(r *sums.Recipe, others []string) error {
 		return err
 	}
 	p.Recipe = Recipe{
-		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept,
+		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.ExtraFiles,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
 	p.copiesCounted = true // the recipe lists the frequent rows, whose copies sums count

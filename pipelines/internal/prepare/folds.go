@@ -186,12 +186,12 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	if shards := p.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(shards, cuts[0]) {
 		cuts = append(cuts, shards)
 	}
-	var tallies []*profile.FoldTally
+	var tallies []*profile.ContentCounts
 	var reports []dataset.Report
 	for _, cut := range cuts {
-		tally := new(profile.FoldTally)
+		tally := new(profile.ContentCounts)
 		pass.Shards = cut
-		r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass}, "tally", tally)
+		r, err := j.ScanSum(ctx, &survey.Contents{Pass: pass}, "tally", tally)
 		if err != nil {
 			return err
 		}
@@ -199,8 +199,8 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	}
 	p.Copies = profile.NewCopies(few, tallies...)
 	for _, r := range reports {
-		p.Copies.Alias(profile.FoldPlace{File: r.Shard.File, Start: r.Shard.Start},
-			profile.FoldPlace{File: r.Shard.File, Start: r.Begin})
+		p.Copies.Alias(profile.ShardStart{File: r.Shard.File, Start: r.Shard.Start},
+			profile.ShardStart{File: r.Shard.File, Start: r.Begin})
 	}
 	p.copiesCounted = true
 	return nil

@@ -15,8 +15,8 @@ const fewRows = 10
 
 // CheckIDs refuses labels that are all different, as in a column of identifiers, as classes: held-out
 // rows of such a class have none in training. It allows them if the user asked for classes.
-func CheckIDs(task string, d *dataset.Dataset, t transforms.Labeling, l *schema.LabelSummary) error {
-	if t.Classes == nil || task == string(models.Classification) || l.Rows <= fewRows ||
+func CheckIDs(task models.Task, d *dataset.Dataset, t transforms.Labeling, l *schema.LabelSummary) error {
+	if t.Classes == nil || task == models.Classification || l.Rows <= fewRows ||
 		int64(len(t.Classes.Classes)) < l.Rows {
 		return nil
 	}
@@ -42,7 +42,7 @@ func otherLabel(d *dataset.Dataset) string {
 }
 
 // identifierNote returns a note if labels look like identifiers, and "" otherwise.
-func identifierNote(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
+func identifierNote(task models.Task, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l == nil || l.Rows <= fewRows {
 		return ""
 	}
@@ -57,7 +57,7 @@ func identifierNote(task string, d *dataset.Dataset, l *schema.LabelSummary) str
 		return ""
 	}
 	n := int64(len(l.Vocabulary.Classes))
-	switch classes := task == string(models.Classification) || !l.Numeric; {
+	switch classes := task == models.Classification || !l.Numeric; {
 	case n == l.Rows && (l.Whole || classes):
 		return oneEach(l) + "; " + otherLabel(d)
 	case classes && 2*n > l.Rows:

@@ -104,7 +104,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: LearnedName(&f, opened), Files: files,
-		Origin: &RecipeOrigin{Name: name, SHA256: models.EntryOf(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
+		Origin: &RecipeOrigin{Name: name, SHA256: models.NewFileEntry(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
 			Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
 	}, nil
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/shapley"
-	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -51,7 +51,7 @@ func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 // Validate returns a usage error if an option is invalid whatever the data.
 func Validate(o options.Prepare) error {
 	switch o.Task {
-	case "", "auto", string(models.Classification), string(models.Regression):
+	case "", options.AutoTask, models.Classification, models.Regression:
 	default:
 		return exit.Usagef("--task must be auto, classification or regression (have %q)", o.Task)
 	}
@@ -73,7 +73,7 @@ func Validate(o options.Prepare) error {
 	if err := validateSplit(o.Split, o.Data, o.Types.Schema); err != nil {
 		return err
 	}
-	if _, ok := o.Kernel.(kernel.LearnedKernel); ok && o.LearnedDir() == "" {
+	if _, ok := o.Kernel.(kernel.Learned); ok && o.LearnedDir() == "" {
 		return exit.Usagef("--kernel %s needs --frequencies, a directory that bochner align created",
 			kernel.FamilyOf(o.Kernel).Name)
 	}
@@ -130,7 +130,7 @@ type Prepared struct {
 	Doubts []string // notes on types of columns that may be wrong
 	// Drift is the drift from the rows of the recipe if a recipe is given. It is nil if the recipe has too many
 	// columns for statistics.
-	Drift  *sums.DriftReport
+	Drift  *drift.Report
 	Rule   *profile.FoldRule // assigns rows to folds; nil if their content does
 	Copies *profile.Copies   // see Prepared.CountCopies; nil if it has counted none
 	foldState
@@ -158,7 +158,7 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 			first = append(first, j)
 		}
 	}
-	s.Points = shapley.Points(sum, first)
+	s.Points = shapley.BackgroundPoints(sum, first)
 	return s
 }
 
@@ -306,7 +306,7 @@ func Explained(err error, notes []schema.Note) error {
 func profileBy(ctx context.Context, o options.Prepare, j *job.Job,
 	d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != string(models.Regression)})
+		&transforms.Labeling{Open: o.Task != models.Regression})
 }
 
 // Profiling has the results of the profile pass.

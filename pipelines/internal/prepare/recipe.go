@@ -218,7 +218,7 @@ func (p *Prepared) setRecipe(o options.Prepare) (err error) {
 func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 	s.Prepared.valueCounts = nil
 	if held > 0 {
-		if s.Prepared.valueCounts, err = s.sumLabels(ctx, preprocess.Counts, held); err != nil {
+		if s.Prepared.valueCounts, err = s.sumLabels(ctx, preprocess.CountEncoding, held); err != nil {
 			return err
 		}
 	}
@@ -227,7 +227,7 @@ func (s *Session) RechooseRecipe(ctx context.Context, held int) (err error) {
 
 // CountsTrainingRows reports whether categories are encoded by counts of only the rows that are not held out.
 func (s *Session) CountsTrainingRows() bool {
-	return s.Prepared.valueCounts != nil && len(s.categories(preprocess.Counts)) > 0
+	return s.Prepared.valueCounts != nil && len(s.categories(preprocess.CountEncoding)) > 0
 }
 
 // categories returns the categories of the table with the given encoding.
@@ -240,10 +240,10 @@ func (s *Session) categories(by preprocess.Encoding) []preprocess.Category {
 // before anything that uses the recipe.
 func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 	if s.Prepared.Recipe.Sealed.Kind == "" { // categories are encoded by labels: see chooseRecipe
-		if s.Prepared.labelSums, err = s.sumLabels(ctx, preprocess.Means, held); err != nil {
+		if s.Prepared.labelSums, err = s.sumLabels(ctx, preprocess.TargetEncoding, held); err != nil {
 			return err
 		}
-	} else if held == 0 || len(s.categories(preprocess.Counts)) == 0 {
+	} else if held == 0 || len(s.categories(preprocess.CountEncoding)) == 0 {
 		return nil
 	}
 	return s.RechooseRecipe(ctx, held)
@@ -253,7 +253,7 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 // returns nil if there are no such categories or no labels.
 func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
 	p := s.Prepared
-	pass := &survey.Targets{Cut: preprocess.Cut{Held: held, Parts: targetParts}, Categories: s.categories(by)}
+	pass := &survey.Targets{CrossFit: preprocess.CrossFit{Held: held, Parts: targetParts}, Categories: s.categories(by)}
 	if len(pass.Categories) == 0 || p.Target == nil {
 		return nil, nil
 	}
@@ -263,7 +263,7 @@ func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held in
 	s.Job.Progress.Phase("summing categories", p.Counts.Used)
 	defer s.Job.Progress.Done()
 	pass.Pass = s.Pass(targetParts)
-	pass.Counts = by == preprocess.Counts
+	pass.Counts = by == preprocess.CountEncoding
 	if !pass.Counts {
 		pass.Weights = profile.NewWeightGrid(p.Weights(), nil, nil)
 	}

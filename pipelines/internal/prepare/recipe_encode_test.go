@@ -9,7 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -18,7 +18,7 @@ import (
 func typed(n int) (schema dataset.Schema, x []float32, p profile.Profile, sum *profile.Sum) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	nan := float32(math.NaN())
-	b := &rows.Block{N: n, D: 4}
+	b := &rowio.Block{N: n, D: 4}
 	for range n {
 		row := []float32{float32(1000 + rng.NormFloat64()), float32(50 * rng.Float64()), float32(rng.IntN(3)),
 			float32(rng.IntN(2))}
@@ -30,7 +30,7 @@ func typed(n int) (schema dataset.Schema, x []float32, p profile.Profile, sum *p
 		b.X = append(b.X, row...)
 	}
 	sum = profile.NewTable(profile.Options{}, []int{0, 0, 3, 0})
-	sum.AddBlock(b, rows.HashBlock(nil, 1, b))
+	sum.AddBlock(b, rowio.HashBlock(nil, 1, b))
 	schema = dataset.Schema{Format: "csv"}
 	schema.SetTable(table)
 	return schema, b.X, sum.Result(), sum

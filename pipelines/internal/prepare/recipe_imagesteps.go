@@ -140,7 +140,7 @@ func PatchNumbers(chain []string, schema dataset.Schema) int {
 // of the n encoded rows of x. It returns false if the patches have no contrast.
 func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, bool) {
 	size, steps := viewSize(sc.image), sc.Steps[sc.encoded:]
-	n = min(n, profile.SampleRows(sc.Dim))
+	n = min(n, profile.SampleSize(sc.Dim))
 	x, err := apply(steps, x, n)
 	if err != nil {
 		return search.View{}, false

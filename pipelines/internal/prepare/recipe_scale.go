@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -90,7 +90,7 @@ func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Sc
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {
-			n = min(n, profile.SampleRows(sc.Dim)) // encoded rows are longer than the rows of the profile
+			n = min(n, profile.SampleSize(sc.Dim)) // encoded rows are longer than the rows of the profile
 		}
 		x, err := sc.Apply(x[:n*d], n)
 		return x, n, err
@@ -241,7 +241,7 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 // data describes n output rows, for the choice of a kernel.
 func (sc *Scaling) data(n int64, seed uint64) *kernel.Data {
 	d := &kernel.Data{In: sc.Dim, Rows: n, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(),
-		Norm: sc.norm(), Image: rows.Image(sc.image)}
+		Norm: sc.norm(), Image: rowio.Image(sc.image)}
 	if sc.known {
 		d.Variance = sc.varianceAll()
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -21,7 +21,7 @@ import (
 func profileOf(n int) (x []float32, d int, p *profile.Profile) {
 	const dim = 4
 	rng := rand.New(rand.NewPCG(3, 3))
-	b := &rows.Block{N: n, D: dim}
+	b := &rowio.Block{N: n, D: dim}
 	for range n {
 		sparse := float32(0)
 		if rng.IntN(10) == 0 {
@@ -30,7 +30,7 @@ func profileOf(n int) (x []float32, d int, p *profile.Profile) {
 		b.X = append(b.X, float32(rng.NormFloat64()*3), float32(1000+rng.NormFloat64()), 7, sparse)
 	}
 	s := profile.New(profile.Options{})
-	s.AddBlock(b, rows.HashBlock(nil, 1, b))
+	s.AddBlock(b, rowio.HashBlock(nil, 1, b))
 	r := s.Result()
 	return b.X, dim, &r
 }

@@ -31,7 +31,8 @@ func OpenData(ctx context.Context, o *options.Types, data dataset.Options, log i
 // chooseColumns reads the schema file and sets the options of data that select columns from it.
 func chooseColumns(ctx context.Context, o *options.Types, data *dataset.Options) error {
 	if typeFlags(*o) || data.Weight != "" || data.ID != "" || data.Time != "" || len(data.Columns)+len(data.Drop) > 0 {
-		return exit.Usagef("--schema %s says which columns there are and what they are, so that only --label can be given with it", o.Schema)
+		return exit.Usagef("--schema %s says which columns there are and what they are, so that only --label can be given "+
+			"with it", o.Schema)
 	}
 	text, err := storage.ReadFile(ctx, o.Schema, schema.MaxFile)
 	if err != nil {

@@ -49,16 +49,16 @@ func (s *Session) CountCopies(ctx context.Context) error {
 // SurveyRows runs a survey pass outside the first fold, with a sample of the given size; 0 is the size of
 // the profile's.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
-	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
+	return s.survey(ctx, &survey.Sample{Folds: folds, Sample: sample})
 }
 
 // SurveyWeighed is SurveyRows, but each label is followed by the weight of the row and its part among parts,
 // which is -1 if the content of the row decides it.
 func (s *Session) SurveyWeighed(ctx context.Context, folds, sample, parts int) (*profile.Sum, error) {
-	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample, Weigh: true, Parts: parts})
+	return s.survey(ctx, &survey.Sample{Folds: folds, Sample: sample, Weigh: true, Parts: parts})
 }
 
-func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum, error) {
+func (s *Session) survey(ctx context.Context, pass *survey.Sample) (*profile.Sum, error) {
 	parts := pass.Folds
 	if parts > 0 {
 		if err := s.CountCopies(ctx); err != nil {

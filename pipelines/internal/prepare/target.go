@@ -38,11 +38,11 @@ func AreClasses(l *schema.LabelSummary) bool {
 }
 
 // autoTask reports whether the labels decide the task.
-func autoTask(task string) bool { return task == "" || task == "auto" }
+func autoTask(task models.Task) bool { return task == "" || task == options.AutoTask }
 
 // DecideTask returns the target of a task. For task auto, labels are classes if AreClasses reports so, and
 // otherwise targets of a regression.
-func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Labeling, error) {
+func DecideTask(task models.Task, d *dataset.Dataset, l *schema.LabelSummary) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
 		return transforms.Labeling{}, d.Errorf(format, args...)
 	}
@@ -57,12 +57,12 @@ func DecideTask(task string, d *dataset.Dataset, l *schema.LabelSummary) (transf
 		case lookLikeNumbers(l):
 			return fail("%s; with --task classification every label is a class", numberNote(d, l))
 		case AreClasses(l):
-			task = string(models.Classification)
+			task = models.Classification
 		default:
-			task = string(models.Regression)
+			task = models.Regression
 		}
 	}
-	if task == string(models.Regression) {
+	if task == models.Regression {
 		if l.Targets < l.Rows {
 			return fail("%d of %d labels do not fit in float32 (largest is 3.4e38): divide all labels by a power of ten; "+
 				"with --task regression rows with such labels are listed and can be set aside", l.Rows-l.Targets, l.Rows)
@@ -166,7 +166,7 @@ func widened(o options.Prepare, grids linear.Grids) linear.Grids {
 // TaskNote returns a note if the decision of --task auto may be wrong, with advice, and "" otherwise. Whole
 // numbers are ages and counts as often as names of classes. It notes labels that look like identifiers for
 // every task.
-func TaskNote(task string, d *dataset.Dataset, l *schema.LabelSummary) string {
+func TaskNote(task models.Task, d *dataset.Dataset, l *schema.LabelSummary) string {
 	if l != nil && lookLikeNumbers(l) {
 		return numberNote(d, l)
 	}
@@ -298,11 +298,11 @@ func (p *Prepared) PositiveClass(given string) (string, error) {
 }
 
 // targets is DecideTask for several labels with the given ranges, which are the targets of a regression.
-func targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
+func targets(task models.Task, d *dataset.Dataset, ranges []profile.Range) (transforms.Labeling, error) {
 	fail := func(format string, args ...any) (transforms.Labeling, error) {
 		return transforms.Labeling{}, d.Errorf(format, args...)
 	}
-	if task == string(models.Classification) {
+	if task == models.Classification {
 		return transforms.Labeling{}, exit.Usagef("--task classification takes one label; the %d columns %s are the targets "+
 			"of a regression", len(d.Targets), report.SomeOf(d.Targets))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -35,9 +36,10 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 	other := `if "y" has identifiers, name another column with --label`
 	counts := slices.Repeat(numbered(150, "%d"), 10)
 	for _, c := range []struct {
-		name, task string
-		labels     *schema.LabelSummary
-		want       string
+		name   string
+		task   models.Task
+		labels *schema.LabelSummary
+		want   string
 	}{
 		{"52 whole numbers", "auto", summary(ages...),
 			"labels are 52 distinct whole numbers from 0 to 51, treated as classes; --task regression predicts them as numbers"},
@@ -120,9 +122,10 @@ func TestTheFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
 // Nothing can be said of classes of one row each, so they are not trained on by default.
 func TestClassesOfOneRowAreRefused(t *testing.T) {
 	for _, c := range []struct {
-		name, task string
-		labels     []string
-		refused    string // part of the error; "" for none
+		name    string
+		task    models.Task
+		labels  []string
+		refused string // part of the error; "" for none
 	}{
 		{"texts", "auto", numbered(11, "u%02d"),
 			`each of the 11 rows has a label of its own, such as "u00", as in a column of identifiers; if "y" has identifiers, name another column with --label; --task classification trains`},
@@ -153,9 +156,10 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 	d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
 	many := numbered(schema.MaxClasses+1, "%d")
 	for _, c := range []struct {
-		name, task string
-		labels     *schema.LabelSummary
-		want       string // classes, "low…high", or the error
+		name   string
+		task   models.Task
+		labels *schema.LabelSummary
+		want   string // classes, "low…high", or the error
 	}{
 		{"text", "", summary("b", "a", "b"), "classes a b"},
 		{"few whole numbers", "", summary("2", "10", "2.0", "-1"), "classes -1 2 10"},

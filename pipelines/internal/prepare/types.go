@@ -66,7 +66,7 @@ func rulesOf(o options.Types) (schema.Rules, error) {
 
 // hintsOf returns the options for the columns of a dataset.
 func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
-	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels, Fill: o.Fill}
+	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels, Fill: string(o.Fill)}
 	for i, c := range dataset.DescribedBy(d) {
 		h.Names = append(h.Names, c.Name)
 		if c.Role != "" {

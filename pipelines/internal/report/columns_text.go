@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/picture"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/stretch"
-	"github.com/bochner-ml/bochner/models/sums"
 )
 
 // Largest numbers of columns.
@@ -40,7 +40,8 @@ func WriteStretch(w io.Writer, s *stretch.Distances) {
 		}
 		fmt.Fprintf(w, "          and along %s of its trace: %s\n", Percent(d.Share), strings.Join(terms, ""))
 	}
-	fmt.Fprintln(w, "          (importance is another matter: bochner inspect --model DIR --data FILES measures effects on predictions)")
+	fmt.Fprintln(w, "          (importance is another matter: bochner inspect --model DIR --data FILES measures "+
+		"effects on predictions)")
 }
 
 // ListFirst lists the texts of the first of n columns.
@@ -77,7 +78,7 @@ const shownDrift = 5
 
 // Drift prints the columns that have drifted, the largest drift first, and nothing if r is nil. The
 // first line begins with begin, and the others are indented by its length.
-func Drift(w io.Writer, r *sums.DriftReport, begin string) {
+func Drift(w io.Writer, r *drift.Report, begin string) {
 	if r == nil {
 		return
 	}
@@ -96,7 +97,7 @@ func Drift(w io.Writer, r *sums.DriftReport, begin string) {
 }
 
 // AddDrift adds a row to t for each drifted column. day is "" for all rows.
-func AddDrift(t *Table, day string, columns []sums.ColumnDrift) {
+func AddDrift(t *Table, day string, columns []drift.Column) {
 	t.Head = []string{"day", "column", "distance", "at least", "what"}
 	for _, c := range columns {
 		t.Add(day, Word(c.Name, 60), fmt.Sprintf("%.3f", c.Distance), fmt.Sprintf("%.3f", c.AtLeast), c.Detail)
@@ -104,7 +105,7 @@ func AddDrift(t *Table, day string, columns []sums.ColumnDrift) {
 }
 
 // ColumnsText describes the drift of columns in words.
-func ColumnsText(columns []sums.ColumnDrift) string {
+func ColumnsText(columns []drift.Column) string {
 	var words []string
 	for _, c := range columns {
 		words = append(words, fmt.Sprintf("%s: %s (at least %.2g)", c.Name, c.Detail, c.AtLeast))

@@ -31,7 +31,7 @@ func AddFacts(t *Facts, m *models.Manifest) {
 		by := fmt.Sprintf("from %s held-out rows, for levels up to %.4g (predict --interval)", Groups(v.Rows),
 			v.Highest())
 		if half, one := IntervalHalfWidth(v, m.Sketch, m.TargetGrid); one {
-			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.UsualLevel,
+			by = fmt.Sprintf("%g%% of new rows within ±%s of the prediction, %s", 100*models.DefaultLevel,
 				picture.Number(half, 3), by)
 		}
 		t.Addf("interval", "%s", by)
@@ -105,7 +105,7 @@ func IntervalHalfWidth(v *models.Intervals, sketch *models.Sketch, targets linea
 	if v == nil || len(targets) != 1 {
 		return 0, false
 	}
-	score, err := v.Score(0, models.UsualLevel)
+	score, err := v.Score(0, models.DefaultLevel)
 	if err != nil {
 		return 0, false
 	}

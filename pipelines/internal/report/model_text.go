@@ -21,7 +21,8 @@ func ComponentTable(components []models.Component) Table {
 }
 
 // HowToGetProbabilities is the advice for users whose model has no probabilities.
-const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
+const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to " +
+	"have them"
 
 // ProbabilitiesText describes how probabilities are computed, "" if the model has none.
 func ProbabilitiesText(p *models.Probabilities) string {
@@ -57,7 +58,7 @@ func PositiveText(class string) string {
 	if class == "" {
 		return ""
 	}
-	return ", positive: " + score.Name(class)
+	return ", positive: " + score.DisplayName(class)
 }
 
 // Criterion names what is largest for the class that a model with probabilities predicts.

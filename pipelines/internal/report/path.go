@@ -26,7 +26,7 @@ func LeastOf(tried int) string {
 
 // heldOut returns the held-out squared error and R² of targets. If only the first fold is held out and its rows
 // were scored, features are not rounded, as in predictions; otherwise they are, as in sums.
-func heldOut(row ridge.Row) (mse, r2 float64) {
+func heldOut(row ridge.CVResult) (mse, r2 float64) {
 	if row.Folds > 1 || row.HeldOutRows == 0 || row.MSE == 0 {
 		return row.MSE, row.R2
 	}
@@ -35,7 +35,7 @@ func heldOut(row ridge.Row) (mse, r2 float64) {
 
 // HalfWidth returns half the width of the 95% interval of a held-out squared error: from the spread over folds
 // with quantiles of Student's t, or for one fold from the spread over its rows; 0 if unknown.
-func HalfWidth(row ridge.Row) float64 {
+func HalfWidth(row ridge.CVResult) float64 {
 	if row.Folds > 1 {
 		return row.StdErr * distuv.StudentsT{Sigma: 1, Nu: float64(row.Folds - 1)}.Quantile(0.975)
 	}
@@ -84,7 +84,7 @@ func rateOf(wrong, rows int64, byWeight, effective float64) Figure {
 	if effective > 0 && effective < float64(rows) {
 		wrong, rows = int64(math.Round(share*effective)), int64(math.Round(effective))
 	}
-	low, high := score.Interval(wrong, rows)
+	low, high := score.WilsonInterval(wrong, rows)
 	return Figure{100 * share, 100 * low, 100 * high}
 }
 
@@ -92,12 +92,12 @@ func rateOf(wrong, rows int64, byWeight, effective float64) Figure {
 type Lambdas struct {
 	models.Task
 	Targets int
-	Rows    []ridge.Row
+	Rows    []ridge.CVResult
 }
 
 // Figure returns the figure that matters for the task: the percentage of errors, the RMSE of a target, or a
 // mean squared error, and a function that formats it.
-func (p Lambdas) Figure(row ridge.Row) (Figure, func(float64) string) {
+func (p Lambdas) Figure(row ridge.CVResult) (Figure, func(float64) string) {
 	half := HalfWidth(row)
 	switch {
 	case p.Task == models.Classification && row.HeldOutRows > 0:
@@ -124,17 +124,17 @@ func (p Lambdas) Name() string {
 }
 
 // scored reports whether errors of classes were counted.
-func scored(r ridge.Row) bool { return r.HeldOutRows > 0 }
+func scored(r ridge.CVResult) bool { return r.HeldOutRows > 0 }
 
 // Scored reports whether held-out rows were scored for any λ, which needs rows and not only sums.
-func Scored(rows []ridge.Row) bool { return slices.ContainsFunc(rows, scored) }
+func Scored(rows []ridge.CVResult) bool { return slices.ContainsFunc(rows, scored) }
 
 // heldOutMSE is the name of the mean of the squares that ridge minimises: of scores that should be 1 for the
 // row's class and −1 for others. They determine the choice of λ.
 const heldOutMSE = "held-out MSE of ±1 codes"
 
 // PathTable returns a table of the cross-validation results for each λ.
-func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) Table {
+func PathTable(task models.Task, targets int, rows []ridge.CVResult, chosen float64) Table {
 	p := Lambdas{task, targets, rows}
 	training, root := "training MSE", func(v float64) string { return Plain(v) }
 	if task != models.Classification {
@@ -148,7 +148,7 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 	for _, row := range rows {
 		most = max(most, row.Folds)
 	}
-	differ := slices.ContainsFunc(rows, func(r ridge.Row) bool {
+	differ := slices.ContainsFunc(rows, func(r ridge.CVResult) bool {
 		return r.Failed == "" && r.Folds < most && r.FoldMSE > 0
 	})
 	for _, row := range rows {
@@ -181,7 +181,7 @@ func PathTable(task models.Task, targets int, rows []ridge.Row, chosen float64) 
 }
 
 // WritePath prints the cross-validation results for each λ.
-func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, chosen float64) {
+func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.CVResult, chosen float64) {
 	PathTable(task, targets, rows, chosen).Write(w)
 	if i := slices.IndexFunc(rows, scored); i >= 0 && task == models.Classification {
 		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n",
@@ -191,7 +191,7 @@ func WritePath(w io.Writer, task models.Task, targets int, rows []ridge.Row, cho
 
 // Trials returns a table of the values of λ that an iterative learner tried. If rows are held out by groups
 // there are no intervals, because errors are not counted by group.
-func Trials(task models.Task, split *profile.FoldRule, tried []models.Trial, chosen float64) Table {
+func Trials(task models.Task, split *profile.FoldRule, tried []models.LambdaTrial, chosen float64) Table {
 	t := Table{Head: []string{"lambda", "rounds", "objective", "held-out loss", "held-out error, %",
 		"95% interval"}}
 	for _, r := range tried {

@@ -10,12 +10,12 @@ import (
 
 // Where some λ were tried on fewer folds than the chosen, each row has its error on the first fold, which all have tried.
 func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
-	print := func(task models.Task, path []ridge.Row) []string {
+	print := func(task models.Task, path []ridge.CVResult) []string {
 		var b strings.Builder
 		WritePath(&b, task, 1, path, 0.1)
 		return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	}
-	path := []ridge.Row{
+	path := []ridge.CVResult{
 		{Lambda: 0.01, Failed: "not positive definite (pivot 3 of 4)"},
 		{Lambda: 0.1, MSE: 4, StdErr: 0.4, FoldMSE: 1.44, Train: 0.25, R2: 0.5, Folds: 3},
 		{Lambda: 1, MSE: 2.25, FoldMSE: 2.25, Train: 1, R2: 0.4, Folds: 1},
@@ -54,12 +54,12 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 
 // Predictions do not round features. Sums do, so their errors are printed only if no pass scored the held-out rows.
 func TestErrorsOfOneFoldAreErrorsOfPredictions(t *testing.T) {
-	scored := ridge.Row{Lambda: 1, MSE: 4, R2: 0.5, Train: 1, Folds: 1,
-		HeldOutRow: ridge.HeldOutRow{HeldOutRows: 100, HeldOutMSE: 9, HeldOutStdErr: 1}}
+	scored := ridge.CVResult{Lambda: 1, MSE: 4, R2: 0.5, Train: 1, Folds: 1,
+		HeldOutResult: ridge.HeldOutResult{HeldOutRows: 100, HeldOutMSE: 9, HeldOutStdErr: 1}}
 	folds, sums := scored, scored
-	folds.Folds, sums.HeldOutRow = 5, ridge.HeldOutRow{}
+	folds.Folds, sums.HeldOutResult = 5, ridge.HeldOutResult{}
 	for _, c := range []struct {
-		row  ridge.Row
+		row  ridge.CVResult
 		want string
 	}{
 		{scored, "1 3 2.6733 to 3.3267 -0.1250 1 1 <- chosen"},
@@ -67,7 +67,7 @@ func TestErrorsOfOneFoldAreErrorsOfPredictions(t *testing.T) {
 		{sums, "1 2 - 0.5000 1 1 <- chosen"},
 	} {
 		var b strings.Builder
-		WritePath(&b, models.Regression, 1, []ridge.Row{c.row}, 1)
+		WritePath(&b, models.Regression, 1, []ridge.CVResult{c.row}, 1)
 		lines := strings.Split(b.String(), "\n")
 		if got := strings.Join(strings.Fields(lines[1]), " "); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.row, got, c.want)

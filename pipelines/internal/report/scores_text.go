@@ -54,7 +54,7 @@ func ComparedSlices(r *paired.SliceReport) Table {
 	for _, s := range r.Slices {
 		c := s.Comparison
 		c.P = s.Adjusted
-		t.Add(append([]string{score.Name(s.Value), Groups(s.Rows)}, ComparisonCells(c)...)...)
+		t.Add(append([]string{score.DisplayName(s.Value), Groups(s.Rows)}, ComparisonCells(c)...)...)
 	}
 	return t
 }
@@ -120,7 +120,7 @@ func SliceTable(r *score.SliceReport) Table {
 func sliceRows(r *score.SliceReport) []score.SliceScore {
 	rows := slices.Clone(r.Slices)
 	for i := range rows {
-		rows[i].Value = score.Name(rows[i].Value)
+		rows[i].Value = score.DisplayName(rows[i].Value)
 	}
 	if r.Others != nil {
 		o := *r.Others
@@ -195,6 +195,6 @@ func WriteComparedSlices(w io.Writer, r *paired.SliceReport) {
 	few := slices.ContainsFunc(r.Slices, func(s paired.SliceComparison) bool { return s.TooFew != "" })
 	if few {
 		fmt.Fprintf(w, "values with fewer than %d rows or groups of equal size have no interval and no p\n",
-			score.LeastMeanRows)
+			score.MinMeanRows)
 	}
 }

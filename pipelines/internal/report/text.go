@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
@@ -124,8 +124,8 @@ func SomeOf(names []string) string {
 
 // PText formats a p-value, with the bound to which it is known.
 func PText(p float64) string {
-	if p <= sums.MostCertain {
-		return fmt.Sprintf("p < %g", sums.MostCertain)
+	if p <= drift.MinP {
+		return fmt.Sprintf("p < %g", drift.MinP)
 	}
 	return fmt.Sprintf("p = %.2g", p)
 }

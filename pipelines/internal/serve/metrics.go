@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/drift"
 )
 
 // serverMetrics has the metrics that the server updates.
@@ -68,7 +68,7 @@ func (c *rowCounts) reset(columns int) {
 }
 
 // add counts the rows of a block.
-func (c *rowCounts) add(s *served, b *rows.Block) {
+func (c *rowCounts) add(s *served, b *rowio.Block) {
 	c.rows += b.N
 	if !s.missing {
 		return
@@ -136,11 +136,11 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	if current.statistics == nil {
 		return
 	}
-	all := sums.NewDriftCounts(current.statistics)
+	all := drift.NewCounts(current.statistics)
 	for _, w := range s.workers {
 		w.drift.addTo(all, current)
 	}
-	r := sums.DriftOfCounts(current.statistics, all, current.cluster, current.drift)
+	r := drift.OfCounts(current.statistics, all, current.cluster, current.drift)
 	gauge(driftSeen, float64(r.Rows))
 	largest := 0.0
 	for _, c := range r.Columns {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // node is a JSON object.
@@ -175,7 +175,7 @@ func (s *served) column(c *schema.Column) node {
 // prediction returns the schema of a prediction with all optional members.
 func (s *served) prediction() node {
 	m, names := s.model, s.model.Outputs()
-	p := scores.Predict{Content: scores.Content{Scores: true, Probabilities: m.Manifest.Probabilities != nil,
+	p := scoring.Predict{Content: scoring.Content{Scores: true, Probabilities: m.Manifest.Probabilities != nil,
 		Explain: s.unexplained == nil, Certainty: s.certainty()}}
 	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), mostLevels)]}
 	if m.NumericClasses() || len(names) > mostLevels {

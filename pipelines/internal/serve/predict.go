@@ -181,7 +181,8 @@ func (s *server) compute(ctx context.Context, w *worker, q *question, form func(
 	case errors.Is(err, context.Canceled):
 		return nil, errClientGone
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send fewer rows",
+		return nil, problemf(http.StatusRequestEntityTooLarge, "explaining the predictions takes longer than %v; send "+
+			"fewer rows",
 			s.options.Limits.Timeout)
 	case err != nil:
 		return nil, err

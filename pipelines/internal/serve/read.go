@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 )
 
 // elements reads rows from a JSON array of objects, or of arrays with the values of columns in order. It is a
@@ -76,7 +76,7 @@ func (e *elements) Next() ([]byte, error) {
 }
 
 func (e *elements) otherLength(have string) error {
-	return &rows.BadRow{Line: e.Line(), Reason: fmt.Sprintf("has %s %d values, one for each column", have, len(e.names))}
+	return &rowio.BadRow{Line: e.Line(), Reason: fmt.Sprintf("has %s %d values, one for each column", have, len(e.names))}
 }
 
 // single is a source with one object.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -19,7 +19,7 @@ import (
 func texts(s source) (all []string, err error) {
 	for {
 		text, err := s.Next()
-		switch _, bad := errors.AsType[*rows.BadRow](err); {
+		switch _, bad := errors.AsType[*rowio.BadRow](err); {
 		case err == io.EOF:
 			return all, nil
 		case bad:

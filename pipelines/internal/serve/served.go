@@ -10,10 +10,11 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // served is a model in use, with everything that requests need. It is immutable.
@@ -28,7 +29,7 @@ type served struct {
 	unexplained error // why the model cannot explain; nil if it can
 
 	statistics *profile.Statistics // of the training rows; nil if the model has none
-	drift      sums.DriftNames
+	drift      drift.Names
 	cluster    float64
 }
 
@@ -56,7 +57,7 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 		}
 		s.types = append(s.types, c)
 	}
-	s.drift = sums.DriftNamesOf(s.objects)
+	s.drift = drift.NamesOf(s.objects)
 	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= mostFields {
 		_, s.unexplained = m.Explainer() // slow with more columns: the first request for an explanation does it
 	}
@@ -64,8 +65,8 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 }
 
 // certainty returns the measures of certainty that the model has, with the default level.
-func (s *served) certainty() (c scores.Certainty) {
-	usual := scores.Certainty{Interval: models.UsualLevel}
+func (s *served) certainty() (c scoring.Certainty) {
+	usual := scoring.Certainty{Interval: models.DefaultLevel}
 	if apply.NeedCertainty(usual, s.model.Manifest, "", "") == nil {
 		c = usual
 	}
@@ -111,7 +112,7 @@ func (s *served) open(ctx context.Context, format string, text []byte) (*dataset
 		return nil, err
 	}
 	d.Weighted = false // rows of weight 0 have predictions, too
-	scores.WithMissing(s.model.Manifest, d)
+	scoring.WithMissing(s.model.Manifest, d)
 	return d, nil
 }
 

@@ -15,16 +15,16 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/jsonlio"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // requestOptions says what a request asks for besides predictions.
 type requestOptions struct {
 	scores, probabilities, explain bool
-	certain                        scores.Certainty
+	certain                        scoring.Certainty
 	csv                            bool // write CSV, not lines of JSON; from the header Accept
 }
 
@@ -51,7 +51,7 @@ type worker struct {
 	model  *served
 	input  *dataset.Input // of JSON objects
 	tables map[requestOptions]*tableWriter
-	blocks []*rows.Block // the first used ones have the rows of the request
+	blocks []*rowio.Block // the first used ones have the rows of the request
 	used   int
 	bad    []rowErr
 	nBad   int
@@ -64,15 +64,15 @@ type worker struct {
 type driftWindow struct {
 	sync.Mutex
 	model             *served
-	current, previous *sums.DriftCounts // nil if the model has no statistics of its training rows
-	rows              int               // rows in now
+	current, previous *drift.Counts // nil if the model has no statistics of its training rows
+	rows              int           // rows in now
 }
 
 const driftRows = 20_000
 
 // tableWriter writes tables of predictions.
 type tableWriter struct {
-	*scores.Table
+	*scoring.Table
 	out *boundedBuffer
 	to  export.Writer
 }
@@ -109,26 +109,26 @@ func (w *worker) use(s *served) {
 	defer d.Unlock()
 	d.model, d.current, d.previous, d.rows = s, nil, nil, 0
 	if s.statistics != nil {
-		d.current = sums.NewDriftCounts(s.statistics)
+		d.current = drift.NewCounts(s.statistics)
 	}
 }
 
 // add counts the rows of a block.
-func (d *driftWindow) add(b *rows.Block) {
+func (d *driftWindow) add(b *rowio.Block) {
 	d.Lock()
 	defer d.Unlock()
 	if d.current == nil {
 		return
 	}
 	if d.rows >= driftRows {
-		d.current, d.previous, d.rows = sums.NewDriftCounts(d.model.statistics), d.current, 0
+		d.current, d.previous, d.rows = drift.NewCounts(d.model.statistics), d.current, 0
 	}
 	d.current.Add(b, 0)
 	d.rows += b.N
 }
 
 // addTo adds the counts to others, if they are for the same model.
-func (d *driftWindow) addTo(all *sums.DriftCounts, s *served) {
+func (d *driftWindow) addTo(all *drift.Counts, s *served) {
 	d.Lock()
 	defer d.Unlock()
 	if d.model != s || d.current == nil {
@@ -177,7 +177,7 @@ type errorKeeper struct {
 
 func (k *errorKeeper) Next() ([]byte, error) {
 	text, err := k.source.Next()
-	if _, bad := errors.AsType[*rows.BadRow](err); err != nil && err != io.EOF && !bad {
+	if _, bad := errors.AsType[*rowio.BadRow](err); err != nil && err != io.EOF && !bad {
 		k.err = err
 	}
 	return text, err
@@ -200,7 +200,7 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 	w.bad, w.nBad, w.used = nil, 0, 0
 	for n := 0; ; w.used++ {
 		if w.used == len(w.blocks) {
-			w.blocks = append(w.blocks, new(rows.Block))
+			w.blocks = append(w.blocks, new(rowio.Block))
 		}
 		b := w.blocks[w.used]
 		if !r.Next(b) {
@@ -283,7 +283,7 @@ func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
 		t.out.Reset()
 		return t, nil
 	}
-	p := &scores.Predict{Model: scores.Model{Threshold: w.threshold}, Content: scores.Content{Scores: o.scores,
+	p := &scoring.Predict{Model: scoring.Model{Threshold: w.threshold}, Content: scoring.Content{Scores: o.scores,
 		Probabilities: o.probabilities, Certainty: o.certain, Explain: o.explain}}
 	made, err := p.Table(w.model.model)
 	if err != nil { // only if a file of the model cannot be read

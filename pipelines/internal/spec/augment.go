@@ -78,7 +78,8 @@ func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uin
 			middle, ok = chain.Steps[0].(preprocess.Crop)
 		}
 		if !ok {
-			return nil, exit.Usagef("--augment crop uses the size of the crop in --scale, which must begin with one, as in --scale crop:24,255")
+			return nil, exit.Usagef("--augment crop uses the size of the crop in --scale, which must begin with one, as in " +
+				"--scale crop:24,255")
 		}
 		a.Crop = middle.Size
 		whole = features.Chain{Steps: slices.Clone(chain.Steps[1:])}

@@ -2,7 +2,7 @@ package spec
 
 import (
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -50,17 +50,17 @@ func (b bySums) memory(o Options, m *results.Memory, f Facts, e engine.Engine, r
 	m.Solve = folding.SolveMemory(shape, f.Rows, carried, int(threads))
 	others := m.Worker
 	reader := func(held int, bytes int64) int64 {
-		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
+		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rowio.MaxRows)
 	}
 	if carried {
 		m.Carried = RowBytes(shape, f.Rows)
 		// A fold has a file of rows and a block in memory. It has all of its rows if one file of the data is much
 		// longer than the others.
-		fold := RowBytes(shape, int64(ridge.GridRowsOfPart(shape))+rows.MaxRows)
+		fold := RowBytes(shape, int64(ridge.RowsPerPart(shape))+rowio.MaxRows)
 		reader = func(held int, _ int64) int64 {
 			return others + 2*min(m.Carried, int64(held)*fold) +
 				max(2*ridge.MaxPartBytes, min(m.Carried, threads*ridge.MaxPartBytes)) +
-				int64(held)*(buffer+limbs*int64(f.Features)*f.atMostRows(rows.MaxRows))
+				int64(held)*(buffer+limbs*int64(f.Features)*f.atMostRows(rowio.MaxRows))
 		}
 	} else if f.Components == 0 {
 		m.Solve += loads
@@ -105,9 +105,9 @@ func (o Options) Folding(weight float64, first bool) Folding {
 	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, FitWithoutFirst: o.HoldsOut()}, Lambda: lambda, Ordered: o.rule.Ordered()}
 	switch {
 	case folds > 1 && first:
-		f.Judge = ridge.JudgeFirst
+		f.Validation = ridge.FirstFold
 	case folds == 1 && f.FitWithoutFirst:
-		f.Judge = ridge.JudgeNone
+		f.Validation = ridge.NoFold
 	default:
 		return f
 	}
@@ -137,7 +137,7 @@ func FoldingOf(r *sums.Rule) Folding {
 // Carries reports whether the solve gets the rows themselves, because they are few, and not their sums. rows is 0 if
 // unknown.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
-	return rows > 0 && f.Validates() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
+	return rows > 0 && f.HoldsOut() && !f.Ordered && len(f.Lambda) > 0 && f.Components == 0 &&
 		ridge.StoresRows(shape, rows, f.Lambda)
 }
 
@@ -149,7 +149,7 @@ func (f Folding) SolveMemory(shape ridge.Shape, rows int64, carried bool, thread
 		return shape.Bytes() + pca.Memory(shape.Dim, f.Components)
 	case carried:
 		return ridge.MemoryOfRows(shape, rows, f.Folds, threads)
-	case f.Validates():
+	case f.HoldsOut():
 		plan = f.FoldPlan
 	}
 	return ridge.Memory(shape, plan, rows, threads)

@@ -82,10 +82,10 @@ func (o Options) validateThreshold() error {
 
 // validateIntervals checks Intervals.
 func (o Options) validateIntervals() error {
-	names := []string{options.ScaledIntervals, options.PlainIntervals, options.NoIntervals}
-	if o.Intervals != "" && !slices.Contains(names, o.Intervals) {
+	names := option.Names(options.ScaledIntervals, options.PlainIntervals, options.NoIntervals)
+	if o.Intervals != "" && !slices.Contains(names, string(o.Intervals)) {
 		return exit.Usagef("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
-			option.DidYouMean(o.Intervals, names))
+			option.DidYouMean(string(o.Intervals), names))
 	}
 	return nil
 }
@@ -138,20 +138,13 @@ func (o Options) CheckWeights(w *profile.Weights) error {
 	return exit.Usagef("learner %s takes no rows with weights", o.LearnerName())
 }
 
-// Values of options.Decision.Calibrate besides the methods: AutoCalibrate is for probabilities if rows are held out
-// anyway.
-const (
-	AutoCalibrate = "auto"
-	noCalibration = "none"
-)
-
 // maxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
-// every worker. Up to score.MaxKept classes, the pass that scores the trials of ridge keeps rows for it.
+// every worker. Up to score.MaxHeldOutClasses classes, the pass that scores the trials of ridge keeps rows for it.
 const maxCalibrated = 1000
 
 // Calibrates reports whether the user asked for probabilities by a method.
 func (o Options) Calibrates() bool {
-	return o.Calibrate == score.Platt || o.Calibrate == score.Isotonic
+	return o.Calibrate == options.Platt || o.Calibrate == options.Isotonic
 }
 
 // LossProbabilities returns the kind of probabilities that the loss makes of the scores of classes, "" for
@@ -171,7 +164,7 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 	if o.Calibrates() {
 		return true, ""
 	}
-	if o.Calibrate != AutoCalibrate || o.LossProbabilities() != "" {
+	if o.Calibrate != options.AutoCalibration || o.LossProbabilities() != "" {
 		return false, ""
 	}
 	_, folds := o.Values(1)
@@ -192,7 +185,7 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 // keepsScores reports whether ridge scores held-out rows for all values of λ, and keeps the scores.
 func (o Options) keepsScores(classes, features int) bool {
 	lambda, _ := LambdaValues(o.Lambda, 1)
-	return classes <= score.MaxKept && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
+	return classes <= score.MaxHeldOutClasses && ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes},
 		len(lambda)+len(ridge.SmallerLambda())) <= ridge.MaxTrialBytes
 }
 
@@ -205,29 +198,29 @@ func (o Options) CalibrationPass(classes, features int) bool {
 // validateCalibration checks Calibrate as far as possible without data.
 func (o Options) validateCalibration() error {
 	switch o.Calibrate {
-	case "", AutoCalibrate, noCalibration:
-	case score.Platt, score.Isotonic:
+	case "", options.AutoCalibration, options.NoCalibration:
+	case options.Platt, options.Isotonic:
 		if o.Lambda.Folds == 1 {
 			return exit.Usagef("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
 				"or left out", o.Calibrate)
 		}
 	default:
-		names := []string{AutoCalibrate, noCalibration, score.Platt, score.Isotonic}
+		names := option.Names(options.AutoCalibration, options.NoCalibration, options.Platt, options.Isotonic)
 		return exit.Usagef("--calibrate must be auto, none, platt or isotonic (have %q)%s", o.Calibrate,
-			option.DidYouMean(o.Calibrate, names))
+			option.DidYouMean(string(o.Calibrate), names))
 	}
 	return nil
 }
 
 // CheckSummed returns an error if sums of the recipe do not have what the calibration needs. calibrate is
 // platt, or none or "".
-func CheckSummed(calibrate string, r *sums.Recipe) error {
+func CheckSummed(calibrate options.Calibration, r *sums.Recipe) error {
 	switch {
-	case calibrate == "", calibrate == noCalibration, calibrate == AutoCalibrate:
-	case calibrate == score.Isotonic:
+	case calibrate == "", calibrate == options.NoCalibration, calibrate == options.AutoCalibration:
+	case calibrate == options.Isotonic:
 		return exit.Usagef("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
 			"curves follow from sums and a recipe, or train on the rows", calibrate)
-	case calibrate != score.Platt:
+	case calibrate != options.Platt:
 		return exit.Usagef("--calibrate must be auto, none or platt (have %q)", calibrate)
 	case r.Task != models.Classification:
 		return exit.Usagef("--calibrate %s is for classification; the recipe is for %s", calibrate, r.Task)

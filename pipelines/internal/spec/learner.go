@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/models/falkon"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -89,7 +89,7 @@ func (o Options) WithSolver(rows int64, dim, outputs int, regression bool) Optio
 
 // needsSums reports whether options of ridge, or others, need exact sums.
 func (o Options) needsSums(l *ridge.LearnerOptions) bool {
-	_, raw := o.Kernel.(*linear.Options) // columns may lie far from zero, where cg's grid is coarse
+	_, raw := o.Kernel.(*identity.Options) // columns may lie far from zero, where cg's grid is coarse
 	chosen := l.Solver == iterative.Gram || l.Grid != "" && l.Grid != features.AutoBits
 	return raw || chosen || o.Lambda.Select != "" || slices.Contains(o.Lambda.Path, 0) || o.Room > 0 ||
 		o.Size.Chooses() || o.LearnsFeatures()

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -68,11 +68,11 @@ func (f *Facts) atMostRows(limit int64) int64 {
 }
 
 // blockBytes returns the size in bytes of a block of rows of d numbers.
-func (f *Facts) blockBytes(d int) int64 { return 4 * int64(d) * f.atMostRows(int64(rows.PerBlock(d))) }
+func (f *Facts) blockBytes(d int) int64 { return 4 * int64(d) * f.atMostRows(int64(rowio.PerBlock(d))) }
 
 // blockRows returns the number of rows in a block of features.
 func (f *Facts) blockRows() int64 {
-	return f.atMostRows(int64(min(rows.PerFeatureBlock(f.Features), rows.PerBlock(f.Dim))))
+	return f.atMostRows(int64(min(rowio.PerFeatureBlock(f.Features), rowio.PerBlock(f.Dim))))
 }
 
 // featureBlockBytes returns the size in bytes of a block of features.
@@ -125,14 +125,14 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 // terms returns the terms that several phases share.
 func (o Options) terms(f Facts) terms {
 	dim := int64(f.Dim)
-	t := terms{sampled: f.atMostRows(int64(profile.SampleRows(f.Dim))), block: f.blockBytes(f.Dim), mapped: o.mapBytes(f),
+	t := terms{sampled: f.atMostRows(int64(profile.SampleSize(f.Dim))), block: f.blockBytes(f.Dim), mapped: o.mapBytes(f),
 		standing: job.PartialBytes * dim, weights: 4 * int64(f.Outputs) * int64(f.Features)}
 	values := min(f.Values, float64(dim))
 	// A sampled value takes 4 bytes, and a run of values 3.
 	t.content = int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(t.sampled))
 	switch {
 	case f.Levels > 0: // there is a block between encoding and scaling, too
-		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rows.PerBlock(f.Dim)))
+		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rowio.PerBlock(f.Dim)))
 		t.standing += 2 * job.PartialBytes * int64(f.Scaled)
 	case f.Prepared:
 		t.scratch = f.blockBytes(f.Scaled)
@@ -163,7 +163,7 @@ func (o Options) decisions(f Facts, t terms) int64 {
 	bytes := (job.ColumnBytes+job.PartialBytes+job.DecisionBytes)*dim + t.content + 4*dim*t.sampled + 4*t.sampled*t.sampled
 	switch {
 	case f.Levels > 0:
-		bytes += 2 * 4 * scaled * f.atMostRows(min(t.sampled, int64(profile.SampleRows(f.Scaled))))
+		bytes += 2 * 4 * scaled * f.atMostRows(min(t.sampled, int64(profile.SampleSize(f.Scaled))))
 	case f.Prepared:
 		bytes += 4 * scaled * t.sampled
 	}
@@ -183,7 +183,7 @@ func (o Options) judgeMemory(f Facts, t terms, readers int) (bytes int64) {
 		bytes = pass + copies*counts + int64(f.Outputs)*8*1024
 	}
 	if o.ChoosesThreshold() {
-		bytes = max(bytes, pass+copies*2*72*f.atMostRows(score.HalfCells))
+		bytes = max(bytes, pass+copies*2*72*f.atMostRows(score.ThresholdCells))
 	}
 	return bytes
 }
@@ -332,13 +332,13 @@ func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) 
 	}
 	block := f.blockBytes(f.Dim)
 	each := 3*block + f.featureBlockBytes() + block/int64(f.Dim)*int64(n*f.Outputs)
-	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxKept {
+	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxHeldOutClasses {
 		// A reader has up to twice as many rows of scores, and their encoding.
-		held := int64(score.MostKept(n * f.Outputs))
+		held := int64(score.MaxHeldOutRows(n * f.Outputs))
 		if f.Rows > 0 {
 			held = min(held, 2*f.Rows/int64(folds)+1)
 		}
-		each += 3 * score.KeptRowBytes(n*f.Outputs, held)
+		each += 3 * score.HeldOutRowBytes(n*f.Outputs, held)
 	}
 	if f.Prepared {
 		each += f.blockBytes(f.Scaled)

@@ -63,7 +63,7 @@ func (o Options) WithDefaults() Options {
 	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), setsFeatures) {
 		o, _ = o.withFeatures(tuning.MostFeatures) // every number of features is valid
 	}
-	o.Calibrate = cmp.Or(o.Calibrate, AutoCalibrate)
+	o.Calibrate = cmp.Or(o.Calibrate, options.AutoCalibration)
 	o.Learned = tuning.GameDefaults(o.Learned)
 	o.Learned.HeldOut, o.Folds = o.FoldCount(), o.FoldCount()
 	o.Split.Into(&o.Data)
@@ -100,8 +100,8 @@ func (o Options) Validate() error {
 }
 
 // LearnedKernel returns the options of a kernel whose features this job learns, nil for others.
-func (o Options) LearnedKernel() kernel.LearnedKernel {
-	if f, ok := o.Kernel.(kernel.LearnedKernel); ok && f.Directory() == "" {
+func (o Options) LearnedKernel() kernel.Learned {
+	if f, ok := o.Kernel.(kernel.Learned); ok && f.Directory() == "" {
 		return f
 	}
 	return nil
@@ -110,8 +110,8 @@ func (o Options) LearnedKernel() kernel.LearnedKernel {
 // LearnsFeatures reports whether the job learns the features of the kernel.
 func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
-// PrepareOptions returns the options of the profile pass. If features are to be learned, its kernel is the one from which
-// learning starts.
+// PrepareOptions returns the options of the profile pass. If features are to be learned, its kernel is
+// the one from which learning starts.
 func (o Options) PrepareOptions() options.Prepare {
 	maps := o.Prepare
 	if f := o.LearnedKernel(); f != nil {
@@ -123,7 +123,7 @@ func (o Options) PrepareOptions() options.Prepare {
 
 // selections returns the values of options.Lambda.Select.
 func selections() []string {
-	return []string{options.SelectMSE, options.SelectError, options.SelectLogLoss}
+	return option.Names(options.SelectMSE, options.SelectError, options.SelectLogLoss)
 }
 
 // DefaultFolds is the default number of folds.
@@ -140,9 +140,9 @@ func ValidateLambda(l options.Lambda) error {
 		}
 	}
 	switch {
-	case l.Select != "" && !slices.Contains(selections(), l.Select):
+	case l.Select != "" && !slices.Contains(selections(), string(l.Select)):
 		return exit.Usagef("--select must be %s (have %q)%s", strings.Join(selections(), ", "), l.Select,
-			option.DidYouMean(l.Select, selections()))
+			option.DidYouMean(string(l.Select), selections()))
 	case l.Selects() && (l.C != 0 || len(l.Path) == 1):
 		return exit.Usagef("--select %s chooses among several values of --lambda; there is only one", l.Select)
 	case l.C != 0 && len(l.Path) > 0:
@@ -179,12 +179,12 @@ func LambdaValues(l options.Lambda, n float64) (lambda []float64, folds int) {
 }
 
 // searches returns the values of Options.Search.
-func searches() []string { return []string{options.AutoSearch, options.NoSearch} }
+func searches() []string { return option.Names(options.AutoSearch, options.NoSearch) }
 
 func (o Options) validateSearch() error {
-	if !slices.Contains(searches(), o.Search) {
+	if !slices.Contains(searches(), string(o.Search)) {
 		return exit.Usagef("--search must be %s (have %q)%s", strings.Join(searches(), " or "), o.Search,
-			option.DidYouMean(o.Search, searches()))
+			option.DidYouMean(string(o.Search), searches()))
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func (o Options) ChoosesSize() bool { return o.Size.Chooses() && o.Iterative() =
 
 // hasFeatures reports whether a kernel has a number of features.
 func hasFeatures(k kernel.Options) bool {
-	_, learned := k.(kernel.LearnedKernel)
+	_, learned := k.(kernel.Learned)
 	return !learned && slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" })
 }
 
@@ -263,9 +263,11 @@ func (o Options) validateSize() error {
 			return exit.Usagef("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, "+
 				"or --features", o.LearnerName())
 		case iterative.DefinitionOf(l).Joint:
-			return exit.Usagef("--time cannot be used with %s, whose last round alone says how good its weights are; limit --rounds", o.LearnerName())
+			return exit.Usagef("--time cannot be used with %s, whose last round alone says how good its weights are; limit "+
+				"--rounds", o.LearnerName())
 		case l.Common().Time > 0:
-			return exit.Usagef("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time for its rounds")
+			return exit.Usagef("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time " +
+				"for its rounds")
 		}
 		return nil
 	}

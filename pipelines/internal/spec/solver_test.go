@@ -3,7 +3,7 @@ package spec
 import (
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -34,7 +34,7 @@ func TestTheCheaperSolverIsChosen(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]options.Train{
-		"raw":    {Learner: ridge.NewLearnerOptions(), Prepare: options.Prepare{Kernel: &linear.Options{}}},
+		"raw":    {Learner: ridge.NewLearnerOptions(), Prepare: options.Prepare{Kernel: &identity.Options{}}},
 		"grid":   {Learner: &ridge.LearnerOptions{Grid: "8"}},
 		"gram":   {Learner: &ridge.LearnerOptions{Solver: iterative.Gram}},
 		"select": {Learner: ridge.NewLearnerOptions(), Lambda: options.Lambda{Select: options.SelectError}},

@@ -36,18 +36,18 @@ type ByRecipe struct {
 	Data   dataset.Options
 	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
 	Lambda         options.Lambda
-	Calibrate      string  // score.Platt gives a classifier probabilities; none or "" does not
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	Calibrate      options.Calibration // options.Platt gives a classifier probabilities; options.NoCalibration or "" does not
+	MaxBadFraction float64             // share of rows that may be set aside, 0 to 1
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MostRowHashes
+	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MaxRowHashes
 	Positions bool // put hashes and positions of all rows into Summed.Reports
 }
 
 // listsContents reports whether reports have the hashes of rows, of which there may be too many.
 func (o ByRecipe) listsContents(rows int64) bool {
-	return o.Positions || o.Contents && rows <= sums.MostRowHashes
+	return o.Positions || o.Contents && rows <= sums.MaxRowHashes
 }
 
 // options returns training options that match the recipe.
@@ -174,13 +174,13 @@ func (o ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
 	columns := strings.Join(p.Data.Levels.Columns, ", ")
 	if p.Levels.Many {
 		return nil, exit.Dataf("--by %s: the rows have more than %d different levels; choose columns with fewer values",
-			columns, profile.MostLevels)
+			columns, profile.MaxLevels)
 	}
 	levels := sums.PoolLevels(p.Levels.Rows, o.MinRows)
-	if len(levels) > sums.MostLevels {
+	if len(levels) > sums.MaxLevels {
 		return nil, exit.Dataf("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
 			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, o.MinRows),
-			sums.MostLevels)
+			sums.MaxLevels)
 	}
 	return levels, nil
 }
@@ -194,7 +194,7 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.ShareFiles(ctx, o.Recipe.Kept); err != nil {
+	if err := j.ShareFiles(ctx, o.Recipe.ExtraFiles); err != nil {
 		return nil, j.Close(ctx, err)
 	}
 	all := o.options(out)
@@ -205,7 +205,7 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 
 // Added describes the rows of sums that earlier jobs have made.
 type Added struct {
-	Rows        models.Rows
+	Rows        models.RowCounts
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
 	Copies      []profile.FrequentRow // frequent rows, which are counted instead of summed
@@ -262,7 +262,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	t := j.Training
 	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
-	pass.Spec.Contents, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
+	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
@@ -289,7 +289,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	if j.levels != nil {
 		return s, s.byLevel(j.levels)
 	}
-	s.Copies, err = gram.Copies(lines)
+	s.Copies, err = gram.FrequentRows(lines)
 	return s, err
 }
 
@@ -362,12 +362,12 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	rule := &j.options.Recipe.Rule
 	weight, weightGrid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
-	pass.Spec.FitWithoutFirst = j.options.Calibrate == score.Platt
+	pass.Spec.FitWithoutFirst = j.options.Calibrate == options.Platt
 	if how := &pass.Spec; how.Components == 0 {
 		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
 		how.StartLambda = t.startLambda(nil)
 		if t.spec.Lambda.Auto() {
-			how.Smaller = ridge.SmallerOn(how.Steps, false)
+			how.Smaller = ridge.SmallerLambdaOn(how.Steps, false)
 		}
 	}
 	st := t.stateOf(pass)
@@ -386,7 +386,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
-	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumJudges(),
+	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumValidationFolds(),
 		Table: fit.Table, RuledOut: ruledOut(pass.Spec.Lambda, fit.Table), Steps: rule.Steps, Components: fit.Components,
 		ClassWeights: gridWeights(weightGrid)}
 	if pass.Spec.FitWithoutFirst {

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // deciding sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
@@ -22,9 +22,9 @@ type deciding struct {
 	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
 	discriminants []discriminant.Discriminant
 	trials        weightsFile
-	kept          *score.Kept // held-out rows with scores by all fits, for probabilities; nil for none
-	whyNotKept    string      // why kept is nil
-	groups        int64       // number of groups of dependent held-out rows; 0 if rows are independent
+	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; nil for none
+	whyNotKept    string               // why kept is nil
+	groups        int64                // number of groups of dependent held-out rows; 0 if rows are independent
 }
 
 // weightsFile is a file with weights that were fitted without the held-out rows. The zero value stands for none.
@@ -47,9 +47,9 @@ func (d *deciding) decide(ctx context.Context, held weightsFile) error {
 }
 
 // scoring describes, for a pass, the first fold and the number of fits that score it.
-func (d *deciding) scoring(w weightsFile, fits int) scores.HeldOut {
+func (d *deciding) scoring(w weightsFile, fits int) scoring.HeldOut {
 	p := d.training.Prepared
-	return scores.HeldOut{Folds: d.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
+	return scoring.HeldOut{Folds: d.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
 		SHA256: w.sha256, Grid: profile.NewWeightGrid(p.Weights(), nil, nil)} // classes have no weights in scores
 }
 
@@ -76,16 +76,16 @@ func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 	t.Job.Progress.Phase("choosing the threshold", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	positive := t.futureManifest().PositiveClass()
-	pass := &scores.Threshold{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0), Probabilities: d.fit.probabilities,
+	pass := &scoring.Threshold{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0), Probabilities: d.fit.probabilities,
 		Positive: positive}
-	var counts score.Halves
+	var counts score.ThresholdCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
 	by := score.Criterion(t.spec.Threshold)
 	usual, scale := float32(0), models.OfScore
 	if d.fit.probabilities != nil {
-		usual, scale = d.fit.probabilities.Usual(positive), models.OfProbability
+		usual, scale = d.fit.probabilities.DefaultThreshold(positive), models.OfProbability
 	}
 	value, expected, plain, err := counts.Choose(by, usual)
 	if err != nil {

@@ -12,7 +12,7 @@ func (t *Training) checkOrigin() error {
 	if o == nil || parts == 0 {
 		return nil
 	}
-	dir, here := t.spec.Kernel.(kernel.LearnedKernel).Directory(), t.Prepared.RowsDigest()
+	dir, here := t.spec.Kernel.(kernel.Learned).Directory(), t.Prepared.RowsDigest()
 	switch {
 	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.spec.Seed):
 		return exit.Usagef("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+

@@ -75,7 +75,7 @@ func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	if lambda[0] <= ridge.FloorFactor*ridge.Floor(m.Step()*features.ByteSteps/float64(steps)) {
+	if lambda[0] <= ridge.FloorFactor*ridge.LambdaFloor(m.Step()*features.ByteSteps/float64(steps)) {
 		return fine, false, nil // a finer grid is needed whatever the rows
 	}
 	return steps, true, nil
@@ -95,8 +95,8 @@ func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
 	case s.cheapToResum():
 		return ridge.TooCoarse(l.Table, l.Lambda, floor)
 	}
-	return l.Lambda <= floor && slices.ContainsFunc(l.Table, func(r ridge.Row) bool {
-		return r.Lambda == l.Lambda && r.Rounding > ridge.MostRounding*r.MSE
+	return l.Lambda <= floor && slices.ContainsFunc(l.Table, func(r ridge.CVResult) bool {
+		return r.Lambda == l.Lambda && r.Rounding > ridge.MaxRounding*r.MSE
 	})
 }
 
@@ -108,9 +108,10 @@ func (t *Training) atLandmarks() bool {
 	return slices.ContainsFunc(t.Prepared.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
 }
 
-// startLambda returns the λ to try first (ridge.Choice.StartLambda), or 0 without landmarks. A quarter of the landmarks
-// needs a far smaller λ than all of them, which are nearly as many as the rows. Inner products grow with the number
-// of landmarks, so the λ that a search found is scaled by it. searched is nil if there was none.
+// startLambda returns the λ to try first (ridge.LambdaSearch.StartLambda), or 0 without landmarks. A quarter
+// of the landmarks needs a far smaller λ than all of them, which are nearly as many as the rows. Inner
+// products grow with the number of landmarks, so the λ that a search found is scaled by it. searched is
+// nil if there was none.
 func (t *Training) startLambda(searched *tuning.Result) float64 {
 	if !t.atLandmarks() {
 		return 0

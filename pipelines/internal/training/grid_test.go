@@ -8,7 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/sample"
+	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models"
@@ -48,7 +48,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda}},
 			Learner: &ridge.LearnerOptions{Grid: features.Bits(c.grid)}, Search: "none",
 		}
-		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
+		o.Data.Files, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
 		var log strings.Builder
 		o.Job.Log = &log
 		result, err := Run(jobtest.Ctx, o)
@@ -90,7 +90,7 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 // part of the error.
 func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 	setProducts(t, 0, 0)
-	set, _ := sample.Find("friedman")
+	set, _ := synthetic.Find("friedman")
 	for _, c := range []struct {
 		rows     int64
 		features int
@@ -111,7 +111,7 @@ func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{c.lambda, 1, 10, 100}},
 			Learner: &ridge.LearnerOptions{Grid: features.AutoBits}, Search: "none",
 		}
-		o.Data.Data, o.Data.Label = []string{data}, "y"
+		o.Data.Files, o.Data.Label = []string{data}, "y"
 		r, err := Run(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
 			Model:   filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: path}, Learner: &ridge.LearnerOptions{Grid: grid},
 			Search: "none",
 		}
-		o.Data.Data, o.Data.Label = []string{data}, "y"
+		o.Data.Files, o.Data.Label = []string{data}, "y"
 		if grid == features.AutoBits {
 			o.Job.Log = &notes
 		}

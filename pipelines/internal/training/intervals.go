@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // tried returns the number of fits without the first fold, and the position of the fit with the learner's λ.
@@ -46,9 +46,9 @@ func (d *deciding) addIntervals(ctx context.Context, held weightsFile) error {
 	}
 	t.Job.Progress.Phase("measuring intervals", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
-	pass := &scores.Trials{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, fits), Grouped: t.Prepared.Dependent(),
-		Conformal: &scores.Conformal{Fit: chosen, Probabilities: d.fit.probabilities}}
-	var sum scores.TrialScores
+	pass := &scoring.Trials{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, fits), Grouped: t.Prepared.Dependent(),
+		Conformal: &scoring.Conformal{Fit: chosen, Probabilities: d.fit.probabilities}}
+	var sum scoring.TrialScores
 	if _, err := t.Job.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err
 	}
@@ -82,5 +82,5 @@ func (m *Model) resultInterval() *results.TrainInterval {
 	if !one {
 		return nil
 	}
-	return &results.TrainInterval{Level: models.UsualLevel, Rows: v.Rows, Groups: v.Groups, Half: half}
+	return &results.TrainInterval{Level: models.DefaultLevel, Rows: v.Rows, Groups: v.Groups, Half: half}
 }

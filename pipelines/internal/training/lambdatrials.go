@@ -10,16 +10,16 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // leastForLogLoss is the least number of rows of which the log losses of one fold choose λ well.
 const leastForLogLoss = 1500
 
-// logLossChooses reports whether log losses are the default choice of λ for classes after a search, which also used
-// them. On many tables, squared errors of scores against ±1 codes choose too large or too small a λ, but log losses of
-// few rows depend on chance. Squared errors still choose λ if they choose the number of features, and if classes
-// have weights, which log losses of rows ignore.
+// logLossChooses reports whether log losses are the default choice of λ for classes after a search,
+// which also used them. On many tables, squared errors of scores against ±1 codes choose too large or
+// too small a λ, but log losses of few rows depend on chance. Squared errors still choose λ if they
+// choose the number of features, and if classes have weights, which log losses of rows ignore.
 func (t *Training) logLossChooses() bool {
 	l, o := t.spec.Lambda, t.spec.Ridge()
 	return l.Select == "" && l.Auto() && t.Prepared.Target.Classes != nil && o != nil && len(o.Weights) == 0 &&
@@ -58,10 +58,10 @@ func (f *sumsFit) chooseLambda(ctx context.Context, byMSE bool) error {
 	}
 	switch {
 	case best >= 0:
-		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, by
+		f.fit.Learner.Lambda, f.fit.Learner.Select = table[best].Lambda, string(by)
 	case !byMSE:
-		return exit.Dataf("pipelines: --select %s cannot choose a lambda: no held-out row has scores; use more rows, or fewer "+
-			"folds", by)
+		return exit.Dataf("pipelines: --select %s cannot choose a lambda: no held-out row has scores; use more rows, or "+
+			"fewer folds", by)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (f *sumsFit) finishChoice(ctx context.Context) error {
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and adds the
 // results to the table of the learner. Sums give squared errors of rounded features and no classification
 // errors; this pass gives both as in predictions. If other folds are held out, too, reports print the error
-// of the sums (ridge.Row.MSE). It returns the log loss for each row of the table: the loss of the probabilities if
+// of the sums (ridge.CVResult.MSE). It returns the log loss for each row of the table: the loss of the probabilities if
 // it keeps the scores; otherwise the loss in the pass if log losses choose λ, +Inf if there is none; otherwise 0.
 func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	t := f.training
@@ -93,7 +93,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	keep, _ := t.willCalibrate()
-	keep = keep && t.Prepared.Outputs() <= score.MaxKept
+	keep = keep && t.Prepared.Outputs() <= score.MaxHeldOutClasses
 	sum, err := f.scanTrials(ctx, keep)
 	if err != nil {
 		return nil, err
@@ -136,17 +136,17 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 }
 
 // scanTrials runs the pass of scoreTrials. keep is true if the result keeps the scores of rows.
-func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScores, error) {
+func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scoring.TrialScores, error) {
 	t := f.training
 	t.Job.Progress.Phase("scoring held-out rows", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	fits, chosen := f.fit.tried()
-	pass := &scores.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
+	pass := &scoring.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
 		LogLoss: t.spec.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Prepared.Dependent()}
 	// Conformity scores of classes need probabilities and come later.
 	targets := t.Prepared.Target.Grid != nil && t.spec.Intervals != options.NoIntervals
 	if targets {
-		pass.Conformal = &scores.Conformal{Fit: chosen}
+		pass.Conformal = &scoring.Conformal{Fit: chosen}
 	}
 	if s := f.report.FirstSketch; s != nil {
 		pass.Probes = s.Probes
@@ -154,7 +154,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 			pass.Conformal.Leverage, pass.Conformal.Within = s.Leverage, s.Within
 		}
 	}
-	sum := new(scores.TrialScores)
+	sum := new(scoring.TrialScores)
 	if _, err := t.Job.ScanSum(ctx, pass, "trials", sum); err != nil {
 		return nil, err
 	}
@@ -166,11 +166,11 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scores.TrialScore
 }
 
 // scoreTargets stores the held-out errors of a fit to targets.
-func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
+func (f *sumsFit) scoreTargets(row *ridge.CVResult, sum *score.Trials, trial int) {
 	t := f.training
 	k, fit := len(t.Prepared.Target.Grid), &f.report
 	for c, g := range t.Prepared.Target.Grid {
-		if far := sum.Far(trial*k+c).On(g.Low, g.High); far != nil && row.Lambda == f.fit.Learner.Lambda {
+		if far := sum.OutOfRange(trial*k+c).Unscaled(g.Low, g.High); far != nil && row.Lambda == f.fit.Learner.Lambda {
 			t.AddNotef("held-out rows: %s", far.Text(sum.Rows()))
 		}
 		_, mse := sum.Result(trial*k + c)
@@ -179,7 +179,7 @@ func (f *sumsFit) scoreTargets(row *ridge.Row, sum *score.Trials, trial int) {
 			row.HeldOutMSE, row.HeldOutStdErr = mse, g.Half()*g.Half()*sum.StdErr(trial)
 			return
 		}
-		share := 0.0 // mean squared error as a share of the variance, as in ridge.Row
+		share := 0.0 // mean squared error as a share of the variance, as in ridge.CVResult
 		if v := fit.Variance[c]; v > 0 {
 			share = mse / v
 		}

@@ -28,7 +28,7 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 		"learner means is not supported":        &means{},
 		"learner pca takes rows without labels": pca.NewLearnerOptions(),
 	} {
-		o := options.Train{Model: "m", Learner: l, Prepare: options.Prepare{Data: dataset.Options{Data: []string{"rows.csv"},
+		o := options.Train{Model: "m", Learner: l, Prepare: options.Prepare{Data: dataset.Options{Files: []string{"rows.csv"},
 			Label: "y"}}}
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%T: %v; want %q", l, err, want)

@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -35,7 +34,7 @@ type SummedLevel struct {
 	Members  []sums.Member
 	Classes  []int64               // rows of each class; nil without classes
 	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Contents [][]byte              // hashes of rows, as gram.Report.Contents has them
+	Contents [][]byte              // hashes of rows, as gram.Report.RowHashes has them
 }
 
 // byLevel sets s.Levels from the reports.
@@ -55,8 +54,8 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 			for c, n := range l.Classes {
 				level.Classes[c] += n
 			}
-			level.Contents = append(level.Contents, l.Contents)
-			if level.Copies, err = gram.AddCopies(level.Copies, l.Copies); err != nil {
+			level.Contents = append(level.Contents, l.RowHashes)
+			if level.Copies, err = gram.AddFrequentRows(level.Copies, l.Copies); err != nil {
 				return err
 			}
 		}
@@ -77,7 +76,7 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.
 	t := j.Training
 	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
-		Rows: models.Rows{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
+		Rows: models.RowCounts{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
 	}
 	levels := s.Levels
 	if levels == nil {
@@ -99,7 +98,7 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.
 		}
 		if len(l.Copies) > 0 {
 			data := profile.AppendFrequentRows(nil, l.Copies)
-			entry := models.EntryOf(sums.CopiesFile, data)
+			entry := models.NewFileEntry(sums.CopiesFile, data)
 			c.Copies = &entry
 			copies = append(copies, data...)
 		}
@@ -131,7 +130,7 @@ func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumF
 	if err != nil {
 		return nil, err
 	}
-	n := ridge.NumParts(s.Shape)
+	n := s.Shape.NumParts()
 	for f := range s.Folds {
 		frames := make([][]sums.Frame, len(levels))
 		fold := func(out io.Writer) (err error) {

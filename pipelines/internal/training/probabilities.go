@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
@@ -19,7 +19,7 @@ func (d *deciding) calibrate(ctx context.Context, held weightsFile) error {
 	t := d.training
 	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
-	pass := &scores.Calibration{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0)}
+	pass := &scoring.Calibration{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0)}
 	var counts score.CalibrationCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (d *deciding) judgeProbabilities() (losses []float64) {
 		if row.Failed != "" {
 			continue
 		}
-		v := kept.Judge(trial, d.keptMethod(kept.Counts(trial)), d.classWeights)
+		v := kept.Evaluate(trial, d.keptMethod(kept.Counts(trial)), d.classWeights)
 		losses[i] = v.LogLoss
 		row.HeldOutErrors, row.HeldOutRows = v.Errors, rows
 		if row.HeldOutError > 0 {
@@ -112,7 +112,7 @@ func (d *deciding) judgeProbabilities() (losses []float64) {
 func (d *deciding) method(c *score.CalibrationCounts) string {
 	switch {
 	case d.training.spec.Calibrates():
-		return d.training.spec.Calibrate
+		return string(d.training.spec.Calibrate)
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
 	}
@@ -143,13 +143,13 @@ func (d *deciding) fitProbabilities() error {
 }
 
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
-// score.Shared instead of score.Platt for more than two classes: with few rows, separate curves would move the
+// score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
 func (d *deciding) keptMethod(c *score.CalibrationCounts) string {
 	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.training.Prepared.Outputs() == 2 {
 		return m
 	}
-	return score.Shared
+	return score.SharedPlatt
 }
 
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the

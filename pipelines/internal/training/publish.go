@@ -45,13 +45,13 @@ func (m *Model) Publish(ctx context.Context) error {
 		return err
 	}
 	out := &models.Model{Linear: m.Fit.linear, Manifest: manifest,
-		Kept: slices.Concat(t.Prepared.Recipe.Files, m.Fit.files)}
+		ExtraFiles: slices.Concat(t.Prepared.Recipe.Files, m.Fit.files)}
 	if m.byRecipe == nil { // otherwise the profile is the recipe's
 		file, err := m.profile().File()
 		if err != nil {
 			return err
 		}
-		out.Kept = append(out.Kept, storage.File{Name: sums.ProfileFile, Data: file})
+		out.ExtraFiles = append(out.ExtraFiles, storage.File{Name: sums.ProfileFile, Data: file})
 	}
 	if m.stretch, err = stretch.Of(manifest); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		return err
 	}
 	files = append(append(files, origin), job.SetAsideFiles(t.Prepared.Counts)...)
-	if t.spec.Report != about.NoReport {
+	if t.spec.Report != options.NoReport {
 		a, err := about.New(manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
@@ -95,10 +95,10 @@ func (m *Model) manifest() (*models.Manifest, error) {
 	manifest := &models.Manifest{
 		Program: engine.Version(), Task: m.task(), Seed: t.spec.Seed, Recipe: p.Recipe.Sealed, Learner: f.Learner,
 		Outputs: f.linear.K, Input: input,
-		BeyondScores: models.BeyondScores{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
+		Extensions: models.Extensions{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
 			Sketch: f.sketch, Intervals: f.intervals},
 		TrainingData: models.TrainingData{Profile: models.Profile{Width: p.Recipe.Width}, Fingerprint: p.Digest,
-			Rows:    models.Rows{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside},
+			Rows:    models.RowCounts{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside},
 			Weights: f.rowWeights},
 	}
 	manifest.Learner.Split = p.Rule
@@ -233,7 +233,7 @@ func (m *Model) result() *results.Train {
 	}
 	tried := f.Learner.Table
 	for _, l := range f.Learner.RuledOut {
-		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
+		tried = append(tried[:len(tried):len(tried)], ridge.CVResult{Lambda: l})
 	}
 	if note := about.Edge(tried, f.Learner.Lambda, ridge.FloorFactor*f.floor); note != "" {
 		r.Notes = append(r.Notes, note)

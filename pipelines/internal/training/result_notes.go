@@ -13,7 +13,7 @@ import (
 
 // RoundingNote returns a note if rounding contributes more than one percent to the held-out squared error for a
 // λ.
-func RoundingNote(row ridge.Row, regression bool) []string {
+func RoundingNote(row ridge.CVResult, regression bool) []string {
 	if row.HeldOutRows == 0 {
 		if row.Rounding <= 0.01*row.MSE {
 			return nil

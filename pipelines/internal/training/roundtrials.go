@@ -17,7 +17,7 @@ type roundTrials struct {
 	*rounds
 	start  *models.Linear // weights that the next fit starts from
 	limit  job.Limit      // time limit of all fits
-	path   []models.Trial
+	path   []models.LambdaTrial
 	chosen int  // position of the best trial in path
 	best   *Fit // of the best trial
 }
@@ -60,7 +60,7 @@ func (t *roundTrials) add(lambda float64, r iterative.Report, fit *Fit) {
 		fit.Learner.Lambda = lambda
 		t.chosen, t.best = len(t.path), fit
 	}
-	t.path = append(t.path, models.Trial{Lambda: lambda, Rounds: fit.rounds.Taken, Objective: r.Objective,
+	t.path = append(t.path, models.LambdaTrial{Lambda: lambda, Rounds: fit.rounds.Taken, Objective: r.Objective,
 		HeldOut: r.HeldOut, HeldOutOf: fit.Learner.Log.HeldOutOf})
 }
 

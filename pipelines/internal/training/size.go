@@ -110,11 +110,11 @@ func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	lambda, folds := s.training.spec.Values(s.rows)
 	plan := ridge.FoldPlan{Folds: folds}
 	if s.onlyFirst {
-		plan.Judge = ridge.JudgeFirst
+		plan.Validation = ridge.FirstFold
 	}
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.training.Prepared.Outputs(), Regression: s.training.regression()}
 	cost := results.SizeCost{Map: d, Sum: d * d,
-		Solve: ridge.Work(shape, plan, s.training.Prepared.Counts.Used, len(lambda))}
+		Solve: ridge.SolveSeconds(shape, plan, s.training.Prepared.Counts.Used, len(lambda))}
 	switch {
 	case s.steps(s.given, t.Features) != features.ByteSteps:
 		cost.Sum *= 4
@@ -129,7 +129,7 @@ func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 // likelyFloor returns the λ up to which rounding to 8 bits matters (ridge.FloorFactor), for features of norm 1. For
 // a trial that has not run it is ten times as large, because the trial may choose a smaller λ than expected.
 func likelyFloor(t results.SizeTrial) float64 {
-	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/features.ByteSteps)
+	least := 1.01 * ridge.FloorFactor * ridge.LambdaFloor(math.Sqrt(2/float64(t.Features))/features.ByteSteps)
 	if t.Cost == (results.SizeCost{}) {
 		least *= 10
 	}
@@ -169,7 +169,7 @@ func (s *sizes) train(ctx context.Context, planned results.SizeTrial) (trial res
 	trial.Cost = tuning.SplitCost(time.Since(begun).Seconds(), spent("map"), spent("fold", "merge", "store"),
 		spent("solve"))
 	table := f.fit.Learner.Table
-	at := slices.IndexFunc(table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
+	at := slices.IndexFunc(table, func(r ridge.CVResult) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
 	if at >= 0 {
 		row := table[at]
 		trial.Loss, trial.Folds, trial.Rows = row.MSE, f.report.FoldErrors[at], max(row.HeldOutRows, f.report.FirstRows)

@@ -247,7 +247,7 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	if err != nil || fit.Coarse {
 		return err == nil, err
 	}
-	err = st.Check(ctx, fit.Written)
+	err = st.Check(ctx, fit.WeightDigests)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil

@@ -24,7 +24,7 @@ func TestTheModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 			Model:   filepath.Join(t.TempDir(), "model"),
 			Search:  options.NoSearch, Decision: options.Decision{Calibrate: "platt"},
 		}
-		o.Data.Data, o.Data.Label = []string{name}, "y"
+		o.Data.Files, o.Data.Label = []string{name}, "y"
 		o.Lambda.Path = []float64{1e-3, 1e-5}
 		o.Job.Engine.WorkerBytes, o.Job.Engine.Threads, o.Job.Log = bytes, 1, &lines
 		if _, err := Run(jobtest.Ctx, o); err != nil {

@@ -85,7 +85,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	folding := t.spec.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
 	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps}
 	if l.Auto() {
-		how.Smaller = ridge.SmallerOn(steps, mayRefine)
+		how.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
 	}
 	switch t.spec.Intervals {
 	case options.PlainIntervals:
@@ -100,7 +100,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	if err != nil {
 		return nil, err
 	}
-	f.fit.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumJudges(),
+	f.fit.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumValidationFolds(),
 		Table: f.report.Table, RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps,
 		ClassWeights: gridWeights(s.weightGrid)}
 	f.classWeights = f.fit.Learner.ClassWeights
@@ -115,12 +115,12 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 }
 
 // ruledOut returns the values of λ that are not in the table.
-func ruledOut(lambda []float64, table []ridge.Row) []float64 {
+func ruledOut(lambda []float64, table []ridge.CVResult) []float64 {
 	if len(table) == 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(lambda), func(l float64) bool {
-		return slices.ContainsFunc(table, func(r ridge.Row) bool { return r.Lambda == l })
+		return slices.ContainsFunc(table, func(r ridge.CVResult) bool { return r.Lambda == l })
 	})
 }
 
@@ -133,7 +133,7 @@ func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 	if s.allChoose { // later training with this recipe holds out the first fold
 		plan = t.spec.Folding(p.Weights().Sum, true).FoldPlan
 	}
-	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Judge == ridge.JudgeFirst
+	r.Folds, r.Cut, r.First = plan.Folds, plan.Cut, plan.Validation == ridge.FirstFold
 	if r.Components == 0 {
 		r.Lambda, r.C = t.spec.Lambda.Path, t.spec.Lambda.C
 		if _, folds := spec.LambdaValues(t.spec.Lambda, 1); folds == 1 && f.fit.shapes == nil {
@@ -147,7 +147,7 @@ func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
 		}
 	}
 	if r.Folds > 1 || p.Recipe.Recodes {
-		r.Frequent, r.Split = p.Copies.Frequency(), p.Rule
+		r.Frequent, r.Split = p.Copies.Frequent(), p.Rule
 	}
 	return r
 }

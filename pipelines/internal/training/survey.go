@@ -62,7 +62,7 @@ func (t *Training) sample(ctx context.Context) (iterative.Block, error) {
 	if err != nil {
 		return iterative.Block{}, err
 	}
-	return t.sampled(sum, nil, nil, iterative.SampleRows(t.Prepared.Recipe.Dim))
+	return t.sampled(sum, nil, nil, iterative.SampleSize(t.Prepared.Recipe.Dim))
 }
 
 // sampled calls iterative.SampleFeatures with the feature map of the training run.

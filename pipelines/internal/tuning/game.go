@@ -9,9 +9,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
@@ -29,8 +29,8 @@ import (
 // Game learns features from the rows of a session.
 type Game struct {
 	Session *prepare.Session
-	Kernel  kernel.LearnedKernel // learned or harmonic
-	Reports []align.Report       // one per round, after Learn; nil without rounds
+	Kernel  kernel.Learned // learned or harmonic
+	Reports []align.Report // one per round, after Learn; nil without rounds
 }
 
 // Learn learns the features of Kernel and makes the session use them, instead of the features of
@@ -197,7 +197,7 @@ func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 		return nil, err
 	}
 	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
-	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(linear.Identity{In: l.Dim, Bound: 1}))
+	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(identity.Identity{In: l.Dim, Bound: 1}))
 	return pass, err
 }
 
@@ -248,7 +248,7 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 	if a.Pick == "draw" {
 		index, weight = align.Draw(q, frequencies, s.Options.Seed)
 	}
-	f := align.Choice(w, dim, index, weight)
+	f := align.Select(w, dim, index, weight)
 	if f.Count < frequencies {
 		s.AddNotef("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
 			f.Count, frequencies)
@@ -274,7 +274,7 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
 			report.Groups(int64(len(class))), most, a.Harmonics)
 	}
-	o := align.Harmonic(result.Lambda, count)
+	o := align.HarmonicOptions(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
@@ -326,7 +326,7 @@ func (g *Game) adopt(f *results.Learned) error {
 	f.Kernel = prepare.LearnedName(f, recipe)
 	f.Files = nil
 	for _, file := range p.Recipe.Files {
-		f.Files = append(f.Files, models.EntryOf(file.Name, file.Data))
+		f.Files = append(f.Files, models.NewFileEntry(file.Name, file.Data))
 	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

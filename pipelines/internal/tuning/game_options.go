@@ -39,9 +39,9 @@ func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/
 
 // GameDefaults returns the options with defaults for zero values.
 func GameDefaults(a options.Game) options.Game {
-	a.By = cmp.Or(a.By, "game")
-	a.Preset = cmp.Or(a.Preset, "paper")
-	a.Pick = cmp.Or(a.Pick, "top")
+	a.By = cmp.Or(a.By, options.ByGame)
+	a.Preset = cmp.Or(a.Preset, options.PaperPreset)
+	a.Pick = cmp.Or(a.Pick, options.PickTop)
 	if a.Lambda == 0 && a.C == 0 {
 		a.C = 1
 	}
@@ -53,8 +53,8 @@ func GameDefaults(a options.Game) options.Game {
 }
 
 // presets has the function of package align for each value of --preset.
-var presets = map[string]func(lambda, width float64, frequencies int, seed uint64) align.Options{
-	"paper": align.Paper, "demo": align.Demo,
+var presets = map[options.Preset]func(lambda, width float64, frequencies int, seed uint64) align.Options{
+	options.PaperPreset: align.PaperOptions, options.DemoPreset: align.DemoOptions,
 }
 
 // GameOf returns the options of a game that learns frequencies, from the preset and the
@@ -69,12 +69,12 @@ func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64)
 
 // ValidateGame returns an exit.UsageError that names the flag if an option is invalid for any data. k
 // is the kernel whose features are learned.
-func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
+func ValidateGame(a options.Game, k kernel.Learned) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": option.SortedNames(presets),
-		"pick": {"top", "draw"}}
-	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
+	choices := map[string][]string{"align": option.Names(options.ByGame, options.ByLKRF),
+		"preset": option.SortedNames(presets), "pick": option.Names(options.PickTop, options.PickDraw)}
+	for name, have := range map[string]string{"align": string(a.By), "preset": string(a.Preset), "pick": string(a.Pick)} {
 		if list := choices[name]; !slices.Contains(list, have) {
 			return exit.Usagef("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list),
 				strings.Join(list, ", "))
@@ -90,7 +90,7 @@ func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 			a.Chains, a.Steps, a.Take)
 	case a.Rate != 0 && !good(a.Rate):
 		return exit.Usagef("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
-	case harmonics && a.Preset != "paper":
+	case harmonics && a.Preset != options.PaperPreset:
 		return exit.Usagef("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
 		return exit.Usagef("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
@@ -102,7 +102,7 @@ func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 		return exit.Usagef("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
 	case a.Harmonics < 1 || a.Harmonics > 1<<16:
 		return exit.Usagef("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
-	case harmonics && a.By == "lkrf":
+	case harmonics && a.By == options.ByLKRF:
 		return exit.Usagef("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
 	}
 	if err := a.Running.Validate(); err != nil {
@@ -113,8 +113,8 @@ func ValidateGame(a options.Game, k kernel.LearnedKernel) error {
 
 // GameFrequencies returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
 // features are learned from the sample only, as by lkrf and for harmonics.
-func GameFrequencies(a options.Game, k kernel.LearnedKernel) int {
-	if k, ok := k.(*learned.Options); ok && a.By == "game" {
+func GameFrequencies(a options.Game, k kernel.Learned) int {
+	if k, ok := k.(*learned.Options); ok && a.By == options.ByGame {
 		return k.Count()
 	}
 	return 0

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -29,9 +29,9 @@ func TestMeasuredColumnsHaveTooManyValuesForLevels(t *testing.T) {
 	} {
 		s := profile.New(profile.Options{})
 		for range c.rows {
-			b := &rows.Block{N: 1, D: d, X: row()}
+			b := &rowio.Block{N: 1, D: d, X: row()}
 			for range c.copies {
-				s.AddBlock(b, rows.HashBlock(nil, 1, b))
+				s.AddBlock(b, rowio.HashBlock(nil, 1, b))
 			}
 		}
 		if got := Measured(s, nil); got != c.want {

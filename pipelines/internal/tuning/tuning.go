@@ -69,7 +69,7 @@ func Kernels(given []kernel.Options) []kernel.Options {
 
 // widthUnset reports whether the width of the kernel is for the program to choose.
 func widthUnset(k kernel.Options) bool {
-	if _, learned := k.(kernel.LearnedKernel); learned {
+	if _, learned := k.(kernel.Learned); learned {
 		return false
 	}
 	value := map[string]string{}
@@ -166,7 +166,7 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	return ""
 }
 
-// Shorten sets the encoding of some categories to preprocess.Counts, because their default encoding
+// Shorten sets the encoding of some categories to preprocess.CountEncoding, because their default encoding
 // would make rows long and say little about which values are similar:
 //
 //   - values in hash buckets, if rows are otherwise too long to be searched (length > longest),
@@ -183,7 +183,7 @@ func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int
 		c := &t.Columns[i]
 		rare := c.Buckets == 0 && rows < 2*int64(len(c.Levels))
 		if c.Type == schema.Category && c.Encode == "" && (rare || c.Buckets > 0 && length > longest) {
-			c.Encode = string(preprocess.Counts)
+			c.Encode = string(preprocess.CountEncoding)
 			changed, names = append(changed, c), append(names, c.Name)
 		}
 	}
@@ -271,7 +271,7 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.R
 	result, err = search.Run(ctx, pilot, search.Options{
 		Views: p.Recipe.Views(o.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
 		Seed: o.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
-		Threads: s.Session.Job.Engine.Threads, Enough: s.Enough,
+		Threads: s.Session.Job.Engine.Threads, Stop: s.Enough,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -332,7 +332,7 @@ func shareFiles(ctx context.Context, s *prepare.Session, result *search.Result) 
 			continue
 		}
 		files = append(files, f)
-		if err := s.Job.ShareFile(ctx, f, models.EntryOf(f.Name, f.Data).SHA256); err != nil {
+		if err := s.Job.ShareFile(ctx, f, models.NewFileEntry(f.Name, f.Data).SHA256); err != nil {
 			return nil, err
 		}
 	}

@@ -39,7 +39,7 @@ func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 		{preprocess.ColumnOptions{}, 100, longest + 1, []string{"rare", "hashed"}},
 		{preprocess.ColumnOptions{}, 120, longest + 1, []string{"hashed"}},
 		{preprocess.ColumnOptions{}, 120, longest, nil},
-		{preprocess.ColumnOptions{Encode: preprocess.Indicators}, 100, longest + 1, nil},
+		{preprocess.ColumnOptions{Encode: preprocess.OneHotEncoding}, 100, longest + 1, nil},
 	} {
 		of := table()
 		got, undo := Shorten(of, c.o, c.rows, c.length)

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -83,15 +84,15 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 	input := models.Input{Format: p.Data.Schema.Format, Dim: p.Profile.Dim, Columns: p.Data.Schema.Columns, Options: schema}
 	r := &sums.Recipe{Seed: o.Seed, Recipe: p.Recipe.Sealed, Kernel: p.Recipe.Name, Width: p.Recipe.Width,
 		Input: input, Rule: sums.Rule{Steps: features.ByteSteps},
-		Opened: sums.Opened{Kept: append(slices.Clone(p.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}}
+		Opened: sums.Opened{ExtraFiles: append(slices.Clone(p.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}}
 	return r.Unlabelled()
 }
 
 // sumTable sums a table by the recipe in a job that creates out. It also returns the profile of the table.
 func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Recipe,
-	files string) (_ *prepare.Prepared, f sums.FeatureSum, err error) {
+	files string) (_ *prepare.Prepared, f drift.FeatureSum, err error) {
 	data := o.Data
-	data.Data = []string{files}
+	data.Files = []string{files}
 	data.Columns, data.Drop, data.ID, data.Time = nil, nil, "", ""
 	by := training.ByRecipe{Recipe: r, Data: data, MaxBadFraction: o.MaxBadFraction, Job: jobOf(o, out)}
 	t, err := by.Begin(ctx, out)
@@ -100,12 +101,12 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 	}
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	t.Training.Job.Work.Temporary = o.Job.Work == ""
-	if n := t.Training.Prepared.Counts.Used; n < sums.LeastRows {
+	if n := t.Training.Prepared.Counts.Used; n < drift.MinRows {
 		return nil, f, exit.Dataf("pipelines: twosample: %s has %s; a test needs %d", files,
-			report.Counted64(n, "row"), sums.LeastRows)
+			report.Counted64(n, "row"), drift.MinRows)
 	}
 	m := t.Training.Memory(1)
-	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+sums.TwoSampleBytes(r.Dim))
+	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+drift.TwoSampleBytes(r.Dim))
 	if err := t.Training.Reserve(m); err != nil {
 		return nil, f, err
 	}
@@ -117,14 +118,14 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 }
 
 // featuresOf returns the sums of features over the rows of all folds.
-func featuresOf(ctx context.Context, s *training.Summed) (f sums.FeatureSum, err error) {
+func featuresOf(ctx context.Context, s *training.Summed) (f drift.FeatureSum, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {
 		return f, err
 	}
 	layout, dim := ridge.LayoutOf(s.Shape), s.Shape.Dim
-	f = sums.FeatureSum{Features: make([]float64, dim), Products: ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})}
-	for key := range layout.Parts() {
+	f = drift.FeatureSum{Features: make([]float64, dim), Products: ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})}
+	for key := range layout.NumParts() {
 		part, err := stored.Load(ctx, key)
 		if err == nil {
 			err = f.AddPart(layout, key, part)

@@ -1,7 +1,7 @@
 // Package twosample tests whether two tables are drawn from the same distribution. Test sums both tables by one
 // recipe, as training does, and compares their mean features. The statistic is the squared maximum mean
 // discrepancy (Gretton et al. 2012, JMLR 13:723) in the features of a kernel. Its p-value is from moments over
-// all permutations of the rows: see sums.TwoSampleOf.
+// all permutations of the rows: see drift.TwoSample.
 package twosample
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -56,11 +57,11 @@ func Test(ctx context.Context, o options.TwoSample) (result *results.TwoSample, 
 	}
 	result.A, result.B = a.Counts, b.Counts
 	result.Kernel, result.Dim = recipe.Kernel, recipe.Dim
-	result.DriftReport = b.Drift
+	result.Report = b.Drift
 	if b.Drift == nil { // there are too many columns
-		result.DriftReport = &sums.DriftReport{Rows: b.Counts.Used, Reference: a.Counts.Used}
+		result.Report = &drift.Report{Rows: b.Counts.Used, Reference: a.Counts.Used}
 	}
-	f := sums.TwoSampleOf(ofA, ofB, o.Job.Engine.WithDefaults().Threads)
+	f := drift.TwoSample(ofA, ofB, o.Job.Engine.WithDefaults().Threads)
 	result.Features = &f
 	failed := result.Exceeds(o.MaxDrift, o.MaxDrift)
 	if f.P < o.MinP {
@@ -74,9 +75,9 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	switch {
 	case o.A == "" || o.B == "":
 		return exit.Usagef("test needs two tables: name the files of both")
-	case o.MinP != 0 && !(o.MinP >= sums.MostCertain && o.MinP < 1):
+	case o.MinP != 0 && !(o.MinP >= drift.MinP && o.MinP < 1):
 		return exit.Usagef("--min_p must be 0, or at least %g and below 1 (have %g)",
-			sums.MostCertain, o.MinP)
+			drift.MinP, o.MinP)
 	}
 	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
 		return err
@@ -87,9 +88,9 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return err
 	}
-	o.Data.Data = []string{o.A, o.B}
+	o.Data.Files = []string{o.A, o.B}
 	o.Data.Ignore = unlikePaths(o.A, o.B)
-	if _, err := dataset.List(ctx, o.Data.Data); err != nil { // returns an error for a file that is in both
+	if _, err := dataset.List(ctx, o.Data.Files); err != nil { // returns an error for a file that is in both
 		return err
 	}
 	o.Prepare.Data = o.Data

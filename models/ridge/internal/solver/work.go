@@ -42,7 +42,7 @@ func SharesFactors(shape Shape) bool {
 // farSteps is how many more steps a descent takes if its λ is ten times the factor's, or a tenth.
 const farSteps = 7
 
-// Work implements ridge.Work.
+// Work implements ridge.SolveSeconds.
 func Work(shape Shape, p Plan, rows int64, values int) float64 {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	fit := w.exact() + w.touch() // including centring the sum

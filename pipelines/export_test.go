@@ -1,0 +1,17 @@
+package pipelines
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models"
+)
+
+func TestAnExportWithoutAFormatIsONNX(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Export(t.Context(), ExportOptions{Model: dir, Out: filepath.Join(dir, "model.onnx")})
+	if !errors.Is(err, models.ErrBadModel) {
+		t.Errorf("%v, want an error of the model", err)
+	}
+}

@@ -1,0 +1,122 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// storePane sums some rows of a window as one of its panes and stores them.
+func storePane(t *testing.T, out string, w beam.Window, pane int, rows ...Row) (st Stored, err error) {
+	f := summingOf(t, 1, 1<<20)
+	publish := publishFn{Fn: f.Fn, Out: out}
+	transforms.Shared(f.Worker, func() *recipes { return &recipes{transforms.Cache[*recipe]{Size: 2}} }).Get(
+		fmt.Sprint(publish.Recipe.Digest, publish.Recipe.Dir, publish.Recipe.Classes),
+		func() (*recipe, error) { return f.bundle.recipe, nil })
+	var counts []count
+	store := storeFn{Out: out}
+	emit := func(x summed) {
+		if err == nil {
+			err = store.ProcessElement(t.Context(), w, x, func(_ int, c count) { counts = append(counts, c) })
+		}
+	}
+	for _, r := range rows {
+		if err := f.add(t.Context(), nil, r, placeIn(typex.NoFiringPane(), w, 0), emit); err != nil {
+			return st, err
+		}
+	}
+	if finishErr := f.FinishBundle(t.Context(), emit); finishErr != nil || err != nil {
+		return st, fmt.Errorf("%w, %w", finishErr, err)
+	}
+	next := func(c *count) bool {
+		if len(counts) == 0 {
+			return false
+		}
+		*c, counts = counts[0], counts[1:]
+		return true
+	}
+	emitted := 0
+	err = publish.ProcessElement(context.WithoutCancel(t.Context()), beam.PaneInfo{Index: int64(pane)}, w, 0, next,
+		func(x Stored) { st, emitted = x, emitted+1 })
+	if err == nil && emitted != 1 {
+		err = fmt.Errorf("%d directories", emitted)
+	}
+	return st, err
+}
+
+// Panes of a window have all of its sums in their last directory, in whatever order a runner processes them, also if
+// their rows are equal. A pane that is processed again finds what it has stored.
+func TestTheLastPaneToBeStoredHasAllSumsOfItsWindow(t *testing.T) {
+	w := window.IntervalWindow{Start: 0, End: 24 * 3600 * 1000}
+	row := func(x float64, label string) Row { return Row{Values: []float64{x, 1}, Label: label} }
+	panes := [][]Row{{row(1, "a"), row(2, "b")}, {row(3, "a")}, {row(3, "a")}, {row(4, "b"), row(5, "a"), row(6, "a")}}
+	names := []string{"dt=1970-01-01", "dt=1970-01-01-part-2", "dt=1970-01-01-part-3", "dt=1970-01-01-part-4"}
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 1, 0, 2}, {2, 3, 1, 0}} {
+		out := t.TempDir()
+		var places []string
+		for i, pane := range order {
+			places = append(places, filepath.Join(out, names[i]))
+			for range 2 {
+				st, err := storePane(t, out, w, pane, panes[pane]...)
+				if err != nil {
+					t.Fatalf("%v, pane %d: %v", order, pane, err)
+				}
+				want := Stored{Place: places[i], Rows: int64(len(panes[pane])), Sums: st.Sums, Window: places}
+				if d := cmp.Diff(want, st); d != "" {
+					t.Errorf("%v, pane %d: %s", order, pane, d)
+				}
+			}
+		}
+		var rows int64
+		for _, place := range places {
+			m, err := sums.ReadManifest(t.Context(), place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows += m.Rows.Used
+		}
+		if rows != 7 {
+			t.Errorf("%v: %d rows, want 7", order, rows)
+		}
+		if _, err := storePane(t, out, w, order[0], row(7, "a")); err == nil || !strings.Contains(err.Error(), "has other sums") {
+			t.Errorf("%v: other rows of a pane that is stored: %v", order, err)
+		}
+	}
+}
+
+// Panes that are stored at the same time take names of their own.
+func TestPanesAreStoredAtTheSameTime(t *testing.T) {
+	const n = 8
+	out := filepath.Join(t.TempDir(), "sums")
+	var all [n]Stored
+	var errs [n]error
+	var group sync.WaitGroup
+	for pane := range n {
+		group.Go(func() {
+			all[pane], errs[pane] = storePane(t, out, window.GlobalWindow{}, pane, Row{Values: []float64{1, 2}, Label: "a"})
+		})
+	}
+	group.Wait()
+	seen := map[string]bool{}
+	longest := 0
+	for pane, st := range all {
+		if errs[pane] != nil {
+			t.Fatalf("pane %d: %v", pane, errs[pane])
+		}
+		seen[st.Place], longest = true, max(longest, len(st.Window))
+	}
+	if len(seen) != n || longest != n {
+		t.Errorf("%d directories, at most %d of a window, want %d", len(seen), longest, n)
+	}
+}

@@ -1,0 +1,179 @@
+package scoring
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// HeldOut is the state of a pass that scores the held-out rows with weights that were fitted without them.
+type HeldOut struct {
+	Folds   int             `json:"folds"` // the first of them is held out
+	Recipe  features.Sealed `json:"recipe"`
+	Outputs int             `json:"outputs"`          // outputs of one fit
+	Fits    int             `json:"fits,omitempty"`   // fits whose weights are in the file, one after the other; 0 means 1
+	Weights string          `json:"weights"`          // URI of a file from transforms.StoreWeights
+	SHA256  string          `json:"sha256"`           // digest of this file
+	Probes  int             `json:"probes,omitempty"` // outputs of a sketch, which follow the fits in the file
+	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
+	Grid *profile.WeightGrid `json:"grid,omitempty"`
+}
+
+// heldOutScorer scores the held-out rows of a reader.
+type heldOutScorer struct {
+	*applier
+	folds    uint64
+	assigner *profile.Assigner
+	hashes   []uint64
+	block    rowio.Block
+	rows     heldRows
+}
+
+// heldRows holds held-out rows, valid until the next block.
+type heldRows struct {
+	scores  []float32
+	y       []float64 // labels
+	repeats []int64   // how often each row counts
+	hashes  []uint64  // hashes of the contents, divided by the number of folds
+}
+
+func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms.Pass) (*heldOutScorer, error) {
+	model, err := transforms.Shared(r.Worker, newLoaded).Get(r.Scan.Pass, func() (*models.Model, error) {
+		m, err := r.Worker.Map(h.Recipe)
+		if err != nil {
+			return nil, err
+		}
+		_, dim := m.Dims()
+		linear, err := transforms.LoadWeights(ctx, h.Weights, h.SHA256, h.Outputs*max(1, h.Fits)+h.Probes, dim)
+		return &models.Model{Linear: linear, Map: m}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
+}
+
+// accumulator returns how to add the held-out rows of a reader to sum. add may change the rows.
+func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
+	add func(*heldRows) error) (transforms.Accumulator, error) {
+	s, err := h.scorer(ctx, r, p)
+	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rowio.Block) error {
+		if err := s.score(at, b); err != nil {
+			return err
+		}
+		s.rows.repeats = h.Grid.AppendRepeats(s.rows.repeats[:0], &s.block)
+		return add(&s.rows)
+	}}, err
+}
+
+// score scores the held-out rows of b.
+func (h *heldOutScorer) score(at profile.ShardStart, b *rowio.Block) (err error) {
+	if h.hashes, err = h.assigner.Hashes(h.hashes[:0], at, b); err != nil {
+		return err
+	}
+	held, r := &h.block, &h.rows
+	held.Reset(b.D)
+	r.hashes = r.hashes[:0]
+	for i, hash := range h.hashes {
+		if hash%h.folds == 0 {
+			held.X, held.Y = append(held.X, b.Row(i)...), append(held.Y, b.Labels(i)...)
+			if len(b.Weights) > 0 {
+				held.Weights = append(held.Weights, b.Weights[i])
+			}
+			held.N++
+			r.hashes = append(r.hashes, hash/h.folds)
+		}
+	}
+	r.scores, r.y = h.Scores(held.X, held.N), held.Y
+	return nil
+}
+
+func init() { transforms.RegisterSum[score.CalibrationCounts]("calibration", beginCalibration) }
+
+// Calibration is a pass that counts the scores of the rows of the first fold, computed with
+// weights that were fitted without this fold.
+type Calibration struct {
+	transforms.Pass
+	HeldOut
+}
+
+// Sum reads all rows and returns one encoded score.CalibrationCounts of the scores and classes, and a JSON
+// dataset.Report for each shard. Rows without a finite score, for which the model predicts nothing, are not counted.
+func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("scoring.Calibration"), sc, "calibration")
+}
+
+func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Accumulator, error) {
+	counts := score.NewCalibrationCounts(p.Outputs)
+	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
+	})
+}
+
+// finiteRows moves the rows of scores that are finite to the front, and returns
+// them with their classes and how often they count.
+func finiteRows(scores []float32, y []float64, repeats []int64) (finite []float32, class []int32, often []int64) {
+	if len(y) == 0 {
+		return nil, nil, nil
+	}
+	k := len(scores) / len(y)
+	finite = scores[:0]
+	for i, y := range y {
+		if row := scores[i*k : (i+1)*k]; exact.AllFinite(row) {
+			finite, class, often = append(finite, row...), append(class, int32(y)), append(often, repeats[i])
+		}
+	}
+	return finite, class, often
+}
+
+func init() { transforms.RegisterSum[score.ThresholdCounts]("threshold", beginThreshold) }
+
+// Threshold is a pass that counts the values that a threshold between two classes is compared with, for
+// the rows of the first fold, with weights that were fitted without this fold.
+type Threshold struct {
+	transforms.Pass
+	HeldOut
+	// Probabilities are the model's; nil if it has none.
+	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	Positive      int                   `json:"positive"` // class that is predicted above the threshold
+}
+
+// Sum reads all rows and returns one encoded score.ThresholdCounts and a JSON dataset.Report for each
+// shard. The half of a row follows from its content. Rows without a finite score are not counted.
+func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("scoring.Threshold"), sc, "threshold")
+}
+
+func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Accumulator, error) {
+	counts := score.NewThresholdCounts()
+	var probabilities []float32
+	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
+		if p.Probabilities != nil {
+			probabilities = append(probabilities[:0], r.scores...)
+			p.Probabilities.Apply(probabilities, r.scores, len(r.y), 2)
+		}
+		for i, y := range r.y {
+			row := r.scores[2*i : 2*i+2]
+			if !exact.AllFinite(row) {
+				continue
+			}
+			v, kind := score.Margin(row, p.Positive), 0
+			if p.Probabilities != nil {
+				v = probabilities[2*i+p.Positive]
+			}
+			if int(y) == p.Positive {
+				kind = 1
+			}
+			counts.Add(int(r.hashes[i]%2), v, kind, r.repeats[i])
+		}
+		return nil
+	})
+}

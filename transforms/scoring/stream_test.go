@@ -1,0 +1,27 @@
+package scoring
+
+import "testing"
+
+// A process serves many streams, one after the other. What a stream has seen must not stay in memory.
+func TestWatchesEndWithTheirStream(t *testing.T) {
+	list := func(out string) *listFn {
+		files := (&Files{Out: out}).fn(1)
+		f := &listFn{Fn: files.Fn, Spec: files.Spec, WatchOptions: WatchOptions{Patterns: []string{"in/*"}}}
+		if err := f.Setup(); err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	first, second := list("/one"), list("/one")
+	if first.bundle != second.bundle {
+		t.Error("two listFn of one stream have different watches")
+	}
+	first.Teardown()
+	second.Teardown()
+	defer list("/two").Teardown()
+	later := list("/one")
+	defer later.Teardown()
+	if later.bundle == first.bundle {
+		t.Error("the watch of a stream is in memory after its end")
+	}
+}
