@@ -107,7 +107,7 @@ test-latency: ## predict on 10,000 files of a storage server that is 30 ms away,
 	BOCHNER_BENCH=1 go test -count 1 -timeout 10m -v -run TenThousandObjects ./pipelines
 
 # The cluster and its tests have a network of their own, without a way out: what they are built from is fetched before.
-test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 and Maven; DATA=DIR adds MNIST)
+test-flink: build ## run jobs on a Flink cluster of this machine (takes a JDK 17, Maven and up to three quarters of an hour; DATA=DIR adds MNIST)
 	go test -c -o /dev/null ./pipelines/bochner
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
 	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout|StreamOnFlink|CountersOfFlink' -v ./pipelines/bochner

@@ -48,6 +48,10 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
 		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
 	},
+	"arriving files on Flink": func(s beam.Scope, sc transforms.Scan) {
+		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
+		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9, Flink: true}, 1)
+	},
 	"messages": func(s beam.Scope, sc transforms.Scan) {
 		f := &scoring.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",
 			Dead: "pubsub://projects/p/topics/dead", Content: scoring.Content{Format: "csv"}}

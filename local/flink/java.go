@@ -98,6 +98,9 @@ func (c *cluster) flinkProcess(kind, class string, args ...string) (*exec.Cmd, e
 		return nil, fmt.Errorf("asking Flink for its memory: %v\n%s", err, tail(string(text), 20))
 	}
 	machine, settings := found[0], found[1]
+	if kind == "TM" { // with a full heap it would stay without answering; keep starts one that ends again
+		machine = append(machine, "-XX:+ExitOnOutOfMemoryError")
+	}
 	all := append(machine, "-cp", c.classPath(), "org.apache.flink.runtime."+class, "-c", conf)
 	return java(append(append(all, args...), settings...)...), nil
 }

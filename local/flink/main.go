@@ -14,7 +14,7 @@
 // cluster's directory in BOCHNER_FLINK_DIR, and the file of -program, if any, in
 // BOCHNER_FLINK_PROGRAM: jobs are refused by workers of another build.
 //
-// It takes Java 17 and Maven, which fetches 115 MB of jars into build/flink/lib
+// It takes a JDK 17 and Maven, which fetches 115 MB of jars into build/flink/lib
 // the first time; every jar is compared with its SHA-256 in sums.txt. The logs are
 // in build/flink/run.
 package main
@@ -55,7 +55,8 @@ func run(ctx context.Context) (code int, err error) {
 	flag.StringVar(&o.offHeap, "off_heap", "640m",
 		"part of -memory for messages and the program on their way to the worker")
 	flag.IntVar(&o.attempts, "attempts", 5, "how often Flink restarts a job whose task manager or worker ended")
-	flag.DurationVar(&o.checkpoints, "checkpoints", 0, "`interval` of checkpoints, which streams need; 0 for none")
+	flag.DurationVar(&o.checkpoints, "checkpoints", 0,
+		"`interval` of checkpoints of streams, which do not need any; 0 for none")
 	flag.BoolVar(&o.pool, "pool", false, "workers come from Beam's pool beside the task manager, as deploy/flink has "+
 		"it, and not from the task manager; takes -task_managers 1")
 	open := flag.Bool("open", false,

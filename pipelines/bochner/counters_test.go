@@ -150,12 +150,17 @@ func (c *flinkCluster) accumulators(t *testing.T, job string) map[string]int64 {
 	return sums
 }
 
+// address returns the address of Flink's REST API.
+func (c *flinkCluster) address(t *testing.T) string {
+	t.Helper()
+	conf := read(t, filepath.Join(c.dir, "conf", "flink-conf.yaml"))
+	return "http://localhost:" + regexp.MustCompile(`(?m)^rest\.port: (\d+)$`).FindStringSubmatch(conf)[1]
+}
+
 // rest asks Flink's REST API.
 func (c *flinkCluster) rest(t *testing.T, path string, to any) {
 	t.Helper()
-	conf := read(t, filepath.Join(c.dir, "conf", "flink-conf.yaml"))
-	port := regexp.MustCompile(`(?m)^rest\.port: (\d+)$`).FindStringSubmatch(conf)[1]
-	answer, err := http.Get("http://localhost:" + port + path)
+	answer, err := http.Get(c.address(t) + path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/periodic"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
@@ -50,9 +49,9 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 // and spreads at most WatchOptions.Most new files over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollection {
 	s = s.Scope("scoring.Arrive")
-	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
 	fn := f.fn(threads)
-	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, WatchOptions: w}, ticks)
+	files := beam.ParDo(s, &listFn{Fn: fn.Fn, Spec: fn.Spec, WatchOptions: w},
+		transforms.Ticks(s, w.Poll, w.Flink))
 	return beam.ParDo(s, fn, beam.Reshuffle(s, files))
 }
 
@@ -62,7 +61,8 @@ type WatchOptions struct {
 	Poll     time.Duration
 	Settle   time.Duration
 	MaxAge   time.Duration
-	Most     int // largest number of files of one poll
+	Most     int  // largest number of files of one poll
+	Flink    bool // the runner is Flink's
 }
 
 func encoded(v any) []byte {

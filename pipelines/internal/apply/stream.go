@@ -215,7 +215,7 @@ func (s *streaming) notef(format string, args ...any) {
 // unbounded runs a single pipeline that finds and processes files until it is cancelled.
 func (s *streaming) unbounded(ctx context.Context) error {
 	w := scoring.WatchOptions{Patterns: s.o.Data.Files, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
-		Most: s.o.PerRound}
+		Most: s.o.PerRound, Flink: s.engine.Runner == engine.Flink}
 	if s.o.UntilIdle {
 		return exit.Usagef("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
 	}
