@@ -57,7 +57,7 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 			Input:   Input{Format: "csv", Dim: in, Columns: []string{"a", "b", "c", "d"}},
 			Targets: Targets{TargetGrid: linear.Grids{{Low: -1, High: 1}}},
 		},
-		Linear:     &Linear{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
+		Linear:     &linear.Model{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
 		ExtraFiles: []storage.File{{Name: learned.FileName, Data: data}},
 	}
 	for i := range m.Linear.D {
@@ -66,7 +66,7 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 	if change != nil {
 		if change(m.Manifest); m.Manifest.Vocabulary != nil {
 			k := len(m.Manifest.Vocabulary.Classes)
-			m.Linear = &Linear{K: k, D: m.Linear.D, W: make([]float32, k*m.Linear.D), B: make([]float32, k)}
+			m.Linear = &linear.Model{K: k, D: m.Linear.D, W: make([]float32, k*m.Linear.D), B: make([]float32, k)}
 			m.Manifest.TargetGrid = nil
 		}
 	}
