@@ -60,12 +60,12 @@ type Threshold struct {
 	Class string `json:"class"` // positive class; rows below the threshold belong to the other
 }
 
-// Rounded returns the value for a models.Applier, nil without a threshold.
-func (t *Threshold) Rounded() *float32 {
+// NewThreshold adds the class to the threshold of a model. It returns nil if t is nil.
+func NewThreshold(t *models.Threshold, m *models.Manifest) *Threshold {
 	if t == nil {
 		return nil
 	}
-	return &t.Value
+	return &Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}
 }
 
 // String describes how rows are decided.

@@ -29,7 +29,7 @@ import (
 type server struct {
 	options    options.Serve
 	token      *secret // nil if requests need none
-	threshold  *float32
+	threshold  *models.Threshold
 	handle     *models.Handle
 	current    atomic.Pointer[served] // nil until the model is loaded
 	draining   atomic.Bool
@@ -125,11 +125,10 @@ func (s *server) load(ctx context.Context) (err error) {
 		return err
 	}
 	if s.options.Threshold != nil {
-		t, err := apply.ThresholdOf(s.options.Threshold, s.options.Model, first.model.Manifest)
+		s.threshold, err = apply.ThresholdOf(s.options.Threshold, s.options.Model, first.model.Manifest)
 		if err != nil {
 			return err
 		}
-		s.threshold = t.Rounded()
 	}
 	n := s.options.Limits.Workers
 	if n == 0 {
