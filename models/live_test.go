@@ -42,11 +42,8 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := learned.RecipeOf(data, fourier.Paired, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	learned.Forget(recipe.SHA256)
+	recipe := learned.Recipe{In: in, Count: frequencies, Form: fourier.Paired, Seed: 1,
+		SHA256: NewFileEntry(learned.FileName, data).SHA256}
 	sealed, err := features.Seal(recipe)
 	if err != nil {
 		t.Fatal(err)
