@@ -110,8 +110,7 @@ var avx512Level = level{
 			z.panel(b + group - 1)
 			gramAVX512(ptr(g), gs, ptr(z.panel(a)), ptr(z.panel(b)), ptr(z.sums[a*lanes:][:lanes]), z.quads)
 		},
-		classes: classesWide,
-		targets: targetsWide,
+		classes: classesWide, targets: targetsWide,
 	},
 	thinKernels: thinKernels{
 		scores:        scoresBy(thinScoresAVX512),
@@ -120,13 +119,12 @@ var avx512Level = level{
 		gradientMixed: gradientBy(thinMixedAVX512, thinColumns{32, 16}),
 	},
 	vectorKernels: vectorKernels{
-		exp:       func(x []float64) { expBy(x, 8, expAVX512) },
-		dots:      dotsWide,
-		dot:       func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
-		axpy:      func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
-		squares:   differencesBy(squaresAVX2, squaresGo),
-		absolutes: differencesBy(absolutesAVX2, absolutesGo),
-		floats:    floatsWide,
+		exp:     func(x []float64) { expBy(x, 8, expAVX512) },
+		dots:    dotsWide,
+		dot:     func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
+		axpy:    func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
+		squares: differencesBy(squaresAVX2, squaresGo), absolutes: differencesBy(absolutesAVX2, absolutesGo),
+		floats: floatsWide,
 	},
 	f64: denseBy(8, 24, tileAVX512, solveAVX512, factorAVX512, 4, columnsAVX2),
 	f32: denseBy(8, 48, tile32AVX512, solve32AVX512, factor32AVX512, 8, columns32AVX2),
@@ -218,8 +216,7 @@ var avx2Level = level{
 				gramAVX2(ptr(g), gs, ptr(at(a)), ptr(at(b)), pairs)
 			}
 		},
-		classes: classesWide,
-		targets: targetsWide,
+		classes: classesWide, targets: targetsWide,
 	},
 	thinKernels: thinKernels{
 		scores:        scoresBy(thinScoresAVX2),
@@ -228,13 +225,12 @@ var avx2Level = level{
 		gradientMixed: gradientBy(thinMixedAVX2, thinColumns{8, 8}),
 	},
 	vectorKernels: vectorKernels{
-		exp:       func(x []float64) { expBy(x, 4, expAVX2) },
-		dots:      dotsWide,
-		dot:       func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
-		axpy:      func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
-		squares:   differencesBy(squaresAVX2, squaresGo),
-		absolutes: differencesBy(absolutesAVX2, absolutesGo),
-		floats:    floatsWide,
+		exp:     func(x []float64) { expBy(x, 4, expAVX2) },
+		dots:    dotsWide,
+		dot:     func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
+		axpy:    func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
+		squares: differencesBy(squaresAVX2, squaresGo), absolutes: differencesBy(absolutesAVX2, absolutesGo),
+		floats: floatsWide,
 	},
 	f64: denseBy(4, 12, tileAVX2, solveAVX2, factorAVX2, 4, columnsAVX2),
 	f32: denseBy(4, 24, tile32AVX2, solve32AVX2, factor32AVX2, 8, columns32AVX2),
