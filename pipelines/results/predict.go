@@ -23,7 +23,7 @@ type Predict struct {
 	// SetAside has the first unusable rows, unless they are listed in the output.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
-	Threshold *Threshold `json:"threshold,omitempty"` // set if a threshold was given
+	Threshold *Threshold `json:"threshold,omitempty"` // set if predictions are decided by one
 	// Drift is the drift from the training rows; nil if the model has no statistics of them.
 	Drift *drift.Report `json:"drift,omitempty"`
 }
@@ -60,8 +60,10 @@ type Threshold struct {
 	Class string `json:"class"` // positive class; rows below the threshold belong to the other
 }
 
-// NewThreshold adds the class to the threshold of a model. It returns nil if t is nil.
-func NewThreshold(t *models.Threshold, m *models.Manifest) *Threshold {
+// NewThreshold returns the threshold by which predictions decide: the given one, or if that is nil the model's. It
+// returns nil if there is neither.
+func NewThreshold(given *models.Threshold, m *models.Manifest) *Threshold {
+	t := cmp.Or(given, m.Threshold)
 	if t == nil {
 		return nil
 	}

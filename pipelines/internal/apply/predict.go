@@ -212,11 +212,10 @@ func noteBlank(o options.Predict, j *job.Job, counts results.RowCounts) {
 	}
 }
 
-// ThresholdOf returns the threshold with that value, rounded to float32 as scores are. For nil it returns the
-// threshold of the model, nil if it has none.
+// ThresholdOf returns the threshold of that value for a model, rounded to float32 as scores are; nil for nil.
 func ThresholdOf(value *float64, dir string, m *models.Manifest) (*models.Threshold, error) {
 	if value == nil {
-		return m.Threshold, nil
+		return nil, nil
 	}
 	t, err := models.NewThreshold(*value, m)
 	if err != nil {

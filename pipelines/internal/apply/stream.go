@@ -101,11 +101,9 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	if err != nil {
 		return nil, err
 	}
-	var threshold *models.Threshold // nil: each model's own is used
-	if o.Threshold != nil {
-		if threshold, err = ThresholdOf(o.Threshold, o.Model, m); err != nil {
-			return nil, err
-		}
+	threshold, err := ThresholdOf(o.Threshold, o.Model, m)
+	if err != nil {
+		return nil, err
 	}
 	name := o.Model
 	if !strings.Contains(name, "://") { // workers may have another current directory

@@ -58,7 +58,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 type evaluation struct {
 	openedModel
 	options   options.Evaluate
-	threshold *models.Threshold
+	threshold *models.Threshold // nil: the model's own is used
 	slices    []scoring.Slice
 }
 
@@ -132,7 +132,7 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	return result, nil
 }
 
-// fitEvaluation returns the threshold of the predictions. It returns an error if the options cannot be used with the
+// fitEvaluation returns the threshold that was given, if any. It returns an error if the options cannot be used with the
 // model or the data.
 func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*models.Threshold, error) {
 	if m.Task == models.Embedding {
