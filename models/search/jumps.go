@@ -141,8 +141,7 @@ func squares(values []float64) (sum float64) {
 // means at neighbouring values; numbers that name things do not.
 func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
 	n, most := len(left[0]), len(column.Cuts)+1
-	level := make([]int, n)
-	rows, at := make([]float64, most), make([]float64, most)
+	level, rows, at := make([]int, n), make([]float64, most), make([]float64, most)
 	for i := range level {
 		v := x[i*d+column.Index]
 		l, exact := slices.BinarySearch(column.Cuts, v)
@@ -162,7 +161,6 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 		return 0, 0
 	}
 	means, within, total := levelMeans(left, level, rows)
-	total /= float64(n)
 	if !(total > 0) {
 		return 0, 0
 	}
@@ -187,8 +185,8 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 	return excess / weight / total, (chi - inner) / math.Sqrt(3*inner) // neighbours share means, so not 2
 }
 
-// levelMeans returns the mean residuals of each level, given the level of each row and the rows of each level, and sums
-// of squared differences of the residuals: from the means of their levels, and from the means of all rows.
+// levelMeans returns the mean residuals of each level, given the level of each row and the rows of each level; the sum
+// of their squared differences from the means of their levels; and their variance.
 func levelMeans(left [][]float64, level []int, rows []float64) (means [][]float64, within, total float64) {
 	for _, left := range left {
 		mean, all := make([]float64, len(rows)), 0.0
@@ -207,5 +205,5 @@ func levelMeans(left [][]float64, level []int, rows []float64) (means [][]float6
 			total += float64(deviation * deviation)
 		}
 	}
-	return means, within, total
+	return means, within, total / float64(len(level))
 }

@@ -202,9 +202,8 @@ func (r *runner) try(e *entry, rung *rung, threads int) {
 	}
 }
 
-// fitPart fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
-// returns the best. s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be
-// solved for.
+// fitPart judges a part by fits of a candidate to the other rows, for several λ from start on, and returns the best.
+// s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be solved for.
 func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	score, err := r.scorer(e, rung, part, s, threads)
 	if err != nil {

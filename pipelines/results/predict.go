@@ -60,11 +60,9 @@ type Threshold struct {
 	Class string `json:"class"` // positive class; rows below the threshold belong to the other
 }
 
-// NewThreshold returns the threshold by which predictions decide: the given one, or if that is nil the model's. It
-// returns nil if there is neither.
-func NewThreshold(given *models.Threshold, m *models.Manifest) *Threshold {
-	t := cmp.Or(given, m.Threshold)
-	if t == nil {
+// NewThreshold returns the threshold by which predictions decide, t or else the model's; nil if there is neither.
+func NewThreshold(t *models.Threshold, m *models.Manifest) *Threshold {
+	if t = cmp.Or(t, m.Threshold); t == nil {
 		return nil
 	}
 	return &Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}
