@@ -60,14 +60,6 @@ type Threshold struct {
 	Class string `json:"class"` // positive class; rows below the threshold belong to the other
 }
 
-// NewThreshold returns the threshold by which predictions decide, t or else the model's; nil if there is neither.
-func NewThreshold(t *models.Threshold, m *models.Manifest) *Threshold {
-	if t = cmp.Or(t, m.Threshold); t == nil {
-		return nil
-	}
-	return &Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}
-}
-
 // String describes how rows are decided.
 func (t *Threshold) String() string { return report.DecidedBy(&t.Threshold, t.Class) }
 

@@ -163,7 +163,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 
 // count returns a result with the counts of the rows and their drift, or an error if the drift exceeds MaxDrift.
 func (p *prediction) count(written []transforms.Written) (result *results.Predict, err error) {
-	result = &results.Predict{Out: p.options.Out, Threshold: results.NewThreshold(p.threshold, p.manifest)}
+	result = &results.Predict{Out: p.options.Out, Threshold: Decision(p.threshold, p.manifest)}
 	if result.Rows, err = job.Count(p.data, job.ReportsOf(written), p.options.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -222,4 +222,12 @@ func ThresholdOf(value *float64, dir string, m *models.Manifest) (*models.Thresh
 		return nil, exit.Usagef("--threshold %g: the model %s: %s", *value, dir, err)
 	}
 	return t, nil
+}
+
+// Decision describes the threshold by which predictions decide, t or else the model's; nil if there is neither.
+func Decision(t *models.Threshold, m *models.Manifest) *results.Threshold {
+	if t = cmp.Or(t, m.Threshold); t == nil {
+		return nil
+	}
+	return &results.Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}
 }

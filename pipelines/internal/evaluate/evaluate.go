@@ -116,7 +116,7 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 		return nil, err
 	}
 	j.Progress.Done()
-	result := &results.Evaluate{Model: e.name, Threshold: results.NewThreshold(e.threshold, e.manifest), Gate: o.Gate}
+	result := &results.Evaluate{Model: e.name, Threshold: apply.Decision(e.threshold, e.manifest), Gate: o.Gate}
 	if d.Weighted {
 		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
 	}
