@@ -66,8 +66,7 @@ type Summed struct {
 // MostColumns is the largest number of Summed.Columns.
 const MostColumns = 5
 
-// Retrain makes and judges the model of a day. If it promotes no model, the error is an
-// *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
+// Retrain makes and judges the model of a day; see pipelines.Retrain.
 func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Retrain, error) {
 	if err := validateRetrain(&o); err != nil {
 		return nil, err
