@@ -1,6 +1,6 @@
 // Package transforms holds what all passes over the data share: readers, pass files, the worker
 // of a job in a process, sums and their merging, and metrics. A pass is one Beam pipeline that
-// reads all rows. The passes themselves are in the packages below: survey, gram, epochs, scores
+// reads all rows. The passes themselves are in the packages below: survey, gram, epochs, scoring
 // and rows. Only Featurize, the pass that writes features, is here. Passes know no formats, which
 // package dataset reads, and no formulas, which are in the packages of models and features.
 //
