@@ -59,7 +59,7 @@ func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.
 	if err == nil {
 		err = work(r, p)
 	}
-	return fault.New(fault.Internal, err)
+	return fault.Wrap(fault.Internal, err)
 }
 
 func (r *Reader) end(ctx context.Context) {

@@ -188,10 +188,10 @@ func (f *mergeSumsFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	}
 	kind, ok := sumKinds[f.Kind]
 	if !ok {
-		return nil, fault.New(fault.Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
+		return nil, fault.Wrap(fault.Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
 	}
 	out, err := kind.merge(a, b)
-	return out, fault.New(fault.Internal, err)
+	return out, fault.Wrap(fault.Internal, err)
 }
 
 func (f *mergeSumsFn) ExtractOutput(acc []byte) []byte { return acc }

@@ -36,7 +36,7 @@ func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 type writeLinesFn struct{ URI string }
 
 func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) error {
-	return fault.New(fault.Internal, StoreLines(ctx, f.URI, Sorted(lines)))
+	return fault.Wrap(fault.Internal, StoreLines(ctx, f.URI, Sorted(lines)))
 }
 
 // StoreLines writes lines as WriteLines does.
@@ -68,7 +68,7 @@ func Write(s beam.Scope, uri string, col beam.PCollection) {
 type writeFn struct{ URI string }
 
 func (f *writeFn) ProcessElement(ctx context.Context, data []byte) error {
-	return fault.New(fault.Internal, storage.WriteState(ctx, f.URI, data))
+	return fault.Wrap(fault.Internal, storage.WriteState(ctx, f.URI, data))
 }
 
 // StoreWeights writes weights as a safetensors file of the work directory, and

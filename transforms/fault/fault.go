@@ -74,9 +74,9 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// New wraps the error of a worker so that Find finds it again. The kind applies to errors
-// without a kind of their own.
-func New(kind Kind, err error) error {
+// Wrap wraps the error of a worker so that Find finds it again. The kind applies to errors
+// without a kind of their own. It returns nil for a nil error.
+func Wrap(kind Kind, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	m := f.Worker.NewMeter()
 	line, err := f.merge(ctx, m, key, transforms.Sorted(lines))
 	m.Commit(ctx)
-	return line, fault.New(fault.Internal, err)
+	return line, fault.Wrap(fault.Internal, err)
 }
 
 // merge adds the runs that the lines describe. It leaves the run of a single reader, and stored rows, where they are.

@@ -60,7 +60,7 @@ func (f *applyFn) Setup(ctx context.Context) error {
 	f.Fn.Setup()
 	h, err := models.OpenHandle(ctx, f.Name, time.Duration(f.Every))
 	if err != nil {
-		return fault.New(fault.Model, err)
+		return fault.Wrap(fault.Model, err)
 	}
 	f.bundle = &applying{handle: h}
 	return nil
@@ -115,7 +115,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	}
 	if m := b.handle.Model(ctx); m != b.model {
 		if err := b.use(m, !f.Featurize, f.Score); err != nil {
-			return fault.New(fault.Model, err)
+			return fault.Wrap(fault.Model, err)
 		}
 	}
 	in, _ := b.model.Map.Dims()
@@ -176,7 +176,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	err := b.records.Read(&b.block, b.items[first:end], reject)
 	stop()
 	if err != nil {
-		return fault.New(fault.Data, err)
+		return fault.Wrap(fault.Data, err)
 	}
 	if f.Featurize {
 		f.features(first, emit, reject)

@@ -86,7 +86,7 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		return nil
 	})
 	if err != nil {
-		return fault.New(fault.Storage, err)
+		return fault.Wrap(fault.Storage, err)
 	}
 	x.Count.Files = []file{to}
 	emit(0, x.Count)
@@ -118,11 +118,11 @@ func (f *publishFn) ProcessElement(
 		next = count{}
 	}
 	if err != nil || len(sum.Files) == 0 { // some runners fire empty panes
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	st, err := f.publish(ctx, w, int(pane.Index), sum)
 	if err != nil {
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	emit(st)
 	return nil
@@ -207,7 +207,7 @@ func (f *publishFn) store(
 		case errors.Is(err, fs.ErrExist):
 			last = at
 		default:
-			return 0, fault.New(fault.Place, err)
+			return 0, fault.Wrap(fault.Place, err)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (f *publishFn) find(ctx context.Context, w beam.Window, pane int) (at int, 
 }
 
 func hasOtherSums(place string) error {
-	return fault.New(fault.Place,
+	return fault.Wrap(fault.Place,
 		fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
 }
 

@@ -222,7 +222,7 @@ func (b *windowSums) read(emit func(summed)) error {
 	err := b.records.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
-		return fault.New(fault.Data, err)
+		return fault.Wrap(fault.Data, err)
 	}
 	b.check(reject)
 	r.Add(transforms.RowsRead, int64(len(b.items)))
@@ -294,7 +294,7 @@ func (b *windowSums) addWaiting(w *windowed) error {
 	} else {
 		s, err := gram.NewAccumulator(b.reader, &b.recipe.pass)
 		if err != nil {
-			return fault.New(fault.Internal, err)
+			return fault.Wrap(fault.Internal, err)
 		}
 		w.sums = s
 	}
@@ -307,7 +307,7 @@ func (b *windowSums) addWaiting(w *windowed) error {
 			piece.Weights = r.Weights[i:end]
 		}
 		if err := w.sums.Add(piece); err != nil {
-			return fault.New(fault.Internal, err)
+			return fault.Wrap(fault.Internal, err)
 		}
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))

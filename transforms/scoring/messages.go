@@ -43,7 +43,7 @@ type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
 	if c.data.Len()+len(p) > mostBytes {
-		return 0, fault.New(fault.Data,
+		return 0, fault.Wrap(fault.Data,
 			fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, "+
 				"or leave out --scores", mostBytes))
 	}

@@ -103,7 +103,7 @@ func (f *filesFn) Setup(ctx context.Context) error {
 	}
 	h, err := models.OpenHandle(ctx, files.Model, files.Reload)
 	if err != nil {
-		return fault.New(fault.Model, err)
+		return fault.Wrap(fault.Model, err)
 	}
 	f.bundle = &filing{files, h}
 	return nil
@@ -127,7 +127,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 		r, err = f.bundle.files.do(ctx, transforms.NewReader(f.Fn, 0), f.bundle.handle.Model(ctx), file)
 	}
 	if err != nil {
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	switch {
 	case r.Known:
@@ -137,7 +137,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
-			return fault.New(fault.Storage,
+			return fault.Wrap(fault.Storage,
 				fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
 		}
 	case r.Bad != "":
@@ -195,7 +195,7 @@ func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)
 	defer f.bundle.Unlock()
 	arrived, err := f.bundle.Next(ctx, f.Most)
 	if err != nil {
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	for _, note := range arrived.Notes {
 		log.Warn(ctx, note)
