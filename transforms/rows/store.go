@@ -15,6 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -178,7 +179,7 @@ func (f *publishFn) store(
 ) (int, error) {
 	own, _ := placeOf(f.Out, w, pane)
 	input := sums.Input{Name: own, Size: p.Rows.Used, Version: "rows of " + own + " " + p.Sums}
-	begun := time.Now()
+	begun, wait := time.Now(), 10*time.Millisecond
 	for last := -1; ; {
 		at, earlier, err := f.find(ctx, w, pane)
 		if err != nil {
@@ -202,8 +203,11 @@ func (f *publishFn) store(
 			return at, nil
 		}
 		switch { // another pane takes the name, or has taken it
-		case errors.Is(err, storage.ErrBusy) && ctx.Err() == nil && time.Since(begun) < longestWait:
-			time.Sleep(10 * time.Millisecond)
+		case errors.Is(err, storage.ErrBusy) && time.Since(begun) < longestWait:
+			if err := parallel.Sleep(ctx, wait); err != nil {
+				return 0, err
+			}
+			wait = min(2*wait, time.Second)
 		case errors.Is(err, fs.ErrExist):
 			last = at
 		default:
