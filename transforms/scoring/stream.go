@@ -46,7 +46,7 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 }
 
 // Arrive predicts files as they appear, until the pipeline is stopped. At each poll it lists the patterns,
-// and spreads at most WatchOptions.Most new files over the workers. It returns a FileResult for each, in JSON.
+// and spreads at most WatchOptions.MaxFiles new files over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollection {
 	s = s.Scope("scoring.Arrive")
 	fn := f.fn(threads)
@@ -61,7 +61,7 @@ type WatchOptions struct {
 	Poll     time.Duration
 	Settle   time.Duration
 	MaxAge   time.Duration
-	Most     int  // largest number of files of one poll
+	MaxFiles int  // largest number of files of one poll
 	Flink    bool // the runner is Flink's
 }
 
@@ -193,7 +193,7 @@ func (f *listFn) Setup() (err error) {
 func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)) error {
 	f.bundle.Lock()
 	defer f.bundle.Unlock()
-	arrived, err := f.bundle.Next(ctx, f.Most)
+	arrived, err := f.bundle.Next(ctx, f.MaxFiles)
 	if err != nil {
 		return fault.Wrap(fault.Internal, err)
 	}

@@ -120,7 +120,7 @@ func validateRetrain(o *options.RetrainData) error {
 	case o.Window.Days < 0:
 		return exit.Usagef("retrain: a window of %d days", o.Window.Days)
 	}
-	if err := cmp.Or(prepare.CheckLeast("redraw", o.Redraw, 0), prepare.CheckDrift(o.MaxDrift)); err != nil {
+	if err := cmp.Or(prepare.CheckAtLeast("redraw", o.Redraw, 0), prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err
 	}
 	o.Sums = cmp.Or(o.Sums, strings.TrimRight(o.Models, "/")+"-sums")
