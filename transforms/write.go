@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"reflect"
-	"sort"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -55,7 +55,7 @@ func Sorted(next func(*[]byte) bool) [][]byte {
 	for next(&e) {
 		all = append(all, bytes.Clone(e))
 	}
-	sort.Slice(all, func(i, j int) bool { return bytes.Compare(all[i], all[j]) < 0 })
+	slices.SortFunc(all, bytes.Compare)
 	return all
 }
 
