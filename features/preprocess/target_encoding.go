@@ -48,9 +48,9 @@ func (c *CrossFit) part(hash uint64) int {
 // TargetEncoder changes the category indices of training rows, so that the recipe encodes them by
 // statistics that were computed without their part. It is safe for concurrent use.
 type TargetEncoder struct {
-	cut    CrossFit
-	slots  []int
-	values []int
+	crossFit CrossFit
+	slots    []int
+	values   []int
 }
 
 // TargetEncoderOf returns the TargetEncoder of a recipe, or of the first step of a chain; nil if training
@@ -63,13 +63,13 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 	if !ok || columns.CrossFit == nil {
 		return nil
 	}
-	rc := &TargetEncoder{cut: *columns.CrossFit}
+	e := &TargetEncoder{crossFit: *columns.CrossFit}
 	for i := range columns.Slots {
 		if t := columns.Slots[i].Lookup; t != nil && t.Parts > 0 {
-			rc.slots, rc.values = append(rc.slots, i), append(rc.values, t.Values)
+			e.slots, e.values = append(e.slots, i), append(e.values, t.Values)
 		}
 	}
-	return rc
+	return e
 }
 
 // Block changes a block of training rows, given the hashes that decide their folds. A nil TargetEncoder
@@ -88,7 +88,7 @@ func (e *TargetEncoder) Part(hash uint64) int {
 	if e == nil {
 		return 0
 	}
-	return e.cut.part(hash)
+	return e.crossFit.part(hash)
 }
 
 // Row changes a training row, given the hash that decides its fold. A nil TargetEncoder changes nothing.
