@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*failFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*failFn]())
 }
 
 // failFn fails with a fault, or panics.

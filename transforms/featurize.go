@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*featurizeFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*featurizeFn]())
 }
 
 // partValues is the largest number of features in one file: 16 Mi numbers, 64 MiB.

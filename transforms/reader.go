@@ -248,8 +248,8 @@ func logLine(ctx context.Context, message string, fields ...any) {
 }
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*readerFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*elementsFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*readerFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*elementsFn]())
 }
 
 // Scan tells the DoFns of a pass what to read. Each of them has it as a field.

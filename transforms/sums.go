@@ -18,8 +18,8 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*sumFn)(nil)))
-	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
+	beam.RegisterDoFn(reflect.TypeFor[*sumFn]())
+	beam.RegisterType(reflect.TypeFor[mergeSumsFn]())
 }
 
 // Accumulator adds the rows of a reader to the small sum of a pass.

@@ -16,8 +16,8 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*writeLinesFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*writeFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*writeLinesFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*writeFn]())
 	beam.RegisterFunction(OneKey)
 }
 

@@ -22,9 +22,9 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*roundFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*updateFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*nextFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*roundFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*updateFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*nextFn]())
 }
 
 // Rounds runs n rounds of a learner, starting with the state in the file

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func init() { beam.RegisterDoFn(reflect.TypeOf((*mergeFn)(nil))) }
+func init() { beam.RegisterDoFn(reflect.TypeFor[*mergeFn]()) }
 
 // Merge adds the runs of the same parts from all readers, and stores the results in the directory of
 // the State. It returns a line of JSON for each stored run.

@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func init() { beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil))) }
+func init() { beam.RegisterDoFn(reflect.TypeFor[*solveFn]()) }
 
 // Solve computes the model on one worker, from the parts of the index: it writes the
 // files of the State, and returns the content of State.Fit. It starts with the element of

@@ -26,7 +26,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*indexFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*indexFn]())
 }
 
 // State names the files of the work directory that a Pass and its Solve write.

@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*predictFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*predictFn]())
 }
 
 // Predict is a pass that applies a model to rows.
