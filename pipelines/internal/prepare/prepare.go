@@ -164,8 +164,8 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 
 // foldState has results that depend on the folds.
 type foldState struct {
-	labelSums     *preprocess.Targets
-	valueCounts   *preprocess.Targets
+	labelSums     *preprocess.LabelSums
+	valueCounts   *preprocess.LabelSums
 	copiesCounted bool    // CountCopies has run
 	repeatShare   float64 // share of rows that repeat an earlier one
 }
