@@ -28,7 +28,7 @@ const (
 
 func (c *CrossFit) validate() error {
 	if c.Held < 0 || c.Held > maxHeld || c.Held == 1 || c.Parts < 2 || c.Parts > maxParts {
-		return fmt.Errorf("cut: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts,
+		return fmt.Errorf("preprocess: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts,
 			c.Held, c.Parts)
 	}
 	return nil

@@ -251,8 +251,8 @@ func TestTooManySumsAreRefused(t *testing.T) {
 		want       string
 	}{
 		{CrossFit{Parts: 5}, 1000, []Category{{0, 1 << 20}}, "hash categories to fewer buckets"},
-		{CrossFit{Parts: 1}, 2, nil, "cut: held must be 0 or 2"},
-		{CrossFit{Held: 1, Parts: 2}, 2, nil, "cut: held"},
+		{CrossFit{Parts: 1}, 2, nil, "preprocess: held must be 0 or 2"},
+		{CrossFit{Held: 1, Parts: 2}, 2, nil, "preprocess: held"},
 		{CrossFit{Parts: 2}, 1, nil, "of 1 classes"},
 		{CrossFit{Parts: 2}, 2, []Category{{-1, 3}}, "slot -1"},
 		{CrossFit{Parts: 2}, 2, []Category{{1, 0}}, "of 0 levels"},

@@ -82,7 +82,7 @@ func (m Model) applierFrom(ctx context.Context, r *transforms.Reader,
 	}
 	if model.Manifest.SHA256 != m.SHA256 {
 		return nil, fault.Wrap(fault.Model,
-			fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
+			fmt.Errorf("scoring: model %s was replaced while it was in use; start again", m.Dir))
 	}
 	a := newApplier(r, model)
 	a.Threshold = m.Threshold

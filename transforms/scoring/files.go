@@ -320,14 +320,14 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 func (f *Files) open(ctx context.Context, m *models.Model, file Arrival) (*dataset.Dataset, error) {
 	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
 		return nil, fault.Wrap(fault.Model,
-			fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
+			fmt.Errorf("scoring: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
 	}
 	if err := f.Check(m); err != nil {
-		return nil, fault.Wrap(fault.Model, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
+		return nil, fault.Wrap(fault.Model, fmt.Errorf("scoring: the model %s: %w", m.Manifest.SHA256, err))
 	}
 	like, err := dataset.SchemaOf(m.Manifest.Input.Options)
 	if err != nil {
-		return nil, fault.Wrap(fault.Model, fmt.Errorf("scores: %s: %w", models.ManifestFile, err))
+		return nil, fault.Wrap(fault.Model, fmt.Errorf("scoring: %s: %w", models.ManifestFile, err))
 	}
 	o, err := f.Data.optionsFor(file.URI, like)
 	if err != nil {
@@ -362,7 +362,7 @@ func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Repor
 	}
 	if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
 		return fault.Wrap(fault.Data,
-			fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
+			fmt.Errorf("scoring: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
 	}
 	// Write the letter before the predictions are complete: then the file counts as done.
 	return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: r.Model}, r)

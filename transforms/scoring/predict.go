@@ -115,7 +115,7 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 		return nil, export.File{}, err
 	}
 	if len(formats) != 1 {
-		return nil, export.File{}, fmt.Errorf("scores: %s cannot hold all columns in one file", p.Format)
+		return nil, export.File{}, fmt.Errorf("scoring: %s cannot hold all columns in one file", p.Format)
 	}
 	return table, formats[0], nil
 }

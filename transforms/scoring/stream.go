@@ -68,7 +68,7 @@ type WatchOptions struct {
 func encoded(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic("scores: " + err.Error()) // strings and numbers
+		panic("scoring: " + err.Error()) // strings and numbers
 	}
 	return data
 }
@@ -138,7 +138,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
 			return fault.Wrap(fault.Storage,
-				fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
+				fmt.Errorf("scoring: %s is to be tried again: %s", file.URI, r.Retry))
 		}
 	case r.Bad != "":
 		filesBad.Inc(ctx, 1)
