@@ -36,8 +36,8 @@ func (p *Targets) Empty() (*preprocess.LabelSums, error) {
 	return t, err
 }
 
-// Sum reads all rows and returns one encoded preprocess.LabelSums, and a JSON dataset.Report for each
-// shard.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded preprocess.LabelSums, and
+// a JSON dataset.Report for each shard.
 func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
 }
