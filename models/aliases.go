@@ -212,8 +212,7 @@ func ResolveAlias(ctx context.Context, name string) (string, error) {
 // model has the alias.
 func Resolve(ctx context.Context, name string) (string, error) {
 	dir, err := ResolveAlias(ctx, name)
-	var failed *storage.Error
-	if err == nil || errors.As(err, &failed) {
+	if _, failed := errors.AsType[*storage.Error](err); err == nil || failed {
 		return dir, err
 	}
 	return "", &Error{name, err}

@@ -83,12 +83,10 @@ func Wrap(kind Kind, err error) error {
 	if _, marked := Find(errors.New(err.Error())).(*Fault); marked {
 		return err
 	}
-	var f *Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Fault](err); ok {
 		kind = f.Kind
 	}
-	var e *storage.Error
-	if errors.As(err, &e) && kind != Model {
+	if e, ok := errors.AsType[*storage.Error](err); ok && kind != Model {
 		switch {
 		case errors.Is(err, storage.ErrDamaged):
 			kind = Damaged

@@ -244,15 +244,13 @@ func (f *Files) do(ctx context.Context, reader *transforms.Reader, m *models.Mod
 // faultOf returns the fault that an error contains, with the text of the error.
 func faultOf(err error) *fault.Fault {
 	kind := fault.Internal
-	var data *dataset.Error
-	if errors.As(err, &data) {
+	if _, ok := errors.AsType[*dataset.Error](err); ok {
 		kind = fault.Data
 	}
-	var f *fault.Fault
-	if !errors.As(fault.Find(fault.Wrap(kind, err)), &f) {
-		f = &fault.Fault{Kind: kind, Message: err.Error()}
+	if f, ok := errors.AsType[*fault.Fault](fault.Find(fault.Wrap(kind, err))); ok {
+		return f
 	}
-	return f
+	return &fault.Fault{Kind: kind, Message: err.Error()}
 }
 
 // letter writes a dead letter for a file, or adds it to the result to be published.
