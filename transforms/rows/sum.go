@@ -401,10 +401,10 @@ func (b *windowSums) next() *windowed {
 type shardFn struct {
 	Shards int
 
-	shard int // the last shard
+	bundle int // the last shard
 }
 
 func (f *shardFn) ProcessElement(row beam.X) (int, beam.X) {
-	f.shard = (f.shard + 1) % f.Shards
-	return f.shard, row
+	f.bundle = (f.bundle + 1) % f.Shards
+	return f.bundle, row
 }
