@@ -69,7 +69,7 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 	case ok && unusable.Kind == fault.Data:
 		reject(rows.Rejected{Key: stored.Place, Reason: unusable.Message})
 	default:
-		return fault.New(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", stored.Place, err))
+		return fault.Wrap(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", stored.Place, err))
 	}
 	return nil
 }

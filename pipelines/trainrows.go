@@ -109,7 +109,7 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 		}
 	}
 	line, err := f.bundle.JSON(v)
-	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.New(fault.Data, err)
+	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Wrap(fault.Data, err)
 }
 
 // lowestFn combines lines into the Most least of them: the rows with the least hashes.
@@ -178,5 +178,5 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}
-	return o.Model, fault.New(fault.Data, err)
+	return o.Model, fault.Wrap(fault.Data, err)
 }

@@ -46,11 +46,11 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	},
 	"arriving files": func(s beam.Scope, sc transforms.Scan) {
 		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
-		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
+		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, MaxFiles: 9}, 1)
 	},
 	"arriving files on Flink": func(s beam.Scope, sc transforms.Scan) {
 		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
-		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9, Flink: true}, 1)
+		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, MaxFiles: 9, Flink: true}, 1)
 	},
 	"messages": func(s beam.Scope, sc transforms.Scan) {
 		f := &scoring.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",

@@ -37,7 +37,7 @@ func NeedCertainty(c scoring.Certainty, m *models.Manifest, dash, model string) 
 		}
 	}
 	err := c.Check(&models.Model{Manifest: m})
-	var level *models.LevelError
+	level, tooHigh := errors.AsType[*models.LevelError](err)
 	switch {
 	case err == nil:
 		return nil
@@ -47,7 +47,7 @@ func NeedCertainty(c scoring.Certainty, m *models.Manifest, dash, model string) 
 	case errors.Is(err, models.ErrNoNovelty):
 		return fmt.Errorf("%snovelty: %s (learner %s) cannot measure how far rows are from its training rows; "+
 			"train with --learner ridge and without --intervals none", dash, model, m.Learner.Kind)
-	case errors.As(err, &level):
+	case tooHigh:
 		return fmt.Errorf("%sinterval: %s: %s; train on more rows, or with fewer --folds", dash, model,
 			strings.TrimPrefix(level.Error(), "models: "))
 	}

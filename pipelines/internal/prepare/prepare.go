@@ -95,10 +95,10 @@ func CheckDrift(bound float64) error {
 	return nil
 }
 
-// CheckLeast returns a usage error unless the value of a flag is at least least.
-func CheckLeast[T int | int64 | float64 | time.Duration](flag string, value, least T) error {
-	if !(value >= least) { // or it is NaN
-		return exit.Usagef("--%s must be at least %v (have %v)", flag, least, value)
+// CheckAtLeast returns a usage error unless the value of a flag is at least minimum.
+func CheckAtLeast[T int | int64 | float64 | time.Duration](flag string, value, minimum T) error {
+	if !(value >= minimum) { // or it is NaN
+		return exit.Usagef("--%s must be at least %v (have %v)", flag, minimum, value)
 	}
 	return nil
 }
@@ -164,8 +164,8 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 
 // foldState has results that depend on the folds.
 type foldState struct {
-	labelSums     *preprocess.Targets
-	valueCounts   *preprocess.Targets
+	labelSums     *preprocess.LabelSums
+	valueCounts   *preprocess.LabelSums
 	copiesCounted bool    // CountCopies has run
 	repeatShare   float64 // share of rows that repeat an earlier one
 }

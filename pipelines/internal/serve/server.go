@@ -222,11 +222,11 @@ func validate(o options.Serve) error {
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	}
-	if err := cmp.Or(prepare.CheckLeast("reload", o.Reload, 0), prepare.CheckLeast("drain", l.Drain, 0),
-		prepare.CheckLeast("workers", l.Workers, 0), prepare.CheckLeast("max_body", l.Body, 1),
-		prepare.CheckLeast("max_rows", l.Rows, 1), prepare.CheckLeast("max_explained", l.Explained, 1),
-		prepare.CheckLeast("max_requests", l.Requests, 1), prepare.CheckLeast("max_connections", l.Connections, 1),
-		prepare.CheckLeast("timeout", l.Timeout, time.Millisecond)); err != nil {
+	if err := cmp.Or(prepare.CheckAtLeast("reload", o.Reload, 0), prepare.CheckAtLeast("drain", l.Drain, 0),
+		prepare.CheckAtLeast("workers", l.Workers, 0), prepare.CheckAtLeast("max_body", l.Body, 1),
+		prepare.CheckAtLeast("max_rows", l.Rows, 1), prepare.CheckAtLeast("max_explained", l.Explained, 1),
+		prepare.CheckAtLeast("max_requests", l.Requests, 1), prepare.CheckAtLeast("max_connections", l.Connections, 1),
+		prepare.CheckAtLeast("timeout", l.Timeout, time.Millisecond)); err != nil {
 		return err
 	}
 	switch {
