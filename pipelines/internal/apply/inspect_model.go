@@ -145,7 +145,7 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 type rowSample struct {
 	x        []float32
 	n        int
-	profiled *prepare.Profiling
+	profiled *prepare.PassResult
 }
 
 func readSample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,

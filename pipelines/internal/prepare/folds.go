@@ -159,7 +159,7 @@ func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
 }
 
 // clusterOf returns how many rows count as one independent row, under a rule.
-func clusterOf(r *profile.FoldRule, p *Profiling) float64 {
+func clusterOf(r *profile.FoldRule, p *PassResult) float64 {
 	if r == nil || r.By != profile.ByGroup {
 		return 1
 	}
