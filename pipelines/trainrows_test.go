@@ -14,5 +14,5 @@ func TestTrainRowsRefusesANegativeSample(t *testing.T) {
 		}
 	}()
 	_, s := beam.NewPipelineWithRoot()
-	TrainRows(s, RowsOptions{Sample: -1}, beam.Impulse(s))
+	TrainRows(s, TrainRowsOptions{Sample: -1}, beam.Impulse(s))
 }
