@@ -120,7 +120,7 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 		t.Errorf("no effects in\n%s", text)
 	}
 	picture := filepath.Join(dir, "effects.svg")
-	if err := DrawImportance(jobtest.Ctx, r, picture); err != nil {
+	if err := DrawEffects(jobtest.Ctx, r, picture); err != nil {
 		t.Error(err)
 	} else if data, err := os.ReadFile(picture); err != nil || !bytes.Contains(data, []byte("share of the variance")) {
 		t.Errorf("the picture: %v", err)

@@ -35,9 +35,9 @@ func InspectEffects(ctx context.Context, model string, o InspectEffectsOptions) 
 	return apply.InspectEffects(ctx, model, o)
 }
 
-// DrawImportance plots the effects of columns to a file, .png or .svg. The report must have effects.
-func DrawImportance(ctx context.Context, r *InspectModelResult, file string) error {
-	return apply.DrawImportance(ctx, r, file)
+// DrawEffects plots the effects of columns to a file, .png or .svg. The report must have effects.
+func DrawEffects(ctx context.Context, r *InspectModelResult, file string) error {
+	return apply.DrawEffects(ctx, r, file)
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.

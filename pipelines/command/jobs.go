@@ -184,7 +184,7 @@ func inspectCommand() *cobra.Command {
 			result, err = pipelines.InspectModel(ctx, o.Model)
 		}
 		if err == nil && o.Importance != "" {
-			err = pipelines.DrawImportance(ctx, result, o.Importance)
+			err = pipelines.DrawEffects(ctx, result, o.Importance)
 		}
 		return result, err
 	})

@@ -50,8 +50,8 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Insp
 	return r, nil
 }
 
-// DrawImportance plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
-func DrawImportance(ctx context.Context, r *results.InspectModel, file string) error {
+// DrawEffects plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
+func DrawEffects(ctx context.Context, r *results.InspectModel, file string) error {
 	if r.Effects == nil {
 		return exit.Usagef("--importance needs --data: the effects of columns are measured on predictions for its rows")
 	}
