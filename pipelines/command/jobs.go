@@ -178,8 +178,8 @@ func inspectCommand() *cobra.Command {
 		var result *pipelines.InspectModelResult
 		var err error
 		if rows {
-			result, err = pipelines.InspectEffects(ctx, o.Model,
-				pipelines.InspectEffectsOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job})
+			result, err = pipelines.InspectEffects(ctx, pipelines.InspectEffectsOptions{Model: o.Model, Data: o.Data,
+				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		} else {
 			result, err = pipelines.InspectModel(ctx, o.Model)
 		}

@@ -61,12 +61,12 @@ func DrawEffects(ctx context.Context, r *results.InspectModel, file string) erro
 
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
 // no labels, and ignores weights of rows.
-func InspectEffects(ctx context.Context, model string, o options.InspectEffects) (result *results.InspectModel,
-	err error) {
+func InspectEffects(ctx context.Context, o options.InspectEffects) (result *results.InspectModel, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if model, err = job.FindModel(ctx, model, o.Job.Log); err != nil {
+	model, err := job.FindModel(ctx, o.Model, o.Job.Log)
+	if err != nil {
 		return nil, err
 	}
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
