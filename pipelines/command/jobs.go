@@ -328,7 +328,7 @@ func serveCommand() *cobra.Command {
 		look := make(chan os.Signal, 1)
 		signal.Notify(look, syscall.SIGHUP)
 		defer signal.Stop(look)
-		o.Look = look
+		o.Refresh = look
 		return nil, pipelines.Serve(cmd.Context(), o)
 	})
 }
