@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/bochner-ml/bochner/features/synthetic"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
@@ -279,7 +280,8 @@ func askCommand() *cobra.Command {
 		o.Log = jobLog(cmd)
 		return pipelines.Ask(cmd.Context(), o.AskOptions)
 	})
-	cmd.Args, cmd.ValidArgs = oneArgument("a question", pipelines.Questions()), pipelines.Questions()
+	cmd.ValidArgs = option.Names(pipelines.Questions()...)
+	cmd.Args = oneArgument("a question", cmd.ValidArgs)
 	return cmd
 }
 

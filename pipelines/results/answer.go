@@ -12,10 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
+// Question is a question to sums; package options has the values.
+type Question string
+
 // Ask is the answer to a question.
 type Ask struct {
-	Question    string `json:"question"`
-	Asked       string `json:"asked"` // the question in words
+	Question    Question `json:"question"`
+	Asked       string   `json:"asked"` // the question in words
 	AnswerFacts `json:"sums"`
 	By          string        `json:"lambda_by"` // how λ was chosen
 	Judged      string        `json:"judged,omitempty"`
