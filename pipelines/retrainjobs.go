@@ -75,7 +75,7 @@ func (n *retrainJobs) Reference(ctx context.Context, model string, files []strin
 	t.Job.Log = nil
 	t.Kernel = &fourier.GaussianOptions{Features: 32}
 	t.Scale, t.Encode, t.Room = nil, preprocess.ColumnOptions{}, 0
-	t.Folds = spec.DefaultFolds
+	t.JobFolds = spec.DefaultFolds
 	if len(t.Data.Columns) > 0 {
 		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
 	}
