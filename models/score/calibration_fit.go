@@ -37,8 +37,7 @@ func CheckCalibration(rows []int64, names []string) error {
 	return nil
 }
 
-// FitCalibration returns the calibration of the counted rows. Each output's curve is fitted
-// separately, class against others.
+// FitCalibration fits a curve for each output to the counted rows, class against others.
 func FitCalibration(c *CalibrationCounts, method Method) (*Calibration, error) {
 	if method != Platt && method != Isotonic {
 		methods := option.Names(Platt, Isotonic)
