@@ -209,8 +209,7 @@ type ChosenWindow struct {
 	Dates int `json:"dates"` // number of dates to train on
 	Of    int `json:"of"`    // number of all dates
 	Days  int `json:"days"`  // the same window for retrain --window
-	// Chosen has the score of windows that are chosen anew on each date, and All the score of training
-	// on all dates.
+	// Chosen has the score of windows that are chosen anew on each date, and All the score of training on all dates.
 	Chosen *Forgetting `json:"chosen"`
 	All    *Forgetting `json:"all"`
 }
