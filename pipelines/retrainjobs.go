@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
@@ -56,7 +55,7 @@ func (j *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
 		if !t.Calibrates() {
-			t.Calibrate = "none" // as the models of later nights
+			t.Calibrate = options.NoCalibration // as the models of later nights
 		}
 	}
 	t.Accept = func(m *models.Manifest) error { return errors.Join(j.checkGate(m), j.checkPairedGate(m)) }
@@ -76,7 +75,7 @@ func (j *retrainJobs) Reference(ctx context.Context, model string, files []strin
 	t.Job.Log = nil
 	t.Kernel = &fourier.GaussianOptions{Features: 32}
 	t.Scale, t.Encode, t.Room = nil, preprocess.ColumnOptions{}, 0
-	t.Folds = spec.DefaultFolds
+	t.JobFolds = spec.DefaultFolds
 	if len(t.Data.Columns) > 0 {
 		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
 	}
@@ -116,7 +115,7 @@ func (j *retrainJobs) Accept(ctx context.Context, champion string) error {
 	// The champion may lack probabilities that a new model will have.
 	if _, rounds := (spec.Options{Train: j.o.Train}).Rounds(); !rounds {
 		like := *m
-		if j.o.Train.Calibrate == score.Platt && m.Task == models.Classification {
+		if j.o.Train.Calibrate == options.Platt && m.Task == models.Classification {
 			like.Probabilities = new(models.Probabilities)
 		}
 		if err := j.checkGate(&like); err != nil {
@@ -175,7 +174,7 @@ func (j *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if j.o.Train.Calibrate == score.Platt && r.Task == models.Classification && r.Profile.Shapes == nil {
+	if j.o.Train.Calibrate == options.Platt && r.Task == models.Classification && r.Profile.Shapes == nil {
 		return "", nil
 	}
 	return r.Digest[:16], nil

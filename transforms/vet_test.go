@@ -94,7 +94,7 @@ func init() {
 
 func aRow([]byte) rows.Row                  { return rows.Row{} }
 func withKey(r rows.Row) (string, rows.Row) { return r.Key, r }
-func placeOf(st rows.Stored) string         { return st.Place }
+func placeOf(st rows.Stored) string         { return st.Dir }
 
 // sums is the pipeline of a pass that ends in one sum.
 func sums(sum func(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)) func(beam.Scope, transforms.Scan) {

@@ -33,10 +33,10 @@ func init() {
 
 // Stored is a directory of sums, as bochner sum makes it.
 type Stored struct {
-	Place string // name of the directory
-	Rows  int64  // number of summed rows
-	Sums  string // digest of the sums: sums.Manifest.Sums
-	// Window lists the directories of all sums of the window so far. Place is the last one, and
+	Dir    string // name of the directory
+	Rows   int64  // number of summed rows
+	Digest string // digest of the sums: sums.Manifest.Sums
+	// Window lists the directories of all sums of the window so far. Dir is the last one, and
 	// the only one unless rows arrived after others of their window were stored.
 	Window []string
 }
@@ -264,10 +264,10 @@ func hasOtherSums(place string) error {
 
 // stored describes the directory of a window with a number.
 func (f *publishFn) stored(w beam.Window, at int, p *sums.Manifest) Stored {
-	st := Stored{Rows: p.Rows.Used, Sums: p.Sums}
+	st := Stored{Rows: p.Rows.Used, Digest: p.Sums}
 	for i := range at + 1 {
-		_, st.Place = placeOf(f.Out, w, i)
-		st.Window = append(st.Window, st.Place)
+		_, st.Dir = placeOf(f.Out, w, i)
+		st.Window = append(st.Window, st.Dir)
 	}
 	return st
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -41,7 +42,7 @@ func NeedCertainty(c scoring.Certainty, m *models.Manifest, dash, model string) 
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, models.ErrNoNovelty) && m.Learner.Kind == "ridge":
+	case errors.Is(err, models.ErrNoNovelty) && m.Learner.Kind == ridge.Name:
 		return fmt.Errorf("%snovelty: %s does not store what measures how far rows are from its training rows: it was "+
 			"trained with --intervals none; train again without --intervals none", dash, model)
 	case errors.Is(err, models.ErrNoNovelty):

@@ -41,9 +41,9 @@ var questions = []question{{options.AskBacktest, (*data).backtest}, {options.Ask
 	{options.AskWorth, (*data).worth}, {options.AskBisect, (*data).bisect}}
 
 // Questions returns the values of options.Ask.Question.
-func Questions() (names []string) {
+func Questions() (names []options.Question) {
 	for _, q := range questions {
-		names = append(names, string(q.name))
+		names = append(names, q.name)
 	}
 	return names
 }

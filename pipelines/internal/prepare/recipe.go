@@ -177,9 +177,9 @@ func TargetSums(levels, outputs int) int64 {
 // makes it.
 func (p *Prepared) chooseRecipe(o options.Prepare) (err error) {
 	if preprocess.NeedsLabelSums(p.Data.Schema.Table, o.Encode) {
-		if o.Learned != "" {
+		if o.LearnedKernel != "" {
 			return exit.Usagef("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
-				"give another --encode, also in a schema", o.Learned)
+				"give another --encode, also in a schema", o.LearnedKernel)
 		}
 		if !o.Trains {
 			return exit.Usagef("--encode target learns from labels, and only train does that: give another --encode")
