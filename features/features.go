@@ -30,7 +30,7 @@ func TakesMissing(m Map) bool {
 }
 
 // Gridded is a Map whose features can be quantized to a grid: a feature z becomes a whole number of steps,
-// so sums of products are exact in any order. The grid has dst.Most() steps from 0 to the bound of the
+// so sums of products are exact in any order. The grid has dst.Steps() steps from 0 to the bound of the
 // features; with 127 steps it is an 8-bit grid.
 type Gridded interface {
 	Map
@@ -39,12 +39,12 @@ type Gridded interface {
 	// bound (see MaxSteps).
 	Quantize(dst *Grid, x []float32, n, threads int) (saturated int64)
 	// Step returns the size of one step of the 8-bit grid, bound/127:
-	// feature ≈ Step()·127/dst.Most()·number.
+	// feature ≈ Step()·127/dst.Steps()·number.
 	Step() float64
 }
 
 // Ranged is a Gridded map in which each feature has its own grid, centred in its
-// range: feature j ≈ centre[j] + half[j]/dst.Most()·number.
+// range: feature j ≈ centre[j] + half[j]/dst.Steps()·number.
 type Ranged interface {
 	Gridded
 	// Ranges returns the centres and half lengths (> 0) of the features' ranges. Step is for the longest

@@ -49,43 +49,43 @@ type Aliases struct {
 }
 
 // Promote makes a model champion.
-func (s *Aliases) Promote(model string) {
-	if s.Previous != "" {
-		s.Earlier = slices.Insert(s.Earlier, 0, s.Previous)
+func (a *Aliases) Promote(model string) {
+	if a.Previous != "" {
+		a.Earlier = slices.Insert(a.Earlier, 0, a.Previous)
 	}
-	s.Earlier = s.Earlier[:min(len(s.Earlier), maxEarlier)]
-	s.Previous, s.Champion = s.Champion, model
-	if s.Challenger == model {
-		s.Challenger = ""
+	a.Earlier = a.Earlier[:min(len(a.Earlier), maxEarlier)]
+	a.Previous, a.Champion = a.Champion, model
+	if a.Challenger == model {
+		a.Challenger = ""
 	}
 }
 
 // Rollback makes the previous champion the champion again.
-func (s *Aliases) Rollback() {
-	s.Champion, s.Previous = s.Previous, ""
-	if len(s.Earlier) > 0 {
-		s.Previous, s.Earlier = s.Earlier[0], slices.Clone(s.Earlier[1:])
+func (a *Aliases) Rollback() {
+	a.Champion, a.Previous = a.Previous, ""
+	if len(a.Earlier) > 0 {
+		a.Previous, a.Earlier = a.Earlier[0], slices.Clone(a.Earlier[1:])
 	}
 }
 
 // Model returns the model of an alias, "" for none.
-func (s *Aliases) Model(alias string) string {
+func (a *Aliases) Model(alias string) string {
 	switch alias {
 	case Champion:
-		return s.Champion
+		return a.Champion
 	case Challenger:
-		return s.Challenger
+		return a.Challenger
 	case Previous:
-		return s.Previous
+		return a.Previous
 	}
 	return ""
 }
 
 // Of returns the aliases that a model has.
-func (s *Aliases) Of(model string) (aliases []string) {
-	for _, a := range AliasNames {
-		if model != "" && s.Model(a) == model {
-			aliases = append(aliases, a)
+func (a *Aliases) Of(model string) (aliases []string) {
+	for _, name := range AliasNames {
+		if model != "" && a.Model(name) == model {
+			aliases = append(aliases, name)
 		}
 	}
 	return aliases
@@ -136,8 +136,8 @@ func decodeAliases(data []byte) (*Aliases, error) {
 }
 
 // Encode encodes the file of aliases.
-func (s *Aliases) Encode() ([]byte, error) {
-	data, err := json.MarshalIndent(s, "", "  ")
+func (a *Aliases) Encode() ([]byte, error) {
+	data, err := json.MarshalIndent(a, "", "  ")
 	return append(data, '\n'), err
 }
 
@@ -212,8 +212,7 @@ func ResolveAlias(ctx context.Context, name string) (string, error) {
 // model has the alias.
 func Resolve(ctx context.Context, name string) (string, error) {
 	dir, err := ResolveAlias(ctx, name)
-	var failed *storage.Error
-	if err == nil || errors.As(err, &failed) {
+	if _, failed := errors.AsType[*storage.Error](err); err == nil || failed {
 		return dir, err
 	}
 	return "", &Error{name, err}
@@ -271,12 +270,12 @@ func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
 }
 
 // repeat replays the last event.
-func (s *Aliases) repeat() error {
+func (a *Aliases) repeat() error {
 	var e struct {
 		Number            int
 		Action, Model, To string
 	}
-	if err := json.Unmarshal(s.Last, &e); err != nil {
+	if err := json.Unmarshal(a.Last, &e); err != nil {
 		return err
 	}
 	if err := CheckModelName(e.Model); err != nil {
@@ -284,19 +283,19 @@ func (s *Aliases) repeat() error {
 	}
 	switch e.Action {
 	case ActionPromote:
-		s.Promote(e.Model)
+		a.Promote(e.Model)
 	case ActionRollback:
-		for s.Champion != e.Model && s.Champion != "" {
-			s.Rollback()
+		for a.Champion != e.Model && a.Champion != "" {
+			a.Rollback()
 		}
 	case ActionKeep:
-		s.Challenger = e.Model
+		a.Challenger = e.Model
 	case ActionRefuse:
 	default:
 		return fmt.Errorf("unknown action %q", e.Action)
 	}
-	if e.Number != s.Events || e.To != s.Champion {
-		return fmt.Errorf("event %d makes %q champion, and the events before it %q", e.Number, e.To, s.Champion)
+	if e.Number != a.Events || e.To != a.Champion {
+		return fmt.Errorf("event %d makes %q champion, and the events before it %q", e.Number, e.To, a.Champion)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 // Probabilities says how the scores of a classifier become probabilities.
 type Probabilities struct {
 	// Kind is Softmax, Logistic, score.Platt or score.Isotonic.
-	Kind   string                   `json:"kind"`
+	Kind   score.Method             `json:"kind"`
 	Curves []score.CalibrationCurve `json:"curves,omitempty"` // of Platt and Isotonic, one for each output
 	// Rows is the number of rows that the curves were fitted to: the first of Folds folds, scored by a
 	// similar model that was fitted without them.
@@ -58,8 +58,8 @@ func (p *Probabilities) validate(outputs int) error {
 		c := score.Calibration{Method: p.Kind, Curves: p.Curves}
 		return c.Validate()
 	}
-	kinds := []string{Softmax, Logistic, score.Platt, score.Isotonic}
-	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, option.DidYouMean(p.Kind, kinds),
+	kinds := option.Names(Softmax, Logistic, score.Platt, score.Isotonic)
+	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, option.DidYouMean(string(p.Kind), kinds),
 		strings.Join(kinds, ", "))
 }
 

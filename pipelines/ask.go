@@ -18,4 +18,4 @@ type AskResult = results.Ask
 func Ask(ctx context.Context, o AskOptions) (*AskResult, error) { return ask.Ask(ctx, o) }
 
 // Questions returns the questions that Ask can answer.
-func Questions() []string { return ask.Questions() }
+func Questions() []options.Question { return ask.Questions() }

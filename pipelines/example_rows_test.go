@@ -53,7 +53,7 @@ func moonOf(p rows.Prediction) string { return p.Class }
 func show(class string, n int) { fmt.Println("class", class, "is predicted", n, "times") }
 
 func showFitted(m pipelines.Fitted) {
-	fmt.Println("model", filepath.Base(m.Model), "of", m.Rows, "rows")
+	fmt.Println("model", filepath.Base(m.Dir), "of", m.Rows, "rows")
 }
 
 // A pipeline of one's own: each click is classified, and each minute of clicks gives a model, by the

@@ -25,9 +25,9 @@ func init() {
 
 // Fitted is a model that FitStored has fitted.
 type Fitted struct {
-	Model string // its directory
-	Sums  string // the last directory of sums that it was fitted to
-	Rows  int64  // rows of the window so far
+	Dir     string // of the model
+	SumsDir string // the last directory of sums that it was fitted to
+	Rows    int64  // rows of the window so far
 }
 
 // FitStored fits a model to each window of a PCollection<rows.Stored>, the directories of sums that
@@ -48,14 +48,14 @@ type fitStoredFn struct{ Models string }
 
 func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, emit func(Fitted),
 	reject func(rows.Rejected)) error {
-	_, name := storage.Split(strings.TrimRight(stored.Place, "/"))
-	fitted := Fitted{Model: storage.Join(f.Models, name), Sums: stored.Place, Rows: stored.Rows}
-	r, err := Fit(ctx, FitOptions{SumDirs: SumDirs{Sums: stored.Window}, Model: fitted.Model})
+	_, name := storage.Split(strings.TrimRight(stored.Dir, "/"))
+	fitted := Fitted{Dir: storage.Join(f.Models, name), SumsDir: stored.Dir, Rows: stored.Rows}
+	r, err := Fit(ctx, FitOptions{SumDirs: SumDirs{Sums: stored.Window}, Model: fitted.Dir})
 	if err == nil {
 		fitted.Rows = r.Rows.Used
 	}
 	if errors.Is(err, fs.ErrExist) {
-		if m := existingModel(ctx, fitted.Model, func(dir string) error {
+		if m := existingModel(ctx, fitted.Dir, func(dir string) error {
 			_, err := Fit(ctx, FitOptions{SumDirs: SumDirs{Sums: stored.Window}, Model: dir})
 			return err
 		}); m != nil {
@@ -67,9 +67,9 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 	case err == nil:
 		emit(fitted)
 	case ok && unusable.Kind == fault.Data:
-		reject(rows.Rejected{Key: stored.Place, Reason: unusable.Message})
+		reject(rows.Rejected{Key: stored.Dir, Reason: unusable.Message})
 	default:
-		return fault.New(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", stored.Place, err))
+		return fault.Wrap(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", stored.Dir, err))
 	}
 	return nil
 }

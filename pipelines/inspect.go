@@ -26,18 +26,18 @@ func InspectData(ctx context.Context, o InspectOptions) (*InspectDataResult, err
 // InspectModelResult describes a model.
 type InspectModelResult = results.InspectModel
 
-// InspectEffectsOptions says on which data to measure effects.
+// InspectEffectsOptions says for which model and on which data to measure effects.
 type InspectEffectsOptions = options.InspectEffects
 
 // InspectEffects is InspectModel with the effects of columns on predictions, measured on up to
 // 1,000 rows of the data of o. It needs no labels and works for any features and learner.
-func InspectEffects(ctx context.Context, model string, o InspectEffectsOptions) (*InspectModelResult, error) {
-	return apply.InspectEffects(ctx, model, o)
+func InspectEffects(ctx context.Context, o InspectEffectsOptions) (*InspectModelResult, error) {
+	return apply.InspectEffects(ctx, o)
 }
 
-// DrawImportance plots the effects of columns to a file, .png or .svg. The report must have effects.
-func DrawImportance(ctx context.Context, r *InspectModelResult, file string) error {
-	return apply.DrawImportance(ctx, r, file)
+// DrawEffects plots the effects of columns to a file, .png or .svg. The report must have effects.
+func DrawEffects(ctx context.Context, r *InspectModelResult, file string) error {
+	return apply.DrawEffects(ctx, r, file)
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.

@@ -122,7 +122,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		t.Errorf("the metric is not in\n%s", text)
 	}
 	picture := filepath.Join(dir, "importance.svg")
-	if err := DrawImportance(jobtest.Ctx, i, picture); err == nil || !strings.Contains(err.Error(), "--data") {
+	if err := DrawEffects(jobtest.Ctx, i, picture); err == nil || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("a picture of the metric as importance: %v", err)
 	}
 	machine := train("svm", func(o *TrainOptions) {

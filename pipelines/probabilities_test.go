@@ -87,7 +87,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		alone := fixed(seed)
 		alone.Lambda.Path = []float64{result.Lambda}
 		_, scoring := trainedModel(t, train, alone)
-		curvesAre(t, name, got, scoring, held, string(c.method))
+		curvesAre(t, name, got, scoring, held, c.method)
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
@@ -113,7 +113,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 
 // curvesAre fails the test unless the curves of the model got are fitted to the scores of lines by
 // the model scoring.
-func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []string, method string) {
+func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []string, method score.Method) {
 	t.Helper()
 	scores, class := scoresOf(t, scoring, lines)
 	counts := score.NewCalibrationCounts(2)

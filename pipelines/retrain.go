@@ -42,7 +42,8 @@ type RetrainResult = results.Retrain
 
 // Retrain makes the model of a day: it sums the partitions of the data that changed, fits a model
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
-// no model, the error is an *exit.OutcomeError or says what failed, and the report is complete.
+// no model, the error is an *exit.GateError (the model did not pass) or an *exit.OutcomeError, and
+// the result is complete, or nil if another run is at work. Other errors come with a nil result.
 func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
 	switch o.PairedGate {
 	case "":

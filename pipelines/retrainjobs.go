@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/ask"
@@ -33,50 +32,50 @@ type retrainJobs struct{ o RetrainOptions }
 
 // buildJob returns the options of a job that creates a directory. The job continues the work of an
 // earlier run that was stopped.
-func (n *retrainJobs) buildJob() options.Job {
-	j := n.o.Train.Job
-	j.Work, j.Resume = "", true
-	return j
+func (j *retrainJobs) buildJob() options.Job {
+	o := j.o.Train.Job
+	o.Work, o.Resume = "", true
+	return o
 }
 
 // scoreJob returns the options of a job that only scores and creates no directory.
-func (n *retrainJobs) scoreJob() options.Job {
-	j := n.o.Train.Job
-	j.Work, j.Resume = "", false
-	if j.Engine.About().Machines {
-		j.Work = storage.Join(n.o.Models, ".bochner-judge")
+func (j *retrainJobs) scoreJob() options.Job {
+	o := j.o.Train.Job
+	o.Work, o.Resume = "", false
+	if o.Engine.About().Machines {
+		o.Work = storage.Join(j.o.Models, ".bochner-judge")
 	}
-	return j
+	return o
 }
 
-func (n *retrainJobs) Train(ctx context.Context, model string, files []string) error {
-	t := spec.Options{Train: n.o.Train}
+func (j *retrainJobs) Train(ctx context.Context, model string, files []string) error {
+	t := spec.Options{Train: j.o.Train}
 	t.Model, t.Data.Files = model, files
-	t.Job = n.buildJob()
+	t.Job = j.buildJob()
 	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
 		if !t.Calibrates() {
-			t.Calibrate = "none" // as the models of later nights
+			t.Calibrate = options.NoCalibration // as the models of later nights
 		}
 	}
-	t.Accept = func(m *models.Manifest) error { return errors.Join(n.checkGate(m), n.checkPairedGate(m)) }
+	t.Accept = func(m *models.Manifest) error { return errors.Join(j.checkGate(m), j.checkPairedGate(m)) }
 	_, err := Train(ctx, t.Train)
 	return err
 }
 
 // Reference makes an embedding whose recipe serves to measure drift. Here the label is a column like
 // any other. Columns of groups and times keep their roles.
-func (n *retrainJobs) Reference(ctx context.Context, model string, files []string) error {
+func (j *retrainJobs) Reference(ctx context.Context, model string, files []string) error {
 	if exists, err := storage.Exists(ctx, storage.Join(model, models.ManifestFile)); err != nil || exists {
 		return err
 	}
-	t := n.o.Train.Prepare
+	t := j.o.Train.Prepare
 	t.Data.Files = files
-	t.Job = n.buildJob()
+	t.Job = j.buildJob()
 	t.Job.Log = nil
 	t.Kernel = &fourier.GaussianOptions{Features: 32}
 	t.Scale, t.Encode, t.Room = nil, preprocess.ColumnOptions{}, 0
-	t.Folds = spec.DefaultFolds
+	t.JobFolds = spec.DefaultFolds
 	if len(t.Data.Columns) > 0 {
 		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
 	}
@@ -94,8 +93,8 @@ func (n *retrainJobs) Reference(ctx context.Context, model string, files []strin
 }
 
 // checkGate refuses gates on scores that the model does not have.
-func (n *retrainJobs) checkGate(m *models.Manifest) error {
-	gates, err := evaluate.ParseGates(n.o.Gate)
+func (j *retrainJobs) checkGate(m *models.Manifest) error {
+	gates, err := evaluate.ParseGates(j.o.Gate)
 	if err != nil {
 		return err
 	}
@@ -103,47 +102,47 @@ func (n *retrainJobs) checkGate(m *models.Manifest) error {
 }
 
 // checkPairedGate refuses conditions that do not apply to models like this one.
-func (n *retrainJobs) checkPairedGate(m *models.Manifest) error {
-	_, err := evaluate.FitConditions(pairedFlag, n.o.PairedGate, m, m)
+func (j *retrainJobs) checkPairedGate(m *models.Manifest) error {
+	_, err := evaluate.FitConditions(pairedFlag, j.o.PairedGate, m, m)
 	return err
 }
 
-func (n *retrainJobs) Accept(ctx context.Context, champion string) error {
+func (j *retrainJobs) Accept(ctx context.Context, champion string) error {
 	m, err := models.ReadManifest(ctx, champion)
 	if err != nil {
 		return err
 	}
 	// The champion may lack probabilities that a new model will have.
-	if _, rounds := (spec.Options{Train: n.o.Train}).Rounds(); !rounds {
+	if _, rounds := (spec.Options{Train: j.o.Train}).Rounds(); !rounds {
 		like := *m
-		if n.o.Train.Calibrate == score.Platt && m.Task == models.Classification {
+		if j.o.Train.Calibrate == options.Platt && m.Task == models.Classification {
 			like.Probabilities = new(models.Probabilities)
 		}
-		if err := n.checkGate(&like); err != nil {
+		if err := j.checkGate(&like); err != nil {
 			return err
 		}
 	}
-	return n.checkPairedGate(m)
+	return j.checkPairedGate(m)
 }
 
 // heldOutData returns the options of the data on which models are scored. The model determines the columns.
-func (n *retrainJobs) heldOutData(files []string) dataset.Options {
-	d := n.o.Train.Data
+func (j *retrainJobs) heldOutData(files []string) dataset.Options {
+	d := j.o.Train.Data
 	d.Files = files
 	d.Columns, d.Drop, d.Weight, d.ID = nil, nil, "", ""
 	return d
 }
 
-func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
+func (j *retrainJobs) Compare(ctx context.Context, champion, model string,
 	files []string) (gates []registry.Gate, r *results.CompareModels, err error) {
-	if n.o.Gate != "" {
+	if j.o.Gate != "" {
 		r, err := Evaluate(ctx, EvaluateOptions{
-			Model: model, Data: n.heldOutData(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.scoreJob(),
+			Model: model, Data: j.heldOutData(files), Gate: j.o.Gate, MaxBadFraction: j.o.Train.MaxBadFraction, Job: j.scoreJob(),
 		})
 		if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 			return nil, nil, err
 		}
-		if gates, err = evaluate.Verdicts(n.o.Gate, r); err != nil {
+		if gates, err = evaluate.Verdicts(j.o.Gate, r); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -151,8 +150,8 @@ func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
 		return gates, nil, nil
 	}
 	r, err = CompareModels(ctx, CompareModelsOptions{
-		Champion: champion, Challenger: model, Data: n.heldOutData(files), Gate: n.o.PairedGate,
-		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.scoreJob(),
+		Champion: champion, Challenger: model, Data: j.heldOutData(files), Gate: j.o.PairedGate,
+		MaxBadFraction: j.o.Train.MaxBadFraction, Job: j.scoreJob(),
 	})
 	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 		return nil, nil, err
@@ -167,7 +166,7 @@ func (n *retrainJobs) Compare(ctx context.Context, champion, model string,
 // Recipe returns the first 16 digits of the digest of the model's recipe, which serve as its name.
 // It returns "" if later models cannot use the recipe: for a model that is not fitted to sums, or
 // whose profile lacks the curves of classes that calibration needs.
-func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) {
+func (j *retrainJobs) Recipe(ctx context.Context, model string) (string, error) {
 	r, _, err := sums.ReadRecipe(ctx, model)
 	if errors.Is(err, sums.ErrNotBySums) {
 		return "", nil
@@ -175,19 +174,19 @@ func (n *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if n.o.Train.Calibrate == score.Platt && r.Task == models.Classification && r.Profile.Shapes == nil {
+	if j.o.Train.Calibrate == options.Platt && r.Task == models.Classification && r.Profile.Shapes == nil {
 		return "", nil
 	}
 	return r.Digest[:16], nil
 }
 
-func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
+func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	out string) (s *days.Summed, read bool, err error) {
 	p, err := sums.ReadManifest(ctx, out)
 	read = errors.Is(err, fs.ErrNotExist)
 	if read {
-		d := n.heldOutData(files)
-		d.Weight = n.o.Train.Data.Weight
+		d := j.heldOutData(files)
+		d.Weight = j.o.Train.Data.Weight
 		m, err := models.ReadManifest(ctx, recipe)
 		if err != nil {
 			return nil, false, err
@@ -196,7 +195,7 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 			d.Label, d.LabelText = "", dataset.LabelText{}
 		}
 		r, err := days.Sum(ctx, options.Sum{
-			Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.buildJob(),
+			Recipe: recipe, Data: d, Out: out, MaxBadFraction: j.o.Train.MaxBadFraction, Job: j.buildJob(),
 		})
 		if err != nil {
 			return nil, false, err
@@ -215,29 +214,29 @@ func (n *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 	return s, read, nil
 }
 
-func (n *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error) {
-	f, err := days.FeatureDrift(ctx, []string{from}, o, n.o.Train.Job.Engine.WithDefaults().Threads)
+func (j *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error) {
+	f, err := days.FeatureDrift(ctx, []string{from}, o, j.o.Train.Job.Engine.WithDefaults().Threads)
 	if err != nil {
 		return nil, err
 	}
 	return &results.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
-func (n *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
+func (j *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 	known map[string][]float64) (*results.ChosenWindow, error) {
 	terms, err := parts.Open(ctx, options.SumDirs{Sums: dirs})
 	if err != nil {
 		return nil, err
 	}
-	return ask.ChooseWindow(ctx, options.Ask{Threads: n.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
-		Known: known, Log: n.o.Train.Job.Log}, terms)
+	return ask.ChooseWindow(ctx, options.Ask{Threads: j.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
+		Known: known, Log: j.o.Train.Job.Log}, terms)
 }
 
-func (n *retrainJobs) Fit(ctx context.Context, o options.Fit) error {
-	o.Reporting = n.o.Train.Reporting
-	o.Job = n.buildJob()
+func (j *retrainJobs) Fit(ctx context.Context, o options.Fit) error {
+	o.Reporting = j.o.Train.Reporting
+	o.Job = j.buildJob()
 	if o.Model != "" {
-		o.Calibrate = n.o.Train.Calibrate
+		o.Calibrate = j.o.Train.Calibrate
 		_, err := days.Fit(ctx, o)
 		return err
 	}

@@ -27,8 +27,8 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	s := NewServeOptions()
-	s.Model, s.Door.Listen = o.Model, "127.0.0.1:0"
-	s.Limits.Body, s.Limits.Memory = 2000, 4000 // an answer may have 1,000 bytes
+	s.Model, s.Access.Listen = o.Model, "127.0.0.1:0"
+	s.Limits.MaxBody, s.Limits.MaxMemory = 2000, 4000 // an answer may have 1,000 bytes
 	addresses, ended := make(chan net.Addr, 1), make(chan error, 1)
 	s.Started = func(address net.Addr) { addresses <- address }
 	go func() { ended <- Serve(ctx, s) }()
@@ -70,7 +70,7 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 func TestServingRefusesLimitsOutOfBounds(t *testing.T) {
 	for want, set := range map[string]func(*ServeOptions){
 		"--drain must be at least 0s (have -1s)": func(o *ServeOptions) { o.Limits.Drain = -time.Second },
-		"--max_body must be at least 1 (have 0)": func(o *ServeOptions) { o.Limits.Body = 0 },
+		"--max_body must be at least 1 (have 0)": func(o *ServeOptions) { o.Limits.MaxBody = 0 },
 		"--workers must be at least 0 (have -2)": func(o *ServeOptions) { o.Limits.Workers = -2 },
 	} {
 		o := NewServeOptions()

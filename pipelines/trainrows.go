@@ -34,8 +34,8 @@ func init() {
 	beam.RegisterFunction(await)
 }
 
-// RowsOptions says how to train on a PCollection of rows.
-type RowsOptions struct {
+// TrainRowsOptions says how to train on a PCollection of rows.
+type TrainRowsOptions struct {
 	// Dir is the directory in which three are created: recipe, a model of the sample, by whose recipe
 	// later rows can be summed; sums; and models.
 	Dir string
@@ -45,11 +45,11 @@ type RowsOptions struct {
 	Lambda []float64   // values of λ to choose from; none is auto
 	// Features is the number of Gaussian features; 0 lets the training choose kernel and number.
 	Features int
-	Room     float64 // how far targets may be beyond the sample's, as a multiple of their range; 0 is 1
-	Seed     uint64
+	Room     float64  // how far targets may be beyond the sample's, as a multiple of their range; 0 is 1
+	Seed     uint64   // of the recipe; 0 is a seed like any other
 	Classes  []string // classes that rows may have and the sample may lack
 	Shards   int      // see rows.Recipe.Shards
-	Threads  int
+	Threads  int      // see rows.Recipe.Threads
 }
 
 // TrainRows trains on a bounded PCollection of rows, without an existing model. It draws a recipe
@@ -63,7 +63,7 @@ type RowsOptions struct {
 // panics if the element type cannot be such a row, if it has a field that no column can be, such as a
 // time.Time, without the tag `bochner:"-"`, if elements are pairs of a key and a row, or if Sample is
 // negative.
-func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
+func TrainRows(s beam.Scope, o TrainRowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.TrainRows")
 	if o.Sample < 0 {
 		panic(fmt.Sprintf("pipelines: TrainRows: Sample must be at least 0 (have %d)", o.Sample))
@@ -109,7 +109,7 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 		}
 	}
 	line, err := f.bundle.JSON(v)
-	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.New(fault.Data, err)
+	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Wrap(fault.Data, err)
 }
 
 // lowestFn combines lines into the Most least of them: the rows with the least hashes.
@@ -138,7 +138,7 @@ func (f lowestFn) ExtractOutput(a lowest) lowest {
 
 // drawRecipeFn trains a model on the sample and emits its directory.
 type drawRecipeFn struct {
-	Options       RowsOptions
+	Options       TrainRowsOptions
 	Label, Weight string
 }
 
@@ -178,5 +178,5 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}
-	return o.Model, fault.New(fault.Data, err)
+	return o.Model, fault.Wrap(fault.Data, err)
 }

@@ -18,9 +18,11 @@ type visit struct {
 
 func TestTrainRowsRefusesRowsItWouldNotUse(t *testing.T) {
 	for want, train := range map[string]func(beam.Scope){
-		"Sample must be at least 0 (have -1)": func(s beam.Scope) { TrainRows(s, RowsOptions{Sample: -1}, beam.Impulse(s)) },
+		"Sample must be at least 0 (have -1)": func(s beam.Scope) {
+			TrainRows(s, TrainRowsOptions{Sample: -1}, beam.Impulse(s))
+		},
 		"pipelines.visit.Day is of the type time.Time, which cannot be a column: make it a text, number or boolean, or " +
-			"tag it `bochner:\"-\"`": func(s beam.Scope) { TrainRows(s, RowsOptions{}, beam.Create(s, visit{})) },
+			"tag it `bochner:\"-\"`": func(s beam.Scope) { TrainRows(s, TrainRowsOptions{}, beam.Create(s, visit{})) },
 	} {
 		func() {
 			defer func() {

@@ -139,6 +139,7 @@ func TestTwoSampleRefusesWhatHasNoAnswer(t *testing.T) {
 		{a, nil, exit.CodeData, "its rows would count twice"},
 		{dir + "/*.csv", nil, exit.CodeData, "its rows would count twice"},
 		{"", nil, exit.CodeUsage, "test needs two tables"},
+		{b, func(o *TwoSampleOptions) { o.Prepare.Data.Files = []string{a} }, exit.CodeUsage, "not from Prepare.Data"},
 		{b, func(o *TwoSampleOptions) { o.MinP = 1e-9 }, exit.CodeUsage, "--min_p must be"},
 		{b, func(o *TwoSampleOptions) { o.MinP = 2 }, exit.CodeUsage, "--min_p must be"},
 		{b, func(o *TwoSampleOptions) { o.MaxDrift = 2 }, exit.CodeUsage, "--max_drift must be"},

@@ -78,9 +78,9 @@ func (r *Reader) newSaving(from int) *saving {
 		last: time.Now(), pause: r.Scan.interval()}
 }
 
-// restore continues from the checkpoint, if there is one that covers at most most shards, and
+// restore continues from the checkpoint, if there is one that covers at most limit shards, and
 // returns how many shards it covers.
-func (s *saving) restore(ctx context.Context, r *Reader, most int) (shards int, err error) {
+func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int, err error) {
 	if s == nil {
 		return 0, nil
 	}
@@ -90,7 +90,7 @@ func (s *saving) restore(ctx context.Context, r *Reader, most int) (shards int, 
 		err = json.Unmarshal(data, &s.done)
 	}
 	var reports []dataset.Report
-	if err == nil && s.done.Shards > 0 && s.done.Shards <= most {
+	if err == nil && s.done.Shards > 0 && s.done.Shards <= limit {
 		reports, err = s.Restore(ctx, s.done.State)
 	} else {
 		s.done = checkpoint{}

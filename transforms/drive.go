@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*driveFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*driveFn]())
 }
 
 // RunProgram adds a step that runs this program with the given arguments, in a process of its own

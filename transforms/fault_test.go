@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*failFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*failFn]())
 }
 
 // failFn fails with a fault, or panics.
@@ -27,7 +27,7 @@ func (f *failFn) ProcessElement([]byte) (int, error) {
 	if f.Panic {
 		panic(f.Text)
 	}
-	return 0, fault.New(fault.Data, errors.New(f.Text))
+	return 0, fault.Wrap(fault.Data, errors.New(f.Text))
 }
 
 // hardText is a message that quoting, cutting and wrapping could harm.

@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*featurizeFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*featurizeFn]())
 }
 
 // partValues is the largest number of features in one file: 16 Mi numbers, 64 MiB.
@@ -35,9 +35,9 @@ type Featurize struct {
 // SetOut sets the directory of the files.
 func (p *Featurize) SetOut(dir string) { p.Out = dir }
 
-// Write reads all rows and writes their features, in the order of the rows, to files of at
-// most 64 MiB of numbers. If the pass has a Target, it also writes the labels: the index of
-// the class, or the number. It returns the Written of each shard, in JSON.
+// Write reads all rows of the pass in sc.Pass, whatever its receiver, and writes their features, in the order of the
+// rows, to files of at most 64 MiB of numbers. If the pass has a Target, it also writes the labels: the index of the
+// class, or the number. It returns the Written of each shard, in JSON.
 func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {
 	s = s.Scope("transforms.Featurize")
 	return sc.Apply(s, &featurizeFn{Splittable{Fn: Fn{Scan: sc}}})

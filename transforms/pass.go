@@ -1,6 +1,6 @@
 // Package transforms holds what all passes over the data share: readers, pass files, the worker
 // of a job in a process, sums and their merging, and metrics. A pass is one Beam pipeline that
-// reads all rows. The passes themselves are in the packages below: survey, gram, epochs, scores
+// reads all rows. The passes themselves are in the packages below: survey, gram, epochs, scoring
 // and rows. Only Featurize, the pass that writes features, is here. Passes know no formats, which
 // package dataset reads, and no formulas, which are in the packages of models and features.
 //
@@ -185,7 +185,7 @@ func decode(ctx context.Context, uri string, p any) ([]File, error) {
 		return nil, fmt.Errorf("transforms: pass %s: %w", uri, err)
 	}
 	if here := Build(); file.Program != "" && here != "" && file.Program != here {
-		return nil, fault.New(fault.Data, fmt.Errorf("transforms: the job was started by build %s of bochner, but this "+
+		return nil, fault.Wrap(fault.Data, fmt.Errorf("transforms: the job was started by build %s of bochner, but this "+
 			"worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)",
 			file.Program, here))
 	}
@@ -203,7 +203,7 @@ func (f *File) provide(ctx context.Context) error {
 		err = errors.New("its checksum does not match")
 	}
 	if err != nil {
-		return fault.New(fault.Model, fmt.Errorf("transforms: %s is damaged: %w", f.URI, err))
+		return fault.Wrap(fault.Model, fmt.Errorf("transforms: %s is damaged: %w", f.URI, err))
 	}
 	return nil
 }

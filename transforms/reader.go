@@ -59,7 +59,7 @@ func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.
 	if err == nil {
 		err = work(r, p)
 	}
-	return fault.New(fault.Internal, err)
+	return fault.Wrap(fault.Internal, err)
 }
 
 func (r *Reader) end(ctx context.Context) {
@@ -248,8 +248,8 @@ func logLine(ctx context.Context, message string, fields ...any) {
 }
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*readerFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*elementsFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*readerFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*elementsFn]())
 }
 
 // Scan tells the DoFns of a pass what to read. Each of them has it as a field.

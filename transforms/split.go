@@ -35,7 +35,7 @@ func (f *Splittable) reader(ctx context.Context, element int) (*shardList, []dat
 		return err
 	})
 	if err != nil {
-		return nil, nil, fault.New(fault.Internal, err)
+		return nil, nil, fault.Wrap(fault.Internal, err)
 	}
 	number, _ := f.Scan.readerOf(element)
 	return list, list.readers[number], nil

@@ -18,8 +18,8 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*sumFn)(nil)))
-	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
+	beam.RegisterDoFn(reflect.TypeFor[*sumFn]())
+	beam.RegisterType(reflect.TypeFor[mergeSumsFn]())
 }
 
 // Accumulator adds the rows of a reader to the small sum of a pass.
@@ -188,10 +188,10 @@ func (f *mergeSumsFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	}
 	kind, ok := sumKinds[f.Kind]
 	if !ok {
-		return nil, fault.New(fault.Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
+		return nil, fault.Wrap(fault.Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
 	}
 	out, err := kind.merge(a, b)
-	return out, fault.New(fault.Internal, err)
+	return out, fault.Wrap(fault.Internal, err)
 }
 
 func (f *mergeSumsFn) ExtractOutput(acc []byte) []byte { return acc }

@@ -46,11 +46,11 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	},
 	"arriving files": func(s beam.Scope, sc transforms.Scan) {
 		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
-		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
+		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, MaxFiles: 9}, 1)
 	},
 	"arriving files on Flink": func(s beam.Scope, sc transforms.Scan) {
 		f := &scoring.Files{Model: "models@champion", Out: "out", Content: scoring.Content{Format: "csv"}}
-		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9, Flink: true}, 1)
+		f.Arrive(s, scoring.WatchOptions{Patterns: []string{"in/*"}, Poll: time.Second, MaxFiles: 9, Flink: true}, 1)
 	},
 	"messages": func(s beam.Scope, sc transforms.Scan) {
 		f := &scoring.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out",
@@ -94,7 +94,7 @@ func init() {
 
 func aRow([]byte) rows.Row                  { return rows.Row{} }
 func withKey(r rows.Row) (string, rows.Row) { return r.Key, r }
-func placeOf(st rows.Stored) string         { return st.Place }
+func placeOf(st rows.Stored) string         { return st.Dir }
 
 // sums is the pipeline of a pass that ends in one sum.
 func sums(sum func(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)) func(beam.Scope, transforms.Scan) {

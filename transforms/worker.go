@@ -190,7 +190,7 @@ func (w *Worker) Map(s features.Sealed) (features.Map, error) {
 			return nil, err
 		}
 		m, err := r.New()
-		return m, fault.New(fault.Data, err)
+		return m, fault.Wrap(fault.Data, err)
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"io"
 	"reflect"
-	"sort"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -17,8 +17,8 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*writeLinesFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*writeFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*writeLinesFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*writeFn]())
 	beam.RegisterFunction(OneKey)
 }
 
@@ -37,7 +37,7 @@ func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 type writeLinesFn struct{ URI string }
 
 func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) error {
-	return fault.New(fault.Internal, StoreLines(ctx, f.URI, Sorted(lines)))
+	return fault.Wrap(fault.Internal, StoreLines(ctx, f.URI, Sorted(lines)))
 }
 
 // StoreLines writes lines as WriteLines does.
@@ -56,7 +56,7 @@ func Sorted(next func(*[]byte) bool) [][]byte {
 	for next(&e) {
 		all = append(all, bytes.Clone(e))
 	}
-	sort.Slice(all, func(i, j int) bool { return bytes.Compare(all[i], all[j]) < 0 })
+	slices.SortFunc(all, bytes.Compare)
 	return all
 }
 
@@ -69,7 +69,7 @@ func Write(s beam.Scope, uri string, col beam.PCollection) {
 type writeFn struct{ URI string }
 
 func (f *writeFn) ProcessElement(ctx context.Context, data []byte) error {
-	return fault.New(fault.Internal, storage.WriteState(ctx, f.URI, data))
+	return fault.Wrap(fault.Internal, storage.WriteState(ctx, f.URI, data))
 }
 
 // StoreWeights writes weights as a safetensors file of the work directory, and

@@ -121,7 +121,7 @@ func run(ctx context.Context, model, points, out string) (digest string, err err
 	days := beam.WindowInto(s, window.NewFixedWindows(24*time.Hour), beam.ParDo(s, withTime, all))
 	scores, _ := rows.Evaluate(s, rows.Model{Name: model}, days)
 	textio.Write(s, out+"/scores", beam.WindowInto(s, window.NewGlobalWindows(), beam.ParDo(s, scored, scores)))
-	pipelines.TrainRows(s, pipelines.RowsOptions{Dir: out + "/days", Sample: 500, Features: 64,
+	pipelines.TrainRows(s, pipelines.TrainRowsOptions{Dir: out + "/days", Sample: 500, Features: 64,
 		Lambda: []float64{1e-4}}, days)
 	if _, err := beam.Run(ctx, *runner, p); err != nil {
 		return "", err

@@ -122,9 +122,9 @@ type Choice struct {
 // Loader is implemented by options that name files.
 type Loader interface {
 	Options
-	// Load returns the options with the content of the files. read reads a whole file of at most most
+	// Load returns the options with the content of the files. read reads a whole file of at most limit
 	// bytes.
-	Load(read func(name string, most int64) ([]byte, error)) (Options, error)
+	Load(read func(name string, limit int64) ([]byte, error)) (Options, error)
 }
 
 // Varied is implemented by options of a family whose features can be drawn in several ways.

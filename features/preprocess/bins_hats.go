@@ -16,11 +16,11 @@ const (
 )
 
 // NewPiecewiseLinear returns piecewise-linear columns (hats) for the columns of x, n rows of d numbers: up to 32 hats
-// for each column, and at most most for all. The knots of a column are its distinct values, or quantiles if
+// for each column, and at most limit for all. The knots of a column are its distinct values, or quantiles if
 // there are more values than knots. A column that would not have three distinct knots, such as a nearly
-// constant one, has none. NewPiecewiseLinear returns nil if no column has hats, or if most is less than four for each
+// constant one, has none. NewPiecewiseLinear returns nil if no column has hats, or if limit is less than four for each
 // column that would.
-func NewPiecewiseLinear(x []float32, n, d, most int) *Bins {
+func NewPiecewiseLinear(x []float32, n, d, limit int) *Bins {
 	values := make([]float32, n)
 	column := func(j, knots int) features.Floats {
 		for i := range values {
@@ -35,7 +35,7 @@ func NewPiecewiseLinear(x []float32, n, d, most int) *Bins {
 			columns = append(columns, j)
 		}
 	}
-	knots := min(MaxBinKnots, most/max(len(columns), 1))
+	knots := min(MaxBinKnots, limit/max(len(columns), 1))
 	if len(columns) == 0 || knots < fewKnots {
 		return nil
 	}
@@ -49,18 +49,18 @@ func NewPiecewiseLinear(x []float32, n, d, most int) *Bins {
 	return r
 }
 
-// hatKnots returns the distinct values among the ascending values, or most quantiles if there are more.
-func hatKnots(values []float32, most int) (cuts features.Floats) {
+// hatKnots returns the distinct values among the ascending values, or limit quantiles if there are more.
+func hatKnots(values []float32, limit int) (cuts features.Floats) {
 	add := func(v float32) {
 		if len(cuts) == 0 || v > cuts[len(cuts)-1] {
 			cuts = append(cuts, v)
 		}
 	}
-	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= most {
+	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= limit {
 		return append(cuts, distinct...)
 	}
-	for q := range most {
-		add(values[(2*q+1)*len(values)/(2*most)])
+	for q := range limit {
+		add(values[(2*q+1)*len(values)/(2*limit)])
 	}
 	return cuts
 }

@@ -22,7 +22,7 @@ const (
 	// counted, because rows to predict are not counted either.
 	CountEncoding Encoding = "count"
 	// TargetEncoding has statistics of the labels of other rows with the level: the share of each class, or the mean
-	// target. See Targets.
+	// target. See LabelSums.
 	TargetEncoding Encoding = "target"
 )
 
@@ -94,17 +94,17 @@ type Column struct {
 // description of its numbers. A missing number is replaced by the mean, unless the statistics say
 // otherwise. If training rows miss values of a numeric column, it gets an indicator; a category or boolean
 // gets a level for them. A category has a number for unknown texts only if some training row has one.
-// labels are needed if NeedsTargets is true, and otherwise nil. counts has the number of rows of each level
+// labels are needed if NeedsLabelSums is true, and otherwise nil. counts has the number of rows of each level
 // for CountEncoding; if it is nil, the statistics are used.
 func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, labels,
-	counts *Targets) (Columns, []Column, error) {
+	counts *LabelSums) (Columns, []Column, error) {
 	if err := o.Validate(); err != nil {
 		return Columns{}, nil, err
 	}
 	if len(slots) != t.Width() {
 		return Columns{}, nil, fmt.Errorf("columns: statistics of %d slots for rows of %d", len(slots), t.Width())
 	}
-	if NeedsTargets(t, o) && labels == nil {
+	if NeedsLabelSums(t, o) && labels == nil {
 		return Columns{}, nil, errors.New("columns: target statistics need the labels of rows")
 	}
 	c := chooser{ColumnOptions: o, w: o.weight(), labels: labels, counts: counts}
@@ -120,7 +120,7 @@ func ChooseColumns(t *schema.Table, slots []ColumnStatistics, o ColumnOptions, l
 		c.column(column, statistics)
 	}
 	r := Columns{Slots: c.slots}
-	if NeedsTargets(t, o) {
+	if NeedsLabelSums(t, o) {
 		r.CrossFit = &labels.cut
 	}
 	if err := r.Validate(); err != nil {
@@ -159,8 +159,8 @@ func ColumnBounds(t *schema.Table, o ColumnOptions, outputs int) (numbers, short
 	return numbers + hot, short, levels
 }
 
-// NeedsTargets reports whether some encoding of the table is computed from labels.
-func NeedsTargets(t *schema.Table, o ColumnOptions) bool {
+// NeedsLabelSums reports whether some encoding of the table is computed from labels.
+func NeedsLabelSums(t *schema.Table, o ColumnOptions) bool {
 	return len(Categories(t, o, TargetEncoding)) > 0
 }
 
@@ -168,8 +168,8 @@ func NeedsTargets(t *schema.Table, o ColumnOptions) bool {
 type chooser struct {
 	ColumnOptions
 	w       float32
-	labels  *Targets
-	counts  *Targets
+	labels  *LabelSums
+	counts  *LabelSums
 	slots   []Slot
 	columns [][]Column // of each slot
 }

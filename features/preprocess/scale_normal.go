@@ -62,13 +62,13 @@ func NewNormalScores(x []float32, n, d, knots int, keep func(column int) bool) N
 	return r
 }
 
-// ranks returns the ranks, from 0 to n−1, of at most most of n sorted values, about equally spaced in
+// ranks returns the ranks, from 0 to n−1, of at most limit of n sorted values, about equally spaced in
 // normal scores.
-func ranks(n, most int) []int {
+func ranks(n, limit int) []int {
 	score := func(i int) float64 { return stream.Quantile((float64(i) + 0.5) / float64(n)) }
-	step := (score(n-1) - score(0)) / float64(most-1)
+	step := (score(n-1) - score(0)) / float64(limit-1)
 	places, last := []int{0}, score(0)
-	for i := 1; i < n-1 && len(places) < most-1; i++ {
+	for i := 1; i < n-1 && len(places) < limit-1; i++ {
 		if s := score(i); s >= last+step {
 			places, last = append(places, i), s
 		}
@@ -81,9 +81,9 @@ func ranks(n, most int) []int {
 
 // knotsOf returns the knots of a column with these ascending values: at the ranks in places, or at all
 // distinct values.
-func knotsOf(values []float32, places []int, most int) (k Knots) {
+func knotsOf(values []float32, places []int, limit int) (k Knots) {
 	n := len(values)
-	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= most {
+	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= limit {
 		places = places[:0:0]
 		for i := range values {
 			if i == 0 || values[i] != values[i-1] {

@@ -28,7 +28,7 @@ const (
 
 func (c *CrossFit) validate() error {
 	if c.Held < 0 || c.Held > maxHeld || c.Held == 1 || c.Parts < 2 || c.Parts > maxParts {
-		return fmt.Errorf("cut: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts,
+		return fmt.Errorf("preprocess: held must be 0 or 2 to %d, and parts 2 to %d (have %d, %d)", maxHeld, maxParts,
 			c.Held, c.Parts)
 	}
 	return nil
@@ -48,9 +48,9 @@ func (c *CrossFit) part(hash uint64) int {
 // TargetEncoder changes the category indices of training rows, so that the recipe encodes them by
 // statistics that were computed without their part. It is safe for concurrent use.
 type TargetEncoder struct {
-	cut    CrossFit
-	slots  []int
-	values []int
+	crossFit CrossFit
+	slots    []int
+	values   []int
 }
 
 // TargetEncoderOf returns the TargetEncoder of a recipe, or of the first step of a chain; nil if training
@@ -63,13 +63,13 @@ func TargetEncoderOf(r features.Recipe) *TargetEncoder {
 	if !ok || columns.CrossFit == nil {
 		return nil
 	}
-	rc := &TargetEncoder{cut: *columns.CrossFit}
+	e := &TargetEncoder{crossFit: *columns.CrossFit}
 	for i := range columns.Slots {
 		if t := columns.Slots[i].Lookup; t != nil && t.Parts > 0 {
-			rc.slots, rc.values = append(rc.slots, i), append(rc.values, t.Values)
+			e.slots, e.values = append(e.slots, i), append(e.values, t.Values)
 		}
 	}
-	return rc
+	return e
 }
 
 // Block changes a block of training rows, given the hashes that decide their folds. A nil TargetEncoder
@@ -88,7 +88,7 @@ func (e *TargetEncoder) Part(hash uint64) int {
 	if e == nil {
 		return 0
 	}
-	return e.cut.part(hash)
+	return e.crossFit.part(hash)
 }
 
 // Row changes a training row, given the hash that decides its fold. A nil TargetEncoder changes nothing.
@@ -133,10 +133,10 @@ func SummedLevels(t *schema.Table, o ColumnOptions) (levels int) {
 	return levels
 }
 
-// Targets are weighted sums of labels by category, part and level: the number of rows of each class;
+// LabelSums are weighted sums of labels by category, part and level: the number of rows of each class;
 // without classes, the number of rows and the sum of their targets as whole numbers. All are exact, so they
-// are the same for any order of the rows. Create it with NewTargets.
-type Targets struct {
+// are the same for any order of the rows. Create it with NewLabelSums.
+type LabelSums struct {
 	Unit float64 // number of rows that a weight of 1 stands for; 0 means 1
 
 	cut        CrossFit
@@ -145,16 +145,16 @@ type Targets struct {
 	sums       [][]int64 // of each category: Parts × (Values+1) × width
 }
 
-// maxTargets is the largest number of sums: 1 GiB.
-const maxTargets = 1 << 27
+// maxLabelSums is the largest number of sums: 1 GiB.
+const maxLabelSums = 1 << 27
 
-// NewTargets returns empty sums for labels of the given number of classes; with 0 classes, labels are targets as
+// NewLabelSums returns empty sums for labels of the given number of classes; with 0 classes, labels are targets as
 // whole numbers. It fails if the sums take too much memory.
-func NewTargets(cut CrossFit, classes int, categories []Category) (*Targets, error) {
+func NewLabelSums(cut CrossFit, classes int, categories []Category) (*LabelSums, error) {
 	if err := cut.validate(); err != nil {
 		return nil, fmt.Errorf("columns: %w", err)
 	}
-	t := &Targets{cut: cut, classes: classes, categories: slices.Clone(categories)}
+	t := &LabelSums{cut: cut, classes: classes, categories: slices.Clone(categories)}
 	if classes < 0 || classes == 1 || classes > rowio.MaxDim {
 		return nil, fmt.Errorf("columns: target statistics of %d classes", classes)
 	}
@@ -165,9 +165,9 @@ func NewTargets(cut CrossFit, classes int, categories []Category) (*Targets, err
 		}
 		// No product overflows: 2²⁰·2⁶·2²⁰.
 		all += cut.Parts * (c.Values + 1) * t.width()
-		if all > maxTargets {
+		if all > maxLabelSums {
 			return nil, fmt.Errorf("columns: target statistics of so many levels and classes take more than %d numbers; hash "+
-				"categories to fewer buckets, or encode them otherwise", maxTargets)
+				"categories to fewer buckets, or encode them otherwise", maxLabelSums)
 		}
 	}
 	for _, c := range categories {
@@ -177,7 +177,7 @@ func NewTargets(cut CrossFit, classes int, categories []Category) (*Targets, err
 }
 
 // width is the number of sums of a level.
-func (t *Targets) width() int {
+func (t *LabelSums) width() int {
 	if t.classes == 0 {
 		return 2
 	}
@@ -186,7 +186,7 @@ func (t *Targets) width() int {
 
 // Add adds a row with its hash, label and weight ≥ 0. The label is the index of its class, or its target
 // as a whole number below 2²⁰ in magnitude.
-func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
+func (t *LabelSums) Add(row []float32, hash uint64, label int, weight int64) {
 	part := t.cut.part(hash)
 	if part == 0 {
 		return
@@ -203,7 +203,7 @@ func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
 }
 
 // Merge adds the sums of u, which must have the same cut, classes and categories.
-func (t *Targets) Merge(u *Targets) {
+func (t *LabelSums) Merge(u *LabelSums) {
 	if t.cut != u.cut || t.classes != u.classes || !slices.Equal(t.categories, u.categories) {
 		panic("columns: merge of other target statistics")
 	}
@@ -215,7 +215,7 @@ func (t *Targets) Merge(u *Targets) {
 }
 
 // Code codes the cut, the classes, the categories and the sums.
-func (t *Targets) Code(c *wire.Coder) {
+func (t *LabelSums) Code(c *wire.Coder) {
 	cut := CrossFit{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
 	classes, categories, all := c.Int(t.classes, rowio.MaxDim), t.categories, 0
 	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
@@ -224,7 +224,7 @@ func (t *Targets) Code(c *wire.Coder) {
 		c.Check(all <= c.Left()) // a sum takes at least a byte
 	})
 	if c.Check(all <= c.Left()); c.Reading() {
-		u, err := NewTargets(cut, classes, categories)
+		u, err := NewLabelSums(cut, classes, categories)
 		if c.Check(err == nil); err != nil {
 			return
 		}
@@ -244,7 +244,7 @@ const smoothing = 10
 
 // table returns the statistics of category i: for each level the share of each class (of two classes, only
 // the second), or the mean target. The first table is over all parts, the others leave out one part each.
-func (t *Targets) table(i int) *Lookup {
+func (t *LabelSums) table(i int) *Lookup {
 	c, width := t.categories[i], t.width()
 	out := 1
 	if t.classes > 2 {
@@ -281,7 +281,7 @@ func (t *Targets) table(i int) *Lookup {
 }
 
 // means stores in dst the means of labels with those sums and more rows with the means prior.
-func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float64) {
+func (t *LabelSums) means(dst []float64, sums []int64, more float64, prior []float64) {
 	n := sums[0]
 	if t.classes > 0 {
 		n = 0
@@ -305,7 +305,7 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 
 // rows returns the number of rows of each level of category i over all parts, and last of the missing
 // value, for sums without classes.
-func (t *Targets) rows(i int) []int64 {
+func (t *LabelSums) rows(i int) []int64 {
 	n := t.categories[i].Values + 1
 	counts := make([]int64, n)
 	for j, v := range t.sums[i] {
@@ -317,7 +317,7 @@ func (t *Targets) rows(i int) []int64 {
 }
 
 // categoryIn returns the index of the category in a slot; −1 if there is none.
-func (t *Targets) categoryIn(slot int) int {
+func (t *LabelSums) categoryIn(slot int) int {
 	return slices.IndexFunc(t.categories, func(c Category) bool { return c.Slot == slot })
 }
 

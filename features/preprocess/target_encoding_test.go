@@ -44,9 +44,9 @@ func labelledRows(r *rand.Rand, n, classes int) (t labelled) {
 	return t
 }
 
-func (l labelled) sum(t testing.TB, cut CrossFit, classes int) *Targets {
+func (l labelled) sum(t testing.TB, cut CrossFit, classes int) *LabelSums {
 	t.Helper()
-	s, err := NewTargets(cut, classes, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
+	s, err := NewLabelSums(cut, classes, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 		half := len(l.x) / 2
 		a, b := labelled{l.x[:half], l.hashes[:half], l.labels[:half]}, labelled{l.x[half:], l.hashes[half:], l.labels[half:]}
 		data := wire.Marshal(a.sum(t, cut, classes))
-		back := new(Targets)
+		back := new(LabelSums)
 		if err := wire.Unmarshal(back, data); err != nil {
 			t.Fatal(err)
 		}
@@ -206,11 +206,11 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 			t.Errorf("%d classes: another cut gives other sums", classes)
 		}
 		for n := range want {
-			if wire.Unmarshal(new(Targets), want[:n]) == nil {
+			if wire.Unmarshal(new(LabelSums), want[:n]) == nil {
 				t.Fatalf("%d of %d bytes accepted", n, len(want))
 			}
 		}
-		if wire.Unmarshal(new(Targets), append(slices.Clone(want), 0)) == nil {
+		if wire.Unmarshal(new(LabelSums), append(slices.Clone(want), 0)) == nil {
 			t.Error("a byte too many accepted")
 		}
 	}
@@ -220,7 +220,7 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 func TestWeightsAreRepeatedRows(t *testing.T) {
 	l := labelledRows(rand.New(rand.NewPCG(6, 6)), 100, 0)
 	cut := CrossFit{Held: 3, Parts: 4}
-	once, err := NewTargets(cut, 0, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
+	once, err := NewLabelSums(cut, 0, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,13 +251,13 @@ func TestTooManySumsAreRefused(t *testing.T) {
 		want       string
 	}{
 		{CrossFit{Parts: 5}, 1000, []Category{{0, 1 << 20}}, "hash categories to fewer buckets"},
-		{CrossFit{Parts: 1}, 2, nil, "cut: held must be 0 or 2"},
-		{CrossFit{Held: 1, Parts: 2}, 2, nil, "cut: held"},
+		{CrossFit{Parts: 1}, 2, nil, "preprocess: held must be 0 or 2"},
+		{CrossFit{Held: 1, Parts: 2}, 2, nil, "preprocess: held"},
 		{CrossFit{Parts: 2}, 1, nil, "of 1 classes"},
 		{CrossFit{Parts: 2}, 2, []Category{{-1, 3}}, "slot -1"},
 		{CrossFit{Parts: 2}, 2, []Category{{1, 0}}, "of 0 levels"},
 	} {
-		if _, err := NewTargets(c.cut, c.classes, c.categories); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewLabelSums(c.cut, c.classes, c.categories); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c, err, c.want)
 		}
 	}
@@ -278,7 +278,7 @@ func TestTooManySumsAreRefused(t *testing.T) {
 	}
 }
 
-func FuzzTargetsUnmarshalBinary(f *testing.F) {
+func FuzzLabelSumsUnmarshalBinary(f *testing.F) {
 	for _, classes := range []int{0, 2, 3} {
 		data := wire.Marshal(labelledRows(rand.New(rand.NewPCG(1, 1)), 30, classes).sum(f, CrossFit{Held: 3, Parts: 2}, classes))
 		f.Add(data)
@@ -286,7 +286,7 @@ func FuzzTargetsUnmarshalBinary(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		s := new(Targets)
+		s := new(LabelSums)
 		err := wire.Unmarshal(s, data)
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(100*len(data)+1<<20) {
@@ -296,7 +296,7 @@ func FuzzTargetsUnmarshalBinary(f *testing.F) {
 			return
 		}
 		again := wire.Marshal(s)
-		back := new(Targets)
+		back := new(LabelSums)
 		if err := wire.Unmarshal(back, again); err != nil {
 			t.Fatal(err)
 		}

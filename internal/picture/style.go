@@ -164,7 +164,7 @@ func (c *Chart) Draw(area draw.Canvas) {
 		area.FillText(textStyle, vg.Point{X: area.Min.X + width/2, Y: y}, line)
 	}
 	if t, ok := c.X.Tick.Marker.(ticks); ok {
-		for t.most = 6; t.most > 1 && t.width(c.X.Min, c.X.Max) > 0.8*width; t.most-- {
+		for t.limit = 6; t.limit > 1 && t.width(c.X.Min, c.X.Max) > 0.8*width; t.limit-- {
 		}
 		c.X.Tick.Marker = t
 	}

@@ -92,7 +92,7 @@ func TestLabelsOfTicksHaveRoom(t *testing.T) {
 				t.Fatal(err)
 			}
 			shown := p.X.Tick.Marker.(ticks)
-			if room := vg.Length(width) * vg.Centimeter; shown.most > 1 && shown.width(p.X.Min, p.X.Max) > 0.85*room {
+			if room := vg.Length(width) * vg.Centimeter; shown.limit > 1 && shown.width(p.X.Min, p.X.Max) > 0.85*room {
 				t.Errorf("%g cm: %v", width, shown.Ticks(p.X.Min, p.X.Max))
 			}
 		}

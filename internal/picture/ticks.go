@@ -11,33 +11,33 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 )
 
-// ticks places ticks at round numbers, with at most most intervals between them; 0 means 6.
+// ticks places ticks at round numbers, with at most limit intervals between them; 0 means 6.
 type ticks struct {
-	most  int
+	limit int
 	log   bool     // powers of ten; between few of them also 2 and 5 times them
 	names []string // of 1, 2, … in place of numbers
 }
 
 // Ticks returns the ticks between two values.
 func (t ticks) Ticks(low, high float64) (all []plot.Tick) {
-	most := float64(t.most)
-	if most == 0 {
-		most = 6
+	limit := float64(t.limit)
+	if limit == 0 {
+		limit = 6
 	}
 	if t.names != nil {
-		for i := 0; i < len(t.names); i += int(math.Ceil(float64(len(t.names)) / (most + 1))) {
+		for i := 0; i < len(t.names); i += int(math.Ceil(float64(len(t.names)) / (limit + 1))) {
 			all = append(all, plot.Tick{Value: float64(i + 1), Label: t.names[i]})
 		}
 		return all
 	}
-	all = t.powers(low, high, most)
+	all = t.powers(low, high, limit)
 	if t.log && len(all) > 1 {
 		return all
 	}
 	all = nil
-	step := math.Pow(10, math.Floor(math.Log10((high-low)/most)))
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/limit)))
 	for _, factor := range []float64{2, 2.5, 2} { // 1, 2, 5, 10 times
-		if (high-low)/step > most {
+		if (high-low)/step > limit {
 			step *= factor
 		}
 	}
@@ -51,10 +51,10 @@ func (t ticks) Ticks(low, high float64) (all []plot.Tick) {
 }
 
 // powers are the ticks of a logarithmic axis.
-func (t ticks) powers(low, high, most float64) (all []plot.Tick) {
+func (t ticks) powers(low, high, limit float64) (all []plot.Tick) {
 	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
-	step, factors := max(1, math.Ceil((last-first)/(most+1))), []float64{1}
-	if most > 4 && math.Log10(high/low) < 2.5 {
+	step, factors := max(1, math.Ceil((last-first)/(limit+1))), []float64{1}
+	if limit > 4 && math.Log10(high/low) < 2.5 {
 		factors = []float64{1, 2, 5}
 	}
 	for e := first; t.log && e <= last; e += step {

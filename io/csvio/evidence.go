@@ -60,7 +60,7 @@ func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
 	for through := r.Offset() + evidenceLen; e.records < evidenceRecords && r.Offset() < through; {
 		rec, err := r.Next()
 		if err != nil {
-			if bad := (*rowio.BadRow)(nil); errors.As(err, &bad) {
+			if _, bad := errors.AsType[*rowio.BadRow](err); bad {
 				continue
 			}
 			break

@@ -217,7 +217,7 @@ func regularity(head []byte, comma byte) (score float64, n int) {
 	f := fields{comma: comma}
 	for records < sniffRecords {
 		rec, err := r.Next()
-		if bad := (*rowio.BadRow)(nil); err != nil && !errors.As(err, &bad) {
+		if _, bad := errors.AsType[*rowio.BadRow](err); err != nil && !bad {
 			break
 		}
 		if records > 0 && r.Offset() == int64(len(head)) && head[len(head)-1] != '\n' {

@@ -73,35 +73,35 @@ var (
 	_ rowio.Extras = (*reader)(nil)
 )
 
-// newReader returns a reader of the rows in the records of r, which must have the
+// newReader returns a reader of the rows in records, which must have the
 // options Quote and the layout's Comma. It panics if the layout is not valid.
 //
 // If the layout has a header and the shard starts at the beginning of the file, its
 // first record is the header. A file must not be cut before its header.
-func newReader(r *lines.Reader, l Layout) *reader {
+func newReader(records *lines.Reader, l Layout) *reader {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
-	d := &reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)),
+	r := &reader{lines: records, layout: l, uses: make([]int32, len(l.Columns)),
 		rowNumbers: rowNumbers{features: make([]feature, len(l.Features)), width: len(l.Features)}}
-	for f := range d.uses {
-		d.uses[f] = useNone
+	for f := range r.uses {
+		r.uses[f] = useNone
 	}
 	for i, f := range l.Features {
-		d.uses[f] = int32(i)
-		d.features[i] = feature{slot: int32(i), simple: true}
+		r.uses[f] = int32(i)
+		r.features[i] = feature{slot: int32(i), simple: true}
 	}
 	for i, f := range l.Labels() {
-		d.uses[f] = useLabel - int32(i)
-		d.labels = append(d.labels, []byte{})
+		r.uses[f] = useLabel - int32(i)
+		r.labels = append(r.labels, []byte{})
 	}
 	if f := l.Role(dataset.WeightRole); f >= 0 {
-		d.uses[f], d.weight = useWeight, []byte{}
+		r.uses[f], r.weight = useWeight, []byte{}
 	}
 	if f := l.Role(dataset.IDRole); f >= 0 {
-		d.id = d.keep(f)
+		r.id = r.keep(f)
 	}
-	return d
+	return r
 }
 
 // setCentre subtracts c, unless it is nil, from each row in float64, before rounding to float32.

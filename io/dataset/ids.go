@@ -126,8 +126,8 @@ func (s *IDSelection) list(ctx context.Context) (*IDs, error) {
 }
 
 // Missing returns how many ids of the list belong to no used row, and the first of these ids,
-// at most most, in bytewise order. The reports must cover all shards.
-func (s *IDSelection) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {
+// at most limit, in bytewise order. The reports must cover all shards.
+func (s *IDSelection) Missing(ctx context.Context, reports []Report, limit int) (n int, first []string, err error) {
 	l, err := s.list(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -148,7 +148,7 @@ func (s *IDSelection) Missing(ctx context.Context, reports []Report, most int) (
 		if !isPresent {
 			n++
 		}
-		if !isPresent && n <= most {
+		if !isPresent && n <= limit {
 			first = append(first, string(l.id(l.spans[i])))
 		}
 	}

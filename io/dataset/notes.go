@@ -64,8 +64,8 @@ func compressedTwice(files []string) (twice []string) {
 // shardName matches the name of a file in a set of known size: data-00003-of-00010.csv.
 var shardName = regexp.MustCompile(`^(.*)-(\d{2,9})-of-(\d{2,9})([^/]*)$`)
 
-// missingShards returns a note for each set of files with missing shards. A note lists at most most of them.
-func missingShards(files []string, most int) (notes []string) {
+// missingShards returns a note for each set of files with missing shards. A note lists at most limit of them.
+func missingShards(files []string, limit int) (notes []string) {
 	type set struct {
 		prefix string
 		total  int
@@ -96,15 +96,15 @@ func missingShards(files []string, most int) (notes []string) {
 		for i := from; i < from+s.total && n <= len(shards[s])+1000; i++ {
 			if !shards[s][i] {
 				n++
-				if len(missing) <= most {
+				if len(missing) <= limit {
 					missing = append(missing, strconv.Itoa(i))
 				}
 			}
 		}
 		if here := len(shards[s]); n > 0 {
 			if more := s.total - here - len(missing); more > 0 {
-				missing = append(missing[:min(len(missing), most)],
-					fmt.Sprintf("and %d more", s.total-here-min(len(missing), most)))
+				missing = append(missing[:min(len(missing), limit)],
+					fmt.Sprintf("and %d more", s.total-here-min(len(missing), limit)))
 			}
 			notes = append(notes, fmt.Sprintf("%s-*-of-%d: %d of %d shards found; missing: %s", s.prefix, s.total, here,
 				s.total, strings.Join(missing, ", ")))

@@ -284,14 +284,14 @@ func (r *Reader) ofTarget(i int, reason string) string {
 
 // stopped handles an error of the rows and reports whether reading continues.
 func (r *Reader) stopped(b *rowio.Block, from int, err error) bool {
-	var bad *rowio.BadRow
+	bad, ok := errors.AsType[*rowio.BadRow](err)
 	switch {
 	case err == io.EOF:
 		r.end()
 		return false
-	case errors.As(err, &bad) && (r.ids != nil || r.part != nil && r.part.Test):
+	case ok && (r.ids != nil || r.part != nil && r.part.Test):
 		return r.refuse(b, from, passed, bad)
-	case errors.As(err, &bad):
+	case ok:
 		r.part.forward(nil)
 		return r.refuse(b, from, unusable, bad)
 	}

@@ -330,14 +330,14 @@ func end(rest string) error {
 	return nil
 }
 
-// list reads a list of at most most texts: in brackets, or in the following lines that are indented
+// list reads a list of at most limit texts: in brackets, or in the following lines that are indented
 // at least as much as the key. It goes to the line after the list.
-func (r *reader) list(value string, indent, most int) (texts []string, err error) {
+func (r *reader) list(value string, indent, limit int) (texts []string, err error) {
 	if value != "" {
 		if value[0] != '[' {
 			return nil, fmt.Errorf("want a list such as [a, b], or lines that begin with -")
 		}
-		if texts, err = flow(value[1:], most); err == nil {
+		if texts, err = flow(value[1:], limit); err == nil {
 			r.next()
 		}
 		return texts, err
@@ -348,8 +348,8 @@ func (r *reader) list(value string, indent, most int) (texts []string, err error
 		if r.bad != nil {
 			return nil, r.bad
 		}
-		if len(texts) == most {
-			return nil, fmt.Errorf("a list of more than %d texts", most)
+		if len(texts) == limit {
+			return nil, fmt.Errorf("a list of more than %d texts", limit)
 		}
 		text, rest, err := scalar(strings.TrimLeft(r.text[1:], " "), false)
 		if err == nil {
@@ -364,7 +364,7 @@ func (r *reader) list(value string, indent, most int) (texts []string, err error
 }
 
 // flow reads the rest of a list in brackets, after the opening bracket.
-func flow(text string, most int) (texts []string, err error) {
+func flow(text string, limit int) (texts []string, err error) {
 	texts = []string{}
 	for {
 		text = strings.TrimLeft(text, " ")
@@ -374,8 +374,8 @@ func flow(text string, most int) (texts []string, err error) {
 		if text == "" {
 			return nil, fmt.Errorf("a list that is not closed on its line")
 		}
-		if len(texts) == most {
-			return nil, fmt.Errorf("a list of more than %d texts", most)
+		if len(texts) == limit {
+			return nil, fmt.Errorf("a list of more than %d texts", limit)
 		}
 		value, rest, err := scalar(text, true)
 		if err != nil {

@@ -291,9 +291,9 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 	w.Check(kind == table || len(order) > 0)
 }
 
-// codeText codes a text of at most most bytes after its length in 2 bytes.
-func codeText(w *wire.Coder, text *string, most int) {
-	*text = string(w.Raw([]byte(*text), w.Short(len(*text), most)))
+// codeText codes a text of at most limit bytes after its length in 2 bytes.
+func codeText(w *wire.Coder, text *string, limit int) {
+	*text = string(w.Raw([]byte(*text), w.Short(len(*text), limit)))
 }
 
 func (t *labelTally) code(w *wire.Coder) {

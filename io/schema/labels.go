@@ -89,7 +89,7 @@ func (v *Vocabulary) index() {
 // does not have it.
 func (v *Vocabulary) Index(label []byte) (int, bool) {
 	if v.tokens == nil && len(v.Classes) > 0 {
-		panic("labels: Vocabulary not made by New")
+		panic("schema: Vocabulary not made by NewVocabulary")
 	}
 	if i, ok := v.tokens[string(label)]; ok {
 		return i, true

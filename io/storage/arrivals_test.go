@@ -254,7 +254,7 @@ func TestUnfinishedFilesAreReturnedAgain(t *testing.T) {
 }
 
 func TestTheBaseIsTheDirectoryThatAllPatternsBeginWith(t *testing.T) {
-	defer Register("gs", Register("gs", named{}))
+	defer Replace("gs", Replace("gs", named{}))
 	for _, test := range []struct {
 		patterns []string
 		want     string

@@ -78,9 +78,19 @@ var registry = struct {
 	schemes map[string]Scheme
 }{schemes: map[string]Scheme{}}
 
-// Register makes s the Scheme of names that begin with name://, and returns the previous
+// Register makes s the Scheme of names that begin with name://. It panics if the name is taken.
+func Register(name string, s Scheme) {
+	registry.Lock()
+	defer registry.Unlock()
+	if registry.schemes[name] != nil {
+		panic(fmt.Sprintf("storage: two schemes with the name %s", name))
+	}
+	registry.schemes[name] = s
+}
+
+// Replace is for tests: it makes s the Scheme of names that begin with name://, and returns the previous
 // one. A nil Scheme removes it.
-func Register(name string, s Scheme) (before Scheme) {
+func Replace(name string, s Scheme) (before Scheme) {
 	registry.Lock()
 	defer registry.Unlock()
 	before = registry.schemes[name]

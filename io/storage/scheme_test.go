@@ -94,9 +94,9 @@ func TestAnUnknownSchemeListsTheSchemes(t *testing.T) {
 
 // The local disk and the registry are all that a program gets unless it asks for more.
 func TestSchemesAreTakenAway(t *testing.T) {
-	before := storage.Register("archive", nil)
+	before := storage.Replace("archive", nil)
 	_, err := storage.Stat(t.Context(), "archive://rows/a.csv")
-	if again := storage.Register("archive", before); again != nil || !errors.Is(err, storage.ErrUnknownScheme) ||
+	if again := storage.Replace("archive", before); again != nil || !errors.Is(err, storage.ErrUnknownScheme) ||
 		!strings.Contains(err.Error(), "archive://") {
 		t.Errorf("%v, with %v registered", err, again)
 	}
@@ -106,4 +106,13 @@ func TestSchemesAreTakenAway(t *testing.T) {
 	if !slices.Equal(storage.Schemes(), []string{"archive"}) {
 		t.Errorf("schemes %v", storage.Schemes())
 	}
+}
+
+func TestRegisterPanicsIfTheNameIsTaken(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	storage.Register("archive", archive{})
 }

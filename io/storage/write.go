@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Create writes a file through the function write, and makes the directories above it.
@@ -234,10 +235,8 @@ func (l local) claimSoon(ctx context.Context, p string) (StoreClaim, error) {
 		if !errors.Is(err, ErrBusy) || time.Since(begun) > swapWait {
 			return c, err
 		}
-		select {
-		case <-time.After(swapPause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := parallel.Sleep(ctx, swapPause); err != nil {
+			return nil, err
 		}
 	}
 }

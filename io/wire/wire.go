@@ -74,8 +74,8 @@ func (c *Coder) bytes(n int) []byte {
 	return b
 }
 
-// fixed codes a number of at most most in size bytes, up to 8, and returns it.
-func (c *Coder) fixed(v, most uint64, size int) uint64 {
+// fixed codes a number of at most limit in size bytes, up to 8, and returns it.
+func (c *Coder) fixed(v, limit uint64, size int) uint64 {
 	var number [8]byte
 	if c.reading {
 		copy(number[:], c.bytes(size))
@@ -84,7 +84,7 @@ func (c *Coder) fixed(v, most uint64, size int) uint64 {
 		binary.LittleEndian.PutUint64(number[:], v)
 		copy(c.bytes(size), number[:])
 	}
-	if c.Check(v <= most); c.bad {
+	if c.Check(v <= limit); c.bad {
 		return 0
 	}
 	return v
@@ -141,14 +141,14 @@ func (c *Coder) Bool(v *bool) {
 	}
 }
 
-// Byte codes a number of at most most, which is below 256, and returns it.
-func (c *Coder) Byte(v, most int) int { return int(c.fixed(uint64(v), uint64(most), 1)) }
+// Byte codes a number of at most limit, which is below 256, and returns it.
+func (c *Coder) Byte(v, limit int) int { return int(c.fixed(uint64(v), uint64(limit), 1)) }
 
-// Int codes a number of 0 to most in 4 bytes, and returns it.
-func (c *Coder) Int(v, most int) int { return int(c.fixed(uint64(v), uint64(most), 4)) }
+// Int codes a number of 0 to limit in 4 bytes, and returns it.
+func (c *Coder) Int(v, limit int) int { return int(c.fixed(uint64(v), uint64(limit), 4)) }
 
-// Short codes a number of 0 to most in 2 bytes, and returns it.
-func (c *Coder) Short(v, most int) int {
+// Short codes a number of 0 to limit in 2 bytes, and returns it.
+func (c *Coder) Short(v, limit int) int {
 	b := c.bytes(2)
 	if b == nil {
 		return 0
@@ -157,29 +157,29 @@ func (c *Coder) Short(v, most int) int {
 		binary.LittleEndian.PutUint16(b, uint16(v))
 	}
 	n := int(binary.LittleEndian.Uint16(b))
-	if c.Check(n <= most); c.bad {
+	if c.Check(n <= limit); c.bad {
 		return 0
 	}
 	return n
 }
 
-// Uvarint codes a number of at most most in as few bytes as it takes, and returns it.
-func (c *Coder) Uvarint(v, most uint64) uint64 {
+// Uvarint codes a number of at most limit in as few bytes as it takes, and returns it.
+func (c *Coder) Uvarint(v, limit uint64) uint64 {
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, v)
 		return v
 	}
 	v, n := binary.Uvarint(c.b)
-	if c.Check(n > 0 && (n == 1 || c.b[n-1] != 0) && v <= most); c.bad {
+	if c.Check(n > 0 && (n == 1 || c.b[n-1] != 0) && v <= limit); c.bad {
 		return 0
 	}
 	c.b = c.b[n:]
 	return v
 }
 
-// Text codes a text of at most most bytes after its length.
-func (c *Coder) Text(v *string, most int) {
-	b := c.bytes(c.Int(len(*v), most))
+// Text codes a text of at most limit bytes after its length.
+func (c *Coder) Text(v *string, limit int) {
+	b := c.bytes(c.Int(len(*v), limit))
 	if c.reading {
 		*v = string(b)
 	} else {
@@ -196,9 +196,9 @@ func (c *Coder) Raw(v []byte, n int) []byte {
 	return b
 }
 
-// Bytes codes at most most bytes after their length.
-func (c *Coder) Bytes(v *[]byte, most int) {
-	b := c.bytes(c.Int(len(*v), most))
+// Bytes codes at most limit bytes after their length.
+func (c *Coder) Bytes(v *[]byte, limit int) {
+	b := c.bytes(c.Int(len(*v), limit))
 	if c.reading {
 		*v = append([]byte(nil), b...)
 	} else {
@@ -231,9 +231,9 @@ func Optional[T any](c *Coder, v **T, code func(*T)) {
 	code(*v)
 }
 
-// Each codes the number of elements of v, at most most, and calls code with each.
-func Each[T any](c *Coder, v *[]T, most int, code func(*T)) {
-	Items(c, v, c.Int(len(*v), most), code)
+// Each codes the number of elements of v, at most limit, and calls code with each.
+func Each[T any](c *Coder, v *[]T, limit int, code func(*T)) {
+	Items(c, v, c.Int(len(*v), limit), code)
 }
 
 // Items calls code with each of the n elements of v. It does not code n.
@@ -250,15 +250,15 @@ func Items[T any](c *Coder, v *[]T, n int, code func(*T)) {
 func All[T any, P interface {
 	*T
 	Coded
-}](c *Coder, v *[]T, most int) {
-	Each(c, v, most, func(one *T) { P(one).Code(c) })
+}](c *Coder, v *[]T, limit int) {
+	Each(c, v, limit, func(one *T) { P(one).Code(c) })
 }
 
 // Map codes the number of elements of m, and each, in the order of their keys, after its key. empty
 // returns an element for code to read.
-func Map[K cmp.Ordered, V any](c *Coder, m map[K]V, most int, key func(*K), empty func() V, code func(V)) {
+func Map[K cmp.Ordered, V any](c *Coder, m map[K]V, limit int, key func(*K), empty func() V, code func(V)) {
 	keys := slices.Sorted(maps.Keys(m))
-	Each(c, &keys, most, func(k *K) {
+	Each(c, &keys, limit, func(k *K) {
 		v := m[*k]
 		if key(k); c.reading {
 			c.Check(len(m) == 0 || *k > keys[len(keys)-2])

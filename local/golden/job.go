@@ -134,9 +134,9 @@ func (j *job) command(ctx context.Context, words []string) (out string, code int
 		cmd.Env = append(cmd.Env, j.env)
 	}
 	err = cmd.Run()
-	var exit *exec.ExitError
+	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
-	case errors.As(err, &exit):
+	case ended:
 		code = exit.ExitCode()
 		fmt.Fprintf(os.Stderr, "%s: %s: exit code %d\n%s", j.name(), strings.Join(words, " "), code, stderr.Bytes())
 	case err != nil:

@@ -23,21 +23,24 @@ import (
 // level is the probability that a certain distance (see the package comment) is too large in any column.
 const level = 0.05
 
-// Kinds of drift.
+// Kind is a kind of drift.
+type Kind string
+
+// Values of Column.Kind.
 const (
-	driftMissing  = "missing"  // the share of missing values
-	driftValues   = "values"   // the distribution of numbers: largest difference of a cumulative share
-	driftRange    = "range"    // the share of numbers outside the earlier range
-	driftLevels   = "levels"   // the shares of the values of a category: total variation
-	driftMean     = "mean"     // the mean; the distance is between two normal distributions
-	driftLabels   = "labels"   // the shares of the labels: total variation
-	driftRepeated = "repeated" // the share of rows that are copies of other rows
+	Missing  Kind = "missing"  // the share of missing values
+	Values   Kind = "values"   // the distribution of numbers: largest difference of a cumulative share
+	Range    Kind = "range"    // the share of numbers outside the earlier range
+	Levels   Kind = "levels"   // the shares of the values of a category: total variation
+	Mean     Kind = "mean"     // the mean; the distance is between two normal distributions
+	Labels   Kind = "labels"   // the shares of the labels: total variation
+	Repeated Kind = "repeated" // the share of rows that are copies of other rows
 )
 
 // Column is the drift of a column, of the labels, or of the rows as a whole.
 type Column struct {
 	Name     string  `json:"name"`
-	Kind     string  `json:"kind"`     // the kind with the largest AtLeast
+	Kind     Kind    `json:"kind"`     // the kind with the largest AtLeast
 	Distance float64 `json:"distance"` // of that kind
 	AtLeast  float64 `json:"at_least"` // the distance that is certain; see the package comment
 	Detail   string  `json:"detail"`   // in words
@@ -140,7 +143,7 @@ func (k *comparison) slack(n1, n2 float64) float64 {
 }
 
 // found adds a distance if it is larger than slack.
-func (k *comparison) found(name, kind string, distance, slack float64, detail string, args ...any) {
+func (k *comparison) found(name string, kind Kind, distance, slack float64, detail string, args ...any) {
 	if distance-slack > 0 {
 		k.all = append(k.all, Column{name, kind, distance, min(1, distance-slack), fmt.Sprintf(detail, args...)})
 	}
@@ -184,7 +187,7 @@ func (k *comparison) missing(j int) {
 		n, missing = k.sum.Rows, k.sum.Columns[j].Missing
 	}
 	was, now := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(n)
-	k.found(k.names.column(j), driftMissing, math.Abs(now-was), k.slack(float64(k.ref.Rows), float64(n)),
+	k.found(k.names.column(j), Missing, math.Abs(now-was), k.slack(float64(k.ref.Rows), float64(n)),
 		"%s missing, was %s", percent(now), percent(was))
 }
 
@@ -232,7 +235,7 @@ func (k *comparison) values(j int) {
 		}
 		below = to
 	}
-	k.found(name, driftRange, less+more, k.slack(ref, float64(n))+k.copied,
+	k.found(name, Range, less+more, k.slack(ref, float64(n))+k.copied,
 		"%s below %.6g and %s above %.6g, the range before",
 		percent(less), low, percent(more), high)
 	if k.sum != nil { // each earlier decile outside the present range means a tenth of the earlier rows is outside
@@ -242,10 +245,10 @@ func (k *comparison) values(j int) {
 				gone += 0.1
 			}
 		}
-		k.found(name, driftRange, gone, slack, "none below %.6g or above %.6g, was at least %s", now.Min, now.Max,
+		k.found(name, Range, gone, slack, "none below %.6g or above %.6g, was at least %s", now.Min, now.Max,
 			percent(gone))
 	}
-	k.found(name, driftValues, worst.Distance, slack, "%s", worst.Detail)
+	k.found(name, Values, worst.Distance, slack, "%s", worst.Detail)
 }
 
 // mean compares the means of all rows, in standard deviations, by Welch's statistic.
@@ -263,7 +266,7 @@ func (k *comparison) mean(j int) {
 	se := math.Sqrt(float64(a.Dev*a.Dev)/n1+float64(b.Dev*b.Dev)/n2) / a.Dev
 	if shift > z*se {
 		apart := func(deviations float64) float64 { return 2*distuv.UnitNormal.CDF(deviations/2) - 1 }
-		k.found(k.names.column(j), driftMean, apart(shift), apart(shift)-apart(shift-z*se),
+		k.found(k.names.column(j), Mean, apart(shift), apart(shift)-apart(shift-z*se),
 			"mean %.6g, was %.6g (deviation %.4g)", b.Mean, a.Mean, a.Dev)
 	}
 }
@@ -283,7 +286,7 @@ func (k *comparison) levels(j int) {
 		n, counts = k.sum.Rows-k.sum.Columns[j].Missing, k.sum.Levels[j]
 	}
 	was := valueCounts{k.ref.Rows - k.ref.Columns[j].Missing, k.ref.Levels[j]}
-	k.shares(k.names.column(j), driftLevels, was, valueCounts{n, counts},
+	k.shares(k.names.column(j), Levels, was, valueCounts{n, counts},
 		func(v int) string { return k.names.level(j, v) })
 }
 
@@ -295,7 +298,7 @@ type valueCounts struct {
 
 // shares compares two lists of counts by the total variation of their shares. Sampling makes the distance
 // between two samples larger than between their distributions, on average by at most ½Σ√(p(1/n₁ + 1/n₂)).
-func (k *comparison) shares(name, kind string, was, now valueCounts, value func(v int) string) {
+func (k *comparison) shares(name string, kind Kind, was, now valueCounts, value func(v int) string) {
 	a, n1 := was.counts, was.rows
 	b, n2 := now.counts, now.rows
 	if n1 < MinRows || n2 < MinRows {
@@ -340,7 +343,7 @@ func (k *comparison) labels() {
 			now[i] = b.Counts[c]
 		}
 	}
-	k.shares("labels", driftLabels, valueCounts{a.Rows, was}, valueCounts{b.Rows, now},
+	k.shares("labels", Labels, valueCounts{a.Rows, was}, valueCounts{b.Rows, now},
 		func(v int) string { return fmt.Sprintf("%q", names[v]) })
 }
 
@@ -358,7 +361,7 @@ func (k *comparison) repeated() {
 			slack += math.Sqrt(2*k.log) * s.Distinct / float64(s.Rows) / math.Sqrt(float64(s.Sampled))
 		}
 	}
-	k.found("rows", driftRepeated, now-was, slack, "%s are copies of others, was %s", percent(now), percent(was))
+	k.found("rows", Repeated, now-was, slack, "%s are copies of others, was %s", percent(now), percent(was))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

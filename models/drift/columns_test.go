@@ -83,22 +83,23 @@ func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 
 // caught is what happens to rows, with the kind of drift that shows it.
 var caught = []struct {
-	name         string
-	kind, column string
-	change       func(row []float32)
+	name   string
+	kind   Kind
+	column string
+	change func(row []float32)
 }{
-	{"shifted by 100", driftRange, "normal", func(row []float32) { row[0] += 100 }},
-	{"shifted by one deviation", driftValues, "normal", func(row []float32) { row[0]++ }},
-	{"rescaled by 3", driftValues, "gaps", func(row []float32) { row[4] *= 3 }},
-	{"constant", driftValues, "normal", func(row []float32) { row[0] = 0.1 }},
-	{"swapped with another", driftValues, "normal", func(row []float32) { row[0], row[1] = row[1], row[0] }},
-	{"a third missing", driftMissing, "gaps", func(row []float32) {
+	{"shifted by 100", Range, "normal", func(row []float32) { row[0] += 100 }},
+	{"shifted by one deviation", Values, "normal", func(row []float32) { row[0]++ }},
+	{"rescaled by 3", Values, "gaps", func(row []float32) { row[4] *= 3 }},
+	{"constant", Values, "normal", func(row []float32) { row[0] = 0.1 }},
+	{"swapped with another", Values, "normal", func(row []float32) { row[0], row[1] = row[1], row[0] }},
+	{"a third missing", Missing, "gaps", func(row []float32) {
 		if int(row[6])%3 == 0 {
 			row[4] = float32(math.NaN())
 		}
 	}},
-	{"no zeros", driftValues, "zeros", func(row []float32) { row[2]++ }},
-	{"a level renamed", driftLevels, "site", func(row []float32) {
+	{"no zeros", Values, "zeros", func(row []float32) { row[2]++ }},
+	{"a level renamed", Levels, "site", func(row []float32) {
 		if row[5] == 1 {
 			row[5] = 4
 		}
@@ -137,14 +138,14 @@ func TestSumsSeeMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
-	if len(report.Columns) != 1 || report.Columns[0].Kind != driftMean || report.Columns[0].Name != "normal" ||
+	if len(report.Columns) != 1 || report.Columns[0].Kind != Mean || report.Columns[0].Name != "normal" ||
 		report.Columns[0].AtLeast > 0.06 {
 		t.Errorf("a small shift: %+v", report)
 	}
 	part := drawn(r, 6000, nil)
 	twice := &rowio.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
 	report = OfSum(ref, summed(twice), 0, tableNames)
-	if len(report.Columns) != 1 || report.Columns[0].Kind != driftRepeated || report.Columns[0].AtLeast < 0.2 ||
+	if len(report.Columns) != 1 || report.Columns[0].Kind != Repeated || report.Columns[0].AtLeast < 0.2 ||
 		!strings.Contains(report.Columns[0].Detail, "are copies of others") {
 		t.Errorf("a part that occurs twice: %+v", report)
 	}

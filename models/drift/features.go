@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -123,11 +122,7 @@ func distanceOf(a, b FeatureSum, effective float64, threads int) (out distance) 
 	// Each tile has its own sum, so that results do not depend on the threads.
 	parts := blas.NumTiles(d)
 	squares, traces, norms := make([]float64, parts), make([]float64, parts), make([]float64, parts)
-	parallel.Each(parts, threads, func(_, k int) {
-		i, j := 0, k
-		for ; j > i; i++ {
-			j -= i + 1
-		}
+	blas.EachTile(d, threads, func(_, k, i, j int) {
 		var tiles [][]float64
 		for _, s := range []FeatureSum{a, b} {
 			if s.Products != nil {

@@ -268,12 +268,12 @@ func SampleGrid(sum *profile.Sum, span linear.TargetGrid) *linear.TargetGrid {
 	return linear.SpreadGrid(targets, span)
 }
 
-// SampleFeatures returns the features of at most most rows of a sample, whose last column is the label.
+// SampleFeatures returns the features of at most limit rows of a sample, whose last column is the label.
 // Unless to is nil, labels are targets on the grid from; they are converted to the grid to.
-func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid, most int) Block {
+func SampleFeatures(sum *profile.Sum, m features.Map, from, to *linear.TargetGrid, limit int) Block {
 	x, n, width := sum.Sample()
 	_, dim := m.Dims()
-	n = min(n, most)
+	n = min(n, limit)
 	b := Block{N: n, D: dim, Phi: make([]float32, n*dim), Y: make([]float32, n)}
 	for i := range n {
 		row := x[i*width : (i+1)*width]

@@ -234,7 +234,7 @@ func TestGraphsAreWellFormed(t *testing.T) {
 // Probabilities of a loss with class weights are divided by the weights. Curves were fitted to rows that count
 // equally, so their probabilities are not.
 func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
-	divisions := func(kind string, weights []float64) int {
+	divisions := func(kind score.Method, weights []float64) int {
 		m := modelOf(t, gaussian, nil, nil)
 		curve := score.CalibrationCurve{Slope: 1, Score: []float64{-1, 1}, Probability: []float64{0, 1}}
 		m.Manifest.Probabilities = &models.Probabilities{Kind: kind, Weights: weights,
@@ -249,7 +249,7 @@ func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 		}
 		return bytes.Count(file.Bytes(), []byte("Div"))
 	}
-	for kind, more := range map[string]int{models.Softmax: 1, models.Logistic: 1, score.Platt: 0, score.Isotonic: 0} {
+	for kind, more := range map[score.Method]int{models.Softmax: 1, models.Logistic: 1, score.Platt: 0, score.Isotonic: 0} {
 		if got := divisions(kind, []float64{4, 1}) - divisions(kind, nil); got != more {
 			t.Errorf("%s: %d more divisions with class weights, want %d", kind, got, more)
 		}

@@ -7,8 +7,11 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
+// Name is the name of the learner.
+const Name = "ridge"
+
 func init() {
-	iterative.Register(iterative.Definition{Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass",
+	iterative.Register(iterative.Definition{Name: Name, Aliases: []string{"krr"}, Summary: "least squares, one pass",
 		Weighted: true, New: func() iterative.Options { return NewLearnerOptions() }})
 }
 

@@ -66,13 +66,13 @@ func (s Shape) PartBytes(first, end int) int64 {
 	return 8 * n
 }
 
-// MaxRows returns the largest number of rows, or sum of weights, for which sums of features up to most steps
-// are guaranteed exact. With more, a sum of products could pass 2⁵³.
-func (s Shape) MaxRows(most int) int64 {
+// MaxRows returns the largest number of rows, or sum of weights, for which sums of features up to a number of
+// steps are guaranteed exact. With more, a sum of products could pass 2⁵³.
+func (s Shape) MaxRows(steps int) int64 {
 	if s.Regression {
-		return (1 << 53) / int64(most*max(most, maxTarget))
+		return (1 << 53) / int64(steps*max(steps, maxTarget))
 	}
-	return (1 << 53) / int64(most*most)
+	return (1 << 53) / int64(steps*steps)
 }
 
 // FineSteps is the number of steps from 0 to the bound on a grid of 16 bits. The full range has 55,440

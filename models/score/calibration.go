@@ -13,7 +13,7 @@ import (
 
 // Calibration maps scores to probabilities. It is plain data, as in a manifest.
 type Calibration struct {
-	Method string             `json:"method"` // Platt or Isotonic
+	Method Method             `json:"method"` // Platt or Isotonic
 	Curves []CalibrationCurve `json:"curves"` // one for each output
 }
 
@@ -46,7 +46,7 @@ func (c *Calibration) Validate() error {
 	return nil
 }
 
-func (v *CalibrationCurve) validate(method string) error {
+func (v *CalibrationCurve) validate(method Method) error {
 	points := len(v.Score)
 	switch {
 	case points != len(v.Probability):

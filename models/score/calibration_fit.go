@@ -9,13 +9,16 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Methods of FitCalibration.
+// Method is how scores become probabilities.
+type Method string
+
+// Values of Method for FitCalibration.
 const (
 	// Platt fits a sigmoid (Platt 2000): two numbers per output, for few rows.
-	Platt = "platt"
+	Platt Method = "platt"
 	// Isotonic fits any ascending function (Zadrozny and Elkan 2002), for at least 1,000 rows of each
 	// class. Its ends are at the targets of Platt's method, never at 0 or 1.
-	Isotonic = "isotonic"
+	Isotonic Method = "isotonic"
 )
 
 // CheckCalibration returns an error if a curve cannot be fitted. It names the first class that has no rows,
@@ -34,12 +37,11 @@ func CheckCalibration(rows []int64, names []string) error {
 	return nil
 }
 
-// FitCalibration returns the calibration of the counted rows. Each output's curve is fitted
-// separately, class against others.
-func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
+// FitCalibration fits a curve for each output to the counted rows, class against others.
+func FitCalibration(c *CalibrationCounts, method Method) (*Calibration, error) {
 	if method != Platt && method != Isotonic {
-		methods := []string{Platt, Isotonic}
-		return nil, fmt.Errorf("score: unknown method %q%s; have %s", method, option.DidYouMean(method, methods),
+		methods := option.Names(Platt, Isotonic)
+		return nil, fmt.Errorf("score: unknown method %q%s; have %s", method, option.DidYouMean(string(method), methods),
 			strings.Join(methods, ", "))
 	}
 	for o := range c.outputs {
@@ -56,7 +58,7 @@ func FitCalibration(c *CalibrationCounts, method string) (*Calibration, error) {
 }
 
 // fit fits the curves. The curve of an output is nearly constant if no rows, or all rows, are of its class.
-func (c *CalibrationCounts) fit(method string) *Calibration {
+func (c *CalibrationCounts) fit(method Method) *Calibration {
 	calibration := &Calibration{Method: method}
 	for o := range c.outputs {
 		p, others, members := c.points(o)

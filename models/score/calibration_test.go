@@ -242,7 +242,7 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 			}
 			scores, class := draw(n)
 			test, truth := draw(4000)
-			loss := func(method string) float64 {
+			loss := func(method Method) float64 {
 				c, err := FitCalibration(counted(t, scores, class, 2), method)
 				if err != nil {
 					t.Fatal(err)
@@ -305,7 +305,7 @@ func overconfident(t *testing.T, k int, most float64) {
 	if err := raw.Add(bad, class[:n], nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []string{Platt, Isotonic} {
+	for _, method := range []Method{Platt, Isotonic} {
 		c, err := FitCalibration(counted(t, scores[n*k:], class[n:], k), method)
 		if err != nil {
 			t.Fatal(err)
@@ -431,7 +431,7 @@ func TestUnfittableTargetsAreAnError(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	scores, class := sample(1, 200, 3)
-	for _, method := range []string{Platt, Isotonic} {
+	for _, method := range []Method{Platt, Isotonic} {
 		c, err := FitCalibration(counted(f, scores, class, 3), method)
 		if err != nil {
 			f.Fatal(err)

@@ -162,11 +162,11 @@ func (k *HeldOutScores) Counts(fit int) *CalibrationCounts {
 // SharedPlatt is a method of HeldOutScores.Fit: one sigmoid for all classes, as Platt's, of maximum likelihood after
 // division by the sum over classes. The class with the largest score stays the most probable one, even if
 // few rows were fitted.
-const SharedPlatt = "shared"
+const SharedPlatt Method = "shared"
 
 // Fit fits the curves of a fit by a method (Platt, Isotonic or SharedPlatt) to the rows of the halves that inHalf
 // selects, or to all rows if inHalf is nil.
-func (k *HeldOutScores) Fit(fit int, method string, inHalf func(half int) bool) *Calibration {
+func (k *HeldOutScores) Fit(fit int, method Method, inHalf func(half int) bool) *Calibration {
 	k.Rows()
 	take := func(r *keptRow) bool { return inHalf == nil || inHalf(r.half()) }
 	if method != SharedPlatt {
@@ -257,7 +257,7 @@ func rowLoss(scores []float32, class int, a, b float64, sigmoids []float64) (l f
 }
 
 // crossed returns the curves for the rows of each half, fitted to the other half.
-func (k *HeldOutScores) crossed(fit int, method string) (curves [2]*Calibration) {
+func (k *HeldOutScores) crossed(fit int, method Method) (curves [2]*Calibration) {
 	for h := range curves {
 		curves[h] = k.Fit(fit, method, func(half int) bool { return half != h })
 	}
@@ -266,7 +266,7 @@ func (k *HeldOutScores) crossed(fit int, method string) (curves [2]*Calibration)
 
 // Conformal returns the conformity scores of the rows: minus the probability of the row's class, by the
 // curves of the other half.
-func (k *HeldOutScores) Conformal(fit int, method string) *Conformal {
+func (k *HeldOutScores) Conformal(fit int, method Method) *Conformal {
 	k.Rows()
 	c, curves, p := NewConformal(), k.crossed(fit, method), make([]float32, k.outputs)
 	for i := range k.rows {
@@ -281,7 +281,7 @@ func (k *HeldOutScores) Conformal(fit int, method string) *Conformal {
 
 // Evaluate judges the probabilities of a fit with curves of a method of Fit. weights, unless nil, are the
 // class weights that decide the predicted class.
-func (k *HeldOutScores) Evaluate(fit int, method string, weights []float64) (j Evaluation) {
+func (k *HeldOutScores) Evaluate(fit int, method Method, weights []float64) (j Evaluation) {
 	k.Rows()
 	curves := k.crossed(fit, method)
 	var class [1]int32

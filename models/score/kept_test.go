@@ -99,7 +99,7 @@ func TestFewKeptRowsAreJudged(t *testing.T) {
 		for i := range n {
 			k.Add(uint64(i), i%3, []float32{float32(i), 1, -1}, 1)
 		}
-		for _, method := range []string{Platt, Isotonic} {
+		for _, method := range []Method{Platt, Isotonic} {
 			if j := k.Evaluate(0, method, nil); j.LogLoss-j.LogLoss != 0 || j.LogLoss < 0 || j.Errors > int64(n) {
 				t.Errorf("%d rows by %s: %+v", n, method, j)
 			}

@@ -25,9 +25,9 @@ type Keyed[K cmp.Ordered, T any, P tally[T]] struct {
 	Many  bool // there were more keys than the limit
 }
 
-// NewKeyed returns a Keyed without keys, for at most most keys.
-func NewKeyed[K cmp.Ordered, T any, P tally[T]](most int, empty func() P) Keyed[K, T, P] {
-	return Keyed[K, T, P]{Most: most, Empty: empty, Parts: map[K]P{}}
+// NewKeyed returns a Keyed without keys, for at most limit keys.
+func NewKeyed[K cmp.Ordered, T any, P tally[T]](limit int, empty func() P) Keyed[K, T, P] {
+	return Keyed[K, T, P]{Most: limit, Empty: empty, Parts: map[K]P{}}
 }
 
 // Tally returns the tally of a key, which it adds if it is new; nil if there are too many keys.

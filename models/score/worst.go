@@ -24,28 +24,28 @@ type WorstRow struct {
 
 // Worst keeps the rows with the largest losses, whatever the order of the rows. The zero value keeps none.
 type Worst struct {
-	most int
-	rows []WorstRow // the worst first
+	limit int
+	rows  []WorstRow // the worst first
 }
 
-// NewWorst returns an empty list for at most most rows.
-func NewWorst(most int) *Worst { return &Worst{most: min(most, maxWorstRows)} }
+// NewWorst returns an empty list for at most limit rows.
+func NewWorst(limit int) *Worst { return &Worst{limit: min(limit, maxWorstRows)} }
 
 // Rows returns the rows, the worst first.
 func (w *Worst) Rows() []WorstRow { return w.rows }
 
 // Add adds a row and copies its values. A row whose loss is NaN is left out.
 func (w *Worst) Add(loss, truth, predicted float64, values []float32) {
-	if math.IsNaN(loss) || w.most == 0 {
+	if math.IsNaN(loss) || w.limit == 0 {
 		return
 	}
 	r := WorstRow{loss, truth, predicted, values[:min(len(values), maxWorstValues)]}
 	at, _ := slices.BinarySearchFunc(w.rows, r, compareWorst)
-	if at == w.most {
+	if at == w.limit {
 		return
 	}
 	r.Values = slices.Clone(r.Values)
-	w.rows = slices.Insert(w.rows[:min(len(w.rows), w.most-1)], at, r)
+	w.rows = slices.Insert(w.rows[:min(len(w.rows), w.limit-1)], at, r)
 }
 
 // compareWorst orders rows by loss, the largest first, and equal ones by all else.
@@ -63,8 +63,8 @@ func (w *Worst) Merge(v *Worst) {
 
 // Code codes the limit and the rows.
 func (w *Worst) Code(c *wire.Coder) {
-	w.most = c.Int(w.most, maxWorstRows)
-	wire.Each(c, &w.rows, w.most, func(r *WorstRow) {
+	w.limit = c.Int(w.limit, maxWorstRows)
+	wire.Each(c, &w.rows, w.limit, func(r *WorstRow) {
 		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Predicted} {
 			bits := math.Float64bits(*v)
 			c.Uint64(&bits)

@@ -262,11 +262,11 @@ func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
 	return candidates, nil
 }
 
-// widths returns a step that divides and multiplies the best candidate's width by a factor, at most most times,
+// widths returns a step that divides and multiplies the best candidate's width by a factor, at most limit times,
 // while the loss falls.
-func (r *runner) widths(factor float64, most int) step {
+func (r *runner) widths(factor float64, limit int) step {
 	return func(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
-		return r.climb(ctx, candidates, rung, most, func(best Candidate) (next []Candidate) {
+		return r.climb(ctx, candidates, rung, limit, func(best Candidate) (next []Candidate) {
 			for _, w := range []float64{best.Width / factor, best.Width * factor} {
 				best.Width = w
 				next = append(next, best)
@@ -298,10 +298,10 @@ func (r *runner) rougher(ctx context.Context, candidates []*entry, rung *rung) (
 	})
 }
 
-// climb tries the neighbours of the best candidate, at most most times, while the loss falls.
-func (r *runner) climb(ctx context.Context, candidates []*entry, rung *rung, most int,
+// climb tries the neighbours of the best candidate, at most limit times, while the loss falls.
+func (r *runner) climb(ctx context.Context, candidates []*entry, rung *rung, limit int,
 	neighbours func(best Candidate) []Candidate) ([]*entry, error) {
-	for range most {
+	for range limit {
 		best := candidates[0]
 		var more []*entry
 		for _, c := range neighbours(best.Candidate) {

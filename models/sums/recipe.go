@@ -131,7 +131,7 @@ func (r *Recipe) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// decodeRecipe decodes what Encode returns, and registers the files that it names for the recipes of this
+// decodeRecipe decodes what encode returns, and registers the files that it names for the recipes of this
 // process.
 func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 	r := &Recipe{Opened: Opened{ExtraFiles: kept}}

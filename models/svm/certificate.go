@@ -273,7 +273,7 @@ func VerifyState(state, weights []byte) []byte {
 
 func (v verification) Open(data []byte) (iterative.Round, error) {
 	if len(data) < 8 || binary.LittleEndian.Uint64(data) > uint64(len(data)-8) {
-		return nil, errors.New("verify: damaged state")
+		return nil, errors.New("svm: damaged state")
 	}
 	n := binary.LittleEndian.Uint64(data)
 	m, err := models.ReadWeights(data[8+n:], v.Outputs, v.Dim)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/bochner-ml/bochner/features/synthetic"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
@@ -178,13 +179,13 @@ func inspectCommand() *cobra.Command {
 		var result *pipelines.InspectModelResult
 		var err error
 		if rows {
-			result, err = pipelines.InspectEffects(ctx, o.Model,
-				pipelines.InspectEffectsOptions{Data: o.Data, MaxBadFraction: o.MaxBadFraction, Job: o.Job})
+			result, err = pipelines.InspectEffects(ctx, pipelines.InspectEffectsOptions{Model: o.Model, Data: o.Data,
+				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		} else {
 			result, err = pipelines.InspectModel(ctx, o.Model)
 		}
 		if err == nil && o.Importance != "" {
-			err = pipelines.DrawImportance(ctx, result, o.Importance)
+			err = pipelines.DrawEffects(ctx, result, o.Importance)
 		}
 		return result, err
 	})
@@ -279,7 +280,8 @@ func askCommand() *cobra.Command {
 		o.Log = jobLog(cmd)
 		return pipelines.Ask(cmd.Context(), o.AskOptions)
 	})
-	cmd.Args, cmd.ValidArgs = oneArgument("a question", pipelines.Questions()), pipelines.Questions()
+	cmd.ValidArgs = option.Names(pipelines.Questions()...)
+	cmd.Args = oneArgument("a question", cmd.ValidArgs)
 	return cmd
 }
 
@@ -328,7 +330,7 @@ func serveCommand() *cobra.Command {
 		look := make(chan os.Signal, 1)
 		signal.Notify(look, syscall.SIGHUP)
 		defer signal.Stop(look)
-		o.Look = look
+		o.Refresh = look
 		return nil, pipelines.Serve(cmd.Context(), o)
 	})
 }

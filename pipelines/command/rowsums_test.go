@@ -328,7 +328,7 @@ func numbered(i int) rows.Row {
 }
 
 // storedName makes a row of sums for keepFn.
-func storedName(s rows.Stored) rows.Row { return rows.Row{Key: s.Place, Label: fmt.Sprint(s.Rows)} }
+func storedName(s rows.Stored) rows.Row { return rows.Row{Key: s.Dir, Label: fmt.Sprint(s.Rows)} }
 
 // Rows that come after their window was stored make further sums of the window. All of them add up to the sums of
 // all its rows, bit for bit, in FitStored and in fit.
@@ -397,7 +397,7 @@ func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
 	}
 	again := func() error {
 		p, s := beam.NewPipelineWithRoot()
-		pipelines.FitStored(s, in("models"), beam.Create(s, rows.Stored{Place: places[len(places)-1], Window: places}))
+		pipelines.FitStored(s, in("models"), beam.Create(s, rows.Stored{Dir: places[len(places)-1], Window: places}))
 		_, err := prismtest.Runners["direct"](t.Context(), p)
 		return err
 	}

@@ -69,7 +69,7 @@ func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
 		if name != "without windows" {
 			all = beam.WindowInto(s, window.NewFixedWindows(24*time.Hour), all)
 		}
-		_, rejected := pipelines.TrainRows(s, pipelines.RowsOptions{Dir: in(name), Sample: 300, Features: 40,
+		_, rejected := pipelines.TrainRows(s, pipelines.TrainRowsOptions{Dir: in(name), Sample: 300, Features: 40,
 			Lambda: []float64{1e-3, 1e-5}}, all)
 		beam.ParDo0(s, &keepFn{t.Name() + name}, rejected)
 		if e, err := vet.Evaluate(t.Context(), p); err != nil || e.RequiresRegistrations() {

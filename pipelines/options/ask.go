@@ -1,6 +1,10 @@
 package options
 
-import "io"
+import (
+	"io"
+
+	"github.com/bochner-ml/bochner/pipelines/results"
+)
 
 // Ask says which question to answer, and from which sums.
 type Ask struct {
@@ -34,7 +38,7 @@ type Ask struct {
 }
 
 // Question is a question to sums.
-type Question string
+type Question = results.Question
 
 // Values of Ask.Question.
 const (

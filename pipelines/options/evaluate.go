@@ -121,7 +121,8 @@ type TwoSample struct {
 	// DIR@champion. The default is to choose columns, scaling and width from the rows of both tables.
 	//
 	// With a recipe, options except A, B, Data, MinP, MaxDrift, MaxBadFraction and Job are ignored.
-	Recipe  string          `flag:"recipe,common" group:"Model and output" placeholder:"DIR"`
+	Recipe string `flag:"recipe,common" group:"Model and output" placeholder:"DIR"`
+	// Data replaces Prepare.Data, which is not used.
 	Data    dataset.Options `group:"Data" omit:"Files,Label,LabelText,Weight"`
 	Prepare `omit:"Data,Task,Split,Room"`
 

@@ -112,8 +112,9 @@ type Inspect struct {
 	Job         Job    `group:"Job"`
 }
 
-// InspectEffects says on which data to measure the effects of columns on predictions.
+// InspectEffects says on which data to measure the effects of columns on the predictions of a model.
 type InspectEffects struct {
+	Model          string // directory of the model, or an alias
 	Data           dataset.Options
 	MaxBadFraction float64 // largest share (0 to 1) of rows set aside as unusable
 	Whole          bool    // also measure partial dependence and drift, for a report

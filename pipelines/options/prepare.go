@@ -42,11 +42,14 @@ type Prepare struct {
 
 	Job Job `group:"Job"`
 
-	// Jobs set the fields below.
-
-	Trains  bool   // the job learns weights from labels
-	Learned string // name of the kernel whose features are learned from labels after the profile; "" for none
-	Folds   int    // number of folds, unless Split.Fold gives them; 0 for none
+	// Trains says that the job learns weights from labels. It is set by jobs; callers leave it empty.
+	Trains bool
+	// LearnedKernel is the name of the kernel whose features are learned from labels after the profile; "" for
+	// none. It is set by jobs; callers leave it empty.
+	LearnedKernel string
+	// JobFolds is the number of folds, unless Split.Fold gives them; 0 for none. It is set by jobs; callers leave
+	// it empty.
+	JobFolds int
 }
 
 // AutoTask is the value of Prepare.Task that decides by the labels.

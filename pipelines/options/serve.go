@@ -20,18 +20,18 @@ type Serve struct {
 	// How often --model is looked up; a new model replaces the old one between two requests. 0 means
 	// never. SIGHUP looks it up at once.
 	Reload time.Duration `flag:"reload,common" group:"Model and output" default:"1m"`
-	Door   Door          `group:"Server"`
+	Access Access        `group:"Server"`
 	Limits ServeLimits   `group:"Server"`
 
 	// Started, unless nil, is called with the address when the server accepts connections.
 	Started func(net.Addr)
 
-	// Look, unless nil, has the server look up the model at each signal.
-	Look <-chan os.Signal
+	// Refresh, unless nil, has the server look up the model at each signal.
+	Refresh <-chan os.Signal
 }
 
-// Door says where a server listens, and who may use it.
-type Door struct {
+// Access says where a server listens, and who may use it.
+type Access struct {
 	// Address to listen on. An address that other machines can reach needs --token_file or --insecure.
 	Listen string `flag:"listen,common" default:"127.0.0.1:8080" placeholder:"ADDRESS"`
 
@@ -55,24 +55,24 @@ type ServeLimits struct {
 	Workers int `flag:"workers"`
 
 	// Largest body of a request in bytes, as a number or as 8MB.
-	Body int64 `flag:"max_body,common" unit:"bytes" default:"8388608"`
+	MaxBody int64 `flag:"max_body,common" unit:"bytes" default:"8388608"`
 
 	// Largest number of rows in a request.
-	Rows int `flag:"max_rows,common" default:"10000"`
+	MaxRows int `flag:"max_rows,common" default:"10000"`
 
 	// Largest number of rows in a request that asks for explanations, which take long for many
 	// columns.
-	Explained int `flag:"max_explained" default:"1000"`
+	MaxExplained int `flag:"max_explained" default:"1000"`
 
 	// Largest total size of all bodies and answers in memory at the same time; further requests are
 	// answered with 503.
-	Memory int64 `flag:"max_memory" unit:"bytes" default:"268435456"`
+	MaxMemory int64 `flag:"max_memory" unit:"bytes" default:"268435456"`
 
 	// Requests that may wait or run at the same time; further ones are answered with 503.
-	Requests int `flag:"max_requests" default:"1000"`
+	MaxRequests int `flag:"max_requests" default:"1000"`
 
 	// Connections that may be open at the same time; further ones wait to be accepted.
-	Connections int `flag:"max_connections" default:"4000"`
+	MaxConnections int `flag:"max_connections" default:"4000"`
 
 	// Time limit for a client to send its request, and again to take the answer.
 	Timeout time.Duration `flag:"timeout" default:"30s"`

@@ -123,7 +123,7 @@ type Decision struct {
 }
 
 // Calibration is how scores become probabilities.
-type Calibration string
+type Calibration = score.Method
 
 // Values of Decision.Calibrate; AutoCalibration gives probabilities if rows are held out anyway. Fits to sums
 // allow NoCalibration and Platt.

@@ -29,7 +29,7 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 	default:
 		p.sums(o)
 	}
-	if preprocess.NeedsTargets(d.Schema.Table, o.Encode) {
+	if preprocess.NeedsLabelSums(d.Schema.Table, o.Encode) {
 		p.scan("one to sum labels by categories")
 	}
 	if o.FoldCount() > 0 && len(preprocess.Categories(d.Schema.Table, o.Encode, preprocess.CountEncoding)) > 0 {

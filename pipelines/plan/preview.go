@@ -184,7 +184,7 @@ func (p *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched 
 		_, length = p.searched()
 	}
 	unsearched = tuning.Unsearchable(rows, length, len(d.Targets), 0,
-		preprocess.NeedsTargets(d.Schema.Table, o.Encode))
+		preprocess.NeedsLabelSums(d.Schema.Table, o.Encode))
 	switch {
 	case unsearched != "":
 		o.Search = options.NoSearch

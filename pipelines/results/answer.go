@@ -12,10 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
+// Question is a question to sums; package options has the values.
+type Question string
+
 // Ask is the answer to a question.
 type Ask struct {
-	Question    string `json:"question"`
-	Asked       string `json:"asked"` // the question in words
+	Question    Question `json:"question"`
+	Asked       string   `json:"asked"` // the question in words
 	AnswerFacts `json:"sums"`
 	By          string        `json:"lambda_by"` // how λ was chosen
 	Judged      string        `json:"judged,omitempty"`
@@ -206,8 +209,7 @@ type ChosenWindow struct {
 	Dates int `json:"dates"` // number of dates to train on
 	Of    int `json:"of"`    // number of all dates
 	Days  int `json:"days"`  // the same window for retrain --window
-	// Chosen has the score of windows that are chosen anew on each date, and All the score of training
-	// on all dates.
+	// Chosen has the score of windows that are chosen anew on each date, and All the score of training on all dates.
 	Chosen *Forgetting `json:"chosen"`
 	All    *Forgetting `json:"all"`
 }

@@ -27,8 +27,7 @@ type Train struct {
 	TrainDecision
 	Notes   []string           `json:"notes,omitempty"`
 	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
-	// Work is the time of the job's workers in this process by stage; see
-	// transforms.Worker.Seconds.
+	// Work is the time of the job's workers in this process by stage; see transforms.Worker.Seconds.
 	Work map[string]float64 `json:"work_seconds"`
 
 	Timings bool `json:"-"` // makes WriteTo print Work
@@ -243,8 +242,7 @@ type TrainFit struct {
 	Steps int `json:"steps,omitempty"`
 	// Components are the components of an embedding that was fitted to sums.
 	Components []models.Component `json:"components,omitempty"`
-	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
-	// trained on rows.
+	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was trained on rows.
 	Sums  int `json:"sums,omitempty"`
 	Folds int `json:"-"`
 }

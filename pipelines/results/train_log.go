@@ -49,8 +49,7 @@ func writeLog(w io.Writer, r *Train) {
 	}
 }
 
-// writeStopped prints that the held-out error chose among states after 0 and more rounds. what begins the
-// sentence.
+// writeStopped prints that the held-out error chose among states after 0 and more rounds. what begins the sentence.
 func writeStopped(w io.Writer, states int, what string) {
 	if states > 1 {
 		fmt.Fprintf(w, "          %s %s on these rows, so the error on new rows may be larger\n", what,

@@ -125,7 +125,7 @@ func (p *partition) run(ctx context.Context, known bool) error {
 	}
 	partial, carried, err := worker.End()
 	if err != nil {
-		return fault.New(fault.Data, err)
+		return fault.Wrap(fault.Data, err)
 	}
 	return e.store(p.index, partial, carried)
 }
@@ -223,7 +223,7 @@ func (b *batch) scale(p *Pass) {
 
 func (p *partition) learn(worker iterative.Worker, b iterative.Block) error {
 	defer p.epoch.reader.Clock(transforms.LearnTime)()
-	return fault.New(fault.Data, worker.Take(b))
+	return fault.Wrap(fault.Data, worker.Take(b))
 }
 
 // cachedBlock is a block of features of a partition, in memory for later rounds.

@@ -22,9 +22,9 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*roundFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*updateFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*nextFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*roundFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*updateFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*nextFn]())
 }
 
 // Rounds runs n rounds of a learner, starting with the state in the file
@@ -140,7 +140,7 @@ func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte
 	m := f.Worker.NewMeter()
 	report, err := f.update(ctx, m, transforms.Sorted(lines))
 	m.Commit(ctx)
-	return report, fault.New(fault.Internal, err)
+	return report, fault.Wrap(fault.Internal, err)
 }
 
 // update combines the partial results of the partitions, and writes the next state. It
@@ -167,7 +167,7 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 		return storage.ReadState(ctx, PartialFile(f.Scan.Pass, f.Round, partition-1), transforms.MaxState)
 	})
 	if err != nil {
-		return nil, fault.New(fault.Data, err)
+		return nil, fault.Wrap(fault.Data, err)
 	}
 	data, err := json.Marshal(report)
 	if err != nil {
@@ -189,18 +189,18 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 	for _, line := range lines {
 		var r epochReport
 		if err := json.Unmarshal(line, &r); err != nil {
-			return fault.New(fault.Internal, fmt.Errorf("epochs: round %d: %w", f.Round, err))
+			return fault.Wrap(fault.Internal, fmt.Errorf("epochs: round %d: %w", f.Round, err))
 		}
 		all.Reports = append(all.Reports, r.Reports...)
 		all.Parts = append(all.Parts, r.Parts...)
 	}
 	_, torn := dataset.Tile(all.Reports) // also sorts the reports, with line numbers as in the files
 	if err := fault.OfReports(all.Reports); err != nil {
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	for _, r := range all.Reports {
 		if r.Stopped && !slices.Contains(torn, r.Shard.File) {
-			return fault.New(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
+			return fault.Wrap(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
 		}
 	}
 	// Shards that were not read, because their features are cached, leave gaps.
@@ -217,11 +217,11 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		seen[part.Partition] = true
 	}
 	if len(seen) != p.Partitions() {
-		return fault.New(fault.Internal,
+		return fault.Wrap(fault.Internal,
 			fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
 	}
 	if reads && n != p.Rows {
-		return fault.New(fault.Data,
+		return fault.Wrap(fault.Data,
 			fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again when they "+
 				"no longer change", f.Round, n, p.Rows))
 	}
@@ -230,7 +230,7 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 
 // torn is the error of a round if a shard boundary of a file is invalid.
 func (p *Pass) torn(file int) error {
-	return fault.New(fault.Data,
+	return fault.Wrap(fault.Data,
 		fmt.Errorf("%s: a shard boundary falls inside a quoted field; compress the file, and it is read whole",
 			p.Data.Files[file].Name))
 }

@@ -74,21 +74,19 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// New wraps the error of a worker so that Find finds it again. The kind applies to errors
-// without a kind of their own.
-func New(kind Kind, err error) error {
+// Wrap wraps the error of a worker so that Find finds it again. The kind applies to errors
+// without a kind of their own. It returns nil for a nil error.
+func Wrap(kind Kind, err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, marked := Find(errors.New(err.Error())).(*Fault); marked {
 		return err
 	}
-	var f *Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Fault](err); ok {
 		kind = f.Kind
 	}
-	var e *storage.Error
-	if errors.As(err, &e) && kind != Model {
+	if e, ok := errors.AsType[*storage.Error](err); ok && kind != Model {
 		switch {
 		case errors.Is(err, storage.ErrDamaged):
 			kind = Damaged
@@ -140,11 +138,11 @@ func Find(err error) error {
 const (
 	inner  = "avroio|csvio|dataset|imageio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
-	outer  = "activation|agop|align|bins|blas|calibrate|columns|command|compress|disk|drift|effects|epochs|" +
-		"exact|export|falkon|features|harmonic|image|iterative|join|kernel|labels|landmarks|learned|learner|linear|lines|loss|maxout|" +
-		"messages|metric|models|onnx|option|" +
-		"page|paired|patches|pca|picture|points|profile|pubsub|retrain|rounds|rows|scale|schema|score|scores|search|serve|sgd|shapley|skeleton|stream|stretch|sums|" +
-		"svm|verify|weight|wire"
+	outer  = "activation|agop|align|bins|blas|calibrate|chain|columns|command|compress|differences|disk|drift|" +
+		"effects|epochs|exact|export|falkon|features|harmonic|image|iterative|join|kernel|labels|" +
+		"landmarks|learned|learner|linear|lines|loss|maxout|messages|metric|models|onnx|option|page|" +
+		"paired|patches|pca|picture|points|preprocess|profile|pubsub|retrain|rounds|rows|scale|schema|" +
+		"score|scoring|search|serve|sgd|shapley|skeleton|stream|stretch|sums|svm|weight|wire"
 )
 
 // packageNames matches quoted text, which Text keeps, and names of packages. It is compiled on

@@ -28,8 +28,8 @@ var hardTexts = []string{
 func TestFaultsSurviveRunnersText(t *testing.T) {
 	for _, text := range hardTexts {
 		for _, kind := range []Kind{Data, Storage, Model, Internal} {
-			err := New(kind, errors.New(text))
-			if again := New(Internal, err); again.Error() != err.Error() {
+			err := Wrap(kind, errors.New(text))
+			if again := Wrap(Internal, err); again.Error() != err.Error() {
 				t.Errorf("a fault was wrapped in another: %v", again)
 			}
 			if !strings.Contains(err.Error(), text) {
@@ -41,7 +41,7 @@ func TestFaultsSurviveRunnersText(t *testing.T) {
 				"quoted":         fmt.Errorf("failed: %q", err.Error()),
 				"quoted twice":   fmt.Errorf("failed: %s", strconv.Quote(strconv.Quote(err.Error()))),
 				"indented":       errors.New("job failed:\n" + strings.ReplaceAll(err.Error(), "\n", "\n\t\t") + "\ngoroutine 7"),
-				"two, the first": errors.New(err.Error() + "\n" + New(Internal, errors.New("other")).Error()),
+				"two, the first": errors.New(err.Error() + "\n" + Wrap(Internal, errors.New("other")).Error()),
 			} {
 				var f *Fault
 				if got := Find(wrapped); !errors.As(got, &f) || f.Kind != kind || f.Message != text {
@@ -56,12 +56,12 @@ func TestFaultsSurviveRunnersText(t *testing.T) {
 // other error is, and what is marked is not marked again.
 func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
 	reported := OfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
-	marked := New(Internal, reported)
+	marked := Wrap(Internal, reported)
 	got, ok := Find(errors.New("DoFn failed:\n\t" + marked.Error())).(*Fault)
 	if !ok || *got != (Fault{Storage, "data.csv: has changed"}) {
 		t.Errorf("%v of %v", got, marked)
 	}
-	if again := New(Internal, fmt.Errorf("reader 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
+	if again := Wrap(Internal, fmt.Errorf("reader 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
 		t.Errorf("marked twice: %v", again)
 	}
 }
@@ -83,10 +83,10 @@ func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
 		syscall.EACCES: Place, storage.ErrDamaged: Damaged} {
 		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})
 		var f *Fault
-		if got := Find(New(Internal, err)); !errors.As(got, &f) || f.Kind != want {
+		if got := Find(Wrap(Internal, err)); !errors.As(got, &f) || f.Kind != want {
 			t.Errorf("%v: got %v of kind %v, want %v", cause, got, f.Kind, want)
 		}
-		if got := Find(New(Model, err)); !errors.As(got, &f) || f.Kind != Model {
+		if got := Find(Wrap(Model, err)); !errors.As(got, &f) || f.Kind != Model {
 			t.Errorf("%v of a model: %v", cause, got)
 		}
 	}

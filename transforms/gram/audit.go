@@ -19,7 +19,8 @@ func init() { transforms.RegisterSum[Audited]("audit", beginAudit) }
 // Audit is a pass that reads the rows again, to check the sums of a Pass with package models/audit.
 type Audit struct{ Pass }
 
-// Sum reads all rows and returns one encoded Audited, and a JSON dataset.Report for each shard.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded Audited, and a JSON
+// dataset.Report for each shard.
 func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("gram.Audit"), sc, "audit")
 }

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func init() { beam.RegisterDoFn(reflect.TypeOf((*mergeFn)(nil))) }
+func init() { beam.RegisterDoFn(reflect.TypeFor[*mergeFn]()) }
 
 // Merge adds the runs of the same parts from all readers, and stores the results in the directory of
 // the State. It returns a line of JSON for each stored run.
@@ -38,7 +38,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	m := f.Worker.NewMeter()
 	line, err := f.merge(ctx, m, key, transforms.Sorted(lines))
 	m.Commit(ctx)
-	return line, fault.New(fault.Internal, err)
+	return line, fault.Wrap(fault.Internal, err)
 }
 
 // merge adds the runs that the lines describe. It leaves the run of a single reader, and stored rows, where they are.

@@ -32,7 +32,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*sumsFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*sumsFn]())
 }
 
 // Pass is a pass over the data that computes the sums for a solve.

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func init() { beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil))) }
+func init() { beam.RegisterDoFn(reflect.TypeFor[*solveFn]()) }
 
 // Solve computes the model on one worker, from the parts of the index: it writes the
 // files of the State, and returns the content of State.Fit. It starts with the element of
@@ -44,7 +44,7 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	m := f.Worker.NewMeter()
 	report, err := f.solve(ctx, m)
 	m.Commit(ctx)
-	return report, fault.New(fault.Internal, err)
+	return report, fault.Wrap(fault.Internal, err)
 }
 
 // FitReport is the content of State.Fit.
@@ -180,7 +180,7 @@ func (s *solver) fit(ctx context.Context) (fitted fits, report FitReport, err er
 	spec := s.pass.Spec
 	if spec.Components > 0 { // the rows have no labels
 		fitted, report, err = s.components()
-		return fitted, report, fault.New(fault.Data, err)
+		return fitted, report, fault.Wrap(fault.Data, err)
 	}
 	if classes := s.pass.Target.Classes; spec.FitWithoutFirst && classes != nil && !spec.NoPassFollows {
 		head, err := s.firstHead(ctx)
@@ -188,11 +188,11 @@ func (s *solver) fit(ctx context.Context) (fitted fits, report FitReport, err er
 			return fitted, report, err
 		}
 		if err := checkHeldOut(head, s.source.Shape, classes.Classes); err != nil {
-			return fitted, report, fault.New(fault.Data, err)
+			return fitted, report, fault.Wrap(fault.Data, err)
 		}
 	}
 	fitted, report, err = s.ridge()
-	return fitted, report, fault.New(fault.Data, err)
+	return fitted, report, fault.Wrap(fault.Data, err)
 }
 
 // firstHead returns the head of the sum of the first fold.

@@ -26,7 +26,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*indexFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*indexFn]())
 }
 
 // State names the files of the work directory that a Pass and its Solve write.
@@ -79,14 +79,14 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 	if f.Stripes > 1 {
 		var err error
 		if joined, err = joinReports(joined); err != nil {
-			return nil, fault.New(fault.Internal, err)
+			return nil, fault.Wrap(fault.Internal, err)
 		}
 	}
 	if err := transforms.StoreLines(ctx, f.State.Reports, joined); err != nil {
-		return nil, fault.New(fault.Internal, err)
+		return nil, fault.Wrap(fault.Internal, err)
 	}
 	index := bytes.Join(transforms.Sorted(lines), []byte("\n"))
-	return nil, fault.New(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
+	return nil, fault.Wrap(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
 }
 
 // readIndex returns the stored runs in the order of their keys. There must be n parts, one for each key.

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/records"
-	block "github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
@@ -51,7 +51,7 @@ type applying struct {
 	model   *models.Model
 	records *records.Reader
 	applier models.Applier
-	block   block.Block
+	block   rowio.Block
 	phi     []float32
 }
 
@@ -60,7 +60,7 @@ func (f *applyFn) Setup(ctx context.Context) error {
 	f.Fn.Setup()
 	h, err := models.OpenHandle(ctx, f.Name, time.Duration(f.Every))
 	if err != nil {
-		return fault.New(fault.Model, err)
+		return fault.Wrap(fault.Model, err)
 	}
 	f.bundle = &applying{handle: h}
 	return nil
@@ -94,7 +94,7 @@ func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(re
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
-	if len(b.items) < block.MaxRows {
+	if len(b.items) < rowio.MaxRows {
 		return nil
 	}
 	return f.flush(ctx, emit)
@@ -115,11 +115,11 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 	}
 	if m := b.handle.Model(ctx); m != b.model {
 		if err := b.use(m, !f.Featurize, f.Score); err != nil {
-			return fault.New(fault.Model, err)
+			return fault.Wrap(fault.Model, err)
 		}
 	}
 	in, _ := b.model.Map.Dims()
-	for from, step := 0, block.PerBlock(in); from < len(b.items); from += step {
+	for from, step := 0, rowio.PerBlock(in); from < len(b.items); from += step {
 		if err := f.apply(from, min(from+step, len(b.items)), emit); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	err := b.records.Read(&b.block, b.items[first:end], reject)
 	stop()
 	if err != nil {
-		return fault.New(fault.Data, err)
+		return fault.Wrap(fault.Data, err)
 	}
 	if f.Featurize {
 		f.features(first, emit, reject)
@@ -238,7 +238,7 @@ func lossesOf(output models.Applied, i, k int, y []float64) (losses []float64) {
 func (f *applyFn) features(first int, emit func(result), reject func(int, string)) {
 	b := f.bundle
 	_, d := b.model.Map.Dims()
-	for i, step := 0, block.PerFeatureBlock(d); i < b.block.N; i += step {
+	for i, step := 0, rowio.PerFeatureBlock(d); i < b.block.N; i += step {
 		n := min(step, b.block.N-i)
 		b.phi = b.reader.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
 		for r := range n {

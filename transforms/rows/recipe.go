@@ -76,7 +76,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			err = fmt.Errorf("rows: the model %s was replaced since the pipeline was built; start again", r.Dir)
 		}
 		if err != nil {
-			return nil, fault.New(fault.Model, err)
+			return nil, fault.Wrap(fault.Model, err)
 		}
 		c := &recipe{Recipe: read}
 		c.pass.Seed = read.Seed
@@ -85,7 +85,7 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 		case models.Classification:
 			v, err := read.Union(r.Classes)
 			if err != nil {
-				return nil, fault.New(fault.Data, err)
+				return nil, fault.Wrap(fault.Data, err)
 			}
 			classes = len(v.Classes)
 			c.pass.Target = &transforms.Labeling{Classes: v}

@@ -112,7 +112,7 @@ func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject f
 			f.bundle = beam.NewElementDecoder(f.Type.T)
 		}
 		if r.row, err = f.bundle.Decode(bytes.NewReader(r.Row)); err != nil {
-			return fault.New(fault.Internal, err)
+			return fault.Wrap(fault.Internal, err)
 		}
 	}
 	use(r.row, r.Prediction)

@@ -16,6 +16,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window/trigger"
 
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -32,10 +33,10 @@ func init() {
 
 // Stored is a directory of sums, as bochner sum makes it.
 type Stored struct {
-	Place string // name of the directory
-	Rows  int64  // number of summed rows
-	Sums  string // digest of the sums: sums.Manifest.Sums
-	// Window lists the directories of all sums of the window so far. Place is the last one, and
+	Dir    string // name of the directory
+	Rows   int64  // number of summed rows
+	Digest string // digest of the sums: sums.Manifest.Sums
+	// Window lists the directories of all sums of the window so far. Dir is the last one, and
 	// the only one unless rows arrived after others of their window were stored.
 	Window []string
 }
@@ -105,7 +106,7 @@ func (f *storeFn) ProcessElement(ctx context.Context, w beam.Window, x summed, e
 		return nil
 	})
 	if err != nil {
-		return fault.New(fault.Storage, err)
+		return fault.Wrap(fault.Storage, err)
 	}
 	x.Count.Files = []file{to}
 	emit(0, x.Count)
@@ -137,11 +138,11 @@ func (f *publishFn) ProcessElement(
 		next = count{}
 	}
 	if err != nil || len(sum.Files) == 0 { // some runners fire empty panes
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	st, err := f.publish(ctx, w, int(pane.Index), sum)
 	if err != nil {
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	emit(st)
 	return nil
@@ -197,7 +198,7 @@ func (f *publishFn) store(
 ) (int, error) {
 	own, _ := placeOf(f.Out, w, pane)
 	input := sums.Input{Name: own, Size: p.Rows.Used, Version: "rows of " + own + " " + p.Sums}
-	begun := time.Now()
+	begun, wait := time.Now(), 10*time.Millisecond
 	for last := -1; ; {
 		at, earlier, err := f.find(ctx, w, pane)
 		if err != nil {
@@ -221,12 +222,15 @@ func (f *publishFn) store(
 			return at, nil
 		}
 		switch { // another pane takes the name, or has taken it
-		case errors.Is(err, storage.ErrBusy) && ctx.Err() == nil && time.Since(begun) < longestWait:
-			time.Sleep(10 * time.Millisecond)
+		case errors.Is(err, storage.ErrBusy) && time.Since(begun) < longestWait:
+			if err := parallel.Sleep(ctx, wait); err != nil {
+				return 0, err
+			}
+			wait = min(2*wait, time.Second)
 		case errors.Is(err, fs.ErrExist):
 			last = at
 		default:
-			return 0, fault.New(fault.Place, err)
+			return 0, fault.Wrap(fault.Place, err)
 		}
 	}
 }
@@ -254,16 +258,16 @@ func (f *publishFn) find(ctx context.Context, w beam.Window, pane int) (at int, 
 }
 
 func hasOtherSums(place string) error {
-	return fault.New(fault.Place,
+	return fault.Wrap(fault.Place,
 		fmt.Errorf("rows: %s exists and has other sums; remove it, or store sums elsewhere", place))
 }
 
 // stored describes the directory of a window with a number.
 func (f *publishFn) stored(w beam.Window, at int, p *sums.Manifest) Stored {
-	st := Stored{Rows: p.Rows.Used, Sums: p.Sums}
+	st := Stored{Rows: p.Rows.Used, Digest: p.Sums}
 	for i := range at + 1 {
-		_, st.Place = placeOf(f.Out, w, i)
-		st.Window = append(st.Window, st.Place)
+		_, st.Dir = placeOf(f.Out, w, i)
+		st.Window = append(st.Window, st.Dir)
 	}
 	return st
 }

@@ -74,7 +74,7 @@ func TestTheLastPaneToBeStoredHasAllSumsOfItsWindow(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v, pane %d: %v", order, pane, err)
 				}
-				want := Stored{Place: places[i], Rows: int64(len(panes[pane])), Sums: st.Sums, Window: places}
+				want := Stored{Dir: places[i], Rows: int64(len(panes[pane])), Digest: st.Digest, Window: places}
 				if d := cmp.Diff(want, st); d != "" {
 					t.Errorf("%v, pane %d: %s", order, pane, d)
 				}
@@ -116,7 +116,7 @@ func TestPanesAreStoredAtTheSameTime(t *testing.T) {
 		if errs[pane] != nil {
 			t.Fatalf("pane %d: %v", pane, errs[pane])
 		}
-		seen[st.Place], longest = true, max(longest, len(st.Window))
+		seen[st.Dir], longest = true, max(longest, len(st.Window))
 	}
 	if len(seen) != n || longest != n {
 		t.Errorf("%d directories, at most %d of a window, want %d", len(seen), longest, n)

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
 
 	"github.com/bochner-ml/bochner/io/records"
-	block "github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -108,7 +108,7 @@ type windowSums struct {
 	recipe      *recipe
 	records     *records.Reader
 	reader      *transforms.Reader
-	block       block.Block
+	block       rowio.Block
 	windows     map[beam.Window]*windowed
 	open        []*windowed // windows with sums, the least recently used first
 	mostOpen    int         // largest number of open windows
@@ -120,7 +120,7 @@ type windowSums struct {
 type windowed struct {
 	window beam.Window
 	count  count
-	rows   block.Block       // that wait to be summed
+	rows   rowio.Block       // that wait to be summed
 	sums   *gram.Accumulator // nil if the window is not open
 }
 
@@ -178,7 +178,7 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
-	if len(b.items) < block.PerBlock(b.recipe.Input.Dim) {
+	if len(b.items) < rowio.PerBlock(b.recipe.Input.Dim) {
 		return nil
 	}
 	return b.read(emit)
@@ -222,7 +222,7 @@ func (b *windowSums) read(emit func(summed)) error {
 	err := b.records.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
-		return fault.New(fault.Data, err)
+		return fault.Wrap(fault.Data, err)
 	}
 	b.check(reject)
 	r.Add(transforms.RowsRead, int64(len(b.items)))
@@ -267,7 +267,7 @@ func (b *windowSums) give(w *windowed, i int) error {
 		to.Weights = append(to.Weights, from.Weights[i])
 	}
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
-	if to.N%block.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
+	if to.N%rowio.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
 		return nil
 	}
 	return b.addWaiting(w)
@@ -294,25 +294,25 @@ func (b *windowSums) addWaiting(w *windowed) error {
 	} else {
 		s, err := gram.NewAccumulator(b.reader, &b.recipe.pass)
 		if err != nil {
-			return fault.New(fault.Internal, err)
+			return fault.Wrap(fault.Internal, err)
 		}
 		w.sums = s
 	}
 	b.open = append(b.open, w)
 	r, k := &w.rows, len(w.rows.Y)/max(w.rows.N, 1)
-	for i, step := 0, block.PerBlock(r.D); i < r.N; i += step {
+	for i, step := 0, rowio.PerBlock(r.D); i < r.N; i += step {
 		end := min(i+step, r.N)
-		piece := &block.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
+		piece := &rowio.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
 		if len(r.Weights) > 0 {
 			piece.Weights = r.Weights[i:end]
 		}
 		if err := w.sums.Add(piece); err != nil {
-			return fault.New(fault.Internal, err)
+			return fault.Wrap(fault.Internal, err)
 		}
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
-	if r.N > block.PerBlock(r.D) {
-		*r = block.Block{} // an open window needs less memory for waiting rows
+	if r.N > rowio.PerBlock(r.D) {
+		*r = rowio.Block{} // an open window needs less memory for waiting rows
 	}
 	r.Reset(b.recipe.Input.Dim)
 	return nil
@@ -401,7 +401,7 @@ func (b *windowSums) next() *windowed {
 type shardFn struct {
 	Shards int
 
-	bundle int // the next number
+	bundle int // the last shard
 }
 
 func (f *shardFn) ProcessElement(row beam.X) (int, beam.X) {

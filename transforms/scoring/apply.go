@@ -78,11 +78,11 @@ func (m Model) applierFrom(ctx context.Context, r *transforms.Reader,
 	cache *transforms.Cache[*models.Model]) (*applier, error) {
 	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {
-		return nil, fault.New(fault.Model, err)
+		return nil, fault.Wrap(fault.Model, err)
 	}
 	if model.Manifest.SHA256 != m.SHA256 {
-		return nil, fault.New(fault.Model,
-			fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
+		return nil, fault.Wrap(fault.Model,
+			fmt.Errorf("scoring: model %s was replaced while it was in use; start again", m.Dir))
 	}
 	a := newApplier(r, model)
 	a.Threshold = m.Threshold

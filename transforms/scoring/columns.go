@@ -205,7 +205,7 @@ func (p *Predict) Distinct(columns []export.Column) error {
 	for i, column := range columns[:copied] {
 		for _, c := range columns[i+1:] {
 			if c.Name == column.Name || slices.Contains(c.Header, column.Name) {
-				return fmt.Errorf("scores: the copied column %q has the name of another column of the predictions; "+
+				return fmt.Errorf("scoring: the copied column %q has the name of another column of the predictions; "+
 					"rename it in the data, or name another with --id_column", column.Name)
 			}
 		}
@@ -214,7 +214,7 @@ func (p *Predict) Distinct(columns []export.Column) error {
 	for _, c := range columns {
 		for _, name := range c.Header {
 			if seen[name] && p.Format != "jsonl" { // objects may nest such columns
-				return fmt.Errorf("scores: two columns of the predictions would have the name %q, because of the names of the "+
+				return fmt.Errorf("scoring: two columns of the predictions would have the name %q, because of the names of the "+
 					"columns or targets of the model; write jsonl, which keeps them apart, or train with other names", name)
 			}
 			seen[name] = true

@@ -292,7 +292,7 @@ type otherRows struct {
 	block  rowio.Block
 }
 
-var errPlaces = errors.New("scores: the two models are given different rows: files have changed since they were " +
+var errPlaces = errors.New("scoring: the two models are given different rows: files have changed since they were " +
 	"listed; start again")
 
 func (o *otherRows) take(at profile.ShardStart, b *rowio.Block) (*rowio.Block, error) {

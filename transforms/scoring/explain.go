@@ -42,7 +42,7 @@ func explainColumns(m *models.Model) (columns []export.Column) {
 func newExplained(m *models.Model) (*explained, error) {
 	e, err := m.Explainer()
 	if err != nil {
-		return nil, fault.New(fault.Model, err)
+		return nil, fault.Wrap(fault.Model, err)
 	}
 	return &explained{Explainer: e, columns: make([]any, 3*e.Outputs())}, nil
 }

@@ -244,15 +244,13 @@ func (f *Files) do(ctx context.Context, reader *transforms.Reader, m *models.Mod
 // faultOf returns the fault that an error contains, with the text of the error.
 func faultOf(err error) *fault.Fault {
 	kind := fault.Internal
-	var data *dataset.Error
-	if errors.As(err, &data) {
+	if _, ok := errors.AsType[*dataset.Error](err); ok {
 		kind = fault.Data
 	}
-	var f *fault.Fault
-	if !errors.As(fault.Find(fault.New(kind, err)), &f) {
-		f = &fault.Fault{Kind: kind, Message: err.Error()}
+	if f, ok := errors.AsType[*fault.Fault](fault.Find(fault.Wrap(kind, err))); ok {
+		return f
 	}
-	return f
+	return &fault.Fault{Kind: kind, Message: err.Error()}
 }
 
 // letter writes a dead letter for a file, or adds it to the result to be published.
@@ -295,7 +293,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 		Constants: f.Messages.given(file.Message),
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {
-		return fault.New(fault.Data, err)
+		return fault.Wrap(fault.Data, err)
 	}
 	reader.Request.Lines, reader.Request.IDs = p.Lines, p.ID != ""
 	a := newApplier(reader, m)
@@ -319,15 +317,15 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 // open checks that the model can make the predictions, and opens a file as data for it.
 func (f *Files) open(ctx context.Context, m *models.Model, file Arrival) (*dataset.Dataset, error) {
 	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
-		return nil, fault.New(fault.Model,
-			fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
+		return nil, fault.Wrap(fault.Model,
+			fmt.Errorf("scoring: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
 	}
 	if err := f.Check(m); err != nil {
-		return nil, fault.New(fault.Model, fmt.Errorf("scores: the model %s: %w", m.Manifest.SHA256, err))
+		return nil, fault.Wrap(fault.Model, fmt.Errorf("scoring: the model %s: %w", m.Manifest.SHA256, err))
 	}
 	like, err := dataset.SchemaOf(m.Manifest.Input.Options)
 	if err != nil {
-		return nil, fault.New(fault.Model, fmt.Errorf("scores: %s: %w", models.ManifestFile, err))
+		return nil, fault.Wrap(fault.Model, fmt.Errorf("scoring: %s: %w", models.ManifestFile, err))
 	}
 	o, err := f.Data.optionsFor(file.URI, like)
 	if err != nil {
@@ -361,8 +359,8 @@ func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Repor
 		example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
 	}
 	if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
-		return fault.New(fault.Data,
-			fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
+		return fault.Wrap(fault.Data,
+			fmt.Errorf("scoring: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, example))
 	}
 	// Write the letter before the predictions are complete: then the file counts as done.
 	return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: r.Model}, r)

@@ -105,8 +105,9 @@ type Calibration struct {
 	HeldOut
 }
 
-// Sum reads all rows and returns one encoded score.CalibrationCounts of the scores and classes, and a JSON
-// dataset.Report for each shard. Rows without a finite score, for which the model predicts nothing, are not counted.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded score.CalibrationCounts
+// of the scores and classes, and a JSON dataset.Report for each shard. Rows without a finite score, for which the
+// model predicts nothing, are not counted.
 func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("scoring.Calibration"), sc, "calibration")
 }
@@ -146,8 +147,9 @@ type Threshold struct {
 	Positive      int                   `json:"positive"` // class that is predicted above the threshold
 }
 
-// Sum reads all rows and returns one encoded score.ThresholdCounts and a JSON dataset.Report for each
-// shard. The half of a row follows from its content. Rows without a finite score are not counted.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded score.ThresholdCounts and
+// a JSON dataset.Report for each shard. The half of a row follows from its content. Rows without a finite score are
+// not counted.
 func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("scoring.Threshold"), sc, "threshold")
 }

@@ -43,8 +43,8 @@ type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
 	if c.data.Len()+len(p) > mostBytes {
-		return 0, fault.New(fault.Data,
-			fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, "+
+		return 0, fault.Wrap(fault.Data,
+			fmt.Errorf("scoring: the predictions have more than %d bytes, which no message can have: send fewer rows in one, "+
 				"or leave out --scores", mostBytes))
 	}
 	return c.data.Write(p)
@@ -192,7 +192,7 @@ func (f *Files) Receive(s beam.Scope, subscription string, o messages.Settings, 
 func native(name string) (Native, error) {
 	n, ok := natives.Find(messages.Scheme(name))
 	if !ok {
-		return nil, fmt.Errorf("scores: no runner reads or writes %s by itself", name)
+		return nil, fmt.Errorf("scoring: no runner reads or writes %s by itself", name)
 	}
 	return n, nil
 }

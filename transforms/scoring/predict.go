@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*predictFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeFor[*predictFn]())
 }
 
 // Predict is a pass that applies a model to rows.
@@ -53,8 +53,9 @@ func (p *Predict) SetOut(dir string) { p.Out = dir }
 // ConstantColumn is a column with the same value in all rows.
 type ConstantColumn struct{ Name, Value string }
 
-// Write reads all rows and writes one file for each shard. The file has a line for every row, in the order of the
-// rows, with the predicted class or numbers. Write returns the transforms.Written of each shard, in JSON.
+// Write reads all rows of the pass in sc.Pass, whatever its receiver, and writes one file for each shard. The file
+// has a line for every row, in the order of the rows, with the predicted class or numbers. Write returns the
+// transforms.Written of each shard, in JSON.
 func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
 	s = s.Scope("scoring.Predict")
 	return sc.Apply(s, &predictFn{transforms.Splittable{Fn: transforms.Fn{Scan: sc}}})
@@ -115,7 +116,7 @@ func (p *Predict) table(a *applier) (*predictions, export.File, error) {
 		return nil, export.File{}, err
 	}
 	if len(formats) != 1 {
-		return nil, export.File{}, fmt.Errorf("scores: %s cannot hold all columns in one file", p.Format)
+		return nil, export.File{}, fmt.Errorf("scoring: %s cannot hold all columns in one file", p.Format)
 	}
 	return table, formats[0], nil
 }

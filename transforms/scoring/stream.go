@@ -46,7 +46,7 @@ func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollec
 }
 
 // Arrive predicts files as they appear, until the pipeline is stopped. At each poll it lists the patterns,
-// and spreads at most WatchOptions.Most new files over the workers. It returns a FileResult for each, in JSON.
+// and spreads at most WatchOptions.MaxFiles new files over the workers. It returns a FileResult for each, in JSON.
 func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollection {
 	s = s.Scope("scoring.Arrive")
 	fn := f.fn(threads)
@@ -61,14 +61,14 @@ type WatchOptions struct {
 	Poll     time.Duration
 	Settle   time.Duration
 	MaxAge   time.Duration
-	Most     int  // largest number of files of one poll
+	MaxFiles int  // largest number of files of one poll
 	Flink    bool // the runner is Flink's
 }
 
 func encoded(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic("scores: " + err.Error()) // strings and numbers
+		panic("scoring: " + err.Error()) // strings and numbers
 	}
 	return data
 }
@@ -103,7 +103,7 @@ func (f *filesFn) Setup(ctx context.Context) error {
 	}
 	h, err := models.OpenHandle(ctx, files.Model, files.Reload)
 	if err != nil {
-		return fault.New(fault.Model, err)
+		return fault.Wrap(fault.Model, err)
 	}
 	f.bundle = &filing{files, h}
 	return nil
@@ -127,7 +127,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 		r, err = f.bundle.files.do(ctx, transforms.NewReader(f.Fn, 0), f.bundle.handle.Model(ctx), file)
 	}
 	if err != nil {
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	switch {
 	case r.Known:
@@ -137,8 +137,8 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
 		if f.Repeat {
-			return fault.New(fault.Storage,
-				fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
+			return fault.Wrap(fault.Storage,
+				fmt.Errorf("scoring: %s is to be tried again: %s", file.URI, r.Retry))
 		}
 	case r.Bad != "":
 		filesBad.Inc(ctx, 1)
@@ -193,9 +193,9 @@ func (f *listFn) Setup() (err error) {
 func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)) error {
 	f.bundle.Lock()
 	defer f.bundle.Unlock()
-	arrived, err := f.bundle.Next(ctx, f.Most)
+	arrived, err := f.bundle.Next(ctx, f.MaxFiles)
 	if err != nil {
-		return fault.New(fault.Internal, err)
+		return fault.Wrap(fault.Internal, err)
 	}
 	for _, note := range arrived.Notes {
 		log.Warn(ctx, note)

@@ -26,8 +26,8 @@ type Trials struct {
 	Conformal *Conformal `json:"conformal,omitempty"`
 }
 
-// Sum reads all rows and returns one encoded TrialScores, in which targets, like scores, range
-// from −1 to 1, and a JSON dataset.Report for each shard.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded TrialScores, in which
+// targets, like scores, range from −1 to 1, and a JSON dataset.Report for each shard.
 func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("scoring.Trials"), sc, "trials")
 }

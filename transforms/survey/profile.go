@@ -23,8 +23,8 @@ func init() { transforms.RegisterSum[ProfileSum]("profile", beginProfile) }
 // target.
 type Profile struct{ transforms.Pass }
 
-// Sum reads all rows and returns one encoded ProfileSum, and a JSON dataset.Report for each
-// shard.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded ProfileSum, and a JSON
+// dataset.Report for each shard.
 func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Profile"), sc, "profile")
 }

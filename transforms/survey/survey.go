@@ -23,9 +23,10 @@ type Sample struct {
 	Parts int  `json:"parts,omitempty"`
 }
 
-// Sum reads all rows and returns one encoded profile.Sum of the training rows and their weights, with a
-// sample of the rows, and a JSON dataset.Report for each shard. The last columns of a sampled row are its
-// labels: the index of its class, or its targets as fractions of their ranges. The columns of Weigh follow.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded profile.Sum of the
+// training rows and their weights, with a sample of the rows, and a JSON dataset.Report for each shard. The last
+// columns of a sampled row are its labels: the index of its class, or its targets as fractions of their ranges. The
+// columns of Weigh follow.
 func (*Sample) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
 }
@@ -87,8 +88,8 @@ type Columns struct {
 	Rules   schema.Rules `json:"rules"`
 }
 
-// Sum reads all records and returns one encoded schema.Survey, and a JSON dataset.Report for
-// each shard.
+// Sum reads all records of the pass in sc.Pass, whatever its receiver, and returns one encoded schema.Survey, and a
+// JSON dataset.Report for each shard.
 func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Columns"), sc, "columns")
 }
@@ -104,8 +105,8 @@ func init() { transforms.RegisterSum[profile.ContentCounts]("tally", beginTally)
 // Contents is a pass that counts rows by content in each shard, for data with few different rows.
 type Contents struct{ transforms.Pass }
 
-// Sum reads all rows and returns one encoded profile.ContentCounts, and a JSON dataset.Report for
-// each shard.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded profile.ContentCounts,
+// and a JSON dataset.Report for each shard.
 func (*Contents) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Tally"), sc, "tally")
 }
@@ -123,8 +124,8 @@ func init() { transforms.RegisterSum[profile.WeightSum]("weigh", beginWeigh) }
 // Weights is a pass that collects the weights of rows.
 type Weights struct{ transforms.Pass }
 
-// Sum reads all rows and returns one encoded profile.WeightSum, and a JSON dataset.Report for each
-// shard.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded profile.WeightSum, and a
+// JSON dataset.Report for each shard.
 func (*Weights) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Weigh"), sc, "weigh")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[preprocess.Targets]("targets", beginTargets) }
+func init() { transforms.RegisterSum[preprocess.LabelSums]("targets", beginTargets) }
 
 // Targets is a pass that sums the labels of training rows, or counts the rows, for each level of each
 // category. The encodings "target" and "count" use the result. The pass must have a Target.
@@ -24,20 +24,20 @@ type Targets struct {
 }
 
 // Empty returns the sums of no rows. It returns an error if they would take too much memory.
-func (p *Targets) Empty() (*preprocess.Targets, error) {
+func (p *Targets) Empty() (*preprocess.LabelSums, error) {
 	classes := 0
 	if p.Target.Classes != nil && !p.Counts {
 		classes = len(p.Target.Classes.Classes)
 	}
-	t, err := preprocess.NewTargets(p.CrossFit, classes, p.Categories)
+	t, err := preprocess.NewLabelSums(p.CrossFit, classes, p.Categories)
 	if err == nil && p.Weights != nil {
 		t.Unit = p.Weights.Unit
 	}
 	return t, err
 }
 
-// Sum reads all rows and returns one encoded preprocess.Targets, and a JSON dataset.Report for each
-// shard.
+// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded preprocess.LabelSums, and
+// a JSON dataset.Report for each shard.
 func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
 }

@@ -106,8 +106,7 @@ func (c *child) stop() (int, error) {
 		return 0, err
 	}
 	<-c.done
-	var exit *exec.ExitError
-	if errors.As(c.err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](c.err); ok {
 		return exit.ExitCode(), errors.New(c.stderr.String())
 	}
 	return 0, c.err

@@ -30,11 +30,10 @@ func transient(err error) bool {
 
 // status returns the HTTP status of an error, 0 if it has none.
 func status(err error) int {
-	var e *googleapi.Error
-	switch {
-	case errors.Is(err, gcstorage.ErrObjectNotExist), errors.Is(err, gcstorage.ErrBucketNotExist):
+	if errors.Is(err, gcstorage.ErrObjectNotExist) || errors.Is(err, gcstorage.ErrBucketNotExist) {
 		return http.StatusNotFound
-	case errors.As(err, &e):
+	}
+	if e, ok := errors.AsType[*googleapi.Error](err); ok {
 		return e.Code
 	}
 	return 0
@@ -42,15 +41,14 @@ func status(err error) int {
 
 // answer explains the error of a request about an object that requires a right.
 func (g *gcs) answer(ctx context.Context, right string, o objects.Name, err error) error {
-	var credentials *auth.Error
-	var e *googleapi.Error
+	e, ok := errors.AsType[*googleapi.Error](err)
 	text := ""
-	if errors.As(err, &e) && e.Message != "" {
+	if ok && e.Message != "" {
 		text = ": " + strings.TrimSuffix(e.Message, ".")
 	}
 	switch status(err) {
 	case 0:
-		if errors.As(err, &credentials) {
+		if credentials, ok := errors.AsType[*auth.Error](err); ok {
 			return objects.Answerf(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default "+
 				"login",
 				credentials)

@@ -43,8 +43,8 @@ var cloud *gcs
 
 func use(t *testing.T, g *gcs) {
 	cloud = g
-	before := storage.Register("gs", g)
-	t.Cleanup(func() { storage.Register("gs", before) })
+	before := storage.Replace("gs", g)
+	t.Cleanup(func() { storage.Replace("gs", before) })
 }
 
 // through has the requests of a test pass through what a function makes of their transport.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -99,19 +100,9 @@ func (s *Store) watch(ctx context.Context, o Name) (*Condition, error) {
 			return &Condition{Version: a.Version}, nil
 		}
 		first = a.Version
-		if err := Sleep(ctx, s.Leases.Renew/8); err != nil {
+		if err := parallel.Sleep(ctx, s.Leases.Renew/8); err != nil {
 			return nil, err
 		}
-	}
-}
-
-// Sleep waits, at most until the context ends, which is an error.
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -151,7 +142,7 @@ func (l *Lease) unlike(text string) storage.File {
 // renew renews the lease until the context ends or it is lost.
 func (l *Lease) renew(ctx context.Context) {
 	defer close(l.ended)
-	for Sleep(ctx, l.store.Leases.Renew) == nil {
+	for parallel.Sleep(ctx, l.store.Leases.Renew) == nil {
 		if err := l.Touch(ctx); errors.Is(err, ErrUnmet) {
 			return
 		}

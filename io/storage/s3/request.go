@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
@@ -41,7 +42,7 @@ var firstPause, lastPause = 100 * time.Millisecond, 8 * time.Second
 // pause waits before the next try.
 func pause(ctx context.Context, try int) error {
 	wait := min(firstPause<<try, lastPause)
-	return objects.Sleep(ctx, wait/2+rand.N(wait))
+	return parallel.Sleep(ctx, wait/2+rand.N(wait))
 }
 
 // failure is a response that is not a success.

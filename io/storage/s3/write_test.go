@@ -44,9 +44,9 @@ func onServers(t *testing.T, test func(t *testing.T, s *gcstest.S3)) {
 // short has leases and pauses be short.
 func short(t *testing.T) {
 	firstPause = time.Millisecond
-	before := storage.Register("s3", service(objects.Times{Renew: 80 * time.Millisecond, Stale: 400 * time.Millisecond,
+	before := storage.Replace("s3", service(objects.Times{Renew: 80 * time.Millisecond, Stale: 400 * time.Millisecond,
 		Delete: time.Minute}))
-	t.Cleanup(func() { storage.Register("s3", before) })
+	t.Cleanup(func() { storage.Replace("s3", before) })
 }
 
 // A share of all requests fails, in every way, and nothing shows of it.
@@ -156,7 +156,7 @@ func testLatePublisher(t *testing.T, s *gcstest.S3) {
 		if err := storage.Remove(t.Context(), root+"model"); err != nil {
 			t.Fatal(err)
 		}
-		storage.Register("s3", service(objects.Times{Renew: time.Hour, Delete: time.Minute}))
+		storage.Replace("s3", service(objects.Times{Renew: time.Hour, Delete: time.Minute}))
 		hung, wake := make(chan struct{}), make(chan struct{})
 		client.Transport = &sleepy{client.Transport, at, hung, wake}
 		done := make(chan error, 1)
@@ -328,7 +328,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	// After its time a lease deletes nothing.
-	before := storage.Register("s3", service(objects.Times{Renew: time.Hour, Stale: time.Hour}))
+	before := storage.Replace("s3", service(objects.Times{Renew: time.Hour, Stale: time.Hour}))
 	err = storage.Publish(t.Context(), root+"model", gcstest.ModelOf(3))
 	if err == nil || !strings.Contains(err.Error(), "not deleted in time") || s.Content("model/old") == nil {
 		t.Errorf("%v, %v", err, s.Names())
@@ -336,7 +336,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	if gcstest.Whose(t, root+"model") != "" {
 		t.Error("published all the same")
 	}
-	storage.Register("s3", before)
+	storage.Replace("s3", before)
 	if err := storage.Publish(t.Context(), root+"model", gcstest.ModelOf(3)); err != nil {
 		t.Fatal(err)
 	}

@@ -261,9 +261,9 @@ func standardise(x []float32) float64 {
 }
 
 // Frequencies returns the frequencies of one or two columns that are aligned with the labels beyond chance, in
-// turns (row-major, r.D numbers each). Those with the largest z come first; there are at most most. It returns
+// turns (row-major, r.D numbers each). Those with the largest z come first; there are at most limit. It returns
 // nil if there are too many columns, and overwrites labels.
-func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) {
+func Frequencies(r Rows, labels [][]float32, limit, threads int) (out []float32) {
 	f, r, _ := testPairs(r, labels, threads, true)
 	if f == nil {
 		return nil
@@ -284,7 +284,7 @@ func Frequencies(r Rows, labels [][]float32, most, threads int) (out []float32) 
 	for _, at := range order {
 		a, b := at/len(turns), at%len(turns)
 		for _, sign := range []float32{1, -1} { // a product of two waves has the sum and the difference
-			if len(out) < most*r.D && (a != b || sign > 0) {
+			if len(out) < limit*r.D && (a != b || sign > 0) {
 				w := make([]float32, r.D)
 				w[b/len(f.frequencies)], w[a/len(f.frequencies)] = sign*turns[b], turns[a]
 				out = append(out, w...)

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/gcpopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow/dataflowlib"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/transforms"
 	df "google.golang.org/api/dataflow/v1b3"
@@ -55,10 +56,8 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 				return fmt.Errorf("job %s failed: %s", id, dataflowMessages(ctx, jobs, id))
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(dataflowPoll):
+		if err := parallel.Sleep(ctx, dataflowPoll); err != nil {
+			return err
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -37,17 +38,17 @@ func NeedCertainty(c scoring.Certainty, m *models.Manifest, dash, model string) 
 		}
 	}
 	err := c.Check(&models.Model{Manifest: m})
-	var level *models.LevelError
+	level, tooHigh := errors.AsType[*models.LevelError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, models.ErrNoNovelty) && m.Learner.Kind == "ridge":
+	case errors.Is(err, models.ErrNoNovelty) && m.Learner.Kind == ridge.Name:
 		return fmt.Errorf("%snovelty: %s does not store what measures how far rows are from its training rows: it was "+
 			"trained with --intervals none; train again without --intervals none", dash, model)
 	case errors.Is(err, models.ErrNoNovelty):
 		return fmt.Errorf("%snovelty: %s (learner %s) cannot measure how far rows are from its training rows; "+
 			"train with --learner ridge and without --intervals none", dash, model, m.Learner.Kind)
-	case errors.As(err, &level):
+	case tooHigh:
 		return fmt.Errorf("%sinterval: %s: %s; train on more rows, or with fewer --folds", dash, model,
 			strings.TrimPrefix(level.Error(), "models: "))
 	}

@@ -101,7 +101,7 @@ func (f *featurization) prepare(ctx context.Context) (*transforms.Featurize, err
 			pass.Target = &transforms.Labeling{Classes: m.Vocabulary}
 		}
 	} else {
-		l, err := prepare.Data(ctx, f.job, d, o.Prepare)
+		l, err := prepare.New(ctx, f.job, d, o.Prepare)
 		if err != nil {
 			return nil, err
 		}

@@ -50,8 +50,8 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Insp
 	return r, nil
 }
 
-// DrawImportance plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
-func DrawImportance(ctx context.Context, r *results.InspectModel, file string) error {
+// DrawEffects plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
+func DrawEffects(ctx context.Context, r *results.InspectModel, file string) error {
 	if r.Effects == nil {
 		return exit.Usagef("--importance needs --data: the effects of columns are measured on predictions for its rows")
 	}
@@ -61,12 +61,12 @@ func DrawImportance(ctx context.Context, r *results.InspectModel, file string) e
 
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
 // no labels, and ignores weights of rows.
-func InspectEffects(ctx context.Context, model string, o options.InspectEffects) (result *results.InspectModel,
-	err error) {
+func InspectEffects(ctx context.Context, o options.InspectEffects) (result *results.InspectModel, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if model, err = job.FindModel(ctx, model, o.Job.Log); err != nil {
+	model, err := job.FindModel(ctx, o.Model, o.Job.Log)
+	if err != nil {
 		return nil, err
 	}
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
@@ -145,7 +145,7 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 type rowSample struct {
 	x        []float32
 	n        int
-	profiled *prepare.Profiling
+	profiled *prepare.PassResult
 }
 
 func readSample(ctx context.Context, j *job.Job, d *dataset.Dataset, m *models.Model,

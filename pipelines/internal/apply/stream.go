@@ -148,9 +148,9 @@ func validateStream(o options.Stream) error {
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
 	}
-	if err := cmp.Or(prepare.CheckLeast("poll", o.Poll, time.Millisecond), prepare.CheckLeast("reload", o.Reload, 0),
-		prepare.CheckLeast("settle", o.Settle, 0), prepare.CheckLeast("max_age", o.MaxAge, 0),
-		prepare.CheckLeast("files_per_round", o.PerRound, 1)); err != nil {
+	if err := cmp.Or(prepare.CheckAtLeast("poll", o.Poll, time.Millisecond), prepare.CheckAtLeast("reload", o.Reload, 0),
+		prepare.CheckAtLeast("settle", o.Settle, 0), prepare.CheckAtLeast("max_age", o.MaxAge, 0),
+		prepare.CheckAtLeast("files_per_round", o.PerRound, 1)); err != nil {
 		return err
 	}
 	if err := checkFormat(o.Format, PredictFormats()); err != nil {
@@ -213,7 +213,7 @@ func (s *streaming) notef(format string, args ...any) {
 // unbounded runs a single pipeline that finds and processes files until it is cancelled.
 func (s *streaming) unbounded(ctx context.Context) error {
 	w := scoring.WatchOptions{Patterns: s.o.Data.Files, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
-		Most: s.o.PerRound, Flink: s.engine.Runner == engine.Flink}
+		MaxFiles: s.o.PerRound, Flink: s.engine.Runner == engine.Flink}
 	if s.o.UntilIdle {
 		return exit.Usagef("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
 	}

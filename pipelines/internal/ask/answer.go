@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
@@ -23,7 +24,7 @@ const totalRow = "total" // name of the row with the total
 
 // describe sets the Facts of the answer.
 func describe(a *results.Ask, d *data, seconds float64) {
-	a.Question, a.Notes = string(d.options.Question), d.notes
+	a.Question, a.Notes = d.options.Question, d.notes
 	measure := "share of the variance"
 	switch len(d.units.Grid) {
 	case 0:
@@ -60,27 +61,28 @@ func figure(a *results.Ask) picture.Figure {
 	l := picture.Lines{Title: "R² by training rows", X: "rows trained on", Y: "R²", LogX: true}
 	b := picture.Bars{Title: "R² by group", X: "R²", Y: a.Tables[len(a.Tables)-1].Head}
 	switch a.Question {
-	case "backtest":
+	case options.AskBacktest:
 		l.Title, l.X, l.LogX = "R² by date", "date that was judged", false
-	case "window":
+	case options.AskWindow:
 		b.Title = "R² in hindsight"
-	case "worth":
+	case options.AskWorth:
 		b.Title, b.X = "What groups add to R²", "R² of all groups minus R² without the group"
-	case "matrix":
+	case options.AskMatrix:
 		b.Title, b.Y = "R² by pair of groups", "judged, by a model of"
 	}
 	for k, t := range a.Tables {
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
 			switch low, high := ends(r.Score.Interval); {
-			case r.Name == totalRow || a.Question == "window" && k == 0 || a.Question == "worth" && r.Worth == nil:
-			case a.Question == "worth":
+			case r.Name == totalRow || a.Question == options.AskWindow && k == 0 ||
+				a.Question == options.AskWorth && r.Worth == nil:
+			case a.Question == options.AskWorth:
 				low, high = ends(r.Worth.Interval)
 				b.AddInterval(report.Word(r.Name, 30), r.Worth.R2, low, high)
-			case a.Question == "backtest":
+			case a.Question == options.AskBacktest:
 				l.Names = append(l.Names, r.Name)
 				s.AddInterval(float64(i+1), r.R2, low, high)
-			case a.Question == "matrix":
+			case a.Question == options.AskMatrix:
 				b.AddInterval(report.Word(r.Name, 15)+", "+report.Word(r.Trained, 15), r.R2, low, high)
 			default:
 				b.AddInterval(report.Word(r.Name, 30), r.R2, low, high)
@@ -89,7 +91,7 @@ func figure(a *results.Ask) picture.Figure {
 		}
 		l.Series = append(l.Series, s)
 	}
-	if slices.Contains([]string{"backtest", "curve", "bisect"}, a.Question) {
+	if slices.Contains([]options.Question{options.AskBacktest, options.AskCurve, options.AskBisect}, a.Question) {
 		return l
 	}
 	return b
@@ -130,14 +132,14 @@ func headline(a *results.Ask) *page.Headline {
 	}
 	row, about := a.Tables[0].Rows[len(a.Tables[0].Rows)-1], "Of all dates or groups that were judged."
 	switch a.Question {
-	case "curve":
+	case options.AskCurve:
 		about = "With all dates to train on."
-	case "worth":
+	case options.AskWorth:
 		about = "With all groups to train on."
-	case "window":
+	case options.AskWindow:
 		row = a.Tables[0].Rows[1]
 		about = "If the window is chosen on the dates before each: " + row.Trained + " for the next date."
-	case "matrix":
+	case options.AskMatrix:
 		return nil
 	}
 	h := &page.Headline{Figure: fmt.Sprintf("R² %.4f", row.R2), About: about}

@@ -41,9 +41,9 @@ var questions = []question{{options.AskBacktest, (*data).backtest}, {options.Ask
 	{options.AskWorth, (*data).worth}, {options.AskBisect, (*data).bisect}}
 
 // Questions returns the values of options.Ask.Question.
-func Questions() (names []string) {
+func Questions() (names []options.Question) {
 	for _, q := range questions {
-		names = append(names, string(q.name))
+		names = append(names, q.name)
 	}
 	return names
 }
@@ -61,9 +61,9 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 	case len(o.By) == 0 && o.Question == options.AskMatrix:
 		return nil, exit.Usagef("matrix needs the labels whose values it compares: name them with --by")
 	}
-	if err := cmp.Or(prepare.CheckLeast("train_dates", o.Dates, 0), prepare.CheckLeast("gap_dates", o.Gap, 0),
-		prepare.CheckLeast("permutations", o.Permutations, 0), prepare.CheckLeast("threads", o.Threads, 0),
-		prepare.CheckLeast("memory", o.Memory, 0)); err != nil {
+	if err := cmp.Or(prepare.CheckAtLeast("train_dates", o.Dates, 0), prepare.CheckAtLeast("gap_dates", o.Gap, 0),
+		prepare.CheckAtLeast("permutations", o.Permutations, 0), prepare.CheckAtLeast("threads", o.Threads, 0),
+		prepare.CheckAtLeast("memory", o.Memory, 0)); err != nil {
 		return nil, err
 	}
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.CheckPicture(o.Plot), report.CheckPage(o.Report)); err != nil {

@@ -66,8 +66,7 @@ type Summed struct {
 // MostColumns is the largest number of Summed.Columns.
 const MostColumns = 5
 
-// Retrain makes and judges the model of a day. If it promotes no model, the error is an
-// *exit.OutcomeError, or an *exit.GateError if the model did not pass, and the report is complete.
+// Retrain makes and judges the model of a day; see pipelines.Retrain.
 func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Retrain, error) {
 	if err := validateRetrain(&o); err != nil {
 		return nil, err
@@ -119,7 +118,7 @@ func validateRetrain(o *options.RetrainData) error {
 		return exit.Usagef("no directory of models: name one with --models")
 	}
 	_, err := parseDay(o.Day)
-	if err = cmp.Or(err, prepare.CheckLeast("window", o.Window.Days, 0), prepare.CheckLeast("redraw", o.Redraw, 0),
+	if err = cmp.Or(err, prepare.CheckAtLeast("window", o.Window.Days, 0), prepare.CheckAtLeast("redraw", o.Redraw, 0),
 		prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err
 	}

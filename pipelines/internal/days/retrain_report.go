@@ -19,7 +19,7 @@ func setDays(r *results.Retrain, train []Day, judge *judgeRows) {
 	r.First, r.Last = train[0].Date, train[len(train)-1].Date
 }
 
-// fromLineage does the same as setParts, for an existing model.
+// fromLineage sets what setDays sets, from the lineage of an existing model.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
 	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn

@@ -69,7 +69,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 		return nil, err
 	}
 	scoring.WithMissing(e.manifest, e.data)
-	if e.threshold, err = fitEvaluation(o, e.manifest, e.data, g); err != nil {
+	if e.threshold, err = thresholdFor(o, e.manifest, e.data, g); err != nil {
 		return nil, err
 	}
 	groups := groupsOf(o.Group, o.Job.Log, e.data, e.manifest)
@@ -132,9 +132,9 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	return result, nil
 }
 
-// fitEvaluation returns the threshold that was given, if any. It returns an error if the options cannot be used with the
+// thresholdFor returns the threshold that was given, if any. It returns an error if the options cannot be used with the
 // model or the data.
-func fitEvaluation(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*models.Threshold, error) {
+func thresholdFor(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*models.Threshold, error) {
 	if m.Task == models.Embedding {
 		return nil, exit.Usagef("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}

@@ -110,7 +110,7 @@ func (v *verification) trainingRows(ctx context.Context, d *dataset.Dataset) (*p
 	}
 	return &prepare.Prepared{
 		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
-		Profiles: prepare.Profiles{Profile: profiled.Sum.Result(), Distinct: &profiled.Distinct}, Rule: m.Learner.Split,
+		ProfileData: prepare.ProfileData{Profile: profiled.Sum.Result(), Distinct: &profiled.Distinct}, Rule: m.Learner.Split,
 		Target: &transforms.Labeling{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }

@@ -78,7 +78,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	}
 	p := &Prepared{
 		Data: d, Shards: profiled.Shards, Counts: profiled.Counts, Rule: r.Rule.Split,
-		Profiles: Profiles{Profile: profiled.Sum.Result(), Sum: &profiled.Sum, Distinct: &profiled.Distinct,
+		ProfileData: ProfileData{Profile: profiled.Sum.Result(), Sum: &profiled.Sum, Distinct: &profiled.Distinct,
 			Levels: profiled.Levels, Digest: profiled.Digest(), Statistics: statisticsOf(d, &profiled.Sum)},
 	}
 	if err := checkWeights(p.Profile.Weights, &r.Rule); err != nil {

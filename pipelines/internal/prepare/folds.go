@@ -96,7 +96,7 @@ func gapOf(s options.Split) (length float64, seconds bool, err error) {
 
 // foldRule returns the rule that splits profiled rows into folds, nil if their content does.
 func foldRule(o options.Prepare, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
-	if d.Key == nil || o.Folds < 2 {
+	if d.Key == nil || o.JobFolds < 2 {
 		return nil, nil
 	}
 	var gap float64
@@ -114,7 +114,7 @@ func foldRule(o options.Prepare, d *dataset.Dataset, keys *profile.FoldKeys, row
 		}
 		gap = length
 	}
-	r, err := keys.Rule(o.Split.By(), slices.Clone(keyColumns(o.Split, o.Data)), o.Folds, gap, o.Seed)
+	r, err := keys.Rule(o.Split.By(), slices.Clone(keyColumns(o.Split, o.Data)), o.JobFolds, gap, o.Seed)
 	if err != nil {
 		return nil, exit.Dataf("%s: %w", o.Split.Flag(), err)
 	}
@@ -151,7 +151,7 @@ func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
 			column, and = t.Columns[i].Name, fmt.Sprintf("--time_column %s ", t.Columns[i].Name)
 		}
 	}
-	if !o.Trains || o.Folds < 2 || column == "" {
+	if !o.Trains || o.JobFolds < 2 || column == "" {
 		return ""
 	}
 	return fmt.Sprintf("held-out rows come from all times in column %s; if new rows are later ones, held-out figures "+
@@ -159,7 +159,7 @@ func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
 }
 
 // clusterOf returns how many rows count as one independent row, under a rule.
-func clusterOf(r *profile.FoldRule, p *Profiling) float64 {
+func clusterOf(r *profile.FoldRule, p *PassResult) float64 {
 	if r == nil || r.By != profile.ByGroup {
 		return 1
 	}

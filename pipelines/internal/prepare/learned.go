@@ -51,7 +51,9 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (r Recipe, 
 	if err != nil {
 		return r, err
 	}
-	bad := func(format string, args ...any) (Recipe, error) { return r, models.NewError(dir, fmt.Errorf(format, args...)) }
+	bad := func(format string, args ...any) (Recipe, error) {
+		return r, models.NewError(dir, fmt.Errorf(format, args...))
+	}
 	var f results.Learned
 	if err := json.Unmarshal(data, &f); err != nil {
 		return bad("%s is damaged (%w); run bochner align again", LearnedFile, err)

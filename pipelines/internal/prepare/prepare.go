@@ -95,10 +95,10 @@ func CheckDrift(bound float64) error {
 	return nil
 }
 
-// CheckLeast returns a usage error unless the value of a flag is at least least.
-func CheckLeast[T int | int64 | float64 | time.Duration](flag string, value, least T) error {
-	if !(value >= least) { // or it is NaN
-		return exit.Usagef("--%s must be at least %v (have %v)", flag, least, value)
+// CheckAtLeast returns a usage error unless the value of a flag is at least minimum.
+func CheckAtLeast[T int | int64 | float64 | time.Duration](flag string, value, minimum T) error {
+	if !(value >= minimum) { // or it is NaN
+		return exit.Usagef("--%s must be at least %v (have %v)", flag, minimum, value)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ type Prepared struct {
 	Data   *dataset.Dataset // the row length is known
 	Shards []dataset.Shard  // with exact bounds and line numbers
 	Counts results.RowCounts
-	Profiles
+	ProfileData
 	Target *transforms.Labeling // nil for data without labels
 	Recipe Recipe
 	Doubts []string // notes on types of columns that may be wrong
@@ -136,8 +136,8 @@ type Prepared struct {
 	foldState
 }
 
-// Profiles are results of the profile pass.
-type Profiles struct {
+// ProfileData has what later steps need of the profile pass.
+type ProfileData struct {
 	Profile profile.Profile
 	Sum     *profile.Sum
 	// Statistics are the statistics of the profile.
@@ -164,8 +164,8 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 
 // foldState has results that depend on the folds.
 type foldState struct {
-	labelSums     *preprocess.Targets
-	valueCounts   *preprocess.Targets
+	labelSums     *preprocess.LabelSums
+	valueCounts   *preprocess.LabelSums
 	copiesCounted bool    // CountCopies has run
 	repeatShare   float64 // share of rows that repeat an earlier one
 }
@@ -178,15 +178,15 @@ func NoNumbers(d *dataset.Dataset) error {
 	return d.Errorf("has rows without any number, so there is nothing to learn from; name files that have features")
 }
 
-// Data profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
+// New profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
 // latter case, Session.EncodeLabels makes the recipe.
-func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare) (*Prepared, error) {
+func New(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	if err := CheckTypes(o.Types, d); err != nil {
 		return nil, err
 	}
-	profiled, notes, err := profileData(ctx, o, j, d)
+	profiled, notes, err := profileWithTypes(ctx, o, j, d)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 		if d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
 			d.Schema.Dim = result.Dim
-			if profiled, _, err = profileBy(ctx, o, j, d); err != nil {
+			if profiled, _, err = profileWithLabels(ctx, o, j, d); err != nil {
 				return nil, err
 			}
 			result = profiled.Sum.Result()
@@ -207,7 +207,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare
 	}
 	p := &Prepared{
 		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
-		Profiles: Profiles{Profile: result, Sum: &profiled.Sum, Distinct: &profiled.Distinct,
+		ProfileData: ProfileData{Profile: result, Sum: &profiled.Sum, Distinct: &profiled.Distinct,
 			Digest: profiled.Digest()},
 		Doubts: schema.Sentences(notes),
 	}
@@ -261,14 +261,14 @@ func (p *Prepared) setTarget(o options.Prepare) (err error) {
 	return nil
 }
 
-// profileData profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
+// profileWithTypes profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
 // returns notes on these types.
-func profileData(ctx context.Context, o options.Prepare, j *job.Job,
-	d *dataset.Dataset) (p *Profiling, notes []schema.Note, err error) {
+func profileWithTypes(ctx context.Context, o options.Prepare, j *job.Job,
+	d *dataset.Dataset) (p *PassResult, notes []schema.Note, err error) {
 	var plain error // error of reading the rows as plain numbers
 	if !TypesGiven(o.Types) && o.Data.Time == "" {
 		var numbers bool
-		p, numbers, plain = profileBy(ctx, o, j, d)
+		p, numbers, plain = profileWithLabels(ctx, o, j, d)
 		if numbers && (plain != nil || !mayBeDates(&p.Sum)) {
 			return p, nil, plain
 		}
@@ -282,7 +282,7 @@ func profileData(ctx context.Context, o options.Prepare, j *job.Job,
 	if (plain != nil || p != nil) && d.Schema.Table == nil && d.Schema.Dim == read {
 		return p, notes, Explained(plain, notes) // some fields are not numbers
 	}
-	p, _, err = profileBy(ctx, o, j, d)
+	p, _, err = profileWithLabels(ctx, o, j, d)
 	return p, notes, Explained(err, notes)
 }
 
@@ -302,15 +302,15 @@ func Explained(err error, notes []schema.Note) error {
 	return exit.Dataf("%w\n%s", err, strings.Join(schema.Sentences(notes), "; "))
 }
 
-// profileBy runs a profile pass.
-func profileBy(ctx context.Context, o options.Prepare, j *job.Job,
-	d *dataset.Dataset) (p *Profiling, numbers bool, err error) {
+// profileWithLabels runs a profile pass.
+func profileWithLabels(ctx context.Context, o options.Prepare, j *job.Job,
+	d *dataset.Dataset) (p *PassResult, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != models.Regression})
 }
 
-// Profiling has the results of the profile pass.
-type Profiling struct {
+// PassResult has the results of the profile pass.
+type PassResult struct {
 	Sum      profile.Sum
 	Distinct profile.DistinctRows // rows
 	Keys     profile.FoldKeys     // of rows
@@ -321,7 +321,7 @@ type Profiling struct {
 }
 
 // Digest returns the digest of the profile in hexadecimal digits: the fingerprint of the data.
-func (p *Profiling) Digest() string {
+func (p *PassResult) Digest() string {
 	sum := sha256.Sum256(p.Encoded)
 	return hex.EncodeToString(sum[:])
 }
@@ -329,7 +329,7 @@ func (p *Profiling) Digest() string {
 // ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
-	target *transforms.Labeling) (p *Profiling, numbers bool, err error) {
+	target *transforms.Labeling) (p *PassResult, numbers bool, err error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad),
 		Seed: seed}}
 	if d.Labeled {
@@ -341,7 +341,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		return nil, true, err
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
-	p = &Profiling{Sum: sum.Profile, Distinct: sum.Distinct, Keys: sum.Keys, Levels: sum.Levels}
+	p = &PassResult{Sum: sum.Profile, Distinct: sum.Distinct, Keys: sum.Keys, Levels: sum.Levels}
 	p.Encoded = wire.Marshal(&p.Sum)
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // an error about the rows is more important

@@ -116,8 +116,8 @@ type RecipeOrigin struct {
 // encoding says how typed columns become numbers.
 type encoding struct {
 	preprocess.ColumnOptions
-	Labels *preprocess.Targets // sums of labels, if preprocess.NeedsTargets
-	Counts *preprocess.Targets // counts of levels in rows that are not held out; nil for the profile's counts
+	Labels *preprocess.LabelSums // sums of labels, if preprocess.NeedsLabelSums
+	Counts *preprocess.LabelSums // counts of levels in rows that are not held out; nil for the profile's counts
 }
 
 // encode makes the encoding of a table's columns the first step, and sets the statistics of the resulting
@@ -176,10 +176,10 @@ func TargetSums(levels, outputs int) int64 {
 // chooseRecipe makes the recipe. It leaves Recipe empty if categories are encoded by labels: Session.EncodeLabels then
 // makes it.
 func (p *Prepared) chooseRecipe(o options.Prepare) (err error) {
-	if preprocess.NeedsTargets(p.Data.Schema.Table, o.Encode) {
-		if o.Learned != "" {
+	if preprocess.NeedsLabelSums(p.Data.Schema.Table, o.Encode) {
+		if o.LearnedKernel != "" {
 			return exit.Usagef("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
-				"give another --encode, also in a schema", o.Learned)
+				"give another --encode, also in a schema", o.LearnedKernel)
 		}
 		if !o.Trains {
 			return exit.Usagef("--encode target learns from labels, and only train does that: give another --encode")
@@ -251,7 +251,7 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) (err error) {
 
 // sumLabels sums the labels, or counts the rows, for each level of the categories with the given encoding. It
 // returns nil if there are no such categories or no labels.
-func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.Targets, error) {
+func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held int) (*preprocess.LabelSums, error) {
 	p := s.Prepared
 	pass := &survey.Targets{CrossFit: preprocess.CrossFit{Held: held, Parts: targetParts}, Categories: s.categories(by)}
 	if len(pass.Categories) == 0 || p.Target == nil {
@@ -270,7 +270,7 @@ func (s *Session) sumLabels(ctx context.Context, by preprocess.Encoding, held in
 	if _, err := pass.Empty(); err != nil {
 		return nil, &exit.DataError{Err: err}
 	}
-	sum := new(preprocess.Targets)
+	sum := new(preprocess.LabelSums)
 	reports, err := s.Job.ScanSum(ctx, pass, "targets", sum)
 	if err != nil {
 		return nil, err

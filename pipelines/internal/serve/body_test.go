@@ -21,7 +21,7 @@ func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
 	newServer := func() *server { // with counters of its own
 		s := &server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
 			metrics: newServerMetrics()}
-		s.options.Limits.Body = 100
+		s.options.Limits.MaxBody = 100
 		s.current.Store(&served{})
 		return s
 	}

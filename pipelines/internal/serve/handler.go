@@ -117,7 +117,8 @@ func (s *server) route(w http.ResponseWriter, r *http.Request, to route) error {
 		return problemf(http.StatusServiceUnavailable, "the model is being loaded")
 	}
 	if !s.requests.TryAcquire(1) {
-		return problemf(http.StatusServiceUnavailable, "%d requests are waiting; try again later", s.options.Limits.Requests)
+		return problemf(http.StatusServiceUnavailable, "%d requests are waiting; try again later",
+			s.options.Limits.MaxRequests)
 	}
 	defer s.requests.Release(1)
 	return to.answer(w, r)
@@ -188,7 +189,7 @@ func (s *server) body(w http.ResponseWriter, r *http.Request, reserved *reservat
 		return nil, problemf(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
-	most := s.options.Limits.Body
+	most := s.options.Limits.MaxBody
 	if r.ContentLength > most {
 		return nil, s.bodyProblem(r, &http.MaxBytesError{Limit: most})
 	}

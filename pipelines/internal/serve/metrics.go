@@ -145,7 +145,7 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	largest := 0.0
 	for _, c := range r.Columns {
 		largest = max(largest, c.AtLeast)
-		gauge(driftOf, c.AtLeast, c.Name, c.Kind)
+		gauge(driftOf, c.AtLeast, c.Name, string(c.Kind))
 	}
 	gauge(driftMax, largest)
 }

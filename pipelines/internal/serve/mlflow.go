@@ -77,9 +77,9 @@ func (s *server) frame(q *question, body []byte) (source, error) {
 			if err != nil {
 				return nil, err
 			}
-			return newColumnar(columns, s.options.Limits.Rows)
+			return newColumnar(columns, s.options.Limits.MaxRows)
 		}
-		return newElements(value, q.names, s.options.Limits.Rows)
+		return newElements(value, q.names, s.options.Limits.MaxRows)
 	}
 	panic("unreachable")
 }
@@ -94,5 +94,5 @@ func (s *server) split(value json.RawMessage) (source, error) {
 	if err := json.Unmarshal(values["columns"], &columns); err != nil || len(columns) == 0 {
 		return nil, problemf(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
 	}
-	return newElements(values["data"], columns, s.options.Limits.Rows)
+	return newElements(values["data"], columns, s.options.Limits.MaxRows)
 }

@@ -67,7 +67,7 @@ func (s *server) question(w http.ResponseWriter, r *http.Request,
 	if err := q.setFromURL(r.URL.Query()); err != nil {
 		return q, err
 	}
-	most := s.options.Limits.Rows
+	most := s.options.Limits.MaxRows
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
 	case typeJSON, "":
@@ -109,7 +109,7 @@ func (s *server) rows(q *question, body []byte) (source, error) {
 		if err := syntax(body); err != nil {
 			return nil, err
 		}
-		return newElements(body, q.names, s.options.Limits.Rows)
+		return newElements(body, q.names, s.options.Limits.MaxRows)
 	}
 	values, others, err := members(body, append(optionNames[:len(optionNames):len(optionNames)], "rows")...)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *server) rows(q *question, body []byte) (source, error) {
 	if err := q.setFromJSON(values); err != nil {
 		return nil, err
 	}
-	return newElements(array, q.names, s.options.Limits.Rows)
+	return newElements(array, q.names, s.options.Limits.MaxRows)
 }
 
 // setFromJSON sets options from the members of a JSON object.
@@ -170,9 +170,9 @@ func (s *server) compute(ctx context.Context, w *worker, q *question, form func(
 	if err := q.read(w); err != nil {
 		return nil, err
 	}
-	most := int(s.options.Limits.Memory / 4)
+	most := int(s.options.Limits.MaxMemory / 4)
 	if q.explain {
-		if err := w.explainable(s.options.Limits.Explained, most); err != nil {
+		if err := w.explainable(s.options.Limits.MaxExplained, most); err != nil {
 			return nil, err
 		}
 	}

@@ -119,7 +119,7 @@ func FuzzRowsOfABody(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	s := &server{options: NewOptions()}
-	s.options.Limits.Rows = 100
+	s.options.Limits.MaxRows = 100
 	f.Fuzz(func(t *testing.T, body []byte) {
 		q := &question{served: &served{names: []string{"a"}}}
 		from, err := s.rows(q, body)

@@ -47,10 +47,10 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 	if err := validate(o); err != nil {
 		return err
 	}
-	s := &server{options: o, memory: semaphore.NewWeighted(o.Limits.Memory),
-		requests: semaphore.NewWeighted(int64(o.Limits.Requests)), metrics: newServerMetrics()}
+	s := &server{options: o, memory: semaphore.NewWeighted(o.Limits.MaxMemory),
+		requests: semaphore.NewWeighted(int64(o.Limits.MaxRequests)), metrics: newServerMetrics()}
 	s.metrics.registry.MustRegister(state{s})
-	if s.token, err = readSecret(ctx, o.Door.TokenFile); err != nil {
+	if s.token, err = readSecret(ctx, o.Access.TokenFile); err != nil {
 		return err
 	}
 	listener, err := s.listen()
@@ -80,7 +80,7 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 			return stop()
 		case <-s.due():
 			s.look(ctx)
-		case <-o.Look:
+		case <-o.Refresh:
 			s.look(ctx)
 		}
 	}
@@ -88,7 +88,7 @@ func Serve(ctx context.Context, o options.Serve) (err error) {
 
 // listen opens the address.
 func (s *server) listen() (net.Listener, error) {
-	d := s.options.Door
+	d := s.options.Access
 	var config *tls.Config
 	if d.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(d.TLSCert, d.TLSKey)
@@ -103,7 +103,7 @@ func (s *server) listen() (net.Listener, error) {
 			"another address with --listen",
 			d.Listen, err)
 	}
-	listener = netutil.LimitListener(listener, s.options.Limits.Connections)
+	listener = netutil.LimitListener(listener, s.options.Limits.MaxConnections)
 	if config != nil {
 		listener = tls.NewListener(listener, config)
 	}
@@ -215,21 +215,21 @@ func NewOptions() (o options.Serve) {
 
 // validate returns an error for invalid options.
 func validate(o options.Serve) error {
-	l, d := o.Limits, o.Door
+	l, d := o.Limits, o.Access
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	}
-	if err := cmp.Or(prepare.CheckLeast("reload", o.Reload, 0), prepare.CheckLeast("drain", l.Drain, 0),
-		prepare.CheckLeast("workers", l.Workers, 0), prepare.CheckLeast("max_body", l.Body, 1),
-		prepare.CheckLeast("max_rows", l.Rows, 1), prepare.CheckLeast("max_explained", l.Explained, 1),
-		prepare.CheckLeast("max_requests", l.Requests, 1), prepare.CheckLeast("max_connections", l.Connections, 1),
-		prepare.CheckLeast("timeout", l.Timeout, time.Millisecond)); err != nil {
+	if err := cmp.Or(prepare.CheckAtLeast("reload", o.Reload, 0), prepare.CheckAtLeast("drain", l.Drain, 0),
+		prepare.CheckAtLeast("workers", l.Workers, 0), prepare.CheckAtLeast("max_body", l.MaxBody, 1),
+		prepare.CheckAtLeast("max_rows", l.MaxRows, 1), prepare.CheckAtLeast("max_explained", l.MaxExplained, 1),
+		prepare.CheckAtLeast("max_requests", l.MaxRequests, 1), prepare.CheckAtLeast("max_connections", l.MaxConnections, 1),
+		prepare.CheckAtLeast("timeout", l.Timeout, time.Millisecond)); err != nil {
 		return err
 	}
 	switch {
-	case l.Memory < 2*l.Body:
+	case l.MaxMemory < 2*l.MaxBody:
 		return exit.Usagef("--max_memory %d is less than twice --max_body %d, so a large request could never be answered",
-			l.Memory, l.Body)
+			l.MaxMemory, l.MaxBody)
 	case (d.TLSCert == "") != (d.TLSKey == ""):
 		return exit.Usagef("--tls_cert and --tls_key must be set together")
 	}
@@ -238,7 +238,7 @@ func validate(o options.Serve) error {
 
 // checkSafe refuses an address that other machines can reach, unless requests need a token or the user has
 // allowed it.
-func checkSafe(d options.Door) error {
+func checkSafe(d options.Access) error {
 	host, _, err := net.SplitHostPort(d.Listen)
 	if err != nil {
 		return exit.Usagef("--listen %s: want an address with a port, such as 127.0.0.1:8080: %w", d.Listen, err)

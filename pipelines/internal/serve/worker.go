@@ -65,7 +65,7 @@ type driftWindow struct {
 	sync.Mutex
 	model             *served
 	current, previous *drift.Counts // nil if the model has no statistics of its training rows
-	rows              int           // rows in now
+	rows              int           // rows in current
 }
 
 const driftRows = 20_000

@@ -149,10 +149,10 @@ func (o Options) Calibrates() bool {
 
 // LossProbabilities returns the kind of probabilities that the loss makes of the scores of classes, "" for
 // none.
-func (o Options) LossProbabilities() string {
+func (o Options) LossProbabilities() score.Method {
 	if b, ok := o.Rounds(); ok {
 		if name := cmp.Or(b.Common().Loss, b.DefaultLoss(true)); name == models.Softmax || name == models.Logistic {
-			return name
+			return score.Method(name)
 		}
 	}
 	return ""

@@ -61,7 +61,7 @@ func (o Options) WithDefaults() Options {
 	}
 	o.Calibrate = cmp.Or(o.Calibrate, options.AutoCalibration)
 	o.Learned = tuning.GameDefaults(o.Learned)
-	o.Learned.HeldOut, o.Folds = o.FoldCount(), o.FoldCount()
+	o.Learned.HeldOut, o.JobFolds = o.FoldCount(), o.FoldCount()
 	o.Split.Into(&o.Data)
 	return o
 }
@@ -111,7 +111,7 @@ func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 func (o Options) PrepareOptions() options.Prepare {
 	maps := o.Prepare
 	if f := o.LearnedKernel(); f != nil {
-		maps.Learned = kernel.FamilyOf(f).Name
+		maps.LearnedKernel = kernel.FamilyOf(f).Name
 		maps.Kernel = f.Start()
 	}
 	return maps

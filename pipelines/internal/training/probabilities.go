@@ -109,10 +109,10 @@ func (d *deciding) judgeProbabilities() (losses []float64) {
 }
 
 // method returns the calibration method for these scores.
-func (d *deciding) method(c *score.CalibrationCounts) string {
+func (d *deciding) method(c *score.CalibrationCounts) score.Method {
 	switch {
 	case d.training.spec.Calibrates():
-		return string(d.training.spec.Calibrate)
+		return d.training.spec.Calibrate
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
 	}
@@ -145,7 +145,7 @@ func (d *deciding) fitProbabilities() error {
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
 // score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
-func (d *deciding) keptMethod(c *score.CalibrationCounts) string {
+func (d *deciding) keptMethod(c *score.CalibrationCounts) score.Method {
 	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.training.Prepared.Outputs() == 2 {
 		return m
 	}

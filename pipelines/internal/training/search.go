@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -122,7 +123,7 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 	}
 	var why string
 	search := &tuning.Search{Session: t.Session, Kernels: tuning.Kernels(t.spec.Kernels), Folds: t.spec.FoldCount(),
-		Landmarks: t.spec.LearnerName() == "ridge", Enough: s.searchedLong()}
+		Landmarks: t.spec.LearnerName() == ridge.Name, Enough: s.searchedLong()}
 	f.Searched, why, err = search.Run(ctx)
 	s.notSearched(why)
 	if r := f.Searched; r != nil {

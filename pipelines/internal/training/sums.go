@@ -100,7 +100,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	if err != nil {
 		return nil, err
 	}
-	f.fit.Learner = models.Learner{Kind: "ridge", Lambda: f.report.Lambda, Folds: folding.NumValidationFolds(),
+	f.fit.Learner = models.Learner{Kind: ridge.Name, Lambda: f.report.Lambda, Folds: folding.NumValidationFolds(),
 		Table: f.report.Table, RuledOut: ruledOut(folding.Lambda, f.report.Table), Steps: steps,
 		ClassWeights: gridWeights(s.weightGrid)}
 	f.classWeights = f.fit.Learner.ClassWeights

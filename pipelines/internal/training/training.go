@@ -100,7 +100,7 @@ func Begin(ctx context.Context, o spec.Options, out string, check func(*dataset.
 		o.LearnsFeatures()}}
 	j.LimitMemory(spec.ProfileMemory(d, j.Engine))
 	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.Prepared, err = prepare.Data(ctx, j, d, o.PrepareOptions()); err != nil {
+		if t.Prepared, err = prepare.New(ctx, j, d, o.PrepareOptions()); err != nil {
 			return err
 		}
 		t.spec = o.WithFoldRule(t.Prepared.Rule)

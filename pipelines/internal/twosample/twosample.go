@@ -75,6 +75,8 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	switch {
 	case o.A == "" || o.B == "":
 		return exit.Usagef("test needs two tables: name the files of both")
+	case o.Prepare.Data.Files != nil:
+		return exit.Usagef("test takes the options of data from Data, not from Prepare.Data, and the files from A and B")
 	case o.MinP != 0 && !(o.MinP >= drift.MinP && o.MinP < 1):
 		return exit.Usagef("--min_p must be 0, or at least %g and below 1 (have %g)",
 			drift.MinP, o.MinP)
