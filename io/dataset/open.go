@@ -95,7 +95,7 @@ func (s *Schema) fit(like *Schema) error {
 		return fmt.Errorf("has rows of %d values, the model takes %d", s.Dim, like.Dim)
 	}
 	s.Centre, s.Numbers = like.Centre, like.Numbers
-	return s.Shape().Other(like.Shape(), "the model takes")
+	return s.Shape().CheckSame(like.Shape(), "the model takes")
 }
 
 // firstContent returns the index of the first file with content, and the beginning of this file.

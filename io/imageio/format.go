@@ -105,7 +105,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		err = fmt.Errorf("has records of %d values, %s has %d", h.rowLen(), o.Data.Files[o.First].Name, dim)
 	}
 	if err == nil {
-		err = image(&dataset.Schema{Image: h.image()}).Other(o.Data.Schema.Shape(), o.Data.Files[o.First].Name+" has")
+		err = image(&dataset.Schema{Image: h.image()}).CheckSame(o.Data.Schema.Shape(), o.Data.Files[o.First].Name+" has")
 	}
 	if err != nil {
 		return nil, o.Error(i, err)

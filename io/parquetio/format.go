@@ -94,7 +94,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		file.Cuts = append(file.Cuts, cut)
 	}
 	first := o.Data.Schema.Layout.(*dataset.TableLayout)
-	file.Memory = f.memory(first.UsedNames()) + 4*int64(len(first.Features))*int64(rowio.PerBlock(len(first.Features)))
+	file.Memory = f.memory(first.UsedNames()) + 4*int64(len(first.Features))*int64(rowio.RowsPerBlock(len(first.Features)))
 	return dataset.JoinStored(o, i, f.names, func(c int) error {
 		_, err := f.columns[c].putFunc()
 		return err

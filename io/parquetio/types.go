@@ -116,7 +116,7 @@ func (e *element) putFunc() putFunc {
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
 		case e.logical == logicalFloat16 && e.length == 2:
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
-				return to.Float(row, float64(rowio.Half(binary.LittleEndian.Uint16(b))))
+				return to.Float(row, float64(rowio.Float16(binary.LittleEndian.Uint16(b))))
 			}
 		}
 	}
