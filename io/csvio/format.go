@@ -96,11 +96,11 @@ func (h *Header) UnmarshalText(text []byte) error {
 // begin finds the layout from the first file with content, unless a model's layout is given.
 func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err := checkFirstLine(head); err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	layout, err := firstLayout(o, head)
 	if err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	dataset.BeginTable(o, &layout)
 	return nil

@@ -40,7 +40,7 @@ func sniff(head []byte) bool {
 func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 	file := &o.Data.Files[i]
 	if file.Compressed() {
-		return nil, o.Error(i, errors.New("is compressed as a whole ("+file.Compression+
+		return nil, o.FileError(i, errors.New("is compressed as a whole ("+file.Compression+
 			"), so its end cannot be read first; decompress it: Parquet is compressed inside"))
 	}
 	var opened io.Closer
@@ -57,7 +57,7 @@ func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 		err = f.expand(like)
 	}
 	if err != nil {
-		return nil, o.Error(i, err)
+		return nil, o.FileError(i, err)
 	}
 	return f, nil
 }
