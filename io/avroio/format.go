@@ -73,7 +73,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	}
 	return dataset.JoinStored(o, i, names, func(c int) error {
 		if nested[names[c]] {
-			return dataset.NoColumn(names[c])
+			return dataset.NestedColumnError(names[c])
 		}
 		return nil
 	})

@@ -167,7 +167,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 		return nil, nil
 	}
 	if err := checkFirstLine(head); err != nil {
-		return nil, dataset.ErrDiffers(o, i, err)
+		return nil, dataset.DiffersError(o, i, err)
 	}
 	if !layout.Header {
 		return nil, nil
@@ -175,12 +175,12 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	other, _, err := readLayout(bytes.NewReader(head),
 		layoutHints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: dataset.Choice{Path: o.Path}})
 	if err != nil {
-		return nil, dataset.ErrDiffers(o, i, err)
+		return nil, dataset.DiffersError(o, i, err)
 	}
 	differ, err := dataset.JoinColumns(o, other.Stored())
 	switch {
 	case err != nil:
-		return nil, dataset.ErrDiffers(o, i, err)
+		return nil, dataset.DiffersError(o, i, err)
 	case !differ:
 		return nil, nil
 	}

@@ -77,8 +77,8 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	return true, ChoiceOf(o.Options).samePlaces(first, columns)
 }
 
-// ErrDiffers returns an error for file i, whose columns do not match the first file's.
-func ErrDiffers(o *Opening, i int, err error) error {
+// DiffersError returns an error for file i, whose columns do not match the first file's.
+func DiffersError(o *Opening, i int, err error) error {
 	return o.FileError(i, fmt.Errorf("its columns do not match %s: %s", o.Data.Files[o.First].Name, cause(err)))
 }
 
@@ -117,7 +117,7 @@ func AgreeColumns(o *Opening, files []Seen) error {
 			err = checkRoles(o, i, &common, &layout)
 		}
 		if err != nil {
-			return ErrDiffers(o, i, err)
+			return DiffersError(o, i, err)
 		}
 		layouts[i] = tabular.With(layout)
 	}
@@ -302,7 +302,7 @@ func JoinStored(o *Opening, i int, names []string, unreadable func(column int) e
 	differ, err := JoinColumns(o, names)
 	switch {
 	case err != nil:
-		return nil, ErrDiffers(o, i, err)
+		return nil, DiffersError(o, i, err)
 	case !differ:
 		return nil, nil
 	}

@@ -119,7 +119,7 @@ func flat(l *dataset.TableLayout, k *keys) error {
 	for f, uses := range l.UsedFields() {
 		name := l.Columns[f]
 		if i, ok := k.index[name]; ok && uses && k.values[i].nested > 0 {
-			return fmt.Errorf("line %d: %w", k.values[i].nested, dataset.NoColumn(name))
+			return fmt.Errorf("line %d: %w", k.values[i].nested, dataset.NestedColumnError(name))
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ type putFunc func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) 
 // putFunc returns how the values of a column are passed, or the reason why they cannot be.
 func (c *column) putFunc() (putFunc, error) {
 	if c.nested {
-		return nil, dataset.NoColumn(c.name)
+		return nil, dataset.NestedColumnError(c.name)
 	}
 	if p := c.element.putFunc(); p != nil {
 		return p, nil
