@@ -1,7 +1,6 @@
 // Package parquetio reads rows from Parquet files: the needed columns, row group by row group.
 // Lists of numbers become a column for each element; a file may have other nested columns if
-// they are not used. A reader has a columnReader or listReader for each column, which reads
-// its pages through a stream and decodes them with a decoder.
+// they are not used.
 //
 // Files may be damaged: sizes are checked before memory is allocated, and all decoding is bounds-checked.
 package parquetio
