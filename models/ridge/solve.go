@@ -139,8 +139,13 @@ type Solution struct {
 	// nil if leverages are so small that Sketch serves for the rows of fold 0 as well.
 	Sketch, FirstSketch *Sketch
 
+	FirstFits
+}
+
+// FirstFits are fits without fold 0, which judges them.
+type FirstFits struct {
 	WithoutFirst *Solution // the fit without fold 0, which has no Table; nil unless requested
-	// Trials are fits without fold 0 for each row of Table, within the tolerance of the descent. An entry
+	// Trials are fits without fold 0 for each row of Solution.Table, within the tolerance of the descent. An entry
 	// is nil if its λ failed. Trials is nil if fold 0 has no rows, and unless requested.
 	Trials []*Solution
 	// FirstRows is the number of rows of fold 0, which Trials and WithoutFirst were not fitted to. It is
