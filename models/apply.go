@@ -13,9 +13,8 @@ type Applier struct {
 	// Map, unless nil, stores the features of n rows of x in phi, growing it as needed, and returns it. It
 	// may use several threads.
 	Map func(phi, x []float32, n int) []float32
-	// Threshold, unless nil, replaces the model's Threshold between two classes: a row is of the positive
-	// class if the probability of that class is at least Threshold; without probabilities, if score.Margin
-	// is.
+	// Threshold, unless nil, replaces the model's Threshold between two classes: a row is of the positive class if
+	// its probability of that class, or without probabilities score.Margin, is at least Threshold.
 	Threshold *float32
 	// Novelty asks for the novelty of rows; the model must have a Sketch.
 	Novelty bool

@@ -6,12 +6,13 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// ErrNoIntervals is returned by models without held-out rows, such as models of sums, and classifiers
-// without probabilities.
-var ErrNoIntervals = errors.New("models: the model has no intervals; train on rows, with --folds or several --lambda")
+// ErrNoIntervals is returned by models without held-out rows, such as models of sums, or without probabilities.
+var ErrNoIntervals = errors.New("models: the model has no intervals or sets; train on rows, with --folds or several " +
+	"--lambda and without --intervals none; sets of classes also need probabilities, as from --calibrate platt")
 
 // DefaultLevel is the level of intervals in summaries and evaluations.
 const DefaultLevel = 0.9
@@ -32,9 +33,9 @@ func (e *LevelError) Error() string {
 		e.Need, e.Of, e.Rows, float64(e.Rows)/float64(e.Rows+1))
 }
 
-// Intervals has the conformity scores of held-out rows, scored by a model that was fitted without them. For
-// a regression a score is |y − prediction|/s in half ranges of the target grid, where s is √(1 + leverage)
-// if Scaled, otherwise 1. For classes it is −p, with the probability p of the row's class.
+// Intervals has the conformity scores of held-out rows, scored by a model that was fitted without them. For a regression
+// a score is |y − prediction|/s in half ranges of the target grid, where s is √(1 + leverage) if Scaled, otherwise 1.
+// For classes it is −p, with the probability p of the row's class.
 type Intervals struct {
 	Rows   int64 `json:"rows"`             // number of rows of the first fold, which have the scores
 	Groups int64 `json:"groups,omitempty"` // number of groups of those rows; 0 if rows are independent
@@ -117,8 +118,7 @@ func (v *Intervals) at(level float64) (int, error) {
 	}
 }
 
-// Score returns the half width of intervals of a target at a level, in half ranges of the target's grid,
-// before scaling by the leverage.
+// Score returns the half width of a target's intervals at a level, in half ranges of its grid, before scaling.
 func (v *Intervals) Score(target int, level float64) (float64, error) {
 	at, err := v.at(level)
 	if err != nil {
@@ -144,6 +144,16 @@ func (m *Model) Level(level float64) (Level, error) {
 	return Level{m, at}, err
 }
 
+// levelOf is Level for a method that needs a task.
+func (m *Model) levelOf(task Task, level float64) (Level, error) {
+	if has := m.Manifest.Task; has != task {
+		text := map[Task]string{Regression: "a regression, which has intervals: call Intervals", Embedding: "an embedding, " +
+			"which has no intervals or sets", Classification: "a classifier, which has sets of classes: call Sets"}[has]
+		return Level{}, &storage.ReasonError{Text: "models: the model is " + text, Kind: ErrNoIntervals}
+	}
+	return m.Level(level)
+}
+
 // Ends stores in dst the ends of the intervals of a regression, low and high for each target of each row,
 // given the output of the model for the rows. Intervals that are Scaled need its Novelty.
 func (l Level) Ends(dst []float64, output Applied) {
@@ -162,24 +172,19 @@ func (l Level) Ends(dst []float64, output Applied) {
 	}
 }
 
-// Has reports whether the class at index i of output.Scores is in the set of its row. The predicted class
-// always is.
+// Has reports whether the class at index i of output.Scores is in the set of its row. The predicted class always is.
 func (l Level) Has(output Applied, i int) bool {
 	k := l.model.Linear.K
 	return output.Probabilities[i] >= -l.model.Manifest.Intervals.Scores[0][l.at] || int(output.Classes[i/k]) == i%k
 }
 
-// Intervals stores in dst the low and high end of an interval for each output of each row. If rows are like
-// the training rows, each target is inside its interval with a probability of at least level. Rows are as
-// for Predict. Nothing is allocated in the steady state. The error is a *LevelError or ErrNoIntervals; a
-// classifier has Sets instead.
+// Intervals stores in dst the low and high end of an interval for each output of each row. If rows are like the training
+// rows, each target is inside its interval with a probability of at least level. Rows are as for Predict. Nothing is
+// allocated in the steady state. The error is a *LevelError or ErrNoIntervals.
 func (m *Model) Intervals(dst, rows []float64, level float64) error {
-	l, err := m.Level(level)
-	switch {
-	case err != nil:
+	l, err := m.levelOf(Regression, level)
+	if err != nil {
 		return err
-	case m.Classifies():
-		return ErrNoIntervals
 	}
 	return run(m, dst, rows, 2*m.Linear.K, m.Manifest.Intervals.Scaled, l.Ends)
 }
@@ -188,12 +193,9 @@ func (m *Model) Intervals(dst, rows []float64, level float64) error {
 // 0. The set contains the true class with a probability of at least level. It always contains the predicted
 // class, so coverage is higher if the model is right more often than level. Errors are as for Intervals.
 func (m *Model) Sets(dst, rows []float64, level float64) error {
-	l, err := m.Level(level)
-	switch {
-	case err != nil:
+	l, err := m.levelOf(Classification, level)
+	if err != nil {
 		return err
-	case !m.Classifies():
-		return ErrNoIntervals
 	}
 	return run(m, dst, rows, m.Linear.K, false, l.indicate)
 }

@@ -155,13 +155,33 @@ func TestSetsByHand(t *testing.T) {
 	}
 }
 
+// The advice to train on rows does not help a model of another task.
+func TestIntervalsOfAnotherTaskNameTheMethodToCall(t *testing.T) {
+	sets, numbers := classifier(t), regressor(t)
+	sets.Manifest.Probabilities = &Probabilities{Kind: Softmax}
+	embedding := &Model{Manifest: &Manifest{Task: Embedding}}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{certain(t, sets, 9).Intervals(nil, nil, 0.5), "the model is a classifier, which has sets of classes: call Sets"},
+		{loaded(t, sets).Intervals(nil, nil, 0.5), "call Sets"},
+		{loaded(t, classifier(t)).Sets(nil, nil, 0.5), "sets of classes also need probabilities"},
+		{certain(t, numbers, 9).Sets(nil, nil, 0.5), "the model is a regression, which has intervals: call Intervals"},
+		{loaded(t, numbers).Sets(nil, nil, 2), "call Intervals"},
+		{embedding.Sets(nil, nil, 0.5), "the model is an embedding, which has no intervals or sets"},
+		{embedding.Intervals(nil, nil, 0.5), "the model is an embedding"},
+	} {
+		if !errors.Is(c.err, ErrNoIntervals) || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%v, want %q", c.err, c.want)
+		}
+	}
+}
+
 func TestModelsWithoutIntervalsSaySo(t *testing.T) {
 	m, x := loaded(t, regressor(t)), []float64{1, 2}
 	dst := make([]float64, 2)
 	if err := m.Intervals(dst, x, 0.9); !errors.Is(err, ErrNoIntervals) {
-		t.Error(err)
-	}
-	if err := m.Sets(dst, x, 0.9); !errors.Is(err, ErrNoIntervals) {
 		t.Error(err)
 	}
 	if err := m.Novelty(dst, x); !errors.Is(err, ErrNoNovelty) {

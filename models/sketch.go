@@ -13,8 +13,7 @@ import (
 // SketchFile is the file of a model directory with the weights of a Sketch, like WeightsFile.
 const SketchFile = "spread.safetensors"
 
-// ErrNoNovelty is returned by models of other learners than ridge, and by models trained with
-// --intervals none.
+// ErrNoNovelty is returned by models of other learners than ridge, and by models trained with --intervals none.
 var ErrNoNovelty = errors.New("models: the model has no novelty; train with learner ridge, without --intervals none")
 
 // Sketch estimates leverages: how far the features of a row are from the features of the training rows. The

@@ -47,6 +47,39 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
 }
 
+// Outputs that cannot all be created are refused before any of them is.
+func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	o := forgetting(t, dir, "u3\n")
+	fit := func(model, save string) error {
+		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: o.SumDirs, Model: dir + model, SaveSums: dir + save})
+		return err
+	}
+	before, _ := filepath.Glob(dir + "/*")
+	forget := func(out, save, certificate string) error {
+		o := o
+		o.Out, o.SaveSums, o.Certificate = dir+out, save, certificate
+		_, err := Forget(jobtest.Ctx, o)
+		return err
+	}
+	for want, err := range map[string]error{
+		"--out and --save_sums are the same directory": forget("/new", dir+"/new", ""),
+		"/new/a is inside --out":                       forget("/new", dir+"/new/a", ""),
+		"/new/b is inside --save_sums":                 forget("/new/b", dir+"/new", ""),
+		"/new is a directory that forget creates":      forget("/new", "", dir+"/new"),
+		"/less is a directory that forget creates":     forget("/new", dir+"/less", dir+"/less"),
+		"/new/c is inside --model":                     fit("/new", "/new/c"),
+		"/new/d is inside --save_sums":                 fit("/new/d", "/new"),
+	} {
+		if exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if after, _ := filepath.Glob(dir + "/*"); !slices.Equal(after, before) {
+		t.Errorf("created %v", after)
+	}
+}
+
 // A list of ids is as large as its file, and nothing needs it when the job has ended.
 func TestAListOfIDsIsNotKeptAfterTheJob(t *testing.T) {
 	var list strings.Builder

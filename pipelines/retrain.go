@@ -77,9 +77,18 @@ const (
 	defaultPairedGate = "not worse by 1% at 95%" // default of this flag
 )
 
-// checkRetrainable refuses several targets, whose models cannot be compared, and options that only
-// the first night could honour, because the models of later nights are fitted to sums.
+// checkRetrainable refuses options that retraining sets itself, several targets, whose models cannot be
+// compared, and options that only the first night could honour, because the models of later nights are
+// fitted to sums.
 func checkRetrainable(t TrainOptions) error {
+	for _, own := range []struct {
+		flag string
+		set  bool
+	}{{"recipe", t.Recipe != ""}, {"model", t.Model != ""}, {"work", t.Job.Work != ""}, {"resume", t.Job.Resume}} {
+		if own.set {
+			return exit.Usagef("--%s cannot be used with retrain, which chooses it by itself; leave it out", own.flag)
+		}
+	}
 	if strings.ContainsAny(t.Data.Label, ",*") {
 		return exit.Usagef("--label %s: models of several targets cannot be compared, so none would replace the "+
 			"first; retrain one model for each target", t.Data.Label)

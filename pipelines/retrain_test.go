@@ -26,6 +26,10 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 		"--threshold": func(o *TrainOptions) { o.Threshold = "f1" },
 		"--label":     func(o *TrainOptions) { o.Data.Label = "a,b" },
 		"--select":    func(o *TrainOptions) { o.Lambda.Select = options.SelectLogLoss },
+		"--recipe":    func(o *TrainOptions) { o.Recipe = dir },
+		"--model":     func(o *TrainOptions) { o.Model = dir },
+		"--work":      func(o *TrainOptions) { o.Job.Work = dir },
+		"--resume":    func(o *TrainOptions) { o.Job.Resume = true },
 	} {
 		n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Day = dayName(2)

@@ -60,8 +60,9 @@ type RowsOptions struct {
 //
 // Rows are structs with a label, or rows.Row with values by name and a Label. Rows whose class is
 // neither in the sample nor in Classes, or whose target is beyond Room, are rejected. TrainRows
-// panics if the element type cannot be such a row, if elements are pairs of a key and a row, or if
-// Sample is negative.
+// panics if the element type cannot be such a row, if it has a field that no column can be, such as a
+// time.Time, without the tag `bochner:"-"`, if elements are pairs of a key and a row, or if Sample is
+// negative.
 func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.TrainRows")
 	if o.Sample < 0 {
@@ -73,6 +74,9 @@ func TrainRows(s beam.Scope, o RowsOptions, all beam.PCollection) (fitted, rejec
 		panic("pipelines: TrainRows takes rows that have their keys as a field")
 	}
 	rowType, err := records.TypeOf(all.Type().Type())
+	if err == nil {
+		err = rowType.CheckColumns()
+	}
 	if err != nil {
 		panic("pipelines: " + err.Error())
 	}

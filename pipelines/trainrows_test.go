@@ -3,16 +3,33 @@ package pipelines
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-func TestTrainRowsRefusesANegativeSample(t *testing.T) {
-	defer func() {
-		if why, _ := recover().(string); !strings.Contains(why, "Sample must be at least 0 (have -1)") {
-			t.Errorf("panics with %q", why)
-		}
-	}()
-	_, s := beam.NewPipelineWithRoot()
-	TrainRows(s, RowsOptions{Sample: -1}, beam.Impulse(s))
+// A visit has a field that could be a column, if it had another type.
+type visit struct {
+	Day     time.Time `bochner:"day"`
+	Pages   int
+	Request []byte `bochner:"-"`
+	Bought  bool   `bochner:",label"`
+}
+
+func TestTrainRowsRefusesRowsItWouldNotUse(t *testing.T) {
+	for want, train := range map[string]func(beam.Scope){
+		"Sample must be at least 0 (have -1)": func(s beam.Scope) { TrainRows(s, RowsOptions{Sample: -1}, beam.Impulse(s)) },
+		"pipelines.visit.Day is of the type time.Time, which cannot be a column: make it a text, number or boolean, or " +
+			"tag it `bochner:\"-\"`": func(s beam.Scope) { TrainRows(s, RowsOptions{}, beam.Create(s, visit{})) },
+	} {
+		func() {
+			defer func() {
+				if why, _ := recover().(string); !strings.Contains(why, want) {
+					t.Errorf("panics with %q, want %q", why, want)
+				}
+			}()
+			_, s := beam.NewPipelineWithRoot()
+			train(s)
+		}()
+	}
 }

@@ -337,7 +337,7 @@ def landmarks(recipes, r, x):
             return np.exp(-t * t / 2)
         case "fourier.exponential":
             return np.exp(-(t ** of["exponent"]))
-    t *= math.sqrt(2 * of["nu"])
+    t = np.minimum(t * math.sqrt(2 * of["nu"]), 1e100)  # ∞·0 would be NaN
     return {0.5: 1, 1.5: 1 + t, 2.5: 1 + t + t * t / 3}[of["nu"]] * np.exp(-t)
 
 

@@ -76,7 +76,7 @@ func exponentialAt(q float64) func([]float64) {
 	}
 }
 
-// maternAt is p(st)·exp(−st) for a polynomial p.
+// maternAt is p(st)·exp(−st) for a polynomial p, and 0 for an infinite t.
 func maternAt(p func(t float64) float64, s float64) func([]float64) {
 	return func(t []float64) {
 		var e [64]float64
@@ -87,7 +87,9 @@ func maternAt(p func(t float64) float64, s float64) func([]float64) {
 			}
 			blas.ExpEach(e[:len(chunk)])
 			for i, v := range chunk {
-				chunk[i] = float64(p(v) * e[i])
+				if chunk[i] = 0; e[i] != 0 {
+					chunk[i] = float64(p(v) * e[i])
+				}
 			}
 		}
 	}

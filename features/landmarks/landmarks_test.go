@@ -71,6 +71,25 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 	}
 }
 
+// A large number of a row may be infinite after scaling.
+func TestInfinitelyDistantRowsHaveZeroFeatures(t *testing.T) {
+	z := &Set{Count: 3, In: 2, X: []float32{0, 0, 1, 2, -3, 4}}
+	for _, of := range []features.Recipe{fourier.Gaussian{In: 2, Out: 2, Width: 1}, fourier.Laplace{In: 2, Out: 2, Width: 1},
+		fourier.Exponential{In: 2, Out: 2, Width: 1, Exponent: 1.4}, fourier.Matern{In: 2, Out: 2, Width: 1, Nu: 0.5},
+		fourier.Matern{In: 2, Out: 2, Width: 1, Nu: 1.5}, fourier.Matern{In: 2, Out: 2, Width: 1, Nu: 2.5}} {
+		m, err := at(t, of, z).New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, far := range []float64{math.Inf(1), math.Inf(-1), math.MaxFloat32} {
+			phi := make([]float32, 3)
+			if m.Apply(phi, []float32{1, float32(far)}, 1); !slices.Equal(phi, []float32{0, 0, 0}) {
+				t.Errorf("%#v: %g has the features %v, want 0", of, far, phi)
+			}
+		}
+	}
+}
+
 func TestDistinctRowsAreTakenInOrder(t *testing.T) {
 	x := []float32{1, 2, 3, 4, 1, 2, 5, 6, 7, 8}
 	if r := Distinct(x, 5, 2, 3); r.Count != 3 || !slices.Equal(r.X, []float32{1, 2, 3, 4, 5, 6}) {

@@ -215,6 +215,18 @@ func plain(v reflect.Value) any {
 	return v.Float()
 }
 
+// CheckColumns returns an error if a field that may be a column cannot be one. A model ignores such fields, unless it
+// has a column of that name; without a model they would be lost.
+func (t *Type) CheckColumns() error {
+	for _, name := range t.fields {
+		if f := t.of.FieldByIndex(t.named[name]); !scalar(f.Type) {
+			return fmt.Errorf("records: %s.%s is of the type %s, which cannot be a column: make it a text, number or boolean, "+
+				"or tag it `bochner:\"-\"`", t.of, f.Name, f.Type)
+		}
+	}
+	return nil
+}
+
 // JSON returns a row as a line of JSON with its columns, its label and its weight. What is missing and
 // numbers that JSON cannot have are null.
 func (t *Type) JSON(row reflect.Value) (line []byte, err error) {

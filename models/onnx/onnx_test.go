@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/identity"
+	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -251,6 +252,30 @@ func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 		if got := divisions(kind, []float64{4, 1}) - divisions(kind, nil); got != more {
 			t.Errorf("%s: %d more divisions with class weights, want %d", kind, got, more)
 		}
+	}
+}
+
+// In the squared distance of an infinite number, ∞ − ∞ would be NaN.
+func TestDistancesToLandmarksAreOfFiniteNumbers(t *testing.T) {
+	sum, release, err := landmarks.Hold(&landmarks.Set{Count: 2, In: 5, X: make([]float32, 10)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	g := new(Graph)
+	if _, err := g.landmarks(landmarks.Recipe{Of: gaussian, Out: 2, SHA256: sum}, "x"); err != nil {
+		t.Fatal(err)
+	}
+	var operators []string
+	for _, m := range g.nodes {
+		fields(t, m, func(field protowire.Number, _ protowire.Type, value []byte) {
+			if field == 4 {
+				operators = append(operators, string(value))
+			}
+		})
+	}
+	if want := []string{"Cast", "Min", "Max", "Gemm"}; !slices.Equal(operators[:4], want) {
+		t.Errorf("%v, want first %v", operators, want)
 	}
 }
 

@@ -168,6 +168,10 @@ func (g *Graph) maxout(r maxout.Maxout, x string) string {
 	return g.add("Mul", nil, most, constant(g, []float32{float32(1 / math.Sqrt(float64(r.Out)))}))
 }
 
+// farthest replaces infinite numbers in squared distances, where ∞ − ∞ would be NaN. Scaling may make a large number
+// infinite. A row that far from all landmarks has the features 0.
+const farthest = 1e100
+
 // landmarks adds the values of a kernel at landmarks z. Squared distances are ‖x‖² − 2⟨x, z⟩ + ‖z‖², in
 // float64 because the terms cancel.
 func (g *Graph) landmarks(r landmarks.Recipe, x string) (string, error) {
@@ -184,7 +188,8 @@ func (g *Graph) landmarks(r landmarks.Recipe, x string) (string, error) {
 		t = g.add("ReduceSum", attrs{"keepdims": int64(0)}, g.add("Abs", nil, apart), constant(g, []int64{2}, 1))
 		t = g.cast(t, Double)
 	} else {
-		wide, doubled, squares := g.cast(x, Double), make([]float64, len(z)), make([]float64, out)
+		doubled, squares := make([]float64, len(z)), make([]float64, out)
+		wide := g.add("Max", nil, g.add("Min", nil, g.cast(x, Double), number(farthest)), number(-farthest))
 		for i, v := range z {
 			doubled[i] = -2 * float64(v)
 			squares[i/in] += float64(v) * float64(v)

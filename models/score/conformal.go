@@ -92,11 +92,9 @@ type Coverage struct {
 	width          exact.Sum
 }
 
-// Add counts a row repeats times. Its width must fit in float32.
+// Add counts a row repeats times. A width that does not fit in float32 counts as the largest that does.
 func (c *Coverage) Add(inside bool, width float64, repeats int64) {
-	if !(width <= math.MaxFloat32) {
-		width, inside = math.MaxFloat32, false
-	}
+	width = min(width, math.MaxFloat32)
 	c.rows, c.weight = c.rows+1, c.weight+repeats
 	if inside {
 		c.inside += repeats

@@ -166,6 +166,34 @@ func TestSetsOfClasses(t *testing.T) {
 	}
 }
 
+// A row with a finite score and an infinite novelty has a prediction, and counts in the scores, but has no interval.
+func TestRowsWithoutAnIntervalAreNotCovered(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "friedman", "--rows", "260", "--out", "a.csv")
+	must(t, dir, "train", "--data", "a.csv", "--label", "y", "--kernel", "linear", "--model", "m")
+	header, rows, _ := strings.Cut(read(t, dir, "a.csv"), "\n")
+	write(t, dir, "b.csv", header+"\n"+rows+strings.Repeat("1e30,", strings.Count(header, ","))+"1\n")
+	predicted := must(t, dir, "predict", "--model", "m", "--data", "b.csv", "--interval", "0.9", "--out", "-")
+	var scored struct {
+		Targets   struct{ Rows int64 }
+		Intervals []struct {
+			Rows      int64
+			NotFinite int64 `json:"not_finite"`
+			Width     float64
+		}
+	}
+	if err := json.Unmarshal([]byte(must(t, dir, "evaluate", "--model", "m", "--data", "b.csv", "--json")), &scored); err != nil {
+		t.Fatal(err)
+	}
+	if s := scored.Intervals[0]; !strings.HasSuffix(predicted, "\n,,\n") || scored.Targets.Rows != 261 || s.Rows != 260 || s.NotFinite != 1 || s.Width > 100 {
+		t.Errorf("%+v; the last row is predicted as %q", scored, predicted[len(predicted)-20:])
+	}
+	if said := must(t, dir, "evaluate", "--model", "m", "--data", "b.csv"); !strings.Contains(said,
+		"(left out: 1 row without a finite interval)") {
+		t.Error(said)
+	}
+}
+
 // What a model cannot tell is an error that says what to do.
 func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
 	dir := t.TempDir()

@@ -219,6 +219,8 @@ func (r *ProbabilityReport) Table() table.Table {
 type IntervalReport struct {
 	Target string `json:"target,omitempty"` // name of one of several targets
 	score.CoverageReport
+	// NotFinite counts the rows that are left out because their interval is not finite, although their prediction is.
+	NotFinite int64 `json:"not_finite,omitempty"`
 	// HeldOut is the number of rows or groups by which intervals were measured. Deviation is the standard
 	// deviation of the coverage over models that are trained on other samples of rows.
 	HeldOut   int64   `json:"held_out"`
@@ -242,6 +244,9 @@ func (i *IntervalReport) write(w io.Writer, classes bool) {
 	fmt.Fprintf(w, "%g%% %s contain %.2f%% of the %s  (95%% interval %.2f%% to %.2f%%), %s\n  (made by %s, which leaves "+
 		"±%.1f%% to chance)\n", 100*i.Level, what, 100*i.Coverage, truth, 100*i.Interval[0], 100*i.Interval[1], width, by,
 		196*i.Deviation)
+	if i.NotFinite > 0 {
+		fmt.Fprintf(w, "  (left out: %s without a finite interval)\n", report.Counted64(i.NotFinite, "row"))
+	}
 }
 
 // Report says where the report is.

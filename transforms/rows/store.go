@@ -14,6 +14,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window/trigger"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -46,8 +47,10 @@ type Stored struct {
 //
 // If windows have triggers or allow rows to be late, each later pane with rows is a further
 // directory of the window: dt=2026-11-20-part-2, and so on, in the order in which the runner stores
-// them. Their sums add up to the sums of all rows of the window. Panes must discard what they have fired (beam.PanesDiscard); Store panics if they
-// accumulate. Runners drop rows that are later than windows allow, and count them.
+// them. Their sums add up to the sums of all rows of the window. Store panics if panes accumulate
+// what they have fired (set beam.PanesDiscard), and if sessions have triggers or allow rows to be
+// late: sessions that were stored cannot be merged. Runners drop rows that are later than windows
+// allow, and count them.
 //
 // A directory is complete or absent. If it already exists with the same sums, Store leaves it alone,
 // so that steps can be retried; other sums are an error. Until the sums of a window are stored, the
@@ -58,9 +61,25 @@ func Store(s beam.Scope, r Recipe, out string, totals Sums) beam.PCollection {
 	if w.AccumulationMode == window.Accumulating {
 		panic("rows: panes that accumulate would count rows twice: set beam.PanesDiscard() with the trigger")
 	}
+	if w.Fn.Kind == window.Sessions && (w.AllowedLateness > 0 || !firesOnce(w.Trigger)) {
+		panic("rows: a session that fires more than once may merge with another that is stored: leave out " +
+			"beam.AllowedLateness and beam.Trigger, or use fixed windows")
+	}
 	out = strings.TrimRight(out, "/")
 	files := beam.ParDo(s, &storeFn{Out: out}, totals.all)
 	return beam.ParDo(s, &publishFn{Fn: fn(r.Dir, r.Threads), Recipe: r, Out: out}, beam.GroupByKey(s, files))
+}
+
+// firesOnce reports whether a trigger fires once, if no row is late.
+func firesOnce(t trigger.Trigger) bool {
+	switch t := t.(type) {
+	case trigger.DefaultTrigger, *trigger.DefaultTrigger:
+		return true
+	case *trigger.AfterEndOfWindowTrigger:
+		_, plain := t.Early().(*trigger.DefaultTrigger)
+		return plain && t.Late() == nil
+	}
+	return false
 }
 
 // storeFn writes the sums of some rows of a window to a file, and emits their count. Each attempt has a

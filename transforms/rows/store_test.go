@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window/trigger"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
 	"github.com/google/go-cmp/cmp"
 
@@ -118,5 +120,41 @@ func TestPanesAreStoredAtTheSameTime(t *testing.T) {
 	}
 	if len(seen) != n || longest != n {
 		t.Errorf("%d directories, at most %d of a window, want %d", len(seen), longest, n)
+	}
+}
+
+// A session that fires more than once may merge with others between two panes, and no name would tell to which
+// session its sums belong.
+func TestStoreTakesWindowsWhosePanesItCanName(t *testing.T) {
+	store := func(windows *window.Fn, o ...beam.WindowIntoOption) (refusal any) {
+		defer func() { refusal = recover() }()
+		r := Recipe{Dir: "recipe"}
+		_, s := beam.NewPipelineWithRoot()
+		Store(s, r, "sums", Sum(s, r, beam.WindowInto(s, windows, beam.Create(s, Row{}), o...)))
+		return nil
+	}
+	days, sessions := window.NewFixedWindows(24*time.Hour), window.NewSessions(time.Hour)
+	late, repeated := beam.AllowedLateness(time.Hour), trigger.Repeat(trigger.AfterCount(1))
+	afterEnd := beam.Trigger(trigger.AfterEndOfWindow().LateFiring(repeated))
+	early := beam.Trigger(trigger.AfterEndOfWindow().EarlyFiring(repeated))
+	for _, c := range []struct {
+		windows *window.Fn
+		options []beam.WindowIntoOption
+		want    string // of the panic; "" for none
+	}{
+		{days, []beam.WindowIntoOption{afterEnd, late, beam.PanesDiscard()}, ""},
+		{days, []beam.WindowIntoOption{afterEnd, late, beam.PanesAccumulate()}, "count rows twice: set beam.PanesDiscard()"},
+		{sessions, nil, ""},
+		{sessions, []beam.WindowIntoOption{beam.Trigger(trigger.AfterEndOfWindow())}, ""},
+		{sessions, []beam.WindowIntoOption{beam.Trigger(trigger.Default())}, ""},
+		{sessions, []beam.WindowIntoOption{late}, "leave out beam.AllowedLateness and beam.Trigger, or use fixed windows"},
+		{sessions, []beam.WindowIntoOption{afterEnd}, "leave out"},
+		{sessions, []beam.WindowIntoOption{early}, "leave out"},
+		{sessions, []beam.WindowIntoOption{beam.Trigger(repeated)}, "leave out"},
+	} {
+		refusal := store(c.windows, c.options...)
+		if text, _ := refusal.(string); (refusal == nil) != (c.want == "") || !strings.Contains(text, c.want) {
+			t.Errorf("%v with %v: %v, want %q", c.windows, c.options, refusal, c.want)
+		}
 	}
 }

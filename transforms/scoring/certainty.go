@@ -1,7 +1,6 @@
 package scoring
 
 import (
-	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -62,7 +61,7 @@ func newCovering(a *applier, columns int) (*covering, []score.Coverage) {
 	return &covering{level: level}, make([]score.Coverage, columns)
 }
 
-// targets adds the rows with finite predictions.
+// targets adds the rows with finite intervals.
 func (c *covering) targets(sums []score.Coverage, output models.Applied, y []float64, repeats []int64) {
 	if c == nil {
 		return
@@ -70,7 +69,7 @@ func (c *covering) targets(sums []score.Coverage, output models.Applied, y []flo
 	c.both = appendEnds(c.both[:0], c.level, output)
 	k := len(sums)
 	for i, y := range y {
-		if low, high := c.both[2*i], c.both[2*i+1]; !math.IsNaN(high - low) {
+		if low, high := c.both[2*i], c.both[2*i+1]; exact.Finite(high - low) {
 			sums[i%k].Add(low <= y && y <= high, high-low, repeats[i/k])
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -123,6 +124,27 @@ func TestRowsWithoutAFiniteNoveltyHaveNoPrediction(t *testing.T) {
 	o.Scores, o.Novelty = []float32{0, 1, 2}, []float32{0, float32(math.Inf(1)), 1}
 	if bad := o.bad(nil); !slices.Equal(bad, []int{0, 1}) {
 		t.Errorf("bad rows %v, want 0 and 1", bad)
+	}
+}
+
+// Evaluation leaves out the rows for which Predict has no interval, and counts an interval that is wider than float32.
+func TestCoverageIsOfFiniteIntervals(t *testing.T) {
+	m := modelOf()
+	m.Manifest.TargetGrid = linear.Grids{{Low: -1e30, High: 1e30}}
+	m.Manifest.Intervals = &models.Intervals{Rows: 9, Folds: 2, Scaled: true, Scores: [][]float32{slices.Repeat([]float32{1}, 9)}}
+	m.Manifest.Sketch = &models.Sketch{Probes: 1, Leverage: 1}
+	level, err := m.Level(0.8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	infinite := float32(math.Inf(1))
+	scores := []float32{0, 0, infinite, 0, 0}
+	output := models.Applied{Scores: scores, Targets: make([]float64, 5), Novelty: []float32{0, infinite, infinite, 1e30, 0}}
+	sums := make([]score.Coverage, 1)
+	(&covering{level: level}).targets(sums, output, []float64{1, 1, 1, 1, 2e30}, []int64{1, 1, 1, 1, 1})
+	got := sums[0].Report(0.8, 3)
+	if want := (2*2e30 + math.MaxFloat32) / 3; got.Rows != 3 || got.Coverage != 2./3 || math.Abs(got.Width/want-1) > 1e-12 {
+		t.Errorf("%+v, want 2 of 3 rows and the width %g", got, want)
 	}
 }
 

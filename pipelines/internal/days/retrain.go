@@ -112,16 +112,15 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 }
 
 func validateRetrain(o *options.RetrainData) error {
-	if _, err := parseDay(o.Day); err != nil {
-		return err
-	}
 	switch {
+	case o.Day == "":
+		return exit.Usagef("no day to work for: name it with --day, such as --day %s", time.Now().UTC().Format(dayForm))
 	case o.Models == "":
-		return exit.Usagef("retrain: no directory of models")
-	case o.Window.Days < 0:
-		return exit.Usagef("retrain: a window of %d days", o.Window.Days)
+		return exit.Usagef("no directory of models: name one with --models")
 	}
-	if err := cmp.Or(prepare.CheckLeast("redraw", o.Redraw, 0), prepare.CheckDrift(o.MaxDrift)); err != nil {
+	_, err := parseDay(o.Day)
+	if err = cmp.Or(err, prepare.CheckLeast("window", o.Window.Days, 0), prepare.CheckLeast("redraw", o.Redraw, 0),
+		prepare.CheckDrift(o.MaxDrift)); err != nil {
 		return err
 	}
 	o.Sums = cmp.Or(o.Sums, strings.TrimRight(o.Models, "/")+"-sums")

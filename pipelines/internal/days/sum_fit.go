@@ -79,6 +79,10 @@ func validateFit(o options.Fit) error {
 	if err := checkChoices(o); err != nil {
 		return err
 	}
+	if err := job.CheckOutputs(job.Place{Flag: "model", Name: o.Model},
+		job.Place{Flag: "save_sums", Name: o.SaveSums}); err != nil {
+		return err
+	}
 	return job.Validate(o.Job, dataset.Options{}, outputOf(o), job.Place{Flag: "model", Name: outputOf(o)})
 }
 

@@ -1,6 +1,7 @@
 package days
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,9 +63,13 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if o.Out == "" {
 		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
 	}
-	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "model", Name: o.Model}); err != nil {
+	out := job.Place{Flag: "out", Name: o.Out}
+	if err := cmp.Or(job.CheckOutputs(out, job.Place{Flag: "save_sums", Name: o.SaveSums}),
+		job.Validate(o.Job, o.Data, o.Out, out, job.Place{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
+	}
+	if c := o.Certificate; c != "" && (c == o.Out || c == o.SaveSums) {
+		return nil, exit.Usagef("--certificate %s is a directory that forget creates; name a file next to it", c)
 	}
 	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err

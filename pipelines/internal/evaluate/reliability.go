@@ -63,6 +63,9 @@ func addIntervals(r *results.Evaluate, coverages []score.Coverage, m *models.Man
 		one.Deviation = math.Sqrt(one.Level * (1 - one.Level) / float64(one.HeldOut+2))
 		if len(coverages) > 1 {
 			one.Target = m.Input.Labels[c]
+			one.NotFinite = max(0, r.ByTarget[c].Rows-one.Rows)
+		} else if r.Targets != nil {
+			one.NotFinite = max(0, r.Targets.Rows-one.Rows)
 		}
 		r.Intervals = append(r.Intervals, one)
 	}

@@ -27,7 +27,13 @@ func checkDisjoint(o options.Job, out string, dirs []Place) error {
 			read = append(read, d)
 		}
 	}
-	outputs = append(outputs, Place{"work", o.Work})
+	return disjoint(append(outputs, Place{"work", o.Work}), read)
+}
+
+// CheckOutputs refuses an output that is inside another one, or the same. Outputs without a name do not count.
+func CheckOutputs(outputs ...Place) error { return disjoint(outputs, nil) }
+
+func disjoint(outputs, read []Place) error {
 	for _, a := range outputs {
 		for _, b := range append(outputs, read...) {
 			if a == b || a.Name == "" || b.Name == "" {
