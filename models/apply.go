@@ -55,7 +55,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 	}
 	// Take fewer rows at a time if there are many features.
 	in, out := a.Model.Map.Dims()
-	for at, step := 0, rowio.PerFeatureBlock(out); at < n; at += step {
+	for at, step := 0, rowio.RowsPerFeatureBlock(out); at < n; at += step {
 		m := min(step, n-at)
 		if a.Map != nil {
 			a.phi = a.Map(a.phi, x[at*in:], m)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -92,7 +93,7 @@ func (m *Model) profile() ([]byte, error) {
 		return nil, fmt.Errorf("the model has no %s with the values of its training rows, with which predictions are "+
 			"compared; train it again", ProfileFile)
 	}
-	return readListed(m.explain.dir, m.Manifest, ProfileFile)
+	return readListed(context.Background(), m.explain.dir, m.Manifest, ProfileFile)
 }
 
 // Names returns the names of the columns. The caller must not change them.

@@ -49,7 +49,7 @@ func NewError(dir string, reason error) error { return &Error{dir, reason} }
 //
 // The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing, damaged,
 // inconsistent, or written by a newer version of the program; otherwise it is an error of the file system.
-func Load(fsys fs.FS) (*Model, error) { return load(inFS{fsys}) }
+func Load(fsys fs.FS) (*Model, error) { return load(context.Background(), inFS{fsys}) }
 
 // LoadURI is Load for a directory on disk, or for a place such as gs://bucket/model if the program imports
 // the package of its scheme, io/storage/gcs. The name may be an alias such as gs://bucket/models@champion;
@@ -59,7 +59,7 @@ func LoadURI(ctx context.Context, dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return load(inStorage{ctx, dir})
+	return load(ctx, inStorage(dir))
 }
 
 // LoadWithoutMap is LoadURI without drawing the map, which may take much memory. Map is nil, so the model
@@ -69,24 +69,26 @@ func LoadWithoutMap(ctx context.Context, dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := undrawn(inStorage{ctx, dir})
+	m, _, err := undrawn(ctx, inStorage(dir))
 	return m, err
 }
 
 // CheckDir reads and checks a model directory as LoadURI does, without drawing the map, and returns the
 // manifest. Files that the recipe names stay available to the recipes of this process until it ends.
 func CheckDir(ctx context.Context, dir string) (*Manifest, error) {
-	m, _, _, err := loadFiles(inStorage{ctx, dir}, func(_ *Manifest, name string, data []byte) error {
+	m, _, err := loadFiles(ctx, inStorage(dir), func(_ *Manifest, name string, data []byte) error {
 		_, err := features.ProvideFile(name, data)
 		return err
 	})
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	return m.Manifest, nil
 }
 
 // ReadManifest reads the manifest of a model directory and none of its other files.
 func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
-	d := inStorage{ctx, dir}
-	data, err := read(d, ManifestFile, MaxManifest)
+	data, err := read(ctx, inStorage(dir), ManifestFile, MaxManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +99,8 @@ func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
 	return m, err
 }
 
-func load(dir directory) (*Model, error) {
-	m, recipe, err := undrawn(dir)
+func load(ctx context.Context, dir directory) (*Model, error) {
+	m, recipe, err := undrawn(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -109,16 +111,12 @@ func load(dir directory) (*Model, error) {
 }
 
 // undrawn returns a model without its map, and the recipe to draw it.
-func undrawn(dir directory) (*Model, features.Recipe, error) {
-	manifest, recipe, linear, err := loadFiles(dir, holdWith)
+func undrawn(ctx context.Context, dir directory) (*Model, features.Recipe, error) {
+	m, recipe, err := loadFiles(ctx, dir, holdWith)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
-	m.explain.dir = dir
-	if d, ok := dir.(inStorage); ok {
-		m.explain.dir = inStorage{context.WithoutCancel(d.ctx), d.dir}
-	}
+	m.fill, m.explain.dir = m.Manifest.Fill(), dir
 	if err := m.readInput(); err != nil {
 		return nil, nil, &Error{dir.place(), err}
 	}
@@ -135,52 +133,54 @@ func holdWith(m *Manifest, name string, data []byte) error {
 	return err
 }
 
+// A provider gives recipes a file of a model.
+type provider func(m *Manifest, name string, data []byte) error
+
 // loadFiles reads all files of a model. It passes the files of features.Files to provide.
-func loadFiles(dir directory, provide func(m *Manifest, name string,
-	data []byte) error) (*Manifest, features.Recipe, *linear.Model, error) {
-	data, err := read(dir, ManifestFile, MaxManifest)
+func loadFiles(ctx context.Context, dir directory, provide provider) (*Model, features.Recipe, error) {
+	data, err := read(ctx, dir, ManifestFile, MaxManifest)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	m, recipe, err := decodeManifest(data)
 	if err != nil {
-		return nil, nil, nil, &Error{dir.place(), err}
+		return nil, nil, &Error{dir.place(), err}
 	}
-	if data, err = readListed(dir, m, WeightsFile); err != nil {
-		return nil, nil, nil, err
+	if data, err = readListed(ctx, dir, m, WeightsFile); err != nil {
+		return nil, nil, err
 	}
 	l, err := ReadWeights(data, m.Outputs, m.Features)
 	if err != nil {
-		return nil, nil, nil, &Error{dir.place(), err}
+		return nil, nil, &Error{dir.place(), err}
 	}
 	if s := m.Segments; s != nil {
-		if data, err = readListed(dir, m, SegmentsFile); err != nil {
-			return nil, nil, nil, err
+		if data, err = readListed(ctx, dir, m, SegmentsFile); err != nil {
+			return nil, nil, err
 		}
 		if err := s.read(data, m.Outputs, m.Features); err != nil {
-			return nil, nil, nil, &Error{dir.place(), err}
+			return nil, nil, &Error{dir.place(), err}
 		}
 	}
 	if s := m.Sketch; s != nil {
-		if data, err = readListed(dir, m, SketchFile); err != nil {
-			return nil, nil, nil, err
+		if data, err = readListed(ctx, dir, m, SketchFile); err != nil {
+			return nil, nil, err
 		}
 		if err := s.read(data, m.Features); err != nil {
-			return nil, nil, nil, &Error{dir.place(), err}
+			return nil, nil, &Error{dir.place(), err}
 		}
 	}
 	for _, name := range features.Files() {
 		if _, ok := m.File(name); !ok {
 			continue
 		}
-		if data, err = readListed(dir, m, name); err != nil {
-			return nil, nil, nil, err
+		if data, err = readListed(ctx, dir, m, name); err != nil {
+			return nil, nil, err
 		}
 		if err := provide(m, name, data); err != nil {
-			return nil, nil, nil, &Error{dir.place(), fmt.Errorf("%s: %w", name, err)}
+			return nil, nil, &Error{dir.place(), fmt.Errorf("%s: %w", name, err)}
 		}
 	}
-	return m, recipe, l, nil
+	return &Model{Manifest: m, Linear: l}, recipe, nil
 }
 
 // readInput sets what the prediction methods need to know about rows.
@@ -225,15 +225,15 @@ func (m *Model) readInput() error {
 // ReadFile returns a file that the manifest of a model directory lists. The error is an ErrBadModel if the
 // file is not listed, missing or damaged.
 func ReadFile(ctx context.Context, dir string, m *Manifest, name string) ([]byte, error) {
-	return readListed(inStorage{ctx, dir}, m, name)
+	return readListed(ctx, inStorage(dir), m, name)
 }
 
-func readListed(dir directory, m *Manifest, name string) ([]byte, error) {
+func readListed(ctx context.Context, dir directory, m *Manifest, name string) ([]byte, error) {
 	f, ok := m.File(name)
 	if !ok {
 		return nil, &Error{dir.place(), fmt.Errorf("no entry for %s", name)}
 	}
-	data, err := read(dir, name, f.Size)
+	data, err := read(ctx, dir, name, f.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -244,11 +244,11 @@ func readListed(dir directory, m *Manifest, name string) ([]byte, error) {
 }
 
 // read returns a file of the directory of at most limit bytes.
-func read(dir directory, name string, limit int64) ([]byte, error) {
-	data, err := dir.read(name, limit)
+func read(ctx context.Context, dir directory, name string, limit int64) ([]byte, error) {
+	data, err := dir.read(ctx, name, limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{dir.place(), missing(dir, name)}
+		return nil, &Error{dir.place(), missing(ctx, dir, name)}
 	case errors.Is(err, syscall.ENOTDIR):
 		return nil, &Error{dir.place(), errors.New("is a file, not the directory of a model")}
 	case errors.Is(err, syscall.EISDIR):
@@ -262,8 +262,8 @@ func read(dir directory, name string, limit int64) ([]byte, error) {
 }
 
 // missing returns the error for a missing file; for the manifest, that there is no model.
-func missing(dir directory, name string) error {
-	if !dir.exists() {
+func missing(ctx context.Context, dir directory, name string) error {
+	if !dir.exists(ctx) {
 		return &storage.ReasonError{Text: "the directory does not exist", Kind: fs.ErrNotExist}
 	}
 	if name == ManifestFile {
@@ -274,30 +274,27 @@ func missing(dir directory, name string) error {
 
 // directory gives access to the files of a model.
 type directory interface {
-	read(name string, limit int64) ([]byte, error)
-	exists() bool // true if unknown
+	read(ctx context.Context, name string, limit int64) ([]byte, error)
+	exists(ctx context.Context) bool // true if unknown
 	place() string
 }
 
-type inStorage struct {
-	ctx context.Context
-	dir string
+type inStorage string
+
+func (d inStorage) read(ctx context.Context, name string, limit int64) ([]byte, error) {
+	return storage.ReadFile(ctx, storage.Join(string(d), name), limit)
 }
 
-func (d inStorage) read(name string, limit int64) ([]byte, error) {
-	return storage.ReadFile(d.ctx, storage.Join(d.dir, name), limit)
-}
-
-func (d inStorage) exists() bool {
-	exists, err := storage.Exists(d.ctx, d.dir)
+func (d inStorage) exists(ctx context.Context) bool {
+	exists, err := storage.Exists(ctx, string(d))
 	return exists || err != nil
 }
 
-func (d inStorage) place() string { return d.dir }
+func (d inStorage) place() string { return string(d) }
 
 type inFS struct{ fsys fs.FS }
 
-func (d inFS) read(name string, limit int64) ([]byte, error) {
+func (d inFS) read(_ context.Context, name string, limit int64) ([]byte, error) {
 	f, err := d.fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -319,7 +316,7 @@ func (d inFS) read(name string, limit int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-func (d inFS) exists() bool {
+func (d inFS) exists(context.Context) bool {
 	_, err := fs.Stat(d.fsys, ".")
 	return !errors.Is(err, fs.ErrNotExist)
 }

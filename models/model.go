@@ -22,7 +22,7 @@
 //
 // All handles of a process on one name share one model. A new model is loaded while the old one is in use,
 // so the process needs memory for both. The old one is freed after its last use. A model that is absent,
-// incomplete, damaged or for other rows (see replaceable) is not used: the old model stays, and the reason
+// incomplete, damaged, of other columns or of another task is not used: the old model stays, and the reason
 // is logged once.
 package models
 

@@ -134,7 +134,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty
 	s := m.borrow()
 	defer m.scratch.Put(s)
 	s.applier.Novelty = novelty
-	k, step := m.Linear.K, rowio.PerFeatureBlock(out)
+	k, step := m.Linear.K, rowio.RowsPerFeatureBlock(out)
 	for at := 0; at < n; at += step {
 		size := min(step, n-at)
 		s.x = grow(s.x, size*in)

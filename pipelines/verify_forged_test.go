@@ -67,58 +67,55 @@ func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 	return jobtest.Text(t, v) + string(j), nil
 }
 
-// Whatever is edited in a manifest, verify refuses the model or says word for word
-// what it says of the honest one: nothing that it prints is taken on trust.
-func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
-	dir := t.TempDir()
-	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
-		strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
-	numbers := dataset.Options{Files: []string{jobtest.Write(t, dir, "numbers.csv",
-		strings.Join(jobtest.Made(t, "friedman", 200, 1), ""))}, Label: "y"}
-	train := func(name string, data dataset.Options, change func(*TrainOptions)) string {
-		t.Helper()
-		o := fixed(3)
-		o.Data, o.Model = data, filepath.Join(dir, name)
-		o.Lambda.Path = []float64{1e-3}
-		o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9},
-			Running: iterative.Running{Partitions: 2}}, Bias: 1}
-		change(&o)
-		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
-			t.Fatal(name, err)
-		}
-		return o.Model
+// An edit forges a part of a manifest.
+type edit = func(*models.Manifest)
+
+// within replaces a text in the JSON of a recipe.
+func within(t *testing.T, s *features.Sealed, old, new string) { replaceJSON(t, &s.JSON, old, new) }
+
+// setting replaces a text in the options of the learner.
+func setting(t *testing.T, old, new string) edit {
+	return func(m *models.Manifest) { replaceJSON(t, &m.Learner.Log.Options, old, new) }
+}
+
+func replaceJSON(t *testing.T, data *json.RawMessage, old, new string) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, *data); err != nil {
+		t.Error(err)
 	}
-	type edit = func(*models.Manifest)
-	replace := func(data *json.RawMessage, old, new string) {
-		var b bytes.Buffer
-		if err := json.Compact(&b, *data); err != nil {
-			t.Error(err)
-		}
-		if !bytes.Contains(b.Bytes(), []byte(old)) {
-			t.Errorf("no %s in %s", old, b.Bytes())
-		}
-		*data = bytes.Replace(b.Bytes(), []byte(old), []byte(new), 1)
+	if !bytes.Contains(b.Bytes(), []byte(old)) {
+		t.Errorf("no %s in %s", old, b.Bytes())
 	}
-	within := func(s *features.Sealed, old, new string) { replace(&s.JSON, old, new) }
-	setting := func(old, new string) edit {
-		return func(m *models.Manifest) { replace(&m.Learner.Log.Options, old, new) }
-	}
-	both := func(edits ...edit) edit {
-		return func(m *models.Manifest) {
-			for _, e := range edits {
-				e(m)
-			}
+	*data = bytes.Replace(b.Bytes(), []byte(old), []byte(new), 1)
+}
+
+// both makes one edit of several.
+func both(edits ...edit) edit {
+	return func(m *models.Manifest) {
+		for _, e := range edits {
+			e(m)
 		}
 	}
-	lambda := func(m *models.Manifest) { m.Learner.Lambda = 0 }
-	always := map[string]edit{
-		"lambda":                lambda,
-		"lambda of the options": setting(`"lambda":0.001`, `"lambda":0.01`),
+}
+
+func withoutFile(name string) edit {
+	return func(m *models.Manifest) {
+		m.Files = slices.DeleteFunc(m.Files, func(f models.FileEntry) bool { return f.Name == name })
+	}
+}
+
+func withoutLambda(m *models.Manifest) { m.Learner.Lambda = 0 }
+
+// editsOfSVM are edits of the model of any svm.
+func editsOfSVM(t *testing.T) map[string]edit {
+	return map[string]edit{
+		"lambda":                withoutLambda,
+		"lambda of the options": setting(t, `"lambda":0.001`, `"lambda":0.01`),
 		"lambda everywhere": both(func(m *models.Manifest) { m.Learner.Lambda = 0.01 },
-			setting(`"lambda":0.001`, `"lambda":0.01`)),
-		"bias":                setting(`"bias":1`, `"bias":2`),
-		"no intercept":        setting(`"bias":1`, `"bias":0`),
-		"seed of the options": setting(`"seed":"3"`, `"seed":"4"`),
+			setting(t, `"lambda":0.001`, `"lambda":0.01`)),
+		"bias":                setting(t, `"bias":1`, `"bias":2`),
+		"no intercept":        setting(t, `"bias":1`, `"bias":0`),
+		"seed of the options": setting(t, `"seed":"3"`, `"seed":"4"`),
 		"objective":           func(m *models.Manifest) { m.Learner.Log.Objective *= 1.001 },
 		"objective and dual":  func(m *models.Manifest) { m.Learner.Log.Objective *= 0.9; *m.Learner.Log.Dual *= 0.9 },
 		"dual":                func(m *models.Manifest) { *m.Learner.Log.Dual *= 1.001 },
@@ -149,40 +146,52 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"scores":                  func(m *models.Manifest) { m.Scores = map[string]float64{"accuracy": 1} },
 		"fingerprint":             func(m *models.Manifest) { m.Fingerprint = strings.Repeat("0", 64) },
 		"checksum of the weights": func(m *models.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) },
-		"no state": func(m *models.Manifest) {
-			m.Files = slices.DeleteFunc(m.Files, func(f models.FileEntry) bool { return f.Name == training.StateFile })
-		},
-		"no dual variables": func(m *models.Manifest) {
-			m.Files = slices.DeleteFunc(m.Files, func(f models.FileEntry) bool { return f.Name == "dual-00001.safetensors" })
-		},
-		"a column": func(m *models.Manifest) { slices.Reverse(m.Input.Columns) },
+		"no state":                withoutFile(training.StateFile),
+		"no dual variables":       withoutFile("dual-00001.safetensors"),
+		"a column":                func(m *models.Manifest) { slices.Reverse(m.Input.Columns) },
 	}
-	classes := map[string]edit{
+}
+
+// editsOfClasses are edits of a classifier.
+func editsOfClasses(t *testing.T) map[string]edit {
+	return map[string]edit{
 		"names of classes":  func(m *models.Manifest) { slices.Reverse(m.Vocabulary.Classes) },
 		"a class":           func(m *models.Manifest) { m.Vocabulary.Classes[1] = "7" },
 		"counts of classes": func(m *models.Manifest) { m.Profile.ClassCounts[0]--; m.Profile.ClassCounts[1]++ },
 		"loss":              func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" },
 		"loss everywhere": both(func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" },
-			setting(`"loss":"hinge"`, `"loss":"logistic"`)),
+			setting(t, `"loss":"hinge"`, `"loss":"logistic"`)),
 		"probabilities": func(m *models.Manifest) { m.Probabilities = &models.Probabilities{Kind: models.Logistic} },
 	}
-	merge := func(more ...map[string]edit) map[string]edit {
-		all := map[string]edit{}
-		for _, m := range append(more, always) {
-			maps.Copy(all, m)
-		}
-		return all
+}
+
+func merged(all ...map[string]edit) map[string]edit {
+	out := map[string]edit{}
+	for _, m := range all {
+		maps.Copy(out, m)
 	}
+	return out
+}
+
+// Whatever is edited in a manifest, verify refuses the model or says word for word
+// what it says of the honest one: nothing that it prints is taken on trust.
+func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
+	dir := t.TempDir()
+	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
+		strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
+	numbers := dataset.Options{Files: []string{jobtest.Write(t, dir, "numbers.csv",
+		strings.Join(jobtest.Made(t, "friedman", 200, 1), ""))}, Label: "y"}
+	always, classes := editsOfSVM(t), editsOfClasses(t)
 	for name, c := range map[string]struct {
 		data   dataset.Options
 		change func(*TrainOptions)
 		edits  map[string]edit
 	}{
-		"classes": {data, func(o *TrainOptions) {}, merge(classes, map[string]edit{
-			"seed of the features": func(m *models.Manifest) { within(&m.Recipe, `"seed":3`, `"seed":4`) },
-			"width of the recipe":  func(m *models.Manifest) { within(&m.Recipe, `"width":`, `"width":1`) },
+		"classes": {data, func(o *TrainOptions) {}, merged(always, classes, map[string]edit{
+			"seed of the features": func(m *models.Manifest) { within(t, &m.Recipe, `"seed":3`, `"seed":4`) },
+			"width of the recipe":  func(m *models.Manifest) { within(t, &m.Recipe, `"width":`, `"width":1`) },
 		})},
-		"held out": {data, func(o *TrainOptions) { o.Lambda.Folds = 5 }, merge(classes, map[string]edit{
+		"held out": {data, func(o *TrainOptions) { o.Lambda.Folds = 5 }, merged(always, classes, map[string]edit{
 			"nothing held out": func(m *models.Manifest) {
 				m.Learner.Log.HeldOutRows, m.Learner.Log.HeldOutErrors = 0, 0
 			},
@@ -190,49 +199,61 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"weights of classes": {data, func(o *TrainOptions) {
 			o.Learner.(*svm.LearnerOptions).Weights = []string{"1=3"}
 			o.Calibrate = score.Platt
-		}, merge(classes, map[string]edit{
-			"weights": setting(`"weights":[1,3]`, `"weights":[1,1]`),
+		}, merged(always, classes, map[string]edit{
+			"weights": setting(t, `"weights":[1,3]`, `"weights":[1,1]`),
 		})},
-		"numbers": {numbers, func(o *TrainOptions) { o.Scale = []string{"standard"} }, merge(map[string]edit{
+		"numbers": {numbers, func(o *TrainOptions) { o.Scale = []string{"standard"} }, merged(always, map[string]edit{
 			"range of the targets": func(m *models.Manifest) { m.TargetGrid[0].High++ },
-			"scale":                func(m *models.Manifest) { within(&m.Recipe, `"mean":[`, `"mean":[1`) },
+			"scale":                func(m *models.Manifest) { within(t, &m.Recipe, `"mean":[`, `"mean":[1`) },
 		})},
 		"learned": {data, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
 		}, map[string]edit{
-			"no frequencies": func(m *models.Manifest) {
-				m.Files = slices.DeleteFunc(m.Files, func(f models.FileEntry) bool { return f.Name == "frequencies.safetensors" })
-			},
-			"lambda": lambda,
+			"no frequencies": withoutFile("frequencies.safetensors"),
+			"lambda":         withoutLambda,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			model := train(strings.ReplaceAll(name, " ", "_"), c.data, c.change)
-			honest, err := verified(t, model, c.data)
-			if err != nil {
+			o := fixed(3)
+			o.Data, o.Model = c.data, filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
+			o.Lambda.Path = []float64{1e-3}
+			o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4, Gap: 1e-9},
+				Running: iterative.Running{Partitions: 2}}, Bias: 1}
+			c.change(&o)
+			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
-			refused := 0
-			for what, edit := range c.edits {
-				to := filepath.Join(t.TempDir(), what)
-				if forge(t, model, to, edit) != nil {
-					refused++ // where a manifest is read, too
-					continue
-				}
-				switch got, err := verified(t, to, c.data); {
-				case err != nil && (exit.Code(err) == exit.CodeFailed):
-					t.Errorf("%s: fails instead of refusing: %v", what, err)
-				case err != nil:
-					refused++
-				case got != honest:
-					t.Errorf("%s: certified unchecked:\n%s\nhonest:\n%s", what, got, honest)
-				}
-			}
-			if refused < len(c.edits)/2 {
-				t.Errorf("%d of %d edits were refused", refused, len(c.edits))
-			}
+			checkForgeries(t, o.Model, c.data, c.edits)
 		})
+	}
+}
+
+// checkForgeries fails if an edited copy of a model is certified in other words than the model, or if fewer than
+// half of the copies are refused.
+func checkForgeries(t *testing.T, model string, data dataset.Options, edits map[string]edit) {
+	honest, err := verified(t, model, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for what, edit := range edits {
+		to := filepath.Join(t.TempDir(), what)
+		if forge(t, model, to, edit) != nil {
+			refused++ // where a manifest is read, too
+			continue
+		}
+		switch got, err := verified(t, to, data); {
+		case err != nil && (exit.Code(err) == exit.CodeFailed):
+			t.Errorf("%s: fails instead of refusing: %v", what, err)
+		case err != nil:
+			refused++
+		case got != honest:
+			t.Errorf("%s: certified unchecked:\n%s\nhonest:\n%s", what, got, honest)
+		}
+	}
+	if refused < len(edits)/2 {
+		t.Errorf("%d of %d edits were refused", refused, len(edits))
 	}
 }

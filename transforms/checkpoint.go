@@ -85,24 +85,14 @@ func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int,
 		return 0, nil
 	}
 	defer r.Clock(StoreTime)()
-	data, err := storage.ReadState(ctx, s.name, MaxState)
-	if err == nil {
-		err = json.Unmarshal(data, &s.done)
-	}
-	var reports []dataset.Report
-	if err == nil && s.done.Shards > 0 && s.done.Shards <= limit {
-		reports, err = s.Restore(ctx, s.done.State)
-	} else {
-		s.done = checkpoint{}
-	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
+	reports, err := s.load(ctx, limit)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged):
 		s.done = checkpoint{}
 		return 0, nil // the shards are read again
-	}
-	if err != nil {
+	case err != nil:
 		return 0, fmt.Errorf("transforms: checkpoint %s: %w", s.name, err)
-	}
-	if s.done.Shards == 0 {
+	case s.done.Shards == 0:
 		return 0, nil
 	}
 	s.done.State = nil
@@ -120,6 +110,23 @@ func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int,
 	s.saved = true
 	r.log(ctx, "continued from a checkpoint", "shards", s.done.Shards, "rows", s.done.Rows)
 	return s.done.Shards, nil
+}
+
+// load reads the checkpoint into done and restores its state. If it covers no shards, or more than limit, done is
+// left empty.
+func (s *saving) load(ctx context.Context, limit int) ([]dataset.Report, error) {
+	data, err := storage.ReadState(ctx, s.name, MaxState)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &s.done); err != nil {
+		return nil, err
+	}
+	if s.done.Shards <= 0 || s.done.Shards > limit {
+		s.done = checkpoint{}
+		return nil, nil
+	}
+	return s.Restore(ctx, s.done.State)
 }
 
 // add counts a shard, and stores a checkpoint if one is due. last says that no shard follows.

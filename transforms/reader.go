@@ -108,8 +108,8 @@ func (r *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bl
 			return err
 		}
 		n++
-		_, end := r.rest(len(shards))
-		if err := saving.add(ctx, r, report, first+n == end); err != nil {
+		_, last := r.rest(len(shards)) // the runner may have split the range since
+		if err := saving.add(ctx, r, report, first+n == last); err != nil {
 			return err
 		}
 	}

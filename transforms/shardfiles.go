@@ -82,7 +82,7 @@ type ShardFiles struct {
 }
 
 // Create writes a file through the function write, as storage.CreateState does. A small
-// file stays in memory; see commit.
+// file stays in memory until WriteShards has finished the shard.
 func (o *ShardFiles) Create(name string, write func(io.Writer) error) (storage.Checksum, error) {
 	h := storage.NewHash()
 	w := &spilling{ctx: o.ctx, uri: storage.Join(o.dir, name)}

@@ -39,8 +39,8 @@ type sumKind struct {
 
 var sumKinds = map[string]sumKind{}
 
-// mergeable is a pointer to a sum that can be encoded and merged.
-type mergeable[S any] interface {
+// Mergeable is a pointer to a sum that can be encoded and merged.
+type Mergeable[S any] interface {
 	*S
 	wire.Coded
 	Merge(*S)
@@ -51,7 +51,7 @@ type mergeable[S any] interface {
 func RegisterSum[S, P any, K interface {
 	*P
 	Kind
-}, M mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (Accumulator, error)) {
+}, M Mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (Accumulator, error)) {
 	if _, exists := sumKinds[kind]; exists {
 		panic("transforms: sum " + kind + " is registered twice")
 	}
@@ -77,7 +77,7 @@ func RegisterSum[S, P any, K interface {
 	}
 }
 
-func merge[S any, M mergeable[S]](a, b []byte) ([]byte, error) {
+func merge[S any, M Mergeable[S]](a, b []byte) ([]byte, error) {
 	var x, y S
 	if err := wire.Unmarshal(M(&x), a); err != nil {
 		return nil, err

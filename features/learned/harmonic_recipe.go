@@ -18,7 +18,7 @@ const maxTerms = 1 << 20
 
 // Harmonic is a harmonic, and how often it was chosen.
 type Harmonic struct {
-	Degree int `json:"degree"` // ℓ, from 0 to maxDegree
+	Degree int `json:"degree"` // ℓ, from 0 to 1024
 	Index  int `json:"index"`  // number among the harmonics of this degree, 0 … N(d,ℓ)−1
 	Count  int `json:"count"`  // c ≥ 1, how often it was chosen
 }

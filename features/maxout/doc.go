@@ -17,7 +17,7 @@
 //
 //	K_q(ρ) = h_1²(q) + ∫₀^ρ κ_q
 //
-// (see kappa), which agrees with the theorem for q = 1 and at ρ = 1 only:
+// which agrees with the theorem for q = 1 and at ρ = 1 only:
 //
 //	 q  ρ =          −1     −½       0      ½     0.9      1
 //	 2  K_q      0.0000  0.1090  0.3183  0.6090  0.9095  1.0000

@@ -9,7 +9,7 @@ import (
 //
 //	K(x, z) = E[h(x)·h(z)] = ‖x‖·‖z‖·K_q(ρ),   ρ = x·z/‖x‖‖z‖,
 //
-// where unitKernel returns K_q.
+// where K_q(ρ) is the kernel of rows of length 1; see the package comment.
 func (r Maxout) Kernel(x, z []float32) float64 {
 	scale, rho := angle(x, z)
 	if scale == 0 || r.Q < 1 || r.Q > MaxQ {

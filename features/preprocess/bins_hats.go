@@ -9,10 +9,9 @@ import (
 
 const (
 	// hatNorm is the largest norm of the hats of a row, for use next to kernels whose features have norm 1.
-	hatNorm = 0.3
-	// MaxBinKnots and fewKnots are the largest and the least number of knots of a column.
-	MaxBinKnots = 32
-	fewKnots    = 4
+	hatNorm     = 0.3
+	MaxBinKnots = 32 // largest number of knots of a column
+	fewKnots    = 4  // least number
 )
 
 // NewPiecewiseLinear returns piecewise-linear columns (hats) for the columns of x, n rows of d numbers: up to 32 hats

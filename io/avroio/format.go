@@ -35,7 +35,7 @@ func columnsOf(ctx context.Context, o *dataset.Opening, i int, head []byte) (nam
 		names, err = h.columns(lengths)
 	}
 	if err != nil {
-		return nil, nil, o.Error(i, err)
+		return nil, nil, o.FileError(i, err)
 	}
 	nested = map[string]bool{}
 	for _, f := range h.schema.fields {
@@ -73,7 +73,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	}
 	return dataset.JoinStored(o, i, names, func(c int) error {
 		if nested[names[c]] {
-			return dataset.NoColumn(names[c])
+			return dataset.NestedColumnError(names[c])
 		}
 		return nil
 	})

@@ -96,11 +96,11 @@ func (h *Header) UnmarshalText(text []byte) error {
 // begin finds the layout from the first file with content, unless a model's layout is given.
 func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err := checkFirstLine(head); err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	layout, err := firstLayout(o, head)
 	if err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	dataset.BeginTable(o, &layout)
 	return nil
@@ -167,7 +167,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 		return nil, nil
 	}
 	if err := checkFirstLine(head); err != nil {
-		return nil, dataset.ErrDiffers(o, i, err)
+		return nil, dataset.DiffersError(o, i, err)
 	}
 	if !layout.Header {
 		return nil, nil
@@ -175,12 +175,12 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	other, _, err := readLayout(bytes.NewReader(head),
 		layoutHints{Comma: layout.Comma, Header: Present, Encoding: layout.Encoding, Choice: dataset.Choice{Path: o.Path}})
 	if err != nil {
-		return nil, dataset.ErrDiffers(o, i, err)
+		return nil, dataset.DiffersError(o, i, err)
 	}
 	differ, err := dataset.JoinColumns(o, other.Stored())
 	switch {
 	case err != nil:
-		return nil, dataset.ErrDiffers(o, i, err)
+		return nil, dataset.DiffersError(o, i, err)
 	case !differ:
 		return nil, nil
 	}

@@ -236,8 +236,8 @@ type Opening struct {
 	Path    []string // names of columns whose values are in the paths of the files
 }
 
-// Error returns an error for file i.
-func (o *Opening) Error(i int, err error) error {
+// FileError returns an error for file i.
+func (o *Opening) FileError(i int, err error) error {
 	return &Error{o.Data.Schema.Format, o.Data.Files[i].Name, err}
 }
 

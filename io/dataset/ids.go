@@ -15,11 +15,13 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
+// MaxIDBytes is the most bytes that an id can have.
+const MaxIDBytes = 4096
+
 // Limits of a list of ids.
 const (
-	maxIDs      = 10_000_000 // ids in a list
-	MaxIDBytes  = 4096       // bytes of an id
-	maxIDsBytes = 512 << 20  // bytes of all ids
+	maxIDs      = 10_000_000
+	maxIDsBytes = 512 << 20 // bytes of all ids
 )
 
 // IDs is a list of row ids without duplicates, sorted bytewise.
@@ -33,7 +35,8 @@ type span struct{ from, to uint32 }
 
 // ReadIDs reads a list of ids, one per line, each equal byte for byte to the id of a row. It removes a byte
 // order mark at the beginning and a carriage return at the end of a line. Repeated ids count once. It
-// returns an error if the list is empty, has an empty line, or exceeds maxIDs or MaxIDBytes.
+// returns an error if the list is empty, has an empty line, or has more than 10 million ids or
+// one of more than MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
 // readIDs reads one id per line. If exact is set, an id is the whole line, without any removal.

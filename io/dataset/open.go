@@ -80,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	}
 	if o.Like != nil {
 		if err := d.Schema.fit(o.Like); err != nil {
-			return nil, opening.Error(first, err)
+			return nil, opening.FileError(first, err)
 		}
 	}
 	return d, nil
@@ -95,7 +95,7 @@ func (s *Schema) fit(like *Schema) error {
 		return fmt.Errorf("has rows of %d values, the model takes %d", s.Dim, like.Dim)
 	}
 	s.Centre, s.Numbers = like.Centre, like.Numbers
-	return s.Shape().Other(like.Shape(), "the model takes")
+	return s.Shape().CheckSame(like.Shape(), "the model takes")
 }
 
 // firstContent returns the index of the first file with content, and the beginning of this file.
@@ -127,11 +127,11 @@ func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 	d.Schema.Format = format.Name
 	if !format.Columns {
 		if err := o.Options.withoutColumns(format); err != nil {
-			return nil, o.Error(o.First, err)
+			return nil, o.FileError(o.First, err)
 		}
 	}
 	if err := o.Options.misplaced(format); err != nil {
-		return nil, o.Error(o.First, err)
+		return nil, o.FileError(o.First, err)
 	}
 	return format, format.Begin(ctx, o, head)
 }

@@ -134,7 +134,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	return nil
 }
 
-// Next fills the block with the next rows, at most rowio.PerBlock of its row length,
+// Next fills the block with the next rows, at most rowio.RowsPerBlock of its row length,
 // and reports whether there are any. Y holds the labels unless the Reader has no Label.
 func (r *Reader) Next(b *rowio.Block) bool {
 	dim := r.data.Schema.Dim
@@ -148,7 +148,7 @@ func (r *Reader) Next(b *rowio.Block) bool {
 		b.X = append(b.X, w.x...)
 		r.use(b, 0, *w)
 	}
-	for r.rows != nil && b.N < rowio.PerBlock(b.D) {
+	for r.rows != nil && b.N < rowio.RowsPerBlock(b.D) {
 		if !r.add(b) {
 			break
 		}
@@ -171,7 +171,7 @@ func (r *Reader) add(b *rowio.Block) bool {
 		return r.refuse(b, from, f, &rowio.BadRow{Line: parts.line, Reason: reason})
 	}
 	r.ids.use()
-	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rowio.PerBlock(d) {
+	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rowio.RowsPerBlock(d) {
 		// All earlier rows would be padded to this length.
 		wide := parts // so that only such a row is allocated
 		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(parts.y)
@@ -345,7 +345,7 @@ func pad(b *rowio.Block, from, d int) {
 	b.D = d
 	if n := b.N * d; n > cap(b.X) {
 		// Grow so that slowly rising lengths do not allocate a block each time.
-		b.X = append(make([]float32, 0, max(n, min(2*n, rowio.PerBlock(d)*d))), b.X...)
+		b.X = append(make([]float32, 0, max(n, min(2*n, rowio.RowsPerBlock(d)*d))), b.X...)
 	}
 	b.X = b.X[:b.N*d]
 	copy(b.X[(b.N-1)*d:], b.X[from:from+d])

@@ -37,7 +37,7 @@ type Report struct {
 	FieldCounts
 	OtherLines
 	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
-	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
+	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most 1000
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
 	Storage  bool       `json:"storage,omitempty"`   // the fault is in the storage, not in the data
 }

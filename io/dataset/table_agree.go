@@ -77,9 +77,9 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	return true, ChoiceOf(o.Options).samePlaces(first, columns)
 }
 
-// ErrDiffers returns an error for file i, whose columns do not match the first file's.
-func ErrDiffers(o *Opening, i int, err error) error {
-	return o.Error(i, fmt.Errorf("its columns do not match %s: %s", o.Data.Files[o.First].Name, cause(err)))
+// DiffersError returns an error for file i, whose columns do not match the first file's.
+func DiffersError(o *Opening, i int, err error) error {
+	return o.FileError(i, fmt.Errorf("its columns do not match %s: %s", o.Data.Files[o.First].Name, cause(err)))
 }
 
 // AgreeColumns makes files with different columns yield the same rows. The columns have names,
@@ -117,7 +117,7 @@ func AgreeColumns(o *Opening, files []Seen) error {
 			err = checkRoles(o, i, &common, &layout)
 		}
 		if err != nil {
-			return ErrDiffers(o, i, err)
+			return DiffersError(o, i, err)
 		}
 		layouts[i] = tabular.With(layout)
 	}
@@ -280,7 +280,7 @@ func BeginStored(o *Opening, names []string) error {
 		layout, err = FirstLayout(o, names)
 	}
 	if err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	BeginTable(o, &layout)
 	return nil
@@ -291,18 +291,18 @@ func BeginStored(o *Opening, names []string) error {
 // It is an error if a used column cannot be read; unreadable returns the reason, or nil.
 func JoinStored(o *Opening, i int, names []string, unreadable func(column int) error) (any, error) {
 	if err := checkCount(names); err != nil {
-		return nil, o.Error(i, err)
+		return nil, o.FileError(i, err)
 	}
 	used := o.Data.Schema.Layout.(Tabular).Table().UsedNames()
 	for c, name := range names {
 		if err := unreadable(c); err != nil && used[name] {
-			return nil, o.Error(i, err)
+			return nil, o.FileError(i, err)
 		}
 	}
 	differ, err := JoinColumns(o, names)
 	switch {
 	case err != nil:
-		return nil, ErrDiffers(o, i, err)
+		return nil, DiffersError(o, i, err)
 	case !differ:
 		return nil, nil
 	}

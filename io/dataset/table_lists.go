@@ -76,8 +76,8 @@ func (f *Fields) Reads(field, n int) bool {
 	return slices.ContainsFunc(f.To[field:field+n], func(to FieldSink) bool { return to.Sink != nil })
 }
 
-// NoColumn returns the error of a column whose values have parts, which cannot be columns.
-func NoColumn(name string) error {
+// NestedColumnError returns the error of a column whose values have parts, which cannot be columns.
+func NestedColumnError(name string) error {
 	return fmt.Errorf("column %s is nested, or has lists of different lengths, or lists of values other than numbers, "+
 		"which is not supported; flatten it, or drop the column", Quote(name))
 }

@@ -217,7 +217,7 @@ func (l CIFARLayout) join(_ context.Context, o *dataset.Opening, i int, _ []byte
 	}
 	n, err := l.records(f.Size)
 	if err != nil {
-		return nil, o.Error(i, err)
+		return nil, o.FileError(i, err)
 	}
 	f.Records, f.RecordBytes = n, int64(l.recordBytes())
 	return nil, nil

@@ -64,7 +64,7 @@ func (h header) image() []int {
 func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 	h, err := readHeader(bytes.NewReader(head))
 	if err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	o.Data.Schema.Dim = h.rowLen()
 	o.Data.Schema.Image = h.image()
@@ -105,10 +105,10 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		err = fmt.Errorf("has records of %d values, %s has %d", h.rowLen(), o.Data.Files[o.First].Name, dim)
 	}
 	if err == nil {
-		err = image(&dataset.Schema{Image: h.image()}).Other(o.Data.Schema.Shape(), o.Data.Files[o.First].Name+" has")
+		err = image(&dataset.Schema{Image: h.image()}).CheckSame(o.Data.Schema.Shape(), o.Data.Files[o.First].Name+" has")
 	}
 	if err != nil {
-		return nil, o.Error(i, err)
+		return nil, o.FileError(i, err)
 	}
 	f.Records = h.records()
 	if f.Labels != nil {

@@ -288,7 +288,7 @@ func BenchmarkReader(b *testing.B) {
 		labels := encode(typeUint8, []int{c.n}, make([]float64, c.n))
 		b.Run(fmt.Sprintf("type=%02x/d=%d", c.typ, c.d), func(b *testing.B) {
 			b.SetBytes(int64(len(data)))
-			block := make([]float32, rowio.PerBlock(c.d)*c.d)
+			block := make([]float32, rowio.RowsPerBlock(c.d)*c.d)
 			for b.Loop() {
 				r, err := openStreams(bytes.NewReader(data), bytes.NewReader(labels))
 				if err != nil {

@@ -57,7 +57,7 @@ func sniff(head []byte) bool {
 func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	k, err := keysOf(head)
 	if err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	o.Data.Schema.Layout = &layout{first: k}
 	return nil
@@ -70,7 +70,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	}
 	k, err := keysOf(head)
 	if err != nil {
-		return nil, o.Error(i, err)
+		return nil, o.FileError(i, err)
 	}
 	if o.Data.Schema.Layout.(*layout).first.same(k) {
 		return nil, nil
@@ -89,7 +89,7 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 		}
 	}
 	if len(all.names) > dataset.MaxColumns {
-		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", dataset.MaxColumns))
+		return o.FileError(o.First, fmt.Errorf("the files have more than %d keys", dataset.MaxColumns))
 	}
 	layout := layout{Others: dataset.SameLayout(o) != nil || len(o.Options.Columns) > 0}
 	columns, err := all.columns(dataset.SameLayout(o))
@@ -97,7 +97,7 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 		layout.TableLayout, err = dataset.FirstLayout(o, columns)
 	}
 	if err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	dataset.BeginTable(o, &layout)
 	for i, f := range files {
@@ -119,7 +119,7 @@ func flat(l *dataset.TableLayout, k *keys) error {
 	for f, uses := range l.UsedFields() {
 		name := l.Columns[f]
 		if i, ok := k.index[name]; ok && uses && k.values[i].nested > 0 {
-			return fmt.Errorf("line %d: %w", k.values[i].nested, dataset.NoColumn(name))
+			return fmt.Errorf("line %d: %w", k.values[i].nested, dataset.NestedColumnError(name))
 		}
 	}
 	return nil

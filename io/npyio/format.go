@@ -38,13 +38,13 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 		err = h.checkData()
 	}
 	if err != nil {
-		return o.Error(o.First, err)
+		return o.FileError(o.First, err)
 	}
 	o.Data.Schema.Dim = int(h.rowLen())
 	if err := imageio.LabelFiles(ctx, o); err != nil || o.Options.Label == "" || o.Data.Labeled {
 		return err
 	}
-	return o.Error(o.First, errors.New("has no column for a label; name the file with this column in label_files"))
+	return o.FileError(o.First, errors.New("has no column for a label; name the file with this column in label_files"))
 }
 
 // join compares the headers of a file and of its labels with the schema, with each other and with the sizes of
@@ -68,7 +68,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		err = fmt.Errorf("has rows of %d numbers, %s has %d", h.rowLen(), o.Data.Files[o.First].Name, dim)
 	}
 	if err != nil {
-		return nil, o.Error(i, err)
+		return nil, o.FileError(i, err)
 	}
 	f.Records = h.Dims[0]
 	if f.Labels != nil {

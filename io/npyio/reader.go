@@ -119,7 +119,7 @@ func (h header) appendNumbers(x []float32, b []byte) []float32 {
 		switch h.Size {
 		case 2:
 			for i := range dst {
-				dst[i] = rowio.Half(binary.LittleEndian.Uint16(b[2*i:]))
+				dst[i] = rowio.Float16(binary.LittleEndian.Uint16(b[2*i:]))
 			}
 		case 4:
 			for i := range dst {
@@ -163,7 +163,7 @@ func (h header) appendText(to, b []byte) []byte {
 		v, bits := 0.0, 32
 		switch h.Size {
 		case 2:
-			v = float64(rowio.Half(binary.LittleEndian.Uint16(b)))
+			v = float64(rowio.Float16(binary.LittleEndian.Uint16(b)))
 		case 4:
 			v = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 		default:

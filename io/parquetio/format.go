@@ -1,7 +1,6 @@
 // Package parquetio reads rows from Parquet files: the needed columns, row group by row group.
 // Lists of numbers become a column for each element; a file may have other nested columns if
-// they are not used. A reader has a columnReader or listReader for each column, which reads
-// its pages through a stream and decodes them with a decoder.
+// they are not used.
 //
 // Files may be damaged: sizes are checked before memory is allocated, and all decoding is bounds-checked.
 package parquetio
@@ -40,7 +39,7 @@ func sniff(head []byte) bool {
 func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 	file := &o.Data.Files[i]
 	if file.Compressed() {
-		return nil, o.Error(i, errors.New("is compressed as a whole ("+file.Compression+
+		return nil, o.FileError(i, errors.New("is compressed as a whole ("+file.Compression+
 			"), so its end cannot be read first; decompress it: Parquet is compressed inside"))
 	}
 	var opened io.Closer
@@ -57,7 +56,7 @@ func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 		err = f.expand(like)
 	}
 	if err != nil {
-		return nil, o.Error(i, err)
+		return nil, o.FileError(i, err)
 	}
 	return f, nil
 }
@@ -94,7 +93,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		file.Cuts = append(file.Cuts, cut)
 	}
 	first := o.Data.Schema.Layout.(*dataset.TableLayout)
-	file.Memory = f.memory(first.UsedNames()) + 4*int64(len(first.Features))*int64(rowio.PerBlock(len(first.Features)))
+	file.Memory = f.memory(first.UsedNames()) + 4*int64(len(first.Features))*int64(rowio.RowsPerBlock(len(first.Features)))
 	return dataset.JoinStored(o, i, f.names, func(c int) error {
 		_, err := f.columns[c].putFunc()
 		return err

@@ -161,7 +161,7 @@ func (r *reader) fill() error {
 			return io.EOF
 		}
 	}
-	r.at, r.n = 0, int(min(r.left, int64(rowio.PerBlock(r.Width))))
+	r.at, r.n = 0, int(min(r.left, int64(rowio.RowsPerBlock(r.Width))))
 	clear(r.bad)
 	r.ResetTexts()
 	r.batch = slices.Grow(r.batch[:0], r.n*r.Width)[:r.n*r.Width]

@@ -57,7 +57,7 @@ type putFunc func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) 
 // putFunc returns how the values of a column are passed, or the reason why they cannot be.
 func (c *column) putFunc() (putFunc, error) {
 	if c.nested {
-		return nil, dataset.NoColumn(c.name)
+		return nil, dataset.NestedColumnError(c.name)
 	}
 	if p := c.element.putFunc(); p != nil {
 		return p, nil
@@ -116,7 +116,7 @@ func (e *element) putFunc() putFunc {
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
 		case e.logical == logicalFloat16 && e.length == 2:
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
-				return to.Float(row, float64(rowio.Half(binary.LittleEndian.Uint16(b))))
+				return to.Float(row, float64(rowio.Float16(binary.LittleEndian.Uint16(b))))
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func numbers(names []string) *schema.Table {
 	return t
 }
 
-// Read fills b with the rows of items, at most rowio.PerBlock of them; it does not read the
+// Read fills b with the rows of items, at most rowio.RowsPerBlock of them; it does not read the
 // others. The item of row i is b.Lines[i]−1. Read calls reject for each item that cannot be used. It
 // returns an error if the type of an item lacks a column.
 func (r *Reader) Read(b *rowio.Block, items []reflect.Value, reject func(item int, reason string)) error {

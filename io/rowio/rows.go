@@ -26,13 +26,13 @@ const (
 	maxFeatureValues = 16 << 20
 )
 
-// PerBlock returns how many rows of length d a block holds: MaxRows, or fewer if they would
+// RowsPerBlock returns how many rows of length d a block holds: MaxRows, or fewer if they would
 // take more than 16 MiB, but at least one.
-func PerBlock(d int) int { return fitting(d, maxBlockValues) }
+func RowsPerBlock(d int) int { return fitting(d, maxBlockValues) }
 
-// PerFeatureBlock returns how many rows of d features a block holds: MaxRows, or fewer if they
+// RowsPerFeatureBlock returns how many rows of d features a block holds: MaxRows, or fewer if they
 // would take more than 64 MiB, but at least one.
-func PerFeatureBlock(d int) int { return fitting(d, maxFeatureValues) }
+func RowsPerFeatureBlock(d int) int { return fitting(d, maxFeatureValues) }
 
 func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) }
 
@@ -90,7 +90,7 @@ func (b *Block) Reset(d int) {
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of
 // growing it. Unused pages take no memory.
 func (b *Block) Reserve() {
-	if n := PerBlock(b.D) * b.D; cap(b.X) < n {
+	if n := RowsPerBlock(b.D) * b.D; cap(b.X) < n {
 		b.X = make([]float32, len(b.X), n)
 	}
 }
@@ -160,8 +160,8 @@ type Image struct {
 	Planar                  bool // channel by channel, otherwise pixel by pixel
 }
 
-// Other returns an error if two shapes are known and differ: pixels would be taken for other pixels.
-func (m Image) Other(wanted Image, by string) error {
+// CheckSame returns an error if two shapes are known and differ: pixels would be taken for other pixels.
+func (m Image) CheckSame(wanted Image, by string) error {
 	if m == wanted || m.Height == 0 || wanted.Height == 0 {
 		return nil
 	}
@@ -232,8 +232,8 @@ func KeyNumber(key uint64) float64 {
 	return math.Float64frombits(^key)
 }
 
-// Half returns the value of a 16-bit float.
-func Half(b uint16) float32 {
+// Float16 returns the value of a 16-bit float.
+func Float16(b uint16) float32 {
 	sign, exp, frac := uint32(b>>15)<<31, uint32(b>>10&31), uint32(b&1023)
 	switch {
 	case exp == 31:

@@ -39,7 +39,7 @@ const (
 	// Category is a text; its value is the index of its level, or len(Levels) for any
 	// text that is not a level. With Buckets it is the number of a hash bucket.
 	Category Type = "category"
-	// Time is a date, or a date with a time of day; its values are the timeParts.
+	// Time is a date, or a date with a time of day; its values are days, month, weekday and hour.
 	Time Type = "time"
 )
 

@@ -171,7 +171,7 @@ func MonthOf(text []byte, layout string) (name string, ok bool) {
 	return t.UTC().Format(yearMonth), ok
 }
 
-// Month returns the month, such as 2024-02, of a time given by its timeParts.
+// Month returns the month, such as 2024-02, of the values of a Time.
 func Month(parts []float32) string {
 	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(math.Floor(float64(parts[0]))))
 	if float32(t.Month()) != parts[1] {

@@ -19,9 +19,9 @@ type Watch struct {
 	Settle time.Duration
 	// MaxAge, unless 0, is how long ago a file may have been written. Older ones are counted as Old.
 	MaxAge time.Duration
-	// Done returns the paths of files whose work is done, with the time of that in nanoseconds since 1970.
-	// It is called by the first Next. Some may be missing: they are returned once more.
-	Done func(context.Context) (map[string]int64, error)
+	// Done returns the paths of files whose work is done, with the time of that. It is called by the first
+	// Next. Some may be missing: they are returned once more.
+	Done func(context.Context) (map[string]time.Time, error)
 	// Recheck, unless 0, is how often Done is called. Files that were returned before and are not done
 	// by then are returned again, for a user that may lose files.
 	Recheck time.Duration
@@ -39,7 +39,7 @@ type Watch struct {
 // seen is the state in which a file was last listed.
 type seen struct {
 	size     int64     // -1 for a file of which only Done tells
-	modified int64     // or when it was done
+	modified time.Time // or when it was done
 	since    time.Time // of a young file, how long it has been like that; of others, when it was listed last
 }
 
@@ -50,9 +50,9 @@ const forgetAfter = 10 * time.Minute
 // changed reports whether a file is not the same as before.
 func (s seen) changed(o Object, now time.Time) bool {
 	if s.size < 0 {
-		return o.Modified > s.modified && o.Modified <= now.UnixNano()
+		return o.Modified.After(s.modified) && !o.Modified.After(now)
 	}
-	return o.Size != s.size || o.Modified != s.modified
+	return o.Size != s.size || !o.Modified.Equal(s.modified)
 }
 
 // ArrivedFile is a file that has appeared.
@@ -88,7 +88,7 @@ func (f *Found) note(names []string, text func(name string) string) {
 // keep leaves the n files that were written first.
 func (f *Found) keep(n int) {
 	slices.SortFunc(f.Files, func(a, b ArrivedFile) int {
-		return cmp.Or(cmp.Compare(a.Modified, b.Modified), strings.Compare(a.Path, b.Path))
+		return cmp.Or(a.Modified.Compare(b.Modified), strings.Compare(a.Path, b.Path))
 	})
 	if more := len(f.Files) - n; more > 0 {
 		f.Backlog, f.Files = more, f.Files[:n]
@@ -162,8 +162,8 @@ func (w *Watch) sort(o Object, l *listing, found *Found) {
 		}
 		return
 	}
-	age := time.Duration(l.now.UnixNano() - o.Modified)
-	if w.MaxAge > 0 && o.Modified > 0 && age > w.MaxAge {
+	age := l.now.Sub(o.Modified)
+	if w.MaxAge > 0 && !o.Modified.IsZero() && age > w.MaxAge {
 		found.Old++
 		return
 	}

@@ -32,7 +32,7 @@ func watch(t *testing.T, patterns ...string) *watching {
 		w.Patterns = append(w.Patterns, filepath.Join(w.dir, p))
 	}
 	w.Now = func() time.Time { return w.now }
-	w.Done = func(context.Context) (map[string]int64, error) { return nil, nil }
+	w.Done = func(context.Context) (map[string]time.Time, error) { return nil, nil }
 	return w
 }
 
@@ -129,9 +129,9 @@ func TestATimeInTheFutureIsNotWaitedFor(t *testing.T) {
 
 func TestAFileThatIsWrittenToAfterItWasDoneIsNotedOnce(t *testing.T) {
 	w := watch(t, "*")
-	w.Done = func(context.Context) (map[string]int64, error) {
-		at := w.now.Add(-time.Minute).UnixNano()
-		return map[string]int64{"before": at, "after": at, "future": at}, nil
+	w.Done = func(context.Context) (map[string]time.Time, error) {
+		at := w.now.Add(-time.Minute)
+		return map[string]time.Time{"before": at, "after": at, "future": at}, nil
 	}
 	w.put("before", time.Hour)
 	w.put("after", time.Second)
@@ -189,8 +189,8 @@ func TestUnreadableFilesWaitAndAreNotedOnce(t *testing.T) {
 // A stream that begins while its directory is replaced does not ask of each file whether it is done.
 func TestFinishedFilesAreKnownAfterBrokenListings(t *testing.T) {
 	w := watch(t, "*")
-	w.Done = func(context.Context) (map[string]int64, error) {
-		return map[string]int64{"a": 1 << 62, "b": 1 << 62}, nil
+	w.Done = func(context.Context) (map[string]time.Time, error) {
+		return map[string]time.Time{"a": time.Unix(0, 1<<62), "b": time.Unix(0, 1<<62)}, nil
 	}
 	w.want(9, "[] 0 0 0")
 	w.put("a", 0)
@@ -204,9 +204,9 @@ func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 	w := watch(t, "dt=*/*")
 	w.MaxAge = time.Hour
 	asked := 0
-	w.Done = func(context.Context) (map[string]int64, error) {
+	w.Done = func(context.Context) (map[string]time.Time, error) {
 		asked++
-		return map[string]int64{"dt=1/a": 1 << 62, "dt=1/deleted": 1 << 62}, nil
+		return map[string]time.Time{"dt=1/a": time.Unix(0, 1<<62), "dt=1/deleted": time.Unix(0, 1<<62)}, nil
 	}
 	w.put("dt=1/a", 0)
 	w.put("dt=1/old", 2*time.Hour)
@@ -240,12 +240,12 @@ func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 func TestUnfinishedFilesAreReturnedAgain(t *testing.T) {
 	w := watch(t, "*")
 	w.Recheck = time.Minute
-	done := map[string]int64{}
-	w.Done = func(context.Context) (map[string]int64, error) { return maps.Clone(done), nil }
+	done := map[string]time.Time{}
+	w.Done = func(context.Context) (map[string]time.Time, error) { return maps.Clone(done), nil }
 	w.put("a", 0)
 	w.put("b", 0)
 	w.want(9, "[a b] 0 0 0")
-	done["b"] = 1 << 62
+	done["b"] = time.Unix(0, 1<<62)
 	w.now = w.now.Add(59 * time.Second)
 	w.want(9, "[] 0 0 0")
 	w.now = w.now.Add(time.Second)

@@ -124,7 +124,7 @@ func (local) Stat(ctx context.Context, name string) (Object, error) {
 	case !fi.Mode().IsRegular():
 		return Object{}, Invalidf("not a regular file (a pipe or device cannot be read twice)")
 	}
-	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Modified: fi.ModTime().UnixNano(),
+	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Modified: fi.ModTime(),
 		Identity: identity(fi)}, nil
 }
 

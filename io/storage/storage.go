@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Object is a file as it was when it was listed.
@@ -33,8 +34,8 @@ type Object struct {
 	Size    int64  // bytes
 	Version string // changes whenever the content may have changed
 
-	// Modified is when the content was written, in nanoseconds since 1970; 0 if unknown.
-	Modified int64 `json:"-"`
+	// Modified is when the content was written; zero if unknown.
+	Modified time.Time `json:"-"`
 
 	// Identity is the same for all names of a file, such as links; "" if the scheme has
 	// no links.

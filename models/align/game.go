@@ -24,7 +24,7 @@ type Report struct {
 
 	Zeta, Xi float64 // step and temperature of the search; 0 without a search
 
-	// Upper and Lower bound the value of the game; see game.finish. Upper is 0 unless Proven.
+	// Upper and Lower bound the value of the game. Upper is 0 unless Proven.
 	Upper, Lower float64
 	Proven       bool // Upper is a proven bound: projections are exact and the rate is not steady
 }

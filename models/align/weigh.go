@@ -174,7 +174,7 @@ func newCodes(class []int32, classes int) *Dual {
 }
 
 // Alignment returns the potentials of the m frequencies w (m×d, in turns) over the rows of the
-// field, with the weights of newCodes: how well each frequency agrees with the labels (Sinha & Duchi
+// field, with dual weights of 1: how well each frequency agrees with the labels (Sinha & Duchi
 // 2016, eq. 4). With more than two classes it is the sum over the classes, each against all others.
 // rows are the rows of the field.
 func Alignment(f *Field, w []float32, m int, rows Rows, threads int) []float64 {

@@ -29,12 +29,21 @@ type state struct {
 
 	all []float64 // as encoded: phase to last, then the slices below, which share its memory
 
+	equations
+	iterates
+	counts []float64 // loss.Tally of training and held-out rows for each λ, by the last verification
+}
+
+// equations are what is solved.
+type equations struct {
 	target, spread, norm []float64 // of each output: mean and variance of the codes, ‖r‖
-	rho, found           []float64 // of each column: residual·P⁻¹residual, ‖residual‖/‖r‖
-	// loss.Tally of training and held-out rows for each λ, by the last verification
-	counts         []float64
-	unit, mean     []float64 // D: units of the grid, powers of two; μ
-	right          []float64 // outputs×D: r
+	unit, mean           []float64 // D: units of the grid, powers of two; μ
+	right                []float64 // outputs×D: r
+}
+
+// iterates are the solution so far.
+type iterates struct {
+	rho, found     []float64 // of each column: residual·P⁻¹residual, ‖residual‖/‖r‖
 	x, residual, p []float64 // columns×D: weights, r − A x, and directions, rounded to float32
 }
 

@@ -172,7 +172,7 @@ func (m *memory) survey(byFold []uint64, sample int) {
 		hashes = append(hashes, profile.RowHash(seed, row))
 		weights.Add(m.Weight(i))
 		labeled.N++
-		if labeled.N == rowio.PerBlock(m.in+1) {
+		if labeled.N == rowio.RowsPerBlock(m.in+1) {
 			flush()
 		}
 	}
@@ -209,7 +209,7 @@ func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 // blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their
 // order.
 func (m *memory) blocks() []Block {
-	limit := min(rowio.PerBlock(m.in), rowio.PerFeatureBlock(m.dim))
+	limit := min(rowio.RowsPerBlock(m.in), rowio.RowsPerFeatureBlock(m.dim))
 	var (
 		all   []Block
 		sides [2]Block     // training rows, held-out rows

@@ -36,9 +36,9 @@ func NewSum(weighted bool, metrics ...Metric) *Sum {
 }
 
 // Add adds a row with the losses of both models, one for each metric. The weight is 1 unless rows have
-// weights; see losses.Add. group is the hash of the row's group, for a Grouped sum. The loss of Error is 1
-// if the model is wrong, otherwise 0. If another loss is below 0, above 2²⁴ or NaN, the row is counted
-// by NotFinite and left out of all metrics but Error.
+// weights: whole numbers from 0 to 2³⁸ with at most 24 significant bits. group is the hash of the row's
+// group, for a Grouped sum. The loss of Error is 1 if the model is wrong, otherwise 0. If another loss is
+// below 0, above 2²⁴ or NaN, the row is counted by NotFinite and left out of all metrics but Error.
 func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	s.rows++
 	cluster, finite := s.cluster(group), true
@@ -91,7 +91,7 @@ func (s *Sum) NotFinite() int64 { return s.notFinite }
 // Pairs returns the numbers of rows by which model is wrong, for classes.
 func (s *Sum) Pairs() Pairs { return s.pairs }
 
-// Code codes whether rows have weights, the index of each metric in allMetrics, six counts, the number of rows
+// Code codes whether rows have weights, the index of each metric, six counts, the number of rows
 // and the sums of each metric, and the clusters if there are groups.
 func (s *Sum) Code(c *wire.Coder) {
 	c.Bool(&s.weighted)

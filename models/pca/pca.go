@@ -47,7 +47,7 @@ func Memory(dim, components int) int64 {
 }
 
 // Solve finds the components of the rows of a sum. It fails if a component cannot be distinguished from the
-// rounding of features to their grid; see noise.
+// rounding of features to their grid.
 func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	d, n := sum.Shape().Dim, sum.Rows()
 	switch {

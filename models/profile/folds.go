@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// In a table of at most Few different rows, which occur at least fewestCopies times on average, copies are
+// In a table of at most Few different rows, which occur at least ten times on average, copies are
 // assigned to folds one by one.
 const (
 	Few          = 32

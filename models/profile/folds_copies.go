@@ -151,7 +151,7 @@ func (d *DistinctRows) Merge(e *DistinctRows) {
 }
 
 // Few returns the hashes of the different rows if there are at most Few, and each occurs at least
-// fewestCopies times on average among the n rows; otherwise nil.
+// ten times on average among the n rows; otherwise nil.
 func (d *DistinctRows) Few(n int64) HashSet {
 	if d.many || n < fewestCopies*int64(len(d.hashes)) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// FoldKeys counts the keys of rows, up to maxCounted different ones, and samples them, to make a FoldRule.
+// FoldKeys counts the keys of rows, up to 128 different ones, and samples them, to make a FoldRule.
 // The zero value is empty. The result does not depend on the order of the rows.
 type FoldKeys struct {
 	counts map[uint64]int64 // nil if there are more than maxCounted

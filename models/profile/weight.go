@@ -228,7 +228,7 @@ const (
 // WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or
 // without.
 func WeightCollectorBytes(d int, weighted bool) int64 {
-	block := 4 * int64(rowio.PerBlock(d)) * int64(d)
+	block := 4 * int64(rowio.RowsPerBlock(d)) * int64(d)
 	if weighted {
 		return block * int64(1+batches(d))
 	}
@@ -237,7 +237,7 @@ func WeightCollectorBytes(d int, weighted bool) int64 {
 
 // batches returns the most batches of equal weights for rows of length d.
 func batches(d int) int {
-	return max(1, min(maxBatches, maxBatchMemory/(4*rowio.PerBlock(d)*max(d, 1))))
+	return max(1, min(maxBatches, maxBatchMemory/(4*rowio.RowsPerBlock(d)*max(d, 1))))
 }
 
 // Add collects the rows of b from first up to end.
@@ -250,7 +250,7 @@ func (c *WeightCollector) Add(b *rowio.Block, first, end int) {
 	}
 	if c.Weights == nil {
 		for first < end {
-			n := min(end-first, rowio.PerBlock(b.D)-c.rest.N)
+			n := min(end-first, rowio.RowsPerBlock(b.D)-c.rest.N)
 			c.take(&c.rest, b, first, n)
 			first += n
 		}
@@ -291,7 +291,7 @@ func (c *WeightCollector) take(t *batch, b *rowio.Block, first, n int) {
 		t.Y = append(t.Y, b.Y[first*k:(first+n)*k]...)
 	}
 	t.N += n
-	if t.N == rowio.PerBlock(b.D) {
+	if t.N == rowio.RowsPerBlock(b.D) {
 		c.flush(t)
 	}
 }
@@ -306,7 +306,7 @@ func (c *WeightCollector) flush(t *batch) {
 func (c *WeightCollector) Flush() {
 	for w, t := range c.equal {
 		// Small batches share a block.
-		if t.N < rowio.PerBlock(c.dim)/2 {
+		if t.N < rowio.RowsPerBlock(c.dim)/2 {
 			for i := range t.N {
 				c.rest.weights = append(c.rest.weights, w)
 				c.take(&c.rest, &t.Block, i, 1)

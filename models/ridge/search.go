@@ -17,7 +17,7 @@ import (
 type search struct {
 	*problem
 	*foldSums
-	y       *system         // trials overwrite it
+	eq      *system         // trials overwrite it
 	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
 	values  []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
 	tallies []tally         // of values
@@ -42,7 +42,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 		return nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
 			total.Rows())
 	}
-	s := &search{problem: p, foldSums: folds, y: eq, values: append(slices.Clone(p.Smaller), p.Lambda...)}
+	s := &search{problem: p, foldSums: folds, eq: eq, values: append(slices.Clone(p.Smaller), p.Lambda...)}
 	slices.Reverse(s.values[:len(p.Smaller)])
 	s.tallies = make([]tally, len(s.values))
 	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))

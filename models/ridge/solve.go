@@ -138,13 +138,16 @@ type Solution struct {
 	// the same λ. Both are nil unless requested, or if numbers do not fit in float32. FirstSketch is also
 	// nil if leverages are so small that Sketch serves for the rows of fold 0 as well.
 	Sketch, FirstSketch *Sketch
+	FirstFits
+}
 
+// FirstFits are fits without fold 0, which judges them.
+type FirstFits struct {
 	WithoutFirst *Solution // the fit without fold 0, which has no Table; nil unless requested
-	// Trials are fits without fold 0 for each row of Table, within the tolerance of the descent. An entry
+	// Trials are fits without fold 0 for each row of Solution.Table, within the tolerance of the descent. An entry
 	// is nil if its λ failed. Trials is nil if fold 0 has no rows, and unless requested.
 	Trials []*Solution
-	// FirstRows is the number of rows of fold 0, which Trials and WithoutFirst were not fitted to. It is
-	// set with Trials, and in WithoutFirst of classes.
+	// FirstRows is the number of rows of fold 0. It is set with Trials, and in WithoutFirst of classes.
 	FirstRows int64
 	// Discriminants of the classes, for the scores of the rows of fold 0; set only in WithoutFirst.
 	Discriminants []discriminant.Discriminant

@@ -70,7 +70,7 @@ type trial struct {
 }
 
 // muOf returns μ of a value for the rows of the system.
-func (s *search) muOf(value int) float64 { return s.mu(s.y, s.values[value]) }
+func (s *search) muOf(value int) float64 { return s.mu(s.eq, s.values[value]) }
 
 // trials returns the values to try next. Without shared factors these are all remaining values; otherwise
 // the values that existing factors serve, or those for which up to solver.MaxFactors new ones are made. If
@@ -99,11 +99,11 @@ func (s *search) trials(rest []int, far bool) []trial {
 	if s.factors() == solver.MaxFactors {
 		s.sharedFactors = nil // freed before others are made
 	}
-	s.y.centre(s.total, nil)
+	s.eq.centre(s.total, nil)
 	tiles := blas.MakeTiles[float32](s.Shape.Dim)
 	if far {
 		middle := rest[(len(rest)-1)/2]
-		factor := s.y.Factor(s.muOf(middle), tiles, nil)
+		factor := s.eq.Factor(s.muOf(middle), tiles, nil)
 		for _, i := range rest {
 			if i == middle || factor != nil && factor.ServesFar(s.muOf(i)) {
 				trials = append(trials, trial{i, factor})
@@ -119,7 +119,7 @@ func (s *search) trials(rest []int, far bool) []trial {
 			if s.factors() == solver.MaxFactors {
 				break
 			}
-			factor = s.y.Factor(mu, tiles, nil)
+			factor = s.eq.Factor(mu, tiles, nil)
 		}
 		trials = append(trials, trial{i, factor})
 		s.sharedFactors = append(s.sharedFactors, trial{i, factor})
@@ -147,7 +147,7 @@ type solved struct {
 // descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
 // solution. The matrix of eq is centred, and stays usable for other solutions.
 func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
-	eq, out := s.y, make([]solved, len(trials))
+	eq, out := s.eq, make([]solved, len(trials))
 	run := func(at []int, systems ...*solver.System) {
 		if len(systems) == 0 {
 			return
@@ -196,7 +196,7 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 
 // validate records the errors of trials on a fold.
 func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
-	eq, total, solutions := s.y, s.total, make([]solved, len(trials))
+	eq, total, solutions := s.eq, s.total, make([]solved, len(trials))
 	if s.method == solver.Exactly {
 		eq.setSums(total, fold)
 	} else {
@@ -235,14 +235,14 @@ func (s *search) record(fold *Sum, number, value int, e, train, squares float64)
 		}
 		if s.Trials {
 			tally.without = &Solution{Lambda: s.values[value], Rows: s.total.Rows() - fold.Rows()}
-			if err := s.weights(tally.without, s.y); err != nil {
+			if err := s.weights(tally.without, s.eq); err != nil {
 				tally.failed = "weights beyond float32"
 				return
 			}
 		}
 	}
 	tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
-	tally.train, tally.trainRows = tally.train+train, tally.trainRows+s.y.n
+	tally.train, tally.trainRows = tally.train+train, tally.trainRows+s.eq.n
 	tally.rounding += rows * squares / 12
 	tally.targets = tally.targets.plus(fold.moments(0))
 	tally.means = append(tally.means, e/rows)

@@ -11,7 +11,7 @@ import (
 // newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
 // matrix of all features to be positive definite to working precision.
 func (s *search) newFewRows() *solver.Problem {
-	eq, total := s.y, s.total
+	eq, total := s.eq, s.total
 	d, n := s.Shape.Dim, total.head.Weight()
 	eq.mass = eq.masses(total.head)
 	least := math.Inf(1)
@@ -35,7 +35,7 @@ func (s *search) newFewRows() *solver.Problem {
 
 // tryFew is try by the dual problem of few rows.
 func (s *search) tryFew(values, folds []int) {
-	eq, total := s.y, s.total
+	eq, total := s.eq, s.total
 	type few struct {
 		fold, value int
 		mu          float64

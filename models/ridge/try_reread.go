@@ -37,7 +37,7 @@ func (s *Sum) outlines() bool {
 
 // tryRereading is try with only one sum in memory.
 func (s *search) tryRereading(values, folds []int) error {
-	h, vt := newHeldOut(s.Shape, s.Threads), make([]float64, len(s.y.v))
+	h, vt := newHeldOut(s.Shape, s.Threads), make([]float64, len(s.eq.v))
 	for _, value := range values {
 		for _, f := range folds {
 			if !s.tallies[value].pending(f) {
@@ -47,17 +47,17 @@ func (s *search) tryRereading(values, folds []int) error {
 			if err != nil {
 				return err
 			}
-			factor, pivot := s.solveIn(s.y, rest, s.values[value])
+			factor, pivot := s.solveIn(s.eq, rest, s.values[value])
 			if factor == nil {
 				s.tallies[value].failed = notDefinite(pivot, s.Shape.Dim)
 				continue
 			}
-			blas.Transpose(vt, s.y.v, s.Shape.Dim, s.Shape.Outputs)
+			blas.Transpose(vt, s.eq.v, s.Shape.Dim, s.Shape.Outputs)
 			fold, err := s.load(f)
 			if err != nil {
 				return err
 			}
-			s.record(fold, f, value, h.squares(s.y, fold, vt)[0], s.y.trainError(factor.mu, s.total, fold), s.y.squares(s.y.v))
+			s.record(fold, f, value, h.squares(s.eq, fold, vt)[0], s.eq.trainError(factor.mu, s.total, fold), s.eq.squares(s.eq.v))
 		}
 	}
 	return nil

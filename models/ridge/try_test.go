@@ -142,9 +142,9 @@ func TestAFactorTooFarOffIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.y.centre(p.total, nil)
-	far := p.y.Factor(1e6*p.mu(p.y, 1e3), blas.MakeTiles[float32](120), nil)
-	p.y.centre(p.total, fold)
+	p.eq.centre(p.total, nil)
+	far := p.eq.Factor(1e6*p.mu(p.eq, 1e3), blas.MakeTiles[float32](120), nil)
+	p.eq.centre(p.total, fold)
 	got := p.descend(newHeldOut(s.shape, 2), fold, []trial{{0, far}})
 	want := table(t, s, solver.Exactly, 2, 1e-6)
 	if got[0].x == nil || math.Abs(got[0].held/fold.head[0]*p.squareUnit()-want[0].FoldMSE) > 1e-4*want[0].FoldMSE {

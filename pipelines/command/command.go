@@ -1,5 +1,5 @@
 // Package command is the command line of bochner: one sub-command per job, each a thin layer over
-// package pipelines. Main runs it. newCommand makes a sub-command from a struct of options, whose
+// package pipelines. Main runs it. A sub-command is made from a struct of options, whose
 // tags become flags, and from help/NAME.txt, which becomes the help.
 package command
 

@@ -64,38 +64,111 @@ func directory(t *testing.T, name string) map[string]string {
 	return files
 }
 
+// sumRows stores the sums of rows in a pipeline of its own, of all together, of each window of 200 s, or of shards
+// of these, and returns the rows and models that it rejects. Unless fitted is "", it also fits models to the sums,
+// in this directory.
+func sumRows(t *testing.T, recipe rows.Recipe, table []rows.Row, cut, runner, out, fitted string) map[string]any {
+	t.Helper()
+	key := t.Name() + out
+	p, s := beam.NewPipelineWithRoot()
+	all := beam.CreateList(s, table)
+	if cut != "global" {
+		all = beam.WindowInto(s, window.NewFixedWindows(200*time.Second), beam.ParDo(s, atItsTime, all))
+	}
+	if cut == "shards" {
+		recipe.Shards = 3
+	}
+	of := rows.Sum(s, recipe, all)
+	beam.ParDo0(s, &keepFn{key}, of.Rejected)
+	stored := rows.Store(s, recipe, out, of)
+	if fitted != "" {
+		_, rejected := pipelines.FitStored(s, fitted, stored)
+		beam.ParDo0(s, &keepFn{key}, rejected)
+	}
+	if _, err := prismtest.Runners[runner](t.Context(), p); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	kept.Lock()
+	defer kept.Unlock()
+	rejected := kept.of[key]
+	delete(kept.of, key)
+	return rejected
+}
+
+// compareSums checks that sums of a pipeline are the sums of a file and list the same rows.
+func compareSums(t *testing.T, file, pipeline string) {
+	t.Helper()
+	var parts [2]*sums.Manifest
+	for i, place := range []string{file, pipeline} {
+		var err error
+		if parts[i], err = sums.ReadManifest(t.Context(), place); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := parts[0].RowHashes; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].RowHashes == nil ||
+		*c != *parts[1].RowHashes {
+		t.Errorf("%s: other rows are listed than in the sums of the file: %+v", pipeline, parts[1].RowHashes)
+	}
+	if parts[0].Sums != parts[1].Sums || parts[0].Rows != parts[1].Rows {
+		t.Errorf("%s: the sums differ from the file's: %s", pipeline, cmp.Diff(parts[0], parts[1]))
+	}
+}
+
+// forgetOnce checks that rows can be forgotten by a model and its sums, and not a second time.
+func forgetOnce(t *testing.T, lines, model, places string) {
+	t.Helper()
+	dir := t.TempDir()
+	gone, less, lessSums := filepath.Join(dir, "gone.csv"), filepath.Join(dir, "less"), filepath.Join(dir, "less-sums")
+	if err := os.WriteFile(gone, []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	forget := []string{"forget", "--data", gone, "--quiet"}
+	must(t, append(forget, "--model", model, "--sums", places, "--out", less, "--save_sums", lessSums)...)
+	code, _, said := execute(append(forget, "--model", less, "--sums", lessSums, "--out", filepath.Join(dir, "again"))...)
+	if code != 3 || !strings.Contains(said, ": the row is not in the sums") {
+		t.Errorf("%s: rows of the pipeline are forgotten again: exit code %d\n%s", model, code, said)
+	}
+}
+
+func point(r *rand.Rand) string { return fmt.Sprintf("%.4f,%.4f", r.NormFloat64(), r.NormFloat64()) }
+
+func letter(r *rand.Rand) string { return string(rune('a' + r.IntN(3))) }
+
+func pointAndLetter(r *rand.Rand) string { return point(r) + "," + letter(r) }
+
+// kindsOfRows are tables, and jobs whose models can be made of their sums.
+var kindsOfRows = []struct {
+	name, header string
+	row          func(r *rand.Rand) string
+	command      string
+	bad          string // a row that is set aside
+}{
+	{"classes", "x,y,l", pointAndLetter,
+		"train --features 60 --search none", "1,x,a"},
+	{"regression", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%.5f", point(r), r.NormFloat64()) },
+		"train --features 60 --search none --folds 3 --task regression", "1,1,"},
+	{"weights", "x,y,w,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%d,%s", point(r), r.IntN(4), letter(r)) },
+		"train --features 60 --search none --weight_column w --class_weight balanced --lambda 1e-4", "1,1,-1,a"},
+	{"copies", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%d,%d,%s", r.IntN(4), r.IntN(5), letter(r)) },
+		"train --features 60 --search none", "1,1,NA"},
+	{"types", "x,c,l", func(r *rand.Rand) string {
+		return fmt.Sprintf("%.4f,%s,%s", r.NormFloat64(), []string{"red", "green", "blue", ""}[r.IntN(4)], letter(r))
+	}, "train --features 60 --search none", "x,red,a"},
+	{"several targets", "x,y,p,l", func(r *rand.Rand) string {
+		return fmt.Sprintf("%s,%.5f,%.3f", point(r), r.Float64(),
+			1000*r.Float64())
+	}, "train --features 60 --search none --label p,l --target_room 1", "1,1,0.5,"},
+	{"embedding", "x,y,l", pointAndLetter,
+		"embed --features 60 --components 3", "1,,a"},
+}
+
 // The sums of rows of a pipeline, of each window by themselves, give the model of a training by the
 // recipe on the same rows in a file, byte for byte.
 func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}
-	point := func(r *rand.Rand) string { return fmt.Sprintf("%.4f,%.4f", r.NormFloat64(), r.NormFloat64()) }
-	letter := func(r *rand.Rand) string { return string(rune('a' + r.IntN(3))) }
-	for i, c := range []struct {
-		name, header string
-		row          func(r *rand.Rand) string
-		command      string
-		bad          string // a row that is set aside
-	}{
-		{"classes", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) },
-			"train --features 60 --search none", "1,x,a"},
-		{"regression", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%.5f", point(r), r.NormFloat64()) },
-			"train --features 60 --search none --folds 3 --task regression", "1,1,"},
-		{"weights", "x,y,w,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%d,%s", point(r), r.IntN(4), letter(r)) },
-			"train --features 60 --search none --weight_column w --class_weight balanced --lambda 1e-4", "1,1,-1,a"},
-		{"copies", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%d,%d,%s", r.IntN(4), r.IntN(5), letter(r)) },
-			"train --features 60 --search none", "1,1,NA"},
-		{"types", "x,c,l", func(r *rand.Rand) string {
-			return fmt.Sprintf("%.4f,%s,%s", r.NormFloat64(), []string{"red", "green", "blue", ""}[r.IntN(4)], letter(r))
-		}, "train --features 60 --search none", "x,red,a"},
-		{"several targets", "x,y,p,l", func(r *rand.Rand) string {
-			return fmt.Sprintf("%s,%.5f,%.3f", point(r), r.Float64(),
-				1000*r.Float64())
-		}, "train --features 60 --search none --label p,l --target_room 1", "1,1,0.5,"},
-		{"embedding", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) },
-			"embed --features 60 --components 3", "1,,a"},
-	} {
+	for i, c := range kindsOfRows {
 		t.Run(c.name, func(t *testing.T) {
 			if i%3 > 0 { // classes, copies and an embedding take all ways
 				campaign.Long(t)
@@ -137,29 +210,11 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 			}
 			for cut, runner := range cuts {
 				name := cut + "-" + runner
-				recipe := recipe
-				p, s := beam.NewPipelineWithRoot()
-				all := beam.CreateList(s, tableRows(t, text))
-				if cut != "global" {
-					all = beam.WindowInto(s, window.NewFixedWindows(200*time.Second), beam.ParDo(s, atItsTime, all))
-				}
-				if cut == "shards" {
-					recipe.Shards = 3
-				}
-				of := rows.Sum(s, recipe, all)
-				beam.ParDo0(s, &keepFn{t.Name() + name}, of.Rejected)
-				stored := rows.Store(s, recipe, in(name), of)
+				fitted := ""
 				if cut == "global" || i == 0 {
-					_, rejected := pipelines.FitStored(s, in("models-"+name), stored)
-					beam.ParDo0(s, &keepFn{t.Name() + name}, rejected)
+					fitted = in("models-" + name)
 				}
-				if _, err := prismtest.Runners[runner](t.Context(), p); err != nil {
-					t.Fatalf("%s: %v", name, err)
-				}
-				kept.Lock()
-				rejected := kept.of[t.Name()+name]
-				delete(kept.of, t.Name()+name)
-				kept.Unlock()
+				rejected := sumRows(t, recipe, tableRows(t, text), cut, runner, in(name), fitted)
 				bad := fmt.Sprint(400)
 				if last, ok := rejected[in(name, "dt=1970-01-01T000640")]; ok != (i == 0 && cut != "global") {
 					t.Errorf("%s: the model of no rows: %v", name, last)
@@ -169,19 +224,7 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 				}
 				places := in(name)
 				if cut == "global" {
-					var parts [2]*sums.Manifest
-					for i, place := range []string{in("sum"), in(name)} {
-						if parts[i], err = sums.ReadManifest(t.Context(), place); err != nil {
-							t.Fatal(err)
-						}
-					}
-					if c := parts[0].RowHashes; c == nil || c.Size != 8*parts[0].Rows.Used || parts[1].RowHashes == nil ||
-						*c != *parts[1].RowHashes {
-						t.Errorf("%s: other rows are listed than in the sums of the file: %+v", name, parts[1].RowHashes)
-					}
-					if parts[0].Sums != parts[1].Sums || parts[0].Rows != parts[1].Rows {
-						t.Errorf("%s: the sums differ from the file's: %s", name, cmp.Diff(parts[0], parts[1]))
-					}
+					compareSums(t, in("sum"), in(name))
 				} else {
 					places = in(name, "dt=*")
 					if all, err := filepath.Glob(places); err != nil || len(all) != 3 {
@@ -206,16 +249,7 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 				must(t, "fit", "--sums", places, "--model", in("model-"+name), "--quiet")
 				if cut == "windows" && i < 3 { // with ways to choose λ that are quick
 					gone := strings.Join(strings.SplitN(text, "\n", 4)[:3], "\n") + "\n"
-					if err := os.WriteFile(in("gone.csv"), []byte(gone), 0o666); err != nil {
-						t.Fatal(err)
-					}
-					forget := []string{"forget", "--data", in("gone.csv"), "--quiet"}
-					must(t, append(forget, "--model", in("model-"+name), "--sums", places, "--out", in("less"), "--save_sums",
-						in("less-sums"))...)
-					code, _, said := execute(append(forget, "--model", in("less"), "--sums", in("less-sums"), "--out", in("again"))...)
-					if code != 3 || !strings.Contains(said, ": the row is not in the sums") {
-						t.Errorf("%s: rows of the pipeline are forgotten again: exit code %d\n%s", name, code, said)
-					}
+					forgetOnce(t, gone, in("model-"+name), places)
 				}
 				if d := cmp.Diff(want, directory(t, in("model-"+name))); d != "" {
 					t.Errorf("%s: %s", name, d)

@@ -82,7 +82,7 @@ type File struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
 	// Version is the URI and generation of an object. Of a file on disk it is the SHA-256 of the content, or its
-	// size and the times at which content and file changed, if the files are larger than maxHashed.
+	// size and the times at which content and file changed, if the files have more than 1 GiB.
 	Version string `json:"version"`
 }
 

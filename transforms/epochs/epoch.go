@@ -176,7 +176,7 @@ func (e *epoch) read(ctx context.Context, a dataset.Assignment,
 					}
 				}
 				encoder.Block(b, hashes)
-				limit := min(rowio.PerBlock(b.D), rowio.PerFeatureBlock(out))
+				limit := min(rowio.RowsPerBlock(b.D), rowio.RowsPerFeatureBlock(out))
 				for i := range b.N {
 					held := k > 0 && hashes[i]%k == 0
 					var hash uint64

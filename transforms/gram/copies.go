@@ -159,7 +159,7 @@ func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, thre
 			}
 			c.encoder.Row(b.X[len(b.X)-in:], g.hash)
 			b.N++
-			if b.N == rowio.PerBlock(in) {
+			if b.N == rowio.RowsPerBlock(in) {
 				if err := flush(); err != nil {
 					return err
 				}

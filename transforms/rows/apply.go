@@ -119,7 +119,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 		}
 	}
 	in, _ := b.model.Map.Dims()
-	for from, step := 0, rowio.PerBlock(in); from < len(b.items); from += step {
+	for from, step := 0, rowio.RowsPerBlock(in); from < len(b.items); from += step {
 		if err := f.apply(from, min(from+step, len(b.items)), emit); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func lossesOf(output models.Applied, i, k int, y []float64) (losses []float64) {
 func (f *applyFn) features(first int, emit func(result), reject func(int, string)) {
 	b := f.bundle
 	_, d := b.model.Map.Dims()
-	for i, step := 0, rowio.PerFeatureBlock(d); i < b.block.N; i += step {
+	for i, step := 0, rowio.RowsPerFeatureBlock(d); i < b.block.N; i += step {
 		n := min(step, b.block.N-i)
 		b.phi = b.reader.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
 		for r := range n {

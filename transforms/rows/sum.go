@@ -178,7 +178,7 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
-	if len(b.items) < rowio.PerBlock(b.recipe.Input.Dim) {
+	if len(b.items) < rowio.RowsPerBlock(b.recipe.Input.Dim) {
 		return nil
 	}
 	return b.read(emit)
@@ -267,7 +267,7 @@ func (b *windowSums) give(w *windowed, i int) error {
 		to.Weights = append(to.Weights, from.Weights[i])
 	}
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
-	if to.N%rowio.PerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
+	if to.N%rowio.RowsPerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
 		return nil
 	}
 	return b.addWaiting(w)
@@ -300,7 +300,7 @@ func (b *windowSums) addWaiting(w *windowed) error {
 	}
 	b.open = append(b.open, w)
 	r, k := &w.rows, len(w.rows.Y)/max(w.rows.N, 1)
-	for i, step := 0, rowio.PerBlock(r.D); i < r.N; i += step {
+	for i, step := 0, rowio.RowsPerBlock(r.D); i < r.N; i += step {
 		end := min(i+step, r.N)
 		piece := &rowio.Block{N: end - i, D: r.D, X: r.X[i*r.D : end*r.D], Y: r.Y[i*k : end*k]}
 		if len(r.Weights) > 0 {
@@ -311,7 +311,7 @@ func (b *windowSums) addWaiting(w *windowed) error {
 		}
 	}
 	b.waiting -= bytesOf(len(r.X), len(r.Y), len(r.Weights))
-	if r.N > rowio.PerBlock(r.D) {
+	if r.N > rowio.RowsPerBlock(r.D) {
 		*r = rowio.Block{} // an open window needs less memory for waiting rows
 	}
 	r.Reset(b.recipe.Input.Dim)

@@ -95,7 +95,15 @@ type Arrival struct {
 
 // ArrivalOf returns a file that has appeared.
 func ArrivalOf(f storage.ArrivedFile) Arrival {
-	return Arrival{Path: f.Path, URI: f.URI, Version: f.Version, Size: f.Size, Modified: f.Modified}
+	return Arrival{Path: f.Path, URI: f.URI, Version: f.Version, Size: f.Size, Modified: nanoseconds(f.Modified)}
+}
+
+// nanoseconds returns a time in nanoseconds since 1970; 0 if it is zero.
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
 }
 
 // FileResult is the outcome of a file. The file is done if Retry is empty.
@@ -146,12 +154,12 @@ func (f *Files) suffix() (string, error) {
 
 // Done returns the paths of the files that have predictions or are bad, according to the outputs of
 // earlier runs, with the times of these outputs.
-func (f *Files) Done(ctx context.Context) (map[string]int64, error) {
+func (f *Files) Done(ctx context.Context) (map[string]time.Time, error) {
 	suffix, err := f.suffix()
 	if err != nil {
 		return nil, err
 	}
-	done := map[string]int64{}
+	done := map[string]time.Time{}
 	for dir, end := range map[string]string{f.Out: suffix, f.Dead: badFile} {
 		// Ignore entries that cannot be read; known looks at them again.
 		objects, err := storage.ListReadable(ctx, storage.Join(dir, "**"), func(string, string) {})
@@ -184,7 +192,7 @@ func (f *Files) known(ctx context.Context, file Arrival) (r FileResult, err erro
 		}
 		if exists {
 			o, err := storage.Stat(ctx, name)
-			changed := err == nil && file.Modified > o.Modified && file.Modified <= time.Now().UnixNano()
+			changed := err == nil && file.Modified > nanoseconds(o.Modified) && file.Modified <= time.Now().UnixNano()
 			return FileResult{Path: file.Path, Known: true, Changed: changed}, nil
 		}
 	}

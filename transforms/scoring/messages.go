@@ -52,11 +52,8 @@ func (c *content) Write(p []byte) (int, error) {
 
 // MessageArrival returns the Arrival of a message that was received from a source.
 func MessageArrival(source string, m *messages.Message) Arrival {
-	a := Arrival{Path: messages.FileName(m.ID), URI: source + "/" + m.ID, Message: m}
-	if !m.Published.IsZero() {
-		a.Modified = m.Published.UnixNano()
-	}
-	return a
+	return Arrival{Path: messages.FileName(m.ID), URI: source + "/" + m.ID, Modified: nanoseconds(m.Published),
+		Message: m}
 }
 
 // object returns the content of a message as a file.

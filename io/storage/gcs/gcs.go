@@ -160,12 +160,9 @@ func (g *gcs) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) 
 // attrsOf converts attributes from Google's types.
 func attrsOf(a *gcstorage.ObjectAttrs) *objects.Attrs {
 	k := &objects.Attrs{Name: a.Name, Prefix: a.Prefix, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10),
-		Metadata: a.Metadata}
+		Modified: a.Updated, Metadata: a.Metadata}
 	if k.Metadata == nil {
 		k.Metadata = map[string]string{}
-	}
-	if !a.Updated.IsZero() {
-		k.Modified = a.Updated.UnixNano()
 	}
 	return k
 }

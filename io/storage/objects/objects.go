@@ -43,7 +43,7 @@ type Attrs struct {
 	Prefix   string // of a listing with a delimiter: names with this prefix are not listed; the rest is empty
 	Size     int64
 	Version  string
-	Modified int64             // nanoseconds since 1970; 0 if unknown
+	Modified time.Time         // zero if unknown
 	Metadata map[string]string // of listings nil if the service does not list it
 	Checksum *storage.Checksum // nil if unknown
 }

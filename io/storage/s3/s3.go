@@ -68,7 +68,7 @@ func (s *s3) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
 		}
 	}
 	if at, err := http.ParseTime(r.Header.Get("Last-Modified")); err == nil {
-		a.Modified = at.UnixNano()
+		a.Modified = at
 	}
 	if crc, err := strconv.ParseUint(a.Metadata[checksumKey], 16, 32); err == nil && len(a.Metadata[checksumKey]) == 8 {
 		a.Checksum = &storage.Checksum{Bytes: a.Size, CRC32C: uint32(crc)}
@@ -114,7 +114,7 @@ func (s *s3) Each(ctx context.Context, bucket string, q objects.Query, visit fun
 		}
 		for _, c := range l.Contents {
 			if c.Size >= 0 && !visit(&objects.Attrs{Name: c.Key, Size: c.Size, Version: c.ETag,
-				Modified: c.LastModified.UnixNano()}) {
+				Modified: c.LastModified}) {
 				return nil
 			}
 		}

@@ -30,8 +30,8 @@ const leastSpread = 1.0 / 8
 const leastDistance = 1e-9
 
 // New returns the discriminant of a class with the given numbers of members and other rows. distance is
-// between the two mean scores, variance is around them, centre is halfway between. Below leastDistance the
-// slope is 0.
+// between the two mean scores, variance is around them, centre is halfway between. Below a distance of
+// 1e-9 the slope is 0.
 func New(distance, variance, centre, members, others float64) Discriminant {
 	d := Discriminant{Centre: centre, Prior: loss.Log((members + 1) / (others + 1))}
 	if distance > leastDistance {

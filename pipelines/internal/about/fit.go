@@ -77,7 +77,8 @@ func (a *Model) addSizes(s *page.Section) {
 	}
 	s.Sayf("These numbers of features were tried on all training rows. The rows that chose among them are also those of " +
 		"the errors by lambda, so these errors may be slightly too small.")
-	if s.List(t); len(lines.Series[0].X) > 1 {
+	s.List(t)
+	if len(lines.Series[0].X) > 1 {
 		s.Draw(lines, t)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
@@ -197,19 +196,21 @@ func (p *prediction) publish(ctx context.Context, written []transforms.Written, 
 
 // noteBlank notes that blank lines and repeated headers have no predictions.
 func noteBlank(o options.Predict, j *job.Job, counts results.RowCounts) {
-	what, n := "blank line", counts.Blank+counts.Headers
-	if counts.Headers > 0 {
-		what = "blank line or repeated header"
+	n := counts.Blank + counts.Headers
+	if n == 0 || o.Lines {
+		return
 	}
-	if were := " were"; n > 0 && !o.Lines {
-		if n > 1 {
-			what = strings.NewReplacer("line", "lines", "header", "headers").Replace(what)
-		} else {
-			were = " was"
-		}
-		j.Progress.Notef("note: %s %s%s skipped, so the n-th prediction is not for the n-th line; --lines writes the line "+
-			"of each row", report.Groups(n), what, were)
+	what := "blank lines or repeated headers were"
+	switch {
+	case n == 1 && counts.Headers == 0:
+		what = "blank line was"
+	case n == 1:
+		what = "blank line or repeated header was"
+	case counts.Headers == 0:
+		what = "blank lines were"
 	}
+	j.Progress.Notef("note: %s %s skipped, so the n-th prediction is not for the n-th line; --lines writes the line "+
+		"of each row", report.Groups(n), what)
 }
 
 // ThresholdOf returns the threshold of that value for a model, rounded to float32 as scores are; nil for nil.

@@ -102,7 +102,8 @@ func (r scored) addScores(p *page.Page) {
 	s.List(r.scoreTable())
 	t := r.TargetTable()
 	t.Caption = "Targets; errors are in their units"
-	if s.List(t); r.Threshold != nil {
+	s.List(t)
+	if r.Threshold != nil {
 		s.Sayf("%s", r.Threshold)
 	}
 	r.addConfusion(s)

@@ -238,7 +238,7 @@ func asOf(ctx context.Context, places []string, date string) (out []string, err 
 		if err != nil {
 			return nil, err
 		}
-		if time.Unix(0, files[0].Modified).Before(end) {
+		if files[0].Modified.Before(end) {
 			out = append(out, place)
 		}
 	}

@@ -68,11 +68,13 @@ func (f *Facts) atMostRows(limit int64) int64 {
 }
 
 // blockBytes returns the size in bytes of a block of rows of d numbers.
-func (f *Facts) blockBytes(d int) int64 { return 4 * int64(d) * f.atMostRows(int64(rowio.PerBlock(d))) }
+func (f *Facts) blockBytes(d int) int64 {
+	return 4 * int64(d) * f.atMostRows(int64(rowio.RowsPerBlock(d)))
+}
 
 // blockRows returns the number of rows in a block of features.
 func (f *Facts) blockRows() int64 {
-	return f.atMostRows(int64(min(rowio.PerFeatureBlock(f.Features), rowio.PerBlock(f.Dim))))
+	return f.atMostRows(int64(min(rowio.RowsPerFeatureBlock(f.Features), rowio.RowsPerBlock(f.Dim))))
 }
 
 // featureBlockBytes returns the size in bytes of a block of features.
@@ -132,7 +134,7 @@ func (o Options) terms(f Facts) terms {
 	t.content = int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(t.sampled))
 	switch {
 	case f.Levels > 0: // there is a block between encoding and scaling, too
-		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rowio.PerBlock(f.Dim)))
+		t.scratch = 2 * 4 * int64(f.mappedRow(o.size(f))) * f.atMostRows(int64(rowio.RowsPerBlock(f.Dim)))
 		t.standing += 2 * job.PartialBytes * int64(f.Scaled)
 	case f.Prepared:
 		t.scratch = f.blockBytes(f.Scaled)
