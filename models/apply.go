@@ -1,6 +1,8 @@
 package models
 
 import (
+	"cmp"
+
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/score"
@@ -13,9 +15,8 @@ type Applier struct {
 	// Map, unless nil, stores the features of n rows of x in phi, growing it as needed, and returns it. It
 	// may use several threads.
 	Map func(phi, x []float32, n int) []float32
-	// Threshold, unless nil, replaces the model's Threshold between two classes: a row is of the positive class if
-	// its probability of that class, or without probabilities score.Margin, is at least Threshold.
-	Threshold *float32
+	// Threshold, unless nil, replaces the model's Threshold.
+	Threshold *Threshold
 	// Novelty asks for the novelty of rows; the model must have a Sketch.
 	Novelty bool
 
@@ -115,7 +116,7 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 // decide applies the threshold.
 func (a *Applier) decide(output Applied, n int) Applied {
 	output.Likeliest = output.Classes
-	threshold := a.threshold()
+	threshold := cmp.Or(a.Threshold, a.Model.Manifest.Threshold)
 	if threshold == nil {
 		return output
 	}
@@ -128,7 +129,7 @@ func (a *Applier) decide(output Applied, n int) Applied {
 			judged = output.Probabilities[2*i+positive]
 		}
 		output.Classes[i] = int32(1 - positive)
-		if judged >= *threshold {
+		if judged >= threshold.Value {
 			output.Classes[i] = int32(positive)
 		}
 	}

@@ -45,7 +45,7 @@ func classifier(t testing.TB) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Linear{K: 3, D: 5, B: []float32{0.5, -1, 0.25}}
+	l := &linear.Model{K: 3, D: 5, B: []float32{0.5, -1, 0.25}}
 	for i := range 15 {
 		l.W = append(l.W, float32(math.Sin(float64(i))))
 	}
@@ -77,7 +77,7 @@ func classifier(t testing.TB) *Model {
 func regressor(t testing.TB) *Model {
 	t.Helper()
 	m := classifier(t)
-	m.Linear = &Linear{K: 1, D: 5, W: []float32{0.1, 0.2, -0.3, 0.4, 0.05}, B: []float32{-0.5}}
+	m.Linear = &linear.Model{K: 1, D: 5, W: []float32{0.1, 0.2, -0.3, 0.4, 0.05}, B: []float32{-0.5}}
 	m.Manifest.Task, m.Manifest.Outputs = Regression, 1
 	m.Manifest.Vocabulary, m.Manifest.Profile = nil, Profile{}
 	m.Manifest.TargetGrid = linear.Grids{{Low: 1e6, High: 1e6 + 8}}
@@ -98,7 +98,7 @@ func encode(t testing.TB, m *Model) (manifest, weights []byte) {
 }
 
 // decode is Load without a directory.
-func decode(manifest, weights []byte) (*Manifest, *Linear, error) {
+func decode(manifest, weights []byte) (*Manifest, *linear.Model, error) {
 	m, _, err := decodeManifest(manifest)
 	if err != nil {
 		return nil, nil, err
@@ -116,7 +116,7 @@ func seal(body []byte) []byte {
 }
 
 // decodeWeights reads the weights file of the model of the manifest.
-func decodeWeights(m *Manifest, data []byte) (*Linear, error) {
+func decodeWeights(m *Manifest, data []byte) (*linear.Model, error) {
 	f, _ := m.File(WeightsFile)
 	if err := f.Check(data); err != nil {
 		return nil, err

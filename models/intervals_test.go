@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
 // certain is a model with a spread and intervals by n rows, whose scores are from 1/n to 1.
 func certain(t testing.TB, m *Model, n int64) *Model {
 	t.Helper()
-	l := &Linear{K: 2, D: m.Linear.D, W: make([]float32, 2*m.Linear.D), B: []float32{0.5, -1}}
+	l := &linear.Model{K: 2, D: m.Linear.D, W: make([]float32, 2*m.Linear.D), B: []float32{0.5, -1}}
 	for i := range l.W {
 		l.W[i] = float32(math.Cos(float64(i)))
 	}

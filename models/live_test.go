@@ -42,11 +42,8 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe, err := learned.RecipeOf(data, fourier.Paired, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	learned.Forget(recipe.SHA256)
+	recipe := learned.Recipe{In: in, Count: frequencies, Form: fourier.Paired, Seed: 1,
+		SHA256: NewFileEntry(learned.FileName, data).SHA256}
 	sealed, err := features.Seal(recipe)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +54,7 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 			Input:   Input{Format: "csv", Dim: in, Columns: []string{"a", "b", "c", "d"}},
 			Targets: Targets{TargetGrid: linear.Grids{{Low: -1, High: 1}}},
 		},
-		Linear:     &Linear{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
+		Linear:     &linear.Model{K: 1, D: 2 * frequencies, B: []float32{float32(number)}},
 		ExtraFiles: []storage.File{{Name: learned.FileName, Data: data}},
 	}
 	for i := range m.Linear.D {
@@ -66,7 +63,7 @@ func files(t testing.TB, number, frequencies int, change func(*Manifest)) []stor
 	if change != nil {
 		if change(m.Manifest); m.Manifest.Vocabulary != nil {
 			k := len(m.Manifest.Vocabulary.Classes)
-			m.Linear = &Linear{K: k, D: m.Linear.D, W: make([]float32, k*m.Linear.D), B: make([]float32, k)}
+			m.Linear = &linear.Model{K: k, D: m.Linear.D, W: make([]float32, k*m.Linear.D), B: make([]float32, k)}
 			m.Manifest.TargetGrid = nil
 		}
 	}

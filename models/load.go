@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // ErrBadModel is found by errors.Is in the error for a directory that holds no usable model.
@@ -329,12 +330,12 @@ func (d inFS) place() string {
 }
 
 // ReadWeights decodes what WriteWeights writes, for k outputs on d features.
-func ReadWeights(data []byte, k, d int) (*Linear, error) {
+func ReadWeights(data []byte, k, d int) (*linear.Model, error) {
 	file, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", WeightsFile, err)
 	}
-	l := &Linear{K: k, D: d}
+	l := &linear.Model{K: k, D: d}
 	if l.W, err = tensor(file, "weights", l.K, l.D); err != nil {
 		return nil, err
 	}

@@ -40,13 +40,10 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Linear is the fitted linear model.
-type Linear = linear.Model
-
 // Model is a model ready for use. It is safe for concurrent use and must not be changed.
 type Model struct {
 	Manifest *Manifest
-	Linear   *Linear
+	Linear   *linear.Model
 	Map      features.Map // takes rows of Manifest.Input.Dim numbers
 
 	// ExtraFiles holds further files of the directory, which Encode writes. Load leaves it nil.
@@ -122,7 +119,7 @@ func (m *Model) Resolution(output int) float64 {
 
 // WriteWeights writes the content of weights.safetensors: the tensors "weights",
 // [K, D], and "intercept", [K], both F32. Equal models give equal bytes.
-func WriteWeights(w io.Writer, l *Linear) error {
+func WriteWeights(w io.Writer, l *linear.Model) error {
 	return safetensors.Write(w, nil, []safetensors.Tensor{
 		safetensors.Of("weights", l.W, l.K, l.D),
 		safetensors.Of("intercept", l.B, l.K),

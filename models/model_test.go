@@ -268,7 +268,7 @@ func TestManifestsThatContradictThemselvesAreNotWritten(t *testing.T) {
 	for want, spoil := range map[string]func(*Model){
 		"classification without a vocabulary": func(m *Model) { m.Manifest.Vocabulary = nil },
 		"3 classes for 2 outputs": func(m *Model) {
-			m.Linear = &Linear{K: 2, D: 5,
+			m.Linear = &linear.Model{K: 2, D: 5,
 				W: make([]float32, 10), B: make([]float32, 2)}
 		},
 		"classification with a target grid": func(m *Model) { m.Manifest.TargetGrid = linear.Grids{{High: 1}} },
@@ -285,7 +285,7 @@ func TestManifestsThatContradictThemselvesAreNotWritten(t *testing.T) {
 				m.Manifest.Input.Columns = 3, nil
 		},
 		"makes 5 features of 2 numbers, the model has 4": func(m *Model) {
-			m.Linear = &Linear{K: 3, D: 4,
+			m.Linear = &linear.Model{K: 3, D: 4,
 				W: make([]float32, 12), B: make([]float32, 3)}
 		},
 		"counts for 2 classes":   func(m *Model) { m.Manifest.Profile.ClassCounts = []int64{1, 2} },

@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/models/linear"
 	modellinear "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -74,7 +75,7 @@ func on(t testing.TB, r features.Recipe) *Model {
 		t.Fatal(err)
 	}
 	m.Manifest.Input = Input{Format: "csv", Dim: in}
-	m.Linear = &Linear{K: 3, D: out, B: []float32{0.1, 0, -0.1}}
+	m.Linear = &linear.Model{K: 3, D: out, B: []float32{0.1, 0, -0.1}}
 	for _, v := range random(3 * out) {
 		m.Linear.W = append(m.Linear.W, float32(v))
 	}

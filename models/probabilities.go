@@ -159,11 +159,3 @@ func (t *Threshold) validate(m *Manifest) error {
 	}
 	return t.By.Validate()
 }
-
-// threshold returns the applier's threshold, or else the model's.
-func (a *Applier) threshold() *float32 {
-	if t := a.Model.Manifest.Threshold; a.Threshold == nil && t != nil {
-		return &t.Value
-	}
-	return a.Threshold
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -25,7 +26,7 @@ type Segments struct {
 	Slot   int       `json:"slot"` // index of the column's value in a row
 	Of     []Segment `json:"of"`   // ascending by value
 
-	models []*Linear
+	models []*linear.Model
 }
 
 // Segment is the model of one value.
@@ -39,10 +40,10 @@ type Segment struct {
 }
 
 // Models returns the models of the segments, in the order of Of.
-func (s *Segments) Models() []*Linear { return s.models }
+func (s *Segments) Models() []*linear.Model { return s.models }
 
 // SetWeights sets the models of the segments, which have K outputs on D features each.
-func (s *Segments) SetWeights(models []*Linear) { s.models = models }
+func (s *Segments) SetWeights(models []*linear.Model) { s.models = models }
 
 func (s *Segments) check(m *Manifest) error {
 	switch {
@@ -63,7 +64,7 @@ func (s *Segments) check(m *Manifest) error {
 
 // file returns the SegmentsFile.
 func (s *Segments) file() (storage.File, error) {
-	all := &Linear{K: len(s.models) * s.models[0].K, D: s.models[0].D}
+	all := &linear.Model{K: len(s.models) * s.models[0].K, D: s.models[0].D}
 	for _, l := range s.models {
 		all.W, all.B = append(all.W, l.W...), append(all.B, l.B...)
 	}
@@ -79,7 +80,7 @@ func (s *Segments) read(data []byte, k, d int) error {
 		return fmt.Errorf("%s: %w", SegmentsFile, err)
 	}
 	for i := range s.Of {
-		s.models = append(s.models, &Linear{W: all.W[i*k*d:][:k*d], B: all.B[i*k:][:k], K: k, D: d})
+		s.models = append(s.models, &linear.Model{W: all.W[i*k*d:][:k*d], B: all.B[i*k:][:k], K: k, D: d})
 	}
 	return nil
 }

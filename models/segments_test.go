@@ -6,15 +6,17 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // segmented is a classifier with weights of its own for rows whose second number is −1 or 2.
 func segmented(t testing.TB) *Model {
 	m := classifier(t)
 	s := &Segments{Column: "höhe", Slot: 1, Of: []Segment{{"low", -1, 30, 10}, {"high", 2, 20, 1}}}
-	var own []*Linear
+	var own []*linear.Model
 	for i := range s.Of {
-		l := &Linear{K: 3, D: 5, B: []float32{float32(i), 1, -1}}
+		l := &linear.Model{K: 3, D: 5, B: []float32{float32(i), 1, -1}}
 		for j := range 15 {
 			l.W = append(l.W, float32(math.Cos(float64(15*i+j))))
 		}
@@ -44,7 +46,7 @@ func TestRowsOfASegmentHaveItsWeights(t *testing.T) {
 	if err := m.Scores(got, rows); err != nil {
 		t.Fatal(err)
 	}
-	for i, l := range []*Linear{m.Manifest.Segments.models[0], m.Manifest.Segments.models[1], plain.Linear, plain.Linear,
+	for i, l := range []*linear.Model{m.Manifest.Segments.models[0], m.Manifest.Segments.models[1], plain.Linear, plain.Linear,
 		plain.Linear} {
 		plain.Linear = l
 		if err := plain.Scores(want[3*i:3*i+3], rows[2*i:2*i+2]); err != nil {

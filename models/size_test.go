@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // The frequencies of a map are in no file, so that a directory of a few kilobytes can
@@ -21,7 +22,7 @@ func TestASmallDirectoryCannotTakeMuchMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Manifest.Recipe, m.Manifest.Input.Dim, m.Manifest.Input.Columns = recipe, 1<<20, nil
-	m.Linear = &Linear{K: m.Linear.K, D: 1 << 10, W: make([]float32, m.Linear.K<<10), B: make([]float32, m.Linear.K)}
+	m.Linear = &linear.Model{K: m.Linear.K, D: 1 << 10, W: make([]float32, m.Linear.K<<10), B: make([]float32, m.Linear.K)}
 	files, err := Encode(m)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -25,11 +26,11 @@ type Sketch struct {
 	// novelty, whose mean over the training rows is 1.
 	Leverage float64 `json:"leverage"`
 
-	linear *Linear
+	linear *linear.Model
 }
 
 // NewSketch returns a sketch with the outputs of l.
-func NewSketch(l *Linear, leverage float64) *Sketch { return &Sketch{l.K, leverage, l} }
+func NewSketch(l *linear.Model, leverage float64) *Sketch { return &Sketch{l.K, leverage, l} }
 
 func (s *Sketch) check() error {
 	if s != nil && (s.Probes < 1 || s.Probes > ridge.Probes || !(s.Leverage > 0) || !exact.Finite(s.Leverage)) {

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -221,7 +222,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 		t.Fatal(err)
 	}
 	m.Manifest.Segments = &models.Segments{Column: "x", Of: []models.Segment{{Name: "1", Value: 1, Rows: 9}}}
-	m.Manifest.Segments.SetWeights([]*models.Linear{m.Linear})
+	m.Manifest.Segments.SetWeights([]*linear.Model{m.Linear})
 	files, err := models.Encode(m)
 	if err != nil {
 		t.Fatal(err)

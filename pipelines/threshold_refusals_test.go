@@ -26,8 +26,7 @@ func TestThresholdRefusals(t *testing.T) {
 		_, err := apply.ThresholdOf(c.value, "m", c.of)
 		jobtest.WantError(t, c.want, err, exit.CodeUsage, "--threshold", c.want)
 	}
-	if got, err := apply.ThresholdOf(nil, "m", jobtest.Classifier(3, false)); got != nil || err != nil ||
-		got.Rounded() != nil {
+	if got, err := apply.ThresholdOf(nil, "m", jobtest.Classifier(3, false)); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
@@ -73,7 +74,7 @@ func (f *writeFn) ProcessElement(ctx context.Context, data []byte) error {
 
 // StoreWeights writes weights as a safetensors file of the work directory, and
 // returns its SHA-256.
-func StoreWeights(ctx context.Context, uri string, l *models.Linear) (sum string, err error) {
+func StoreWeights(ctx context.Context, uri string, l *linear.Model) (sum string, err error) {
 	hash := sha256.New()
 	_, err = storage.CreateState(ctx, uri, func(w io.Writer) error {
 		return models.WriteWeights(io.MultiWriter(w, hash), l)
@@ -82,7 +83,7 @@ func StoreWeights(ctx context.Context, uri string, l *models.Linear) (sum string
 }
 
 // LoadWeights reads the weights of k outputs on d features that StoreWeights wrote. sum is their SHA-256.
-func LoadWeights(ctx context.Context, uri, sum string, k, d int) (*models.Linear, error) {
+func LoadWeights(ctx context.Context, uri, sum string, k, d int) (*linear.Model, error) {
 	data, err := readWeights(ctx, uri, sum)
 	if err != nil {
 		return nil, err

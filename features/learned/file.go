@@ -116,7 +116,3 @@ var provided features.Provided[Frequencies]
 // It returns the SHA-256 of the file in hexadecimal, or an error if the file is invalid. Providing
 // the same file again does nothing.
 func Provide(data []byte) (sum string, err error) { return provided.Provide(data, decodeFile) }
-
-// Forget removes the frequencies with the given SHA-256 from this process, so that a program can
-// open many models one after the other. Existing maps keep working.
-func Forget(sum string) { provided.Forget(sum) }

@@ -103,7 +103,7 @@ func TestSealedRecipesFindTheirFrequencies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Forget(r.SHA256)
+	provided.Forget(r.SHA256)
 	back, err := sealed.Open()
 	if err != nil {
 		t.Fatal(err)

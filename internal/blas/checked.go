@@ -66,6 +66,34 @@ func differencesBy(kernel func(dst *float64, a, x *float32, xs, steps, fours int
 	}
 }
 
+func slideBy(kernel func(x *float32, xs, shift, rows, vecs int)) func(x []float32, xs, shift, rows, vecs int) {
+	return func(x []float32, xs, shift, rows, vecs int) {
+		reach(x, rows, xs, vecs*lanes+shift)
+		kernel(ptr(x), xs, shift, rows, vecs)
+	}
+}
+
+func floatsBy(kernel func(dst *float32, src *int16, steps int)) func(dst []float32, src []int16) {
+	return func(dst []float32, src []int16) {
+		whole := len(src) &^ 15
+		if whole > 0 {
+			reach(dst, 1, 0, whole)
+			kernel(ptr(dst), ptr(src), whole/16)
+		}
+		floatsGo(dst[whole:], src[whole:])
+	}
+}
+
+func classesBy(kernel func(acc *int32, panel *int8, class *int32, quads int)) func(acc []int32, panel []int8,
+	class []int32) {
+	return func(acc []int32, panel []int8, class []int32) {
+		if quads := len(class) / 4; quads > 0 {
+			reach(panel, quads, 64, 64)
+			kernel(ptr(acc), ptr(panel), ptr(class), quads)
+		}
+	}
+}
+
 func cosBytesBy(kernel func(dst *int8, src *float32, ss, quads int)) func(dst []int8, src []float32, ss, quads int) {
 	return func(dst []int8, src []float32, ss, quads int) {
 		reach(dst, quads, 64, 64)

@@ -7,83 +7,89 @@ import (
 	"sync/atomic"
 )
 
-// level is one implementation of the kernels. All fields do the same at every
-// level, bit for bit, unless their comment says otherwise.
+// level is one implementation of the kernels. All fields do the same at every level, bit for bit, unless their
+// comment says otherwise.
 //
-// Vectors are counted in units of 16 columns. Slices are as long as the call
-// needs and may be longer.
+// Vectors are counted in units of 16 columns. Slices are as long as the call needs and may be longer.
 type level struct {
 	name string
+	mapKernels
+	gridKernels
+	sumKernels
+	thinKernels
+	vectorKernels
+	f64 dense[float64]
+	f32 dense[float32]
+}
 
-	// mul continues the chains c = init + x·w: for each of the rows and each of
-	// 16·vecs columns, k fused multiply-adds in order. Row r of c, init and x
-	// starts at r·cs, r·is and r·xs; vector v of w at v·ws, its 16 columns side
-	// by side for each of the k steps. c may be init.
+// mapKernels make features of rows.
+type mapKernels struct {
+	// mul continues the chains c = init + x·w: for each of the rows and each of 16·vecs columns, k fused
+	// multiply-adds in order. Row r of c, init and x starts at r·cs, r·is and r·xs; vector v of w at v·ws, its 16
+	// columns side by side for each of the k steps. c may be init.
 	mul func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int)
-
-	// cos stores scale·cos 2πt for the rows×16·vecs angles of src; with stream past
-	// the caches, where it can.
+	// cos stores scale·cos 2πt for the rows×16·vecs angles of src; with stream past the caches, where it can.
 	cos func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, stream bool)
 	// cosSin stores scale·cos 2πt in dst and scale·sin 2πt in dst[sin:].
 	cosSin func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, stream bool)
-	// cosBytes stores round(127·cos 2πt) for 4·quads rows of 16 angles: byte
-	// 64q+4c+r is row 4q+r, column c. NaN gives 0.
-	cosBytes func(dst []int8, src []float32, ss, quads int)
-	// cosSinBytes is cosBytes with the sines in sin.
-	cosSinBytes func(cos, sin []int8, src []float32, ss, quads int)
-	// quantize stores round(f·x), cut to ±127, in the order of cosBytes, and
-	// counts what was cut. NaN gives 0 and counts.
-	quantize func(dst []int8, src []float32, ss, quads int, f float32) int64
-	// split stores the limbs of round(f·x), cut to ±MaxSteps, in the order of cosBytes, and
-	// returns how many were cut, NaN included.
-	split func(low, high []int8, src []float32, ss, quads int, f float32) int64
-	// exp replaces elements by their powers of e.
-	exp func(x []float64)
-
-	// gram adds the products of 16 columns of z with 48 columns, over 4·quads
-	// rows, to g: 16 rows of 48, gs apart.
-	gram func(g []float64, gs int, z *operand, a, b int)
-	// expand fills what gram wants besides the block, panel by panel; nil if
-	// nothing. It may write the panel's sums, and its words or packs if they are set.
-	expand       func(z *operand, panel int)
-	words, packs bool
-
-	// classes adds row i of a panel of 16 columns to acc[16·class[i]:], for a
-	// multiple of four rows.
-	classes func(acc []int32, panel []int8, class []int32)
-	// targets stores in acc (k×16) the products of a panel with k targets over
-	// 4·quads ≤ targetRows rows. The values of target t for rows 4q, 4q+2, 4q+1
-	// and 4q+3 are y[q·ys+4t:].
-	targets func(acc []int32, panel []int8, y []int16, ys, quads, k int)
-
-	f64 dense[float64]
-	f32 dense[float32]
-
 	// hadamard transforms x, of a power of two numbers.
 	hadamard func(x []float32)
 	// affine stores x_j·s_j + b_j in dst, or x_j·s_j if b is nil, for all of s.
 	affine func(dst, x, s, b []float32)
-	// slide replaces each element of rows×16·vecs of x, xs apart, by the larger of
-	// itself and the one shift places on, in the order of memory, which may be in the next row. NaN
-	// is larger than all; of two zeros it may be either.
+	// slide replaces each element of rows×16·vecs of x, xs apart, by the larger of itself and the one shift places
+	// on, in the order of memory, which may be in the next row. NaN is larger than all; of two zeros it may be
+	// either.
 	slide func(x []float32, xs, shift, rows, vecs int)
+}
 
-	// dots stores in dst the products of a with vectors bs apart in b, of which
-	// there is at least one.
-	dots func(dst, a, b []float64, bs int)
+// gridKernels map features to the grid, for 4·quads rows of 16 columns, ss apart in src: byte 64q+4c+r is row
+// 4q+r, column c.
+type gridKernels struct {
+	// cosBytes stores round(127·cos 2πt). NaN gives 0.
+	cosBytes func(dst []int8, src []float32, ss, quads int)
+	// cosSinBytes is cosBytes with the sines in sin.
+	cosSinBytes func(cos, sin []int8, src []float32, ss, quads int)
+	// quantize stores round(f·x), cut to ±127, and counts what was cut. NaN gives 0 and counts.
+	quantize func(dst []int8, src []float32, ss, quads int, f float32) int64
+	// split stores the limbs of round(f·x), cut to ±MaxSteps, and returns how many were cut, NaN included.
+	split func(low, high []int8, src []float32, ss, quads int, f float32) int64
+}
+
+// sumKernels add products of features on the grid.
+type sumKernels struct {
+	// gram adds the products of 16 columns of z with 48 columns, over 4·quads rows, to g: 16 rows of 48, gs apart.
+	gram func(g []float64, gs int, z *operand, a, b int)
+	// expand fills what gram wants besides the block, panel by panel; nil if nothing. It may write the panel's
+	// sums, and its words or packs if they are set.
+	expand       func(z *operand, panel int)
+	words, packs bool
+	// classes adds row i of a panel of 16 columns to acc[16·class[i]:], for a multiple of four rows.
+	classes func(acc []int32, panel []int8, class []int32)
+	// targets stores in acc (k×16) the products of a panel with k targets over 4·quads ≤ targetRows rows. The
+	// values of target t for rows 4q, 4q+2, 4q+1 and 4q+3 are y[q·ys+4t:].
+	targets func(acc []int32, panel []int8, y []int16, ys, quads, k int)
+}
+
+// thinKernels multiply by matrices of few outputs.
+type thinKernels struct {
 	// scores stores X·Wᵀ, n numbers long, for some rows of x and of w.
 	scores func(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int)
-	// gradients add Cᵀ·X to g: outs columns of c by cols columns of x, a multiple of
-	// 16, over rows of both.
+	// gradients add Cᵀ·X to g: outs columns of c by cols columns of x, a multiple of 16, over rows of both.
 	gradient      func(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int)
 	gradient64    func(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int)
 	gradientMixed func(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int)
+}
 
+// vectorKernels compute with vectors of any length.
+type vectorKernels struct {
+	// exp replaces elements by their powers of e.
+	exp func(x []float64)
+	// dots stores in dst the products of a with vectors bs apart in b, of which there is at least one.
+	dots func(dst, a, b []float64, bs int)
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
-	// squares and absolutes store, for each row of x, xs apart, the sums of the squares or absolute
-	// values of its differences from a over every fourth column, one after the other. a has whole
-	// fours.
+	// squares and absolutes store, for each row of x, xs apart, the sums of the squares or absolute values of its
+	// differences from a over every fourth column, one after the other. a has whole fours.
 	squares, absolutes func(dst []float64, a, x []float32, xs int)
 	// floats stores whole numbers as float32, as many as src has.
 	floats func(dst []float32, src []int16)
@@ -94,20 +100,19 @@ type real interface{ float32 | float64 }
 
 // dense holds the kernels of the factorisation.
 type dense[T real] struct {
-	// tile subtracts from the mr×nr elements of c the product of mr rows of a
-	// with the nr columns of the packed b, each a chain of k steps.
+	// tile subtracts from the mr×nr elements of c the product of mr rows of a with the nr columns of the packed b,
+	// each a chain of k steps.
 	mr, nr int
 	tile   func(c []T, cs int, a []T, as int, b []T, k int)
-	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
-	// lower triangular with rows ls apart.
+	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being lower triangular with rows ls
+	// apart.
 	solve func(x, l []T, ls, n int)
-	// factor replaces the first n columns of 32 rows, which are the rows of x (n×32), by the
-	// columns of the factor of the matrix in the lower triangle of the first n rows. It returns the
-	// index of the first pivot that is not positive, which it leaves in its place, or n. What lies
-	// above the diagonal becomes anything.
+	// factor replaces the first n columns of 32 rows, which are the rows of x (n×32), by the columns of the factor
+	// of the matrix in the lower triangle of the first n rows. It returns the index of the first pivot that is not
+	// positive, which it leaves in its place, or n. What lies above the diagonal becomes anything.
 	factor func(x []T, n int) (pivot int)
-	// columns stores the first of n columns of 8 rows of src, ss apart, as rows of dst, ds apart, and
-	// returns how many.
+	// columns stores the first of n columns of 8 rows of src, ss apart, as rows of dst, ds apart, and returns how
+	// many.
 	columns func(dst []T, ds int, src []T, ss, n int) int
 }
 

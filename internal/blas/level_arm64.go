@@ -30,53 +30,49 @@ var (
 
 // neon is what all levels have alike.
 var neon = level{
-	mul: mulNEON,
-	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
-		reach(dst, rows, ds, vecs*lanes)
-		reach(src, rows, ss, vecs*lanes)
-		cosNEON(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+	mapKernels: mapKernels{
+		mul: mulNEON,
+		cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+			reach(dst, rows, ds, vecs*lanes)
+			reach(src, rows, ss, vecs*lanes)
+			cosNEON(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		},
+		cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
+			reach(dst, rows, ds, sin+vecs*lanes)
+			reach(src, rows, ss, vecs*lanes)
+			cosSinNEON(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		},
+		hadamard: hadamardNEON,
+		affine: func(dst, x, s, b []float32) {
+			if whole := affineTail(dst, x, s, b); whole > 0 {
+				affineNEON(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+			}
+		},
+		slide: slideBy(slideNEON),
 	},
-	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
-		reach(dst, rows, ds, sin+vecs*lanes)
-		reach(src, rows, ss, vecs*lanes)
-		cosSinNEON(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+	gridKernels: gridKernels{
+		cosBytes:    cosBytesBy(cosBytesNEON),
+		cosSinBytes: cosSinBytesBy(cosSinBytesNEON),
+		quantize:    quantizeBy(quantizeNEON),
+		split:       splitBy(splitNEON),
 	},
-	cosBytes:    cosBytesBy(cosBytesNEON),
-	cosSinBytes: cosSinBytesBy(cosSinBytesNEON),
-	quantize:    quantizeBy(quantizeNEON),
-	split:       splitBy(splitNEON),
-	exp:         func(x []float64) { expBy(x, 4, expNEON) },
-	classes:     sumClassesNEON,
-	targets:     targetsBy(targets4NEON, targets1NEON),
-	dots:        dotsNEON,
-	f64:         denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
-	f32:         denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
-	hadamard:    hadamardNEON,
-	affine: func(dst, x, s, b []float32) {
-		if whole := affineTail(dst, x, s, b); whole > 0 {
-			affineNEON(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
-		}
+	sumKernels: sumKernels{classes: classesBy(classesNEON), targets: targetsBy(targets4NEON, targets1NEON)},
+	thinKernels: thinKernels{
+		scores:        scoresBy(thinScoresNEON),
+		gradient:      gradientBy(thinGradientNEON, thinColumns{16, 16}),
+		gradient64:    gradientBy(thinGradient64NEON, thinColumns{8, 8}),
+		gradientMixed: gradientBy(thinMixedNEON, thinColumns{8, 8}),
 	},
-	slide: func(x []float32, xs, shift, rows, vecs int) {
-		reach(x, rows, xs, vecs*lanes+shift)
-		slideNEON(ptr(x), xs, shift, rows, vecs)
+	vectorKernels: vectorKernels{
+		exp:     func(x []float64) { expBy(x, 4, expNEON) },
+		dots:    dotsNEON,
+		dot:     func(x, y []float32) float32 { return dotNEON(ptr(x), ptr(y), min(len(x), len(y))) },
+		axpy:    func(a float32, x, y []float32) { axpyNEON(a, ptr(x), ptr(y), min(len(x), len(y))) },
+		squares: differencesBy(squaresNEON, squaresGo), absolutes: differencesBy(absolutesNEON, absolutesGo),
+		floats: floatsBy(floatsNEON),
 	},
-	scores:        scoresBy(thinScoresNEON),
-	gradient:      gradientBy(thinGradientNEON, thinColumns{16, 16}),
-	gradient64:    gradientBy(thinGradient64NEON, thinColumns{8, 8}),
-	gradientMixed: gradientBy(thinMixedNEON, thinColumns{8, 8}),
-	dot:           func(x, y []float32) float32 { return dotNEON(ptr(x), ptr(y), min(len(x), len(y))) },
-	axpy:          func(a float32, x, y []float32) { axpyNEON(a, ptr(x), ptr(y), min(len(x), len(y))) },
-	floats: func(dst []float32, src []int16) {
-		whole := len(src) &^ 15
-		if whole > 0 {
-			reach(dst, 1, 0, whole)
-			floatsNEON(ptr(dst), ptr(src), whole/16)
-		}
-		floatsGo(dst[whole:], src[whole:])
-	},
-	squares:   differencesBy(squaresNEON, squaresGo),
-	absolutes: differencesBy(absolutesNEON, absolutesGo),
+	f64: denseBy(6, 8, tileNEON, solveNEON, factorNEON, 2, columnsNEON),
+	f32: denseBy(6, 16, tile32NEON, solve32NEON, factor32NEON, 4, columns32NEON),
 }
 
 // withBytes returns l with a product of bytes that reads rows rows of each column
@@ -196,13 +192,6 @@ func hadamardNEON(x []float32) {
 			hadamard8NEON(ptr(x), h, h/4)
 		}
 	})
-}
-
-func sumClassesNEON(acc []int32, panel []int8, class []int32) {
-	if quads := len(class) / 4; quads > 0 {
-		reach(panel, quads, 64, 64)
-		classesNEON(ptr(acc), ptr(panel), ptr(class), quads)
-	}
 }
 
 func dotsNEON(dst, a, b []float64, bs int) {

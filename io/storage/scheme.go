@@ -48,9 +48,9 @@ type Store interface {
 	// Create writes a file of size bytes, -1 if unknown, and replaces an older one. With
 	// wait it returns when the file is on the disk; otherwise that happens later.
 	Create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
-	// Swap replaces a small file if its content is old, or makes it if old is nil and it
+	// CompareAndSwap replaces a small file if its content is old, or makes it if old is nil and it
 	// does not exist. Otherwise the error is ErrSwapped.
-	Swap(ctx context.Context, name string, old, next []byte) error
+	CompareAndSwap(ctx context.Context, name string, old, next []byte) error
 	// Checksum returns the checksum of a file.
 	Checksum(ctx context.Context, name string) (Checksum, error)
 	// Claim takes the right to make a file or directory of that name. The error is
@@ -207,12 +207,12 @@ func (r readOnly) Checksum(ctx context.Context, name string) (Checksum, error) {
 	return checksumOf(ctx, r, name)
 }
 
-func (r readOnly) CheckAbsent(context.Context, string) error          { return r.refuse() }
-func (r readOnly) Remove(context.Context, string) error               { return r.refuse() }
-func (r readOnly) RemoveEmpty(context.Context, string, string) error  { return r.refuse() }
-func (r readOnly) Lock(context.Context, string) (func(), error)       { return nil, r.refuse() }
-func (r readOnly) Claim(context.Context, string) (StoreClaim, error)  { return nil, r.refuse() }
-func (r readOnly) Swap(context.Context, string, []byte, []byte) error { return r.refuse() }
+func (r readOnly) CheckAbsent(context.Context, string) error                    { return r.refuse() }
+func (r readOnly) Remove(context.Context, string) error                         { return r.refuse() }
+func (r readOnly) RemoveEmpty(context.Context, string, string) error            { return r.refuse() }
+func (r readOnly) Lock(context.Context, string) (func(), error)                 { return nil, r.refuse() }
+func (r readOnly) Claim(context.Context, string) (StoreClaim, error)            { return nil, r.refuse() }
+func (r readOnly) CompareAndSwap(context.Context, string, []byte, []byte) error { return r.refuse() }
 func (r readOnly) Create(context.Context, string, int64, bool, func(io.Writer) error) error {
 	return r.refuse()
 }

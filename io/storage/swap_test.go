@@ -29,7 +29,7 @@ func count(name string, n int) error {
 		if err != nil {
 			return err
 		}
-		switch err := storage.Swap(ctx, name, old, fmt.Append(nil, v+1)); {
+		switch err := storage.CompareAndSwap(ctx, name, old, fmt.Append(nil, v+1)); {
 		case err == nil:
 			done++
 		case !errors.Is(err, storage.ErrSwapped):
@@ -41,7 +41,7 @@ func count(name string, n int) error {
 
 func TestSwapsOfManyAreNotLost(t *testing.T) {
 	name := t.TempDir() + "/dir/n"
-	if err := storage.Swap(ctx, name, nil, []byte("0")); err != nil {
+	if err := storage.CompareAndSwap(ctx, name, nil, []byte("0")); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
@@ -81,7 +81,7 @@ func TestSwapRefusesChangedObjects(t *testing.T) {
 		if c.none {
 			old = nil
 		}
-		err := storage.Swap(ctx, name, old, []byte(c.new))
+		err := storage.CompareAndSwap(ctx, name, old, []byte(c.new))
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%d: %v, want %v", i, err, c.want)
 		}
@@ -98,7 +98,7 @@ func TestSwapRefusesChangedObjects(t *testing.T) {
 var errDead = errors.New("the process is gone")
 
 // Whatever happens at whichever call, the file has the old content or the new one, the new
-// one if Swap said so, and can be swapped again.
+// one if CompareAndSwap said so, and can be swapped again.
 func TestASwapIsWholeOrAbsent(t *testing.T) {
 	restore := disk.Swap(disk.OS{})
 	t.Cleanup(restore)
@@ -126,7 +126,7 @@ func TestASwapIsWholeOrAbsent(t *testing.T) {
 				}
 				f := &disktest.Fault{FS: m, At: at, Do: func() error { return way.err }, On: way.on}
 				disk.Swap(f)
-				err := storage.Swap(ctx, "/models/f", old, []byte("new"))
+				err := storage.CompareAndSwap(ctx, "/models/f", old, []byte("new"))
 				if f.Hit() == "" {
 					break
 				}
@@ -146,7 +146,7 @@ func TestASwapIsWholeOrAbsent(t *testing.T) {
 				if !have {
 					there = nil
 				}
-				if err := storage.Swap(ctx, "/models/f", there, []byte("next")); err != nil {
+				if err := storage.CompareAndSwap(ctx, "/models/f", there, []byte("next")); err != nil {
 					t.Errorf("%s; and again: %v", when, err)
 				}
 				if all := m.Files("/models"); len(all) != 1 || all["f"] != "next" {

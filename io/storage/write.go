@@ -180,13 +180,13 @@ func (f File) equals(ctx context.Context, name string) (bool, error) {
 	}
 }
 
-// MaxSwap is the largest file that Swap replaces, in bytes.
+// MaxSwap is the largest file that CompareAndSwap replaces, in bytes.
 const MaxSwap = 16 << 20
 
-// ErrSwapped means that a file is not what the caller of Swap has read.
+// ErrSwapped means that a file is not what the caller of CompareAndSwap has read.
 var ErrSwapped = errors.New("has changed since it was read; look at it, and try again")
 
-// Swap replaces a small file if its content is old: of several processes that replace the
+// CompareAndSwap replaces a small file if its content is old: of several processes that replace the
 // same content, one succeeds, and the error of the others is ErrSwapped. A nil old means
 // that there must be no such file. Like Create it makes the directories above the file,
 // and returns when the file is on the disk.
@@ -194,22 +194,22 @@ var ErrSwapped = errors.New("has changed since it was read; look at it, and try 
 // If the answer of a server was lost and another process has replaced the file since, the
 // error is ErrSwapped although the file had the new content for a while. Files that need
 // to tell the two apart contain something by which a later reader recognises the writer.
-func Swap(ctx context.Context, name string, old, next []byte) error {
+func CompareAndSwap(ctx context.Context, name string, old, next []byte) error {
 	if len(next) > MaxSwap {
 		return fail("swap", name, Invalidf("has %d bytes; the limit is %d", len(next), MaxSwap))
 	}
-	return act("swap", name, func(s Store, abs string) error { return s.Swap(ctx, abs, old, next) })
+	return act("swap", name, func(s Store, abs string) error { return s.CompareAndSwap(ctx, abs, old, next) })
 }
 
-// A Swap waits this long for others that replace the same file.
+// How long a file of this machine waits for others that replace it.
 const (
 	swapPause = 2 * time.Millisecond
 	swapWait  = 30 * time.Second
 )
 
-// Swap compares and replaces the file under a lock beside it, and renames the new content
+// CompareAndSwap compares and replaces the file under a lock beside it, and renames the new content
 // into place. What killed processes have left is removed.
-func (l local) Swap(ctx context.Context, p string, old, next []byte) error {
+func (l local) CompareAndSwap(ctx context.Context, p string, old, next []byte) error {
 	c, err := l.claimSoon(ctx, p)
 	if err != nil {
 		return err

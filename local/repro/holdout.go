@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -98,7 +98,7 @@ type loss struct {
 func (d digits) losses(m features.Map, fits []*ridge.Solution) []loss {
 	in, dim := m.Dims()
 	n, k := len(d.class), len(fits)*classes
-	all := &models.Linear{K: k, D: dim}
+	all := &linear.Model{K: k, D: dim}
 	for _, f := range fits {
 		all.W, all.B = append(all.W, f.Weights...), append(all.B, f.Intercept...)
 	}

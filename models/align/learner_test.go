@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // play runs rounds until the learner is done, with rows cut into partitions and those
@@ -225,7 +225,7 @@ func TestLearnerErrorsNameTheCause(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := good.Start(&models.Linear{}); err == nil {
+	if _, err := good.Start(&linear.Model{}); err == nil {
 		t.Error("starts from a model")
 	}
 	state, err := good.Start(nil)

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -46,7 +47,7 @@ func modelOf(t *testing.T, r features.Recipe, columns []string, table *schema.Ta
 			Targets: models.Targets{Vocabulary: schema.NewVocabulary([]string{"a", "b"})},
 			Input:   models.Input{Format: "csv", Dim: in, Columns: columns, Options: options},
 		},
-		Linear: &models.Linear{K: 2, D: out, W: make([]float32, 2*out), B: []float32{0.5, -0.5}},
+		Linear: &linear.Model{K: 2, D: out, W: make([]float32, 2*out), B: []float32{0.5, -0.5}},
 	}
 	files, err := models.Encode(m)
 	if err != nil {

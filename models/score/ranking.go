@@ -197,16 +197,21 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	for _, n := range r.classRows {
 		report.Rows += n
 	}
+	name := func(c int) string {
+		if names == nil {
+			return strconv.Itoa(c)
+		}
+		return names[c]
+	}
 	var area, slack, mean, low, high float64
 	isExact, counted := true, 0
 	ranks := r.ranks
 	if r.k == 2 {
-		ranks = ranks[:1]
+		report.Positive, ranks = name(r.positive), ranks[:1]
 	}
 	for c := range ranks {
 		class := &ranks[c]
-		n := class.rows
-		if n[0] == 0 || n[1] == 0 {
+		if class.rows[0] == 0 || class.rows[1] == 0 {
 			continue
 		}
 		a, s := class.auc()
@@ -219,17 +224,8 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		isExact = isExact && class.exact()
 		counted++
 		if r.k > 2 {
-			name := strconv.Itoa(c)
-			if names != nil {
-				name = names[c]
-			}
-			report.Classes = append(report.Classes, RankedClass{name, r.classRows[c], a, m})
-			continue
+			report.Classes = append(report.Classes, RankedClass{name(c), r.classRows[c], a, m})
 		}
-		first, last := class.areaInterval(effective)
-		report.AUCLow, report.AUCHigh = &first, &last
-		threshold, best := r.ranks[len(r.ranks)-1].bestThreshold(ByBalanced)
-		report.Threshold, report.BestBalanced = &threshold, &best
 	}
 	if counted > 0 {
 		for _, v := range []*float64{&area, &slack, &mean, &low, &high} {
@@ -240,11 +236,11 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 			report.PrecisionLow, report.PrecisionHigh = &low, &high
 		}
 	}
-	if r.k == 2 {
-		report.Positive = strconv.Itoa(r.positive)
-		if names != nil {
-			report.Positive = names[r.positive]
-		}
+	if counted > 0 && r.k == 2 {
+		first, last := ranks[0].areaInterval(effective)
+		report.AUCLow, report.AUCHigh = &first, &last
+		threshold, best := r.ranks[len(r.ranks)-1].bestThreshold(ByBalanced)
+		report.Threshold, report.BestBalanced = &threshold, &best
 	}
 	if r.k >= MinTopClasses && r.weight > 0 {
 		for i, few := range topped {

@@ -141,8 +141,7 @@ func squares(values []float64) (sum float64) {
 // means at neighbouring values; numbers that name things do not.
 func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
 	n, most := len(left[0]), len(column.Cuts)+1
-	level := make([]int, n)
-	rows, at := make([]float64, most), make([]float64, most)
+	level, rows, at := make([]int, n), make([]float64, most), make([]float64, most)
 	for i := range level {
 		v := x[i*d+column.Index]
 		l, exact := slices.BinarySearch(column.Cuts, v)
@@ -161,27 +160,7 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 	if len(has) < minLevels || n <= len(has)+1 {
 		return 0, 0
 	}
-	var total, within float64
-	means := make([][]float64, len(left))
-	for c, left := range left {
-		sums := make([]float64, most)
-		var sum float64
-		for i, v := range left {
-			sums[level[i]] += v
-			sum += v
-		}
-		for l := range sums {
-			sums[l] /= max(rows[l], 1)
-		}
-		means[c] = sums
-		sum /= float64(n)
-		for i, v := range left {
-			e, deviation := v-sums[level[i]], v-sum
-			within += float64(e * e)
-			total += float64(deviation * deviation)
-		}
-	}
-	total /= float64(n)
+	means, within, total := levelMeans(left, level, rows)
 	if !(total > 0) {
 		return 0, 0
 	}
@@ -204,4 +183,27 @@ func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn
 	}
 	inner := float64(len(has) - 2)
 	return excess / weight / total, (chi - inner) / math.Sqrt(3*inner) // neighbours share means, so not 2
+}
+
+// levelMeans returns the mean residuals of each level, given the level of each row and the rows of each level; the sum
+// of their squared differences from the means of their levels; and their variance.
+func levelMeans(left [][]float64, level []int, rows []float64) (means [][]float64, within, total float64) {
+	for _, left := range left {
+		mean, all := make([]float64, len(rows)), 0.0
+		for i, v := range left {
+			mean[level[i]] += v
+			all += v
+		}
+		for l := range mean {
+			mean[l] /= max(rows[l], 1)
+		}
+		means = append(means, mean)
+		all /= float64(len(left))
+		for i, v := range left {
+			e, deviation := v-mean[level[i]], v-all
+			within += float64(e * e)
+			total += float64(deviation * deviation)
+		}
+	}
+	return means, within, total / float64(len(level))
 }

@@ -202,15 +202,35 @@ func (r *runner) try(e *entry, rung *rung, threads int) {
 	}
 }
 
-// fitPart fits a candidate to the rows outside one part and judges that part, for several λ from start on. It
-// returns the best. s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be
-// solved for.
+// fitPart judges a part by fits of a candidate to the other rows, for several λ from start on, and returns the best.
+// s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be solved for.
 func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scratch, threads int) (*solved, error) {
-	v, k := r.views[e.View], r.kernels[e.Kernel]
-	x := v
+	score, err := r.scorer(e, rung, part, s, threads)
+	if err != nil {
+		return nil, err
+	}
+	judge := rung.judge[part]
+	s.scores = slices.Grow(s.scores[:0], len(judge)*r.outputs)[:len(judge)*r.outputs]
+	best, solves := path(start, rung.factor, rung.steps, func(lambda float64) *solved {
+		if score(lambda, s.scores) != nil {
+			return nil
+		}
+		return &solved{lambda, r.judge(judge, s.scores)}
+	})
+	e.trial.Solves += solves
+	if best == nil {
+		return nil, errNoLambda
+	}
+	return best, nil
+}
+
+// scorer returns a function that fits a candidate, for some λ, to the rows outside one part and stores the scores of
+// that part. s is memory.
+func (r *runner) scorer(e *entry, rung *rung, part int, s *scratch, threads int) (
+	score func(lambda float64, scores []float32) error, err error) {
+	k, x := r.kernels[e.Kernel], r.views[e.View]
 	if e.metric != nil {
-		var err error
-		if x, err = r.inMetric(e.metric[part], v, rung); err != nil {
+		if x, err = r.inMetric(e.metric[part], x, rung); err != nil {
 			return nil, err
 		}
 	}
@@ -218,8 +238,7 @@ func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scr
 	if err != nil {
 		return nil, err
 	}
-	width := float64(e.Width * median)
-	out := rung.features
+	width, out := float64(e.Width*median), rung.features
 	if e.Pair > 0 {
 		out /= 2
 	}
@@ -236,52 +255,34 @@ func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scr
 		defer release()
 		recipe = reduced
 	}
-	n := len(rung.judge[part])
-	s.scores = slices.Grow(s.scores[:0], n*r.outputs)[:n*r.outputs]
-	scores := s.scores
-	var score func(lambda float64) error
-	isExact := rung.exact && shape != nil
+	train, judge, isExact := rung.train[part], rung.judge[part], rung.exact && shape != nil
 	if (rung.drawn || !isExact) && (e.Pair > 0 || e.PiecewiseLinear) {
 		if recipe, err = r.joined(e, part, recipe, out); err != nil {
 			return nil, err
 		}
-		x = v
+		x = r.views[e.View] // the joined recipe contains the metric
 	}
-	if isExact {
-		switch {
-		case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks:
-		case rung.drawn:
-			if err := e.drawMatrix(rung, recipe, x, s, threads); err != nil {
-				return nil, err
-			}
-		default:
-			near := x.distances(k.distance, rung.rows, threads)
-			e.matrix = newKernelMatrix(shape.At, near, width, grow(&s.all, triangle(near.N)))
-			if err := r.addJoined(e, part, s, threads); err != nil {
-				return nil, err
-			}
-		}
-		m := newExactRidge(e.matrix, rung.train[part], rung.judge[part], r.labels, s, threads)
-		score = func(lambda float64) error { return m.scores(lambda, scores) }
-	} else {
-		f, err := newFit(recipe, x.x, x.d, rung.train[part], r.labels, threads)
+	if !isExact {
+		f, err := newFit(recipe, x.x, x.d, train, r.labels, threads)
 		if err != nil {
 			return nil, err
 		}
-		phi := f.features(x.x, x.d, rung.judge[part])
-		score = func(lambda float64) error { return f.scores(lambda, phi, n, scores) }
+		phi := f.features(x.x, x.d, judge)
+		return func(lambda float64, scores []float32) error { return f.scores(lambda, phi, len(judge), scores) }, nil
 	}
-	best, solves := path(start, rung.factor, rung.steps, func(lambda float64) *solved {
-		if score(lambda) != nil {
-			return nil
-		}
-		return &solved{lambda, r.judge(rung.judge[part], scores)}
-	})
-	e.trial.Solves += solves
-	if best == nil {
-		return nil, errNoLambda
+	switch {
+	case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks: // the matrix of another part
+	case rung.drawn:
+		err = e.drawMatrix(rung, recipe, x, s, threads)
+	default:
+		near := x.distances(k.distance, rung.rows, threads)
+		e.matrix = newKernelMatrix(shape.At, near, width, grow(&s.all, triangle(near.N)))
+		err = r.addJoined(e, part, s, threads)
 	}
-	return best, nil
+	if err != nil {
+		return nil, err
+	}
+	return newExactRidge(e.matrix, train, judge, r.labels, s, threads).scores, nil
 }
 
 // variance returns the weighted variance of the targets of those rows, scaled by the range of all targets. It is

@@ -10,8 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -113,7 +113,7 @@ func begin(t testing.TB, o options) (*learner, []byte) {
 	return l, state
 }
 
-func modelOf(t testing.TB, l *learner, state []byte) *models.Linear {
+func modelOf(t testing.TB, l *learner, state []byte) *linear.Model {
 	t.Helper()
 	r, err := l.Open(state)
 	if err != nil {
@@ -357,7 +357,7 @@ func TestStartFromAModelGoesOnFromIt(t *testing.T) {
 	if _, err := l.Start(m); err == nil {
 		t.Error("NaN is taken for a weight")
 	}
-	if _, err := l.Start(&models.Linear{K: 2, D: 8, W: make([]float32, 16), B: make([]float32, 2)}); err == nil ||
+	if _, err := l.Start(&linear.Model{K: 2, D: 8, W: make([]float32, 16), B: make([]float32, 2)}); err == nil ||
 		!strings.Contains(err.Error(), "2 outputs") {
 		t.Errorf("%v", err)
 	}

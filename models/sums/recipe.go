@@ -152,51 +152,13 @@ func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 
 // complete checks the recipe and sets the fields that follow from its files.
 func (r *Recipe) complete() error {
-	if len(r.ExtraFiles) != len(r.Files) {
-		return fmt.Errorf("%d files, want %d", len(r.ExtraFiles), len(r.Files))
-	}
-	for i, f := range r.Files {
-		data := r.ExtraFiles[i].Data
-		if r.ExtraFiles[i].Name != f.Name {
-			return fmt.Errorf("%s is missing", f.Name)
-		}
-		if err := f.Check(data); err != nil {
-			return err
-		}
-		if slices.Contains(features.Files(), f.Name) {
-			if _, err := features.ProvideFile(f.Name, data); err != nil {
-				return fmt.Errorf("%s: %w", f.Name, err)
-			}
-		}
-		if f.Name == ProfileFile {
-			p, err := decodeProfile(data)
-			if err != nil {
-				return err
-			}
-			r.Profile = p
-		}
-	}
-	if r.Profile == nil {
-		return fmt.Errorf("%s is missing", ProfileFile)
+	if err := r.takeFiles(); err != nil {
+		return err
 	}
 	if err := r.Rule.validate(); err != nil {
 		return err
 	}
-	switch {
-	case r.Task == models.Classification && (r.Classes == nil || r.TargetGrid != nil):
-		return errors.New("classification without classes")
-	case r.Task == models.Classification && r.Profile.Shapes != nil && (r.Rule.Folds < 2 ||
-		len(r.Profile.Shapes) != len(r.Classes.Classes) ||
-		slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
-		return fmt.Errorf("invalid shapes of curves: %v", r.Profile.Shapes)
-	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
-		return errors.New("regression without a grid")
-	case r.Task == models.Embedding && (r.Rule.Components == 0 || r.Classes != nil || r.TargetGrid != nil):
-		return errors.New("embedding without components")
-	case r.Task != models.Classification && r.Task != models.Regression && r.Task != models.Embedding:
-		return fmt.Errorf("unknown task %q", r.Task)
-	}
-	if err := r.TargetGrid.Validate(); err != nil {
+	if err := r.checkTask(); err != nil {
 		return err
 	}
 	opened, err := r.Recipe.Open()
@@ -222,6 +184,55 @@ func (r *Recipe) complete() error {
 	}
 	r.Input.Options = compact.Bytes()
 	return nil
+}
+
+// takeFiles checks the files, provides files of features to recipes of this process, and sets Profile.
+func (r *Recipe) takeFiles() (err error) {
+	if len(r.ExtraFiles) != len(r.Files) {
+		return fmt.Errorf("%d files, want %d", len(r.ExtraFiles), len(r.Files))
+	}
+	for i, f := range r.Files {
+		data := r.ExtraFiles[i].Data
+		if r.ExtraFiles[i].Name != f.Name {
+			return fmt.Errorf("%s is missing", f.Name)
+		}
+		if err := f.Check(data); err != nil {
+			return err
+		}
+		if slices.Contains(features.Files(), f.Name) {
+			if _, err := features.ProvideFile(f.Name, data); err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
+			}
+		}
+		if f.Name == ProfileFile {
+			if r.Profile, err = decodeProfile(data); err != nil {
+				return err
+			}
+		}
+	}
+	if r.Profile == nil {
+		return fmt.Errorf("%s is missing", ProfileFile)
+	}
+	return nil
+}
+
+// checkTask returns an error if the task is unknown, or the targets do not fit it.
+func (r *Recipe) checkTask() error {
+	switch {
+	case r.Task == models.Classification && (r.Classes == nil || r.TargetGrid != nil):
+		return errors.New("classification without classes")
+	case r.Task == models.Classification && r.Profile.Shapes != nil && (r.Rule.Folds < 2 ||
+		len(r.Profile.Shapes) != len(r.Classes.Classes) ||
+		slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
+		return fmt.Errorf("invalid shapes of curves: %v", r.Profile.Shapes)
+	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
+		return errors.New("regression without a grid")
+	case r.Task == models.Embedding && (r.Rule.Components == 0 || r.Classes != nil || r.TargetGrid != nil):
+		return errors.New("embedding without components")
+	case r.Task != models.Classification && r.Task != models.Regression && r.Task != models.Embedding:
+		return fmt.Errorf("unknown task %q", r.Task)
+	}
+	return r.TargetGrid.Validate()
 }
 
 // Shape returns the shape of sums with the given number of classes, which a regression ignores.

@@ -288,7 +288,7 @@ func (v verification) Open(data []byte) (iterative.Round, error) {
 type verifyRound struct {
 	learner *learner
 	state   []byte
-	model   *models.Linear
+	model   *linear.Model
 }
 
 func (r *verifyRound) begin() (*verifier, error) { return r.learner.verify(r.state, r.model) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
@@ -55,10 +55,10 @@ func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
 		if c := r.certifyOf(t, r.model(t)); c != good {
 			t.Errorf("%s: %+v of the model, %+v of the state", name, c, good)
 		}
-		for what, edit := range map[string]func(*models.Linear){
-			"the first weight":   func(m *models.Linear) { m.W[0] += 1 },
-			"the last weight":    func(m *models.Linear) { m.W[len(m.W)-1] -= 1 },
-			"the last intercept": func(m *models.Linear) { m.B[m.K-1] += 1 },
+		for what, edit := range map[string]func(*linear.Model){
+			"the first weight":   func(m *linear.Model) { m.W[0] += 1 },
+			"the last weight":    func(m *linear.Model) { m.W[len(m.W)-1] -= 1 },
+			"the last intercept": func(m *linear.Model) { m.B[m.K-1] += 1 },
 		} {
 			m := r.model(t)
 			edit(m)
@@ -113,9 +113,9 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 		"30 rows, the options":   missing,
 		"does not fit its label": swapped.Take(r.parts[0][0]),
 		"weights of 2 outputs on": verifyError(r, r.state,
-			&models.Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)}),
+			&linear.Model{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)}),
 		"are not finite": verifyError(r, r.state,
-			&models.Linear{K: 3, D: 5, W: append(make([]float32, 14), float32(math.NaN())), B: make([]float32, 3)}),
+			&linear.Model{K: 3, D: 5, W: append(make([]float32, 14), float32(math.NaN())), B: make([]float32, 3)}),
 		"run a round first": verifyError(r, first, nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -124,7 +124,7 @@ func TestVerifyRefusesForeignParts(t *testing.T) {
 	}
 }
 
-func verifyError(r *run, state []byte, m *models.Linear) error {
+func verifyError(r *run, state []byte, m *linear.Model) error {
 	_, err := r.learner.verify(state, m)
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -173,7 +173,7 @@ func (r *run) until(t testing.TB, tol float64, most int) float64 {
 }
 
 // part verifies one partition.
-func (r *run) part(t testing.TB, m *models.Linear, p int) *verifier {
+func (r *run) part(t testing.TB, m *linear.Model, p int) *verifier {
 	t.Helper()
 	v, err := r.learner.verify(r.state, m)
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *run) part(t testing.TB, m *models.Linear, p int) *verifier {
 }
 
 // certifyOf verifies the weights of m, or of the state if m is nil, part by part.
-func (r *run) certifyOf(t testing.TB, m *models.Linear) Certificate {
+func (r *run) certifyOf(t testing.TB, m *linear.Model) Certificate {
 	t.Helper()
 	v, err := r.learner.verify(r.state, m)
 	if err != nil {
@@ -219,7 +219,7 @@ func (r *run) certify(t testing.TB) Certificate {
 }
 
 // model returns the weights of the state.
-func (r *run) model(t testing.TB) *models.Linear {
+func (r *run) model(t testing.TB) *linear.Model {
 	t.Helper()
 	round, err := r.learner.Open(r.state)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
@@ -134,7 +134,7 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, m := range map[string]*models.Linear{
+	for want, m := range map[string]*linear.Model{
 		"2 outputs on 3": {K: 2, D: 3, W: make([]float32, 6), B: make([]float32, 2)},
 		"not finite":     {K: 3, D: 3, W: []float32{0, 0, 0, 0, float32(math.Inf(1)), 0, 0, 0, 0}, B: make([]float32, 3)},
 	} {
@@ -144,7 +144,7 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 	}
 	o.Bias = 0
 	l, _ = newLearner(o)
-	if _, err := l.Start(&models.Linear{K: 3, D: 3, W: make([]float32, 9), B: []float32{0, 1, 0}}); err == nil {
+	if _, err := l.Start(&linear.Model{K: 3, D: 3, W: make([]float32, 9), B: []float32{0, 1, 0}}); err == nil {
 		t.Error("an intercept cannot be taken up")
 	}
 	o.Rounds = 1
@@ -236,7 +236,7 @@ func FuzzBytes(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if round, err := r.learner.Open(data); err == nil {
-			s := round.(interface{ Model() *models.Linear }).Model()
+			s := round.(interface{ Model() *linear.Model }).Model()
 			if len(s.W) != 9 || len(s.B) != 3 {
 				t.Fatal("weights of another shape")
 			}

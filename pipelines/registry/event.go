@@ -80,7 +80,7 @@ func (r Registry) record(ctx context.Context, event []byte) error {
 	if err != nil {
 		return err
 	}
-	err = storage.Swap(ctx, name, nil, append(text, '\n'))
+	err = storage.CompareAndSwap(ctx, name, nil, append(text, '\n'))
 	if !errors.Is(err, storage.ErrSwapped) {
 		return err
 	}

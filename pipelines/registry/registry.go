@@ -214,7 +214,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 		if err != nil {
 			return nil, err
 		}
-		err = storage.Swap(ctx, storage.Join(r.Dir, models.AliasFile), old, data)
+		err = storage.CompareAndSwap(ctx, storage.Join(r.Dir, models.AliasFile), old, data)
 		switch {
 		case err == nil:
 			return e, r.storeEvent(ctx, s)
@@ -237,7 +237,7 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 func (r Registry) flushEvent(ctx context.Context, s *models.Aliases, file []byte) error {
 	exists, err := storage.Exists(ctx, models.EventFile(r.Dir, s.Events))
 	if err == nil && !exists {
-		err = storage.Swap(ctx, storage.Join(r.Dir, models.AliasFile), file, file)
+		err = storage.CompareAndSwap(ctx, storage.Join(r.Dir, models.AliasFile), file, file)
 	}
 	if err != nil && !errors.Is(err, storage.ErrSwapped) { // the change of another process is on disk
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	_ "github.com/bochner-ml/bochner/io/storage/s3"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -33,7 +34,7 @@ func files(t testing.TB, seed uint64) []storage.File {
 		t.Fatal(err)
 	}
 	f, err := models.Encode(&models.Model{
-		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
+		Linear: &linear.Model{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
 			Program: "test", Task: models.Classification, Recipe: recipe, Seed: seed, Learner: models.Learner{Kind: "ridge",
 				Lambda: 1e-6, Folds: 1},

@@ -85,35 +85,7 @@ func (r *CompareModels) WriteTo(w io.Writer) (int64, error) {
 	if r.NotFinite > 0 {
 		fmt.Fprintf(&b, "%s without finite predictions are left out of the losses\n", report.Counted64(r.NotFinite, "row"))
 	}
-	b.WriteString("\n")
-	r.Scores().Write(&b)
-	b.WriteString("\n")
-	for i, c := range r.Comparisons {
-		if c.TooFew != "" && (i == 0 || r.Comparisons[i-1].TooFew != c.TooFew) {
-			fmt.Fprintf(&b, "no interval and no p: %s\n", c.TooFew)
-		}
-		if c.Rough != "" {
-			fmt.Fprintf(&b, "p and interval of %s are rough: %s\n", report.MetricNames[c.Metric], c.Rough)
-		}
-	}
-	first := r.Comparisons[0]
-	if p := first.Pairs; p != nil {
-		fmt.Fprintf(&b, "only the champion is wrong on %s, only the challenger on %s, both on %s\n",
-			report.Counted64(p.Champion, "row"), report.Counted64(p.Challenger, "row"), report.Groups(p.Both))
-	}
-	if first.Detectable != nil {
-		unit := ""
-		if first.Metric == paired.Error {
-			unit = " percentage points"
-		}
-		fmt.Fprintf(&b, "an improvement of %s%s is shown on as many rows with probability 80%%, at a confidence of 95%%\n",
-			report.MetricText(first.Metric, *first.Detectable, false), unit)
-	}
-	if len(r.RowsNeeded) > 0 {
-		fmt.Fprintf(&b, "\nrows that a test needs, for models that differ on %.3g%% of the rows:\n",
-			100*first.Pairs.Discordance())
-		r.Needed().Write(&b)
-	}
+	r.writeComparisons(&b)
 	for i := range r.Slices {
 		report.WriteComparedSlices(&b, &r.Slices[i])
 	}
@@ -128,6 +100,39 @@ func (r *CompareModels) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	return b.WriteTo(w)
+}
+
+// writeComparisons prints the comparisons of all rows.
+func (r *CompareModels) writeComparisons(b *bytes.Buffer) {
+	b.WriteString("\n")
+	r.Scores().Write(b)
+	b.WriteString("\n")
+	for i, c := range r.Comparisons {
+		if c.TooFew != "" && (i == 0 || r.Comparisons[i-1].TooFew != c.TooFew) {
+			fmt.Fprintf(b, "no interval and no p: %s\n", c.TooFew)
+		}
+		if c.Rough != "" {
+			fmt.Fprintf(b, "p and interval of %s are rough: %s\n", report.MetricNames[c.Metric], c.Rough)
+		}
+	}
+	first := r.Comparisons[0]
+	if p := first.Pairs; p != nil {
+		fmt.Fprintf(b, "only the champion is wrong on %s, only the challenger on %s, both on %s\n",
+			report.Counted64(p.Champion, "row"), report.Counted64(p.Challenger, "row"), report.Groups(p.Both))
+	}
+	if first.Detectable != nil {
+		unit := ""
+		if first.Metric == paired.Error {
+			unit = " percentage points"
+		}
+		fmt.Fprintf(b, "an improvement of %s%s is shown on as many rows with probability 80%%, at a confidence of 95%%\n",
+			report.MetricText(first.Metric, *first.Detectable, false), unit)
+	}
+	if len(r.RowsNeeded) > 0 {
+		fmt.Fprintf(b, "\nrows that a test needs, for models that differ on %.3g%% of the rows:\n",
+			100*first.Pairs.Discordance())
+		r.Needed().Write(b)
+	}
 }
 
 // ComparedModel describes one of the two models.

@@ -30,7 +30,7 @@ type Evaluate struct {
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	// Intervals has the coverage of the intervals of each target, or of the sets of classes.
 	Intervals []IntervalReport `json:"intervals,omitempty"`
-	Threshold *Threshold       `json:"threshold,omitempty"` // set if a threshold was given
+	Threshold *Threshold       `json:"threshold,omitempty"` // set if predictions are decided by one
 	Gate      string           `json:"gate,omitempty"`      // conditions, all of which were met
 
 	// Curves has the ROC and precision-recall curves of classes, and WorstRows the rows with the largest losses.

@@ -23,7 +23,7 @@ type Predict struct {
 	// SetAside has the first unusable rows, unless they are listed in the output.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
-	Threshold *Threshold `json:"threshold,omitempty"` // set if a threshold was given
+	Threshold *Threshold `json:"threshold,omitempty"` // set if predictions are decided by one
 	// Drift is the drift from the training rows; nil if the model has no statistics of them.
 	Drift *drift.Report `json:"drift,omitempty"`
 }
@@ -58,14 +58,6 @@ func (r *Predict) WriteTo(w io.Writer) (int64, error) {
 type Threshold struct {
 	models.Threshold
 	Class string `json:"class"` // positive class; rows below the threshold belong to the other
-}
-
-// Rounded returns the value for a models.Applier, nil without a threshold.
-func (t *Threshold) Rounded() *float32 {
-	if t == nil {
-		return nil
-	}
-	return &t.Value
 }
 
 // String describes how rows are decided.

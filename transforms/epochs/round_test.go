@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -38,7 +38,7 @@ func init() {
 	iterative.RegisterOpener("witness", iterative.OpenerOf(func(w witness) (witness, error) { return w, nil }))
 }
 
-func (w witness) Start(*models.Linear) ([]byte, error) { return []byte("start"), nil }
+func (w witness) Start(*linear.Model) ([]byte, error) { return []byte("start"), nil }
 
 func (w witness) Open(state []byte) (iterative.Round, error) { return &witnessRound{w, state}, nil }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
@@ -205,13 +206,13 @@ func (s *solver) firstHead(ctx context.Context) ([]float64, error) {
 }
 
 // fits are the models that a solve stores; nil for those that it does not have.
-type fits struct{ weights, heldOut, trials, sketch *models.Linear }
+type fits struct{ weights, heldOut, trials, sketch *linear.Model }
 
 // weightsFile is a file of weights with its digest, "" if there is none.
 type weightsFile struct {
 	name   string
 	sha256 *string
-	model  *models.Linear
+	model  *linear.Model
 }
 
 // files returns the files of the models.
@@ -267,8 +268,8 @@ func (s *solver) ridge() (fits, FitReport, error) {
 	if fit.Coarse {
 		return fits{}, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
 	}
-	weights := func(f *ridge.Solution) *models.Linear {
-		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
+	weights := func(f *ridge.Solution) *linear.Model {
+		return &linear.Model{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
 	}
 	fitted := fits{weights: weights(fit), trials: joined(fit.Trials, shape)}
 	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors,
@@ -327,7 +328,7 @@ func (s *solver) ridgeOptions() ridge.Options {
 
 // joined returns the fits that are not nil as one model with the outputs of all; nil if
 // there are none.
-func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
+func joined(fits []*ridge.Solution, shape ridge.Shape) *linear.Model {
 	var w, b [][]float32
 	for _, f := range fits {
 		if f != nil {
@@ -337,7 +338,7 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 	if len(w) == 0 {
 		return nil
 	}
-	return &models.Linear{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
+	return &linear.Model{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
 }
 
 // components returns the principal components of the features.

@@ -21,6 +21,7 @@ import (
 	_ "github.com/bochner-ml/bochner/io/formats"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
@@ -136,7 +137,7 @@ func made(t *testing.T, dir string, number int, g fourier.Gaussian, columns ...s
 			Targets:    models.Targets{Vocabulary: schema.NewVocabulary([]string{"in", "out"})},
 			Extensions: models.Extensions{Probabilities: &models.Probabilities{Kind: models.Softmax}},
 		},
-		Linear: &models.Linear{K: 2, D: g.Out, B: make([]float32, 2)},
+		Linear: &linear.Model{K: 2, D: g.Out, B: make([]float32, 2)},
 	}
 	for i := range 2 * m.Linear.D {
 		m.Linear.W = append(m.Linear.W, float32(math.Cos(float64(i*(number+1)))))

@@ -21,7 +21,7 @@ type Model struct {
 	Dir    string `json:"model"`
 	SHA256 string `json:"sha256"` // of its manifest
 	// Threshold, unless nil, replaces the threshold of the model; see models.Applier.
-	Threshold *float32 `json:"threshold,omitempty"`
+	Threshold *models.Threshold `json:"threshold,omitempty"`
 }
 
 // loaded caches the last model used.

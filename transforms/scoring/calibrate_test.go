@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
@@ -58,7 +58,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	}
 	weights := filepath.Join(dir, "weights")
 	sum, err := transforms.StoreWeights(ctx, weights,
-		&models.Linear{K: 2, D: 2, W: []float32{1, 0, 0, 2}, B: []float32{1, 0}})
+		&linear.Model{K: 2, D: 2, W: []float32{1, 0, 0, 2}, B: []float32{1, 0}})
 	if err != nil {
 		t.Fatal(err)
 	}

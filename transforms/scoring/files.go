@@ -33,7 +33,7 @@ type Files struct {
 	// MaxBad is the share of a file's rows that may be set aside, from 0 to 1. A file with more is bad as a whole.
 	MaxBad float64 `json:"max_bad"`
 	// Threshold, unless nil, replaces the threshold of each model; see models.Applier.
-	Threshold *float32 `json:"threshold,omitempty"`
+	Threshold *models.Threshold `json:"threshold,omitempty"`
 	Content
 	Messages Messages `json:"messages,omitzero"` // how they become rows
 }

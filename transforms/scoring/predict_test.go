@@ -33,7 +33,7 @@ func modelOf(classes ...string) *models.Model {
 		m.Manifest.Task, m.Manifest.Outputs, m.Manifest.Vocabulary = models.Classification, k, schema.NewVocabulary(classes)
 	}
 	m.Map = plainMap{k}
-	m.Linear = &models.Linear{K: k, D: k, W: make([]float32, k*k), B: make([]float32, k)}
+	m.Linear = &linear.Model{K: k, D: k, W: make([]float32, k*k), B: make([]float32, k)}
 	for c := range k {
 		m.Linear.W[c*k+c] = 1
 	}

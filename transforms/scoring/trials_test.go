@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	model "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
@@ -55,7 +55,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &models.Linear{K: 4, D: 2, W: []float32{1, 0, 0, 2, 0, 1, 1, 0}, B: []float32{1, 0, 0, 0}}
+	all := &linear.Model{K: 4, D: 2, W: []float32{1, 0, 0, 2, 0, 1, 1, 0}, B: []float32{1, 0, 0, 0}}
 	for _, c := range []struct {
 		want          *score.Trials
 		fits, outputs int
@@ -68,7 +68,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	} {
 		weights := filepath.Join(dir, fmt.Sprint("weights", c.fits))
 		rows := c.fits * c.outputs
-		sum, err := transforms.StoreWeights(ctx, weights, &models.Linear{K: rows, D: 2, W: all.W[:2*rows], B: all.B[:rows]})
+		sum, err := transforms.StoreWeights(ctx, weights, &linear.Model{K: rows, D: 2, W: all.W[:2*rows], B: all.B[:rows]})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -299,11 +299,11 @@ func (t *Trial) breakModel(ctx context.Context) error {
 		return err
 	}
 	file := t.path("models", models.AliasFile)
-	if err := storage.Swap(ctx, file, before, broken); err != nil {
+	if err := storage.CompareAndSwap(ctx, file, before, broken); err != nil {
 		return err
 	}
 	err = t.until(ctx, "the broken model", func(l line) bool { return l.ReloadError != "" && t.digests[l.Model] != "" })
-	return errors.Join(err, storage.Swap(ctx, file, broken, before))
+	return errors.Join(err, storage.CompareAndSwap(ctx, file, broken, before))
 }
 
 // begin starts the stream.

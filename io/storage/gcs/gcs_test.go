@@ -198,8 +198,8 @@ func TestEveryCallThatIsDeniedIsRefused(t *testing.T) {
 		"write":  func() error { return storage.WriteFile(ctx, bucket+"dir/g", []byte("text")) },
 		"state":  func() error { return storage.WriteState(ctx, bucket+"dir/g", []byte("text")) },
 		"delete": func() error { return storage.Remove(ctx, bucket+"dir/f") },
-		"swap":   func() error { return storage.Swap(ctx, bucket+"dir/f", []byte("text"), []byte("new")) },
-		"make":   func() error { return storage.Swap(ctx, bucket+"dir/h", nil, []byte("new")) },
+		"swap":   func() error { return storage.CompareAndSwap(ctx, bucket+"dir/f", []byte("text"), []byte("new")) },
+		"make":   func() error { return storage.CompareAndSwap(ctx, bucket+"dir/h", nil, []byte("new")) },
 		"claim":  func() error { return errOf(storage.AcquireClaim(ctx, bucket+"dir/c")) },
 		"lock":   func() error { return errOf(storage.Lock(ctx, bucket+"dir/l")) },
 		"publish": func() error {

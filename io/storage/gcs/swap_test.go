@@ -15,7 +15,7 @@ import (
 // never lose what was written, nor write twice.
 func TestSwapsUnderFaultsAreNotLost(t *testing.T) {
 	s := server(t)
-	if err := storage.Swap(ctx, bucket+"dir/n", nil, []byte("0")); err != nil {
+	if err := storage.CompareAndSwap(ctx, bucket+"dir/n", nil, []byte("0")); err != nil {
 		t.Fatal(err)
 	}
 	s.Faults.Set(gcstest.Rules{Share: 0.2, Seed: 8})
@@ -37,7 +37,7 @@ func TestSwapsUnderFaultsAreNotLost(t *testing.T) {
 					return
 				}
 				v, _ := strconv.Atoi(string(old))
-				err = storage.Swap(ctx, bucket+"dir/n", old, fmt.Append(nil, v+1))
+				err = storage.CompareAndSwap(ctx, bucket+"dir/n", old, fmt.Append(nil, v+1))
 				mu.Lock()
 				switch {
 				case err == nil:
@@ -89,7 +89,7 @@ func TestASwapLosesToOneThatCameBetween(t *testing.T) {
 				c.before()
 			}
 		})
-		err := storage.Swap(ctx, bucket+"f", c.old, []byte("new"))
+		err := storage.CompareAndSwap(ctx, bucket+"f", c.old, []byte("new"))
 		s.Faults.Before(nil)
 		if !did || !errors.Is(err, storage.ErrSwapped) {
 			t.Errorf("%s: %t, %v", c.name, did, err)
@@ -98,10 +98,10 @@ func TestASwapLosesToOneThatCameBetween(t *testing.T) {
 			t.Errorf("%s: replaced all the same", c.name)
 		}
 	}
-	if err := storage.Swap(ctx, bucket+"f", []byte("other"), []byte("new")); err != nil {
+	if err := storage.CompareAndSwap(ctx, bucket+"f", []byte("other"), []byte("new")); err != nil {
 		t.Error(err)
 	}
-	if err := storage.Swap(ctx, bucket+"none", []byte("x"), []byte("new")); !errors.Is(err, storage.ErrSwapped) {
+	if err := storage.CompareAndSwap(ctx, bucket+"none", []byte("x"), []byte("new")); !errors.Is(err, storage.ErrSwapped) {
 		t.Error(err)
 	}
 }

@@ -229,9 +229,9 @@ func Answerf(kind error, format string, args ...any) error {
 	return &storage.ReasonError{FromServer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
 
-// Swap writes an object on the condition that the version whose content was
+// CompareAndSwap writes an object on the condition that the version whose content was
 // compared is the current one, or that there is none.
-func (s *Store) Swap(ctx context.Context, name string, old, next []byte) error {
+func (s *Store) CompareAndSwap(ctx context.Context, name string, old, next []byte) error {
 	o := resolved(name)
 	cond := Condition{Absent: true}
 	if old != nil {

@@ -267,10 +267,10 @@ func TestALockIsHeldOnce(t *testing.T) {
 func TestSwapsAreNotLost(t *testing.T) { onServers(t, testSwaps) }
 
 func testSwaps(t *testing.T, _ *gcstest.S3) {
-	if err := storage.Swap(t.Context(), root+"n", nil, []byte("0")); err != nil {
+	if err := storage.CompareAndSwap(t.Context(), root+"n", nil, []byte("0")); err != nil {
 		t.Fatal(err)
 	}
-	if err := storage.Swap(t.Context(), root+"n", nil, []byte("0")); !errors.Is(err, storage.ErrSwapped) {
+	if err := storage.CompareAndSwap(t.Context(), root+"n", nil, []byte("0")); !errors.Is(err, storage.ErrSwapped) {
 		t.Errorf("made twice: %v", err)
 	}
 	var wg sync.WaitGroup
@@ -281,7 +281,7 @@ func testSwaps(t *testing.T, _ *gcstest.S3) {
 				if err == nil {
 					var n int
 					fmt.Sscan(string(old), &n)
-					err = storage.Swap(t.Context(), root+"n", old, fmt.Append(nil, n+1))
+					err = storage.CompareAndSwap(t.Context(), root+"n", old, fmt.Append(nil, n+1))
 				}
 				if err == nil {
 					done++

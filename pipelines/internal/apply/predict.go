@@ -66,7 +66,7 @@ type prediction struct {
 	job       *job.Job
 	manifest  *models.Manifest
 	data      *dataset.Dataset
-	threshold *results.Threshold
+	threshold *models.Threshold
 	drift     *driftCheck
 	pass      *scoring.Predict
 	columns   []export.Column
@@ -97,7 +97,7 @@ func openPrediction(ctx context.Context, o options.Predict) (p *prediction, err 
 	p.pass = &scoring.Predict{
 		Statistics: p.drift.statistics, Skip: p.drift.skip(p.data),
 		Pass:    transforms.Pass{Data: *p.data, Mode: dataset.FailFast},
-		Model:   scoring.Model{Dir: model, SHA256: p.manifest.SHA256, Threshold: p.threshold.Rounded()},
+		Model:   scoring.Model{Dir: model, SHA256: p.manifest.SHA256, Threshold: p.threshold},
 		Content: content, ID: scoring.IDColumn(p.data),
 	}
 	if o.MaxBadFraction > 0 {
@@ -162,7 +162,7 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 
 // count returns a result with the counts of the rows and their drift, or an error if the drift exceeds MaxDrift.
 func (p *prediction) count(written []transforms.Written) (result *results.Predict, err error) {
-	result = &results.Predict{Out: p.options.Out, Threshold: p.threshold}
+	result = &results.Predict{Out: p.options.Out, Threshold: Decision(p.threshold, p.manifest)}
 	if result.Rows, err = job.Count(p.data, job.ReportsOf(written), p.options.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -213,18 +213,22 @@ func noteBlank(o options.Predict, j *job.Job, counts results.RowCounts) {
 		"of each row", report.Groups(n), what)
 }
 
-// ThresholdOf returns the threshold with that value, rounded to float32 as scores are. For nil it returns the
-// threshold of the model, nil if it has none.
-func ThresholdOf(value *float64, dir string, m *models.Manifest) (*results.Threshold, error) {
-	t := m.Threshold
-	if value != nil {
-		var err error
-		if t, err = models.NewThreshold(*value, m); err != nil {
-			return nil, exit.Usagef("--threshold %g: the model %s: %s", *value, dir, err)
-		}
-	}
-	if t == nil {
+// ThresholdOf returns the threshold of that value for a model, rounded to float32 as scores are; nil for nil.
+func ThresholdOf(value *float64, dir string, m *models.Manifest) (*models.Threshold, error) {
+	if value == nil {
 		return nil, nil
 	}
-	return &results.Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}, nil
+	t, err := models.NewThreshold(*value, m)
+	if err != nil {
+		return nil, exit.Usagef("--threshold %g: the model %s: %s", *value, dir, err)
+	}
+	return t, nil
+}
+
+// Decision describes the threshold by which predictions decide, t or else the model's; nil if there is neither.
+func Decision(t *models.Threshold, m *models.Manifest) *results.Threshold {
+	if t = cmp.Or(t, m.Threshold); t == nil {
+		return nil
+	}
+	return &results.Threshold{Threshold: *t, Class: m.Vocabulary.Classes[m.PositiveClass()]}
 }

@@ -101,11 +101,9 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	if err != nil {
 		return nil, err
 	}
-	var threshold *results.Threshold // nil: each model's own is used
-	if o.Threshold != nil {
-		if threshold, err = ThresholdOf(o.Threshold, o.Model, m); err != nil {
-			return nil, err
-		}
+	threshold, err := ThresholdOf(o.Threshold, o.Model, m)
+	if err != nil {
+		return nil, err
 	}
 	name := o.Model
 	if !strings.Contains(name, "://") { // workers may have another current directory
@@ -115,7 +113,7 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	}
 	s.files = &scoring.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scoring.NewOpenOptions(o.Data), MaxBad: o.MaxBadFraction,
-		Threshold: threshold.Rounded(), Content: content,
+		Threshold: threshold, Content: content,
 		Messages: scoring.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
 	s.work, err = workBeside(out)

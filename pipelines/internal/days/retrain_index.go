@@ -91,7 +91,7 @@ func (x *index) write(ctx context.Context) error {
 	if bytes.Equal(data, x.file) {
 		return nil
 	}
-	if err := storage.Swap(ctx, storage.Join(x.dir, indexFile), x.file, data); err != nil {
+	if err := storage.CompareAndSwap(ctx, storage.Join(x.dir, indexFile), x.file, data); err != nil {
 		return err
 	}
 	x.file = data

@@ -26,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -95,7 +96,7 @@ func modelOf(rows multiset, recipe string) ([]storage.File, error) {
 		return nil, err
 	}
 	return models.Encode(&models.Model{
-		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
+		Linear: &linear.Model{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
 		Manifest: &models.Manifest{
 			Program: recipe, Task: models.Classification, Recipe: sealed, Seed: rows.hash(recipe),
 			Learner:      models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},

@@ -58,7 +58,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 type evaluation struct {
 	openedModel
 	options   options.Evaluate
-	threshold *results.Threshold
+	threshold *models.Threshold // nil: the model's own is used
 	slices    []scoring.Slice
 }
 
@@ -80,7 +80,7 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 		return nil, err
 	}
 	dir, err := storage.Abs(o.Model)
-	e.Model = scoring.Model{Dir: dir, SHA256: e.manifest.SHA256, Threshold: e.threshold.Rounded()}
+	e.Model = scoring.Model{Dir: dir, SHA256: e.manifest.SHA256, Threshold: e.threshold}
 	e.name, e.options = o.Model, o
 	return e, err
 }
@@ -116,7 +116,7 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 		return nil, err
 	}
 	j.Progress.Done()
-	result := &results.Evaluate{Model: e.name, Threshold: e.threshold, Gate: o.Gate}
+	result := &results.Evaluate{Model: e.name, Threshold: apply.Decision(e.threshold, e.manifest), Gate: o.Gate}
 	if d.Weighted {
 		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
 	}
@@ -132,9 +132,9 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	return result, nil
 }
 
-// thresholdFor returns the threshold of the predictions. It returns an error if the options cannot be used with the
+// thresholdFor returns the threshold that was given, if any. It returns an error if the options cannot be used with the
 // model or the data.
-func thresholdFor(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*results.Threshold, error) {
+func thresholdFor(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g Gates) (*models.Threshold, error) {
 	if m.Task == models.Embedding {
 		return nil, exit.Usagef("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}

@@ -99,6 +99,23 @@ func (r scored) headline() *page.Headline {
 // addScores lists the scores, and adds confusions and reliability.
 func (r scored) addScores(p *page.Page) {
 	s := p.Section("Scores on labelled rows")
+	s.List(r.scoreTable())
+	t := r.TargetTable()
+	t.Caption = "Targets; errors are in their units"
+	s.List(t)
+	if r.Threshold != nil {
+		s.Sayf("%s", r.Threshold)
+	}
+	r.addConfusion(s)
+	if b := r.Probabilities; b != nil {
+		h := evaluate.ReliabilityDiagram(b)
+		h.Title = "Reliability"
+		s.Draw(h, b.Table())
+	}
+}
+
+// scoreTable lists the scores of all rows.
+func (r scored) scoreTable() report.Table {
 	t := report.Table{Head: []string{"score", "value", "95% interval"}}
 	share := func(v float64) string { return fmt.Sprintf("%.2f", 100*v) }
 	four := func(v float64) string { return fmt.Sprintf("%.4f", v) }
@@ -148,19 +165,7 @@ func (r scored) addScores(p *page.Page) {
 		add("90% of errors are within, units of the target", plain, &one.P90, nil)
 		add("R²", four, one.R2, one.R2Interval)
 	}
-	s.List(t)
-	t = r.TargetTable()
-	t.Caption = "Targets; errors are in their units"
-	s.List(t)
-	if r.Threshold != nil {
-		s.Sayf("%s", r.Threshold)
-	}
-	r.addConfusion(s)
-	if b := r.Probabilities; b != nil {
-		h := evaluate.ReliabilityDiagram(b)
-		h.Title = "Reliability"
-		s.Draw(h, b.Table())
-	}
+	return t
 }
 
 // addConfusion lists which classes were predicted as which others.

@@ -46,13 +46,13 @@ func LearnedName(f *results.Learned, recipe features.Recipe) string {
 }
 
 // takeLearned reads the recipe that Align wrote to a directory, for rows of d numbers, and shares its files.
-func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, error) {
-	bad := func(format string, args ...any) (Recipe, error) {
-		return Recipe{}, models.NewError(dir, fmt.Errorf(format, args...))
-	}
+func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (r Recipe, err error) {
 	data, err := readLearned(ctx, dir, LearnedFile, maxLearned)
 	if err != nil {
-		return Recipe{}, err
+		return r, err
+	}
+	bad := func(format string, args ...any) (Recipe, error) {
+		return r, models.NewError(dir, fmt.Errorf(format, args...))
 	}
 	var f results.Learned
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -61,52 +61,54 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (Recipe, er
 	if f.Format < 1 || f.Format > LearnedFormat {
 		return bad("format version %d, this program reads up to %d; upgrade bochner", f.Format, LearnedFormat)
 	}
-	var files []storage.File
 	for _, sum := range f.Files {
-		if sum.Name != learned.FileName && sum.Name != GameFile {
-			return bad("%s names the file %q, which learned features do not have", LearnedFile, sum.Name)
-		}
-		content, err := readLearned(ctx, dir, sum.Name, sum.Size)
+		file, err := takeFile(ctx, j, dir, sum)
 		if err != nil {
-			return Recipe{}, err
+			return r, err
 		}
-		if err := sum.Check(content); err != nil {
-			return bad("%w", err)
-		}
-		file := storage.File{Name: sum.Name, Data: content}
-		files = append(files, file)
-		if sum.Name != learned.FileName {
-			continue
-		}
-		if _, err := learned.Provide(content); err != nil {
-			return bad("%w", err)
-		}
-		if err := j.ShareFile(ctx, file, sum.SHA256); err != nil {
-			return Recipe{}, err
-		}
+		r.Files = append(r.Files, file)
 	}
-	files = append(files, storage.File{Name: LearnedFile, Data: data})
+	r.Files = append(r.Files, storage.File{Name: LearnedFile, Data: data})
 	opened, err := f.Recipe.Open()
 	if err != nil {
 		return bad("%s: %w", LearnedFile, err)
 	}
-	if _, err := opened.New(); err != nil {
-		return bad("%s: %w", LearnedFile, err)
-	}
-	in, out, err := features.Dims(opened)
+	made, err := opened.New()
 	if err != nil {
 		return bad("%s: %w", LearnedFile, err)
 	}
+	in, out := made.Dims()
 	if in != d {
-		return Recipe{}, exit.Dataf("pipelines: --frequencies %s: the features are for rows of %d numbers, the data has %d",
-			dir, in, d)
+		return r, exit.Dataf("pipelines: --frequencies %s: the features are for rows of %d numbers, the data has %d", dir, in, d)
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
-	return Recipe{
-		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: LearnedName(&f, opened), Files: files,
-		Origin: &RecipeOrigin{Name: name, SHA256: models.NewFileEntry(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
-			Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
-	}, nil
+	r.Sealed, r.Dim, r.Width, r.Name = f.Recipe, out, f.Width, LearnedName(&f, opened)
+	r.Origin = &RecipeOrigin{Name: name, SHA256: models.NewFileEntry(LearnedFile, data).SHA256, HeldOut: f.HeldOut,
+		Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint}
+	return r, nil
+}
+
+// takeFile reads a file of learned features. Recipes of this process and of workers find frequencies by their checksum.
+func takeFile(ctx context.Context, j *job.Job, dir string, sum models.FileEntry) (storage.File, error) {
+	file := storage.File{Name: sum.Name}
+	if sum.Name != learned.FileName && sum.Name != GameFile {
+		return file, models.NewError(dir,
+			fmt.Errorf("%s names the file %q, which learned features do not have", LearnedFile, sum.Name))
+	}
+	var err error
+	if file.Data, err = readLearned(ctx, dir, sum.Name, sum.Size); err != nil {
+		return file, err
+	}
+	if err := sum.Check(file.Data); err != nil {
+		return file, models.NewError(dir, err)
+	}
+	if sum.Name == GameFile {
+		return file, nil
+	}
+	if _, err := learned.Provide(file.Data); err != nil {
+		return file, models.NewError(dir, err)
+	}
+	return file, j.ShareFile(ctx, file, sum.SHA256)
 }
 
 // maxLearned is the largest size of LearnedFile in bytes, enough for a million columns.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
@@ -79,7 +80,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 		return nil, err
 	}
 	s := &models.Segments{Column: column, Slot: groups[0].slot}
-	var fits []*models.Linear
+	var fits []*linear.Model
 	for _, g := range groups {
 		if math.IsInf(g.strength, 1) {
 			continue

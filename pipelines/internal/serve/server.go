@@ -28,8 +28,8 @@ import (
 // server answers requests with the model in use.
 type server struct {
 	options    options.Serve
-	token      *secret // nil if requests need none
-	threshold  *float32
+	token      *secret           // nil if requests need none
+	threshold  *models.Threshold // nil: each model's own is used
 	handle     *models.Handle
 	current    atomic.Pointer[served] // nil until the model is loaded
 	draining   atomic.Bool
@@ -124,12 +124,9 @@ func (s *server) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.options.Threshold != nil {
-		t, err := apply.ThresholdOf(s.options.Threshold, s.options.Model, first.model.Manifest)
-		if err != nil {
-			return err
-		}
-		s.threshold = t.Rounded()
+	s.threshold, err = apply.ThresholdOf(s.options.Threshold, s.options.Model, first.model.Manifest)
+	if err != nil {
+		return err
 	}
 	n := s.options.Limits.Workers
 	if n == 0 {

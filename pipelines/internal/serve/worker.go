@@ -46,7 +46,7 @@ func (o *requestOptions) set(name, value string) error {
 
 // worker applies a model to the rows of one request at a time, and reuses its memory.
 type worker struct {
-	threshold *float32
+	threshold *models.Threshold
 
 	model  *served
 	input  *dataset.Input // of JSON objects

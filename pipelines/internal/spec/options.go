@@ -56,10 +56,6 @@ func (o Options) WithDefaults() Options {
 	o = o.withKernels()
 	o.Search = cmp.Or(o.Search, options.AutoSearch)
 	o.Learner = o.fitter().options()
-	if l := o.Ridge(); l != nil { // a choice of the size changes the grid
-		own := *l
-		o.Learner = &own
-	}
 	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), setsFeatures) {
 		o, _ = o.withFeatures(tuning.MostFeatures) // every number of features is valid
 	}

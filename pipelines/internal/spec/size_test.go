@@ -3,10 +3,8 @@ package spec
 import (
 	"testing"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -34,15 +32,5 @@ func TestWorthAndTimeTrySizesUpToTheGivenNumberOfFeatures(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A choice of the number of features changes the grid, which must not reach the options of the caller.
-func TestDefaultsAreACopyOfTheLearner(t *testing.T) {
-	given := &ridge.LearnerOptions{}
-	o := Options{Train: options.Train{Learner: given}}.WithDefaults()
-	o.Ridge().Grid = features.Bits8
-	if o.Ridge().Grid != features.Bits8 || given.Grid != "" {
-		t.Errorf("the grid is %q, and %q in the options that were given", o.Ridge().Grid, given.Grid)
 	}
 }

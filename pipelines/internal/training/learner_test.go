@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -38,9 +38,9 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 
 // A trial that begins with the weights of another takes as many rounds as it takes to change them.
 func TestRoundsThatAreNeeded(t *testing.T) {
-	given, trial := &models.Linear{K: 1}, &models.Linear{K: 2}
+	given, trial := &linear.Model{K: 1}, &linear.Model{K: 2}
 	for _, c := range []struct {
-		start, given *models.Linear
+		start, given *linear.Model
 		want         int
 	}{{nil, nil, 1}, {given, given, 0}, {trial, given, minRoundsFromTrial}, {trial, nil, minRoundsFromTrial}} {
 		if got := neededRounds(c.start, c.given); got != c.want {

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
@@ -32,9 +33,9 @@ const minRoundsFromTrial = 2
 type rounds struct {
 	training     *Training
 	learner      spec.ByRounds
-	lambda       []float64      // values to try
-	folds        int            // the first is held out while values are compared; 0 for none
-	init         *models.Linear // initial weights; nil for none
+	lambda       []float64     // values to try
+	folds        int           // the first is held out while values are compared; 0 for none
+	init         *linear.Model // initial weights; nil for none
 	options      job.RoundOptions
 	surveyed     *surveyed
 	augment      *epochs.Augment // of images; nil for none
@@ -116,7 +117,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 }
 
 // decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
-func (r *rounds) decide(ctx context.Context, without *models.Linear) (decision, error) {
+func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, error) {
 	t := r.training
 	j := &deciding{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
 	j.fit.probabilities = t.lossProbabilities()
@@ -155,7 +156,7 @@ func (t *Training) lossProbabilities() *models.Probabilities {
 // neededRounds returns the least number of rounds, whatever the time limit, from the weights start: none if
 // they are the given ones of the user, one if start is nil, and otherwise, from the weights of a trial,
 // minRoundsFromTrial.
-func neededRounds(start, given *models.Linear) int {
+func neededRounds(start, given *linear.Model) int {
 	switch start {
 	case nil:
 		return 1
@@ -167,7 +168,7 @@ func neededRounds(start, given *models.Linear) int {
 
 // run learns with a group of values of λ from the weights init, which may be nil, and returns the fit with the best
 // value. It holds out the first fold.
-func (r *rounds) run(ctx context.Context, group []float64, folds int, init *models.Linear,
+func (r *rounds) run(ctx context.Context, group []float64, folds int, init *linear.Model,
 	end job.RoundOptions) (*Fit, error) {
 	t := r.training
 	problem, err := r.problem(group[0])
@@ -244,7 +245,7 @@ func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 
 // initialWeights loads the weights of the model init, and checks that it has the same features and classes. It
 // returns nil if init is "". The weights are in the units of the model's grid of targets, which it takes over.
-func (r *rounds) initialWeights(ctx context.Context, init string) (*models.Linear, *registry.Parent, error) {
+func (r *rounds) initialWeights(ctx context.Context, init string) (*linear.Model, *registry.Parent, error) {
 	t := r.training
 	p := t.Prepared
 	if init == "" {

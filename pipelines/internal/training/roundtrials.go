@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -15,8 +16,8 @@ import (
 // roundTrials compares values of λ by fits without the held-out rows.
 type roundTrials struct {
 	*rounds
-	start  *models.Linear // weights that the next fit starts from
-	limit  job.Limit      // time limit of all fits
+	start  *linear.Model // weights that the next fit starts from
+	limit  job.Limit     // time limit of all fits
 	path   []models.LambdaTrial
 	chosen int  // position of the best trial in path
 	best   *Fit // of the best trial

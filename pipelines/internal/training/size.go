@@ -147,7 +147,9 @@ func (s *sizes) train(ctx context.Context, planned results.SizeTrial) (trial res
 	if planned.Once && s.steps(s.given, planned.Features) == features.ByteSteps {
 		s.bits = features.Bits8
 	}
-	t.spec.Ridge().Grid = s.bits // memory depends on it
+	l := *t.spec.Ridge()
+	l.Grid = s.bits // memory depends on it
+	t.spec.Learner = &l
 	trial.Once = s.bits != s.given
 	if err := t.Reserve(t.Memory(0)); err != nil {
 		return trial, err

@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -176,7 +177,7 @@ func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
 // Fit is a linear model, how it was fitted, and what held-out rows have decided.
 type Fit struct {
 	Learner    models.Learner
-	linear     *models.Linear
+	linear     *linear.Model
 	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
 	decision

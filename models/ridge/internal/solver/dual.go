@@ -1,6 +1,7 @@
 package solver
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -66,12 +67,9 @@ func (p *Problem) Plain() bool { return p.plain }
 // failure. The result does not depend on threads.
 func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fit Fit, pivot int, ok bool) {
 	out := p.folds[fold]
-	k, end := len(factors), out.first+out.n
-	n := p.n - out.n
-	// without copies the entries that are not of the fold.
-	without := func(dst, src []float64, width int) {
-		copy(dst, src[:out.first*width])
-		copy(dst[out.first*width:], src[end*width:])
+	k, n := len(factors), p.n-out.n
+	without := func(all []float64, width int) []float64 { // the entries of other folds
+		return slices.Concat(all[:out.first*width], all[(out.first+out.n)*width:])
 	}
 	place := func(i int) int { // index, among all rows, of remaining row i
 		if i >= out.first {
@@ -83,9 +81,8 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 	defer p.giveBack(memory)
 	rest := memory.kernel(n)
 	p.k.without(rest, out, mu, threads)
-	right, targets, ones := make([]float64, n*(k+1)), make([]float64, n*k), make([]float64, n)
-	without(targets, p.y, k)
-	without(ones, p.u, 1)
+	targets, ones := without(p.y, k), without(p.u, 1)
+	right := make([]float64, n*(k+1)) // y and u, and later (K + μI)⁻¹y and (K + μI)⁻¹u
 	for i, u := range ones {
 		copy(right[i*(k+1):], targets[i*k:][:k])
 		right[i*(k+1)+k] = u
@@ -94,7 +91,7 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 		return fit, pivot, false
 	}
 	blas.CholeskyTilesSolve(rest.tiles, n, right, k+1, threads)
-	b := make([]float64, k+1) // u·x of each right-hand side x
+	b := make([]float64, k+1) // u·x of each solution x; uᵀα = 0 then gives b
 	for i, u := range ones {
 		for c := range b {
 			b[c] += float64(u * right[i*(k+1)+c])
@@ -112,19 +109,7 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 			fit.Squares += float64(factors[c] * float64(a*(targets[i*k+c]-float64(ones[i]*b[c])-off)))
 		}
 	}
-	errors := make([]float64, out.n*k)
-	for i := range out.n {
-		for c := range k {
-			errors[i*k+c] = out.y[i*k+c] - float64(p.u[out.first+i]*b[c])
-		}
-	}
-	for from := 0; from < out.n; from += strip {
-		upTo := min(from+strip, out.n)
-		across := memory.strip[:(upTo-from)*n]
-		p.k.across(across, out, out.first+from, out.first+upTo, threads)
-		blas.SubProduct(errors[from*k:upTo*k], across, rows, upTo-from, k, n, threads)
-	}
-	for i, e := range errors {
+	for i, e := range p.residuals(out, rows, b[:k], memory.strip, threads) {
 		fit.HeldOut += float64(factors[i%k] * float64(e*e))
 	}
 	if v == nil {
@@ -138,6 +123,22 @@ func (p *Problem) Solve(v, factors []float64, mu float64, fold, threads int) (fi
 		}
 	}
 	return fit, 0, true
+}
+
+// residuals returns y - Kα - u b for the rows of a fold, where α is k×n, without this fold. across is memory.
+func (p *Problem) residuals(out *fold, alpha, b, across []float64, threads int) []float64 {
+	k, n := len(b), p.n-out.n
+	r := make([]float64, out.n*k)
+	for i := range r {
+		r[i] = out.y[i] - float64(p.u[out.first+i/k]*b[i%k])
+	}
+	for from := 0; from < out.n; from += strip {
+		upTo := min(from+strip, out.n)
+		across := across[:(upTo-from)*n]
+		p.k.across(across, out, out.first+from, out.first+upTo, threads)
+		blas.SubProduct(r[from*k:upTo*k], across, alpha, upTo-from, k, n, threads)
+	}
+	return r
 }
 
 // borrow returns memory for one call of Solve, for any fold.
