@@ -102,8 +102,7 @@ type Source struct {
 // Units says what the numbers of the sums mean.
 type Units struct {
 	Step float64 // a feature is Step times its number on the grid; > 0
-	// Ranges is set if each feature has its own grid: feature j is Centre_j + Half_j·Step·number. The zero
-	// value means one grid for all features.
+	// Ranges are set if each feature has its own grid: feature j is Centre_j + Half_j·Step·number.
 	Ranges Ranges
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid
@@ -111,8 +110,7 @@ type Units struct {
 	Classes []string     // names of the classes, for errors; may be nil
 }
 
-// Ranges are the grids of features that have their own. Both slices are as long as the
-// features, or nil; halves are > 0.
+// Ranges are the grids of features that have their own. Both slices are as long as the features, or nil.
 type Ranges struct{ Centre, Half []float64 }
 
 // Solution is a fitted linear model of k outputs on D features. For features φ it gives the scores W_c·φ +
@@ -130,8 +128,7 @@ type Solution struct {
 	Rows  int64 // number of rows that the weights were fitted to
 	// FoldErrors are the mean squared errors of the folds for each row of Table, in the same unit.
 	FoldErrors [][]float64
-	// Variance is the variance of each of several targets over all rows. FoldVariance is the variance of
-	// each target over the rows of fold 0, if these were predicted.
+	// Variances of each of several targets over all rows, and over the rows of fold 0, if these were predicted.
 	Variance, FoldVariance []float64
 
 	// Sketch is for the rows that the weights were fitted to, FirstSketch for the rows without fold 0 and
