@@ -25,7 +25,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/linear"
-	modellinear "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -407,7 +406,7 @@ func BenchmarkPredict(b *testing.B) {
 		m := on(b, fourier.Gaussian{In: d, Out: 4096, Width: math.Sqrt(float64(d))})
 		m.Manifest.Task, m.Manifest.Outputs = Regression, 1
 		m.Manifest.Vocabulary, m.Manifest.Probabilities, m.Manifest.Profile = nil, nil, Profile{}
-		m.Manifest.TargetGrid = modellinear.Grids{{Low: -1, High: 1}}
+		m.Manifest.TargetGrid = linear.Grids{{Low: -1, High: 1}}
 		m.Linear.K, m.Linear.W, m.Linear.B = 1, m.Linear.W[:4096], m.Linear.B[:1]
 		m = loaded(b, m)
 		x, dst := random(d), make([]float64, 1)

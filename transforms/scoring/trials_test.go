@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/linear"
-	model "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
@@ -27,7 +26,7 @@ import (
 func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
-	grid := model.Grids{{Low: -1, High: 3}}
+	grid := linear.Grids{{Low: -1, High: 3}}
 	classes, targets, losses := score.NewTrials(2), score.NewTrials(3), score.NewLogLosses(2)
 	text := "a,b,y\n"
 	for i := range n {
