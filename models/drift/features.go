@@ -33,9 +33,6 @@ type FeatureSum struct {
 	Products *ridge.Sum // only its tiles are used; nil if the products of the other rows include them
 }
 
-// featureSumOf returns the FeatureSum of a ridge.Sum.
-func featureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Rows(), s.Weight(), s.Columns(), s} }
-
 // Without returns the FeatureSum of the rows outside part. It keeps the products of all rows.
 func (s FeatureSum) Without(part FeatureSum) FeatureSum {
 	rest := FeatureSum{s.Rows - part.Rows, s.Weight - part.Weight, make([]float64, len(s.Features)), s.Products}

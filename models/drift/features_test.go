@@ -12,6 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
+// featureSumOf returns the FeatureSum of a ridge.Sum.
+func featureSumOf(s *ridge.Sum) FeatureSum { return FeatureSum{s.Rows(), s.Weight(), s.Columns(), s} }
+
 // drawing gives the sums of rows of a distribution.
 type drawing struct {
 	d, features int
