@@ -92,7 +92,8 @@ func share(name string) (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key += "/"; ok { // a directory may be named like an alias
+	key += "/"
+	if ok { // a directory may be named like an alias
 		key += "@" + alias
 	}
 	open.Lock()
