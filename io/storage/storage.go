@@ -128,9 +128,8 @@ func BusyError(process int, host string) error {
 	if process == 0 {
 		return ErrBusy
 	}
-	return &ReasonError{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another "+
-		"directory",
-		process, host), Kind: ErrBusy}
+	return &ReasonError{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name "+
+		"another directory", process, host), Kind: ErrBusy}
 }
 
 // reason returns the cause without the operation and path that package os

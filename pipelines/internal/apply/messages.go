@@ -42,9 +42,8 @@ func checkMessages(o options.Stream) error {
 			return err
 		}
 		if to.Name == source {
-			return exit.Usagef("--%s %s is the topic that --data reads: the stream would read what it writes; name another "+
-				"topic",
-				to.Flag, to.Name)
+			return exit.Usagef("--%s %s is the topic that --data reads: the stream would read what it writes; name "+
+				"another topic", to.Flag, to.Name)
 		}
 	}
 	m := o.Messages

@@ -21,8 +21,8 @@ import (
 
 // unlisted is a note on sums without contents.
 const unlisted = "the new sums do not list their rows, because there are more than 16,777,216 or because added sums " +
-	"do not list theirs: " +
-	"no rows can be forgotten from them; keep the sums of smaller parts of the data if that may be needed"
+	"do not list theirs: no rows can be forgotten from them; keep the sums of smaller parts of the data if that may be " +
+	"needed"
 
 // row is a row to forget.
 type row struct {
@@ -89,8 +89,8 @@ func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k conten
 	}
 	if absent > 0 {
 		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was "+
-			"never in them, "+
-			"was forgotten before, or differs in a value, label, weight or group; leave it out, or give the sums that it is in",
+			"never in them, was forgotten before, or differs in a value, label, weight or group; leave it out, or give the "+
+			"sums that it is in",
 			dataset.SetAside{File: first.file, Line: first.line}.Place(), report.Counted64(int64(absent), "such row"))
 	}
 	return k, why, nil

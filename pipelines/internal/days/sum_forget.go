@@ -28,9 +28,8 @@ import (
 
 // remains is the text of results.Certificate.Remains.
 const remains = "The new model has the recipe of the old one. Its scaling, kernel width, profile statistics, " +
-	"category " +
-	"values and grid were chosen from rows that may include the forgotten ones. If its features are kernel values at " +
-	"training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new recipe " +
+	"category values and grid were chosen from rows that may include the forgotten ones. If its features are kernel " +
+	"values at training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new recipe " +
 	"without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
 
 // maxCertificate limits the size of a certificate: about a hundred million rows.
@@ -375,8 +374,8 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	return result, err
 }
 
-// differences fits a model without the rows, and returns the figures of the certificate that are not those of this model
-// or of after. before is the digest of the original sums.
+// differences fits a model without the rows, and returns the figures of the certificate that differ from this
+// model or from after. before is the digest of the original sums.
 func (r *reading) differences(ctx context.Context, c *results.Certificate, before string, after *models.Manifest) (
 	why []string, err error) {
 	o := options.Fit{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),

@@ -206,7 +206,6 @@ func (f *fitter) choose(ctx context.Context, all []*ridge.Sum, groups []group, f
 		measure = "share of the variance"
 	}
 	return fmt.Sprintf("%d of %s have weights of their own: held-out %s of the rows of segments %.4g, against %.4g "+
-		"with the "+
-		"weights of all rows (the shrinkage was chosen on these rows)", kept, report.Counted(len(groups), "segment"),
+		"with the weights of all rows (the shrinkage was chosen on these rows)", kept, report.Counted(len(groups), "segment"),
 		measure, shrunk/max(rows, 1), total[values-1]/max(rows, 1)), nil
 }
