@@ -29,8 +29,8 @@ import (
 // remains is the text of results.Certificate.Remains.
 const remains = "The new model has the recipe of the old one. Its scaling, kernel width, profile statistics, " +
 	"category values and grid were chosen from rows that may include the forgotten ones. If its features are kernel " +
-	"values at training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new recipe " +
-	"without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
+	"values at training rows (landmarks), it may contain forgotten rows themselves. To remove these traces, train a new " +
+	"recipe without the forgotten rows. The sums of the days, other copies of the data, and earlier predictions are not changed."
 
 // maxCertificate limits the size of a certificate: about a hundred million rows.
 const maxCertificate = 1 << 33
