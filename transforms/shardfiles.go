@@ -18,6 +18,8 @@ import (
 type Written struct {
 	Report dataset.Report `json:"report"`
 	Parts  []WrittenPart  `json:"parts"` // in the order of the rows
+	// NotFinite counts the rows of Report that have no values, because those would not be finite.
+	NotFinite int64 `json:"not_finite,omitempty"`
 	// Drift holds the encoded drift.Counts of the shard's rows, if they were counted.
 	Drift []byte `json:"drift,omitempty"`
 }

@@ -192,6 +192,18 @@ func TestRowsWithoutAnIntervalAreNotCovered(t *testing.T) {
 		"(left out: 1 row without a finite interval)") {
 		t.Error(said)
 	}
+	var counted struct {
+		NotFinite int64 `json:"not_finite"`
+	}
+	summary := must(t, dir, "predict", "--model", "m", "--data", "b.csv", "--novelty", "--out", "p")
+	if err := json.Unmarshal([]byte(read(t, dir, "p/manifest.json")), &counted); err != nil || counted.NotFinite != 1 ||
+		rowOf(summary, "unpredicted") != "unpredicted 1 row: the numbers are too large for the model" {
+		t.Errorf("%+v (%v), %s", counted, err, summary)
+	}
+	summary = must(t, dir, "predict", "--model", "m", "--data", "b.csv", "--out", "all")
+	if rowOf(summary, "unpredicted") != "" || strings.Contains(read(t, dir, "all/manifest.json"), "not_finite") {
+		t.Errorf("a row with a prediction is called unpredicted: %s", summary)
+	}
 }
 
 // What a model cannot tell is an error that says what to do.

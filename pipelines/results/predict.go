@@ -17,9 +17,12 @@ import (
 
 // Predict describes the predictions.
 type Predict struct {
-	Out   string        `json:"out,omitempty"`
-	Rows  RowCounts     `json:"rows"`
-	Parts []OutputFiles `json:"parts,omitempty"`
+	Out  string    `json:"out,omitempty"`
+	Rows RowCounts `json:"rows"`
+	// NotFinite counts the used rows that have no prediction: it, or the interval or novelty that was asked for, would
+	// not be finite.
+	NotFinite int64         `json:"not_finite,omitempty"`
+	Parts     []OutputFiles `json:"parts,omitempty"`
 	// SetAside has the first unusable rows, unless they are listed in the output.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
@@ -43,6 +46,9 @@ func (r *Predict) WriteTo(w io.Writer) (int64, error) {
 	} else {
 		fmt.Fprintf(&b, "rows         %s\n", r.Rows)
 		report.WriteSetAside(&b, r.SetAside)
+	}
+	if r.NotFinite > 0 {
+		fmt.Fprintf(&b, "unpredicted  %s: %s\n", report.Counted64(r.NotFinite, "row"), models.TooLarge)
 	}
 	if fields := r.Rows.Fields(); fields != "" {
 		fmt.Fprintf(&b, "fields       %s\n", fields)

@@ -318,7 +318,11 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 				return err
 			}
 		}
-		return f.reported(ctx, file, report, r)
+		if err := f.reported(ctx, file, report, r); err != nil {
+			return err
+		}
+		r.Rows, r.SetAside = r.Rows-table.notFinite, r.SetAside+table.notFinite
+		return nil
 	})
 }
 

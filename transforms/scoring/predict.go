@@ -96,6 +96,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 		})
 		return err
 	})
+	w.NotFinite = table.notFinite
 	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
 		w.Parts = []transforms.WrittenPart{{Rows: n, Files: []transforms.WrittenFile{file}}}
 		if counts != nil {
@@ -138,6 +139,7 @@ type predictions struct {
 	output    output
 	explained *explained // nil without Explain
 	out       export.Block
+	notFinite int64 // rows so far that were read, and have no values
 }
 
 // write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
@@ -171,6 +173,7 @@ func (t *predictions) block(ctx context.Context, b *rowio.Block) (*export.Block,
 		}
 	}
 	t.out.N, t.out.Bad, t.out.Values = b.N, t.output.bad(t.out.Bad[:0]), t.out.Values[:0]
+	t.notFinite += int64(len(t.out.Bad) - len(b.Bad))
 	for _, c := range t.columns {
 		t.out.Values = append(t.out.Values, c.values(&t.output))
 	}

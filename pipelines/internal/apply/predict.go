@@ -166,6 +166,9 @@ func (p *prediction) count(written []transforms.Written) (result *results.Predic
 	if result.Rows, err = job.Count(p.data, job.ReportsOf(written), p.options.MaxBadFraction); err != nil {
 		return nil, err
 	}
+	for _, w := range written {
+		result.NotFinite += w.NotFinite
+	}
 	if result.Drift, err = p.drift.counted(written); err != nil {
 		return nil, err
 	}
