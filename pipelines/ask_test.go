@@ -206,9 +206,9 @@ func (a *asked) check(t *testing.T, answer *AskResult, row int, trained, judged 
 		mse, variance = mse/4, variance/4
 	}
 	near := func(got, want float64) bool { return math.Abs(got-want) <= 1e-12*want }
-	if !near(r.Error, mse) || !near((1-r.R2)*variance, mse) || r.TrainedRows != int64(len(train)) {
+	if !near(r.Error, mse) || !near((1-*r.R2)*variance, mse) || r.TrainedRows != int64(len(train)) {
 		t.Errorf("%s, row %d: error %.15g, R² %.15g on %d rows; by the rows %.15g, %.15g on %d", answer.Question, row, r.Error,
-			r.R2, r.TrainedRows, mse, 1-mse/variance, len(train))
+			*r.R2, r.TrainedRows, mse, 1-mse/variance, len(train))
 	}
 }
 
@@ -390,7 +390,7 @@ func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 		}
 		total += *row.Worth.Shapley
 	}
-	if all := answer.Tables[0].Rows[4].R2; math.Abs(total-all) > 1e-12 {
+	if all := *answer.Tables[0].Rows[4].R2; math.Abs(total-all) > 1e-12 {
 		t.Errorf("the values add up to %.15g, R² is %.15g", total, all)
 	}
 }

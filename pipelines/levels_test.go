@@ -347,7 +347,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r2 = append(r2, a.Tables[0].Rows[0].R2)
+			r2 = append(r2, *a.Tables[0].Rows[0].R2)
 		}
 		if math.Abs(r2[0]-r2[1]) > 1e-9 {
 			t.Errorf("%s: R² %g of days, %g of their levels", question, r2[0], r2[1])

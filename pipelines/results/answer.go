@@ -71,6 +71,9 @@ type AnswerFacts struct {
 	Seconds     float64 `json:"seconds"`
 }
 
+// JudgedHead is the AnswerTable.Head of tables whose rows differ in what was trained on.
+const JudgedHead = "judged"
+
 // AnswerTable is a table of results.
 type AnswerTable struct {
 	Title string      `json:"title,omitempty"`
@@ -103,8 +106,12 @@ func (t *AnswerTable) Table(measure string) table.Table {
 		} else if v.Shapley != nil {
 			shapley = *v.Shapley
 		}
-		all.Add(name, r.Trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
-			cell(r.Lambda > 0, "%g", r.Lambda), fmt.Sprintf("%.4f", r.R2), r.Interval.String(), fmt.Sprintf("%.5g", r.Error),
+		trained := r.Trained
+		if trained == "" && r.TrainedRows > 0 && t.Head == JudgedHead { // rows without a value of their label
+			trained = report.Word("", 40)
+		}
+		all.Add(name, trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
+			cell(r.Lambda > 0, "%g", r.Lambda), report.R2Text(r.R2), r.Interval.String(), fmt.Sprintf("%.5g", r.Error),
 			cell(worth, "%+.4f", v.R2), v.Interval.String(),
 			cell(v.Shapley != nil, "%.4f", shapley)+cell(v.StdErr > 0, " ± %.4f", v.StdErr))
 	}
@@ -135,8 +142,9 @@ type Score struct {
 	Rows float64 `json:"judged_rows"` // number of predicted rows, or the sum of their weights
 	// R2 is 1 − error/variance over all judged rows. It is negative if their mean would predict
 	// better. For classes it is the Brier skill score: the error of the class shares is the variance.
-	R2       float64 `json:"r2"`
-	Interval         // of R2
+	// It is nil (null in JSON) if all targets are equal, as for rows of one class.
+	R2       *float64 `json:"r2"`
+	Interval          // of R2
 	// Error is the mean squared error of a target; for several targets, as a share of their variances
 	// over all sums; for classes, the Brier score Σ(o−p)² of the scores as probabilities.
 	Error float64 `json:"error"`
@@ -216,6 +224,7 @@ type ChosenWindow struct {
 
 // String returns the choice in words.
 func (w *ChosenWindow) String() string {
-	return fmt.Sprintf("last %s of %d (--window %dd), by the errors of %s forward in time (R² %.4f; all days %.4f)",
-		report.Counted(w.Dates, "day"), w.Of, w.Days, report.Counted(w.Of-1, "day"), w.Chosen.R2, w.All.R2)
+	return fmt.Sprintf("last %s of %d (--window %dd), by the errors of %s forward in time (R² %s; all days %s)",
+		report.Counted(w.Dates, "day"), w.Of, w.Days, report.Counted(w.Of-1, "day"), report.R2Text(w.Chosen.R2),
+		report.R2Text(w.All.R2))
 }

@@ -74,19 +74,19 @@ func figure(a *results.Ask) picture.Figure {
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
 			switch low, high := ends(r.Score.Interval); {
-			case r.Name == totalRow || a.Question == options.AskWindow && k == 0 ||
+			case r.R2 == nil || r.Name == totalRow || a.Question == options.AskWindow && k == 0 ||
 				a.Question == options.AskWorth && r.Worth == nil:
 			case a.Question == options.AskWorth:
 				low, high = ends(r.Worth.Interval)
 				b.AddInterval(report.Word(r.Name, 30), r.Worth.R2, low, high)
 			case a.Question == options.AskBacktest:
 				l.Names = append(l.Names, r.Name)
-				s.AddInterval(float64(i+1), r.R2, low, high)
+				s.AddInterval(float64(i+1), *r.R2, low, high)
 			case a.Question == options.AskMatrix:
-				b.AddInterval(report.Word(r.Name, 15)+", "+report.Word(r.Trained, 15), r.R2, low, high)
+				b.AddInterval(report.Word(r.Name, 15)+", "+report.Word(r.Trained, 15), *r.R2, low, high)
 			default:
-				b.AddInterval(report.Word(r.Name, 30), r.R2, low, high)
-				s.AddInterval(float64(r.TrainedRows), r.R2, low, high)
+				b.AddInterval(report.Word(r.Name, 30), *r.R2, low, high)
+				s.AddInterval(float64(r.TrainedRows), *r.R2, low, high)
 			}
 		}
 		l.Series = append(l.Series, s)
@@ -142,7 +142,7 @@ func headline(a *results.Ask) *page.Headline {
 	case options.AskMatrix:
 		return nil
 	}
-	h := &page.Headline{Figure: fmt.Sprintf("R² %.4f", row.R2), About: about}
+	h := &page.Headline{Figure: "R² " + report.R2Text(row.R2), About: about}
 	if row.Low != nil {
 		h.Range = "95% interval " + row.Interval.String()
 	}

@@ -104,10 +104,10 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 			}
 			n := max(float64(f.Window), f.HalfLife)
 			switch {
-			case breaks && (f.R2 < all.R2+0.5 || f.Error > least || n < 1 || n > 64):
-				t.Errorf("%s: R² %.4f, of all dates %.4f; error %.4f, the least in hindsight %.4f", f, f.R2, all.R2, f.Error, least)
-			case !breaks && (f.R2 < all.R2-0.005 || n > 0 && n < 64):
-				t.Errorf("without drift %s: R² %.4f, of all dates %.4f", f, f.R2, all.R2)
+			case breaks && (*f.R2 < *all.R2+0.5 || f.Error > least || n < 1 || n > 64):
+				t.Errorf("%s: R² %.4f, of all dates %.4f; error %.4f, the least in hindsight %.4f", f, *f.R2, *all.R2, f.Error, least)
+			case !breaks && (*f.R2 < *all.R2-0.005 || n > 0 && n < 64):
+				t.Errorf("without drift %s: R² %.4f, of all dates %.4f", f, *f.R2, *all.R2)
 			}
 		}
 		if !breaks {
@@ -250,7 +250,7 @@ func TestTheBadSourceIsFirst(t *testing.T) {
 	}
 }
 
-func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
+func TestBisectFindsTheBadDayInTenFits(t *testing.T) {
 	n := func(day int) int { // of rows, more of the days that judge
 		return 3 + day/365*17
 	}
@@ -269,7 +269,7 @@ func TestBisectFindsTheBadDayInNineFits(t *testing.T) {
 		for _, c := range []struct {
 			least float64
 			most  int
-		}{{0.5, 9}, {0, 10}} {
+		}{{0.5, 10}, {0, 10}} {
 			d.fits, d.options.MinR2 = 0, c.least
 			a, err := d.bisect(t.Context())
 			if err != nil {

@@ -61,7 +61,7 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 			judged = append(judged, u)
 		}
 	}
-	t := results.AnswerTable{Head: "judged"}
+	t := results.AnswerTable{Head: results.JudgedHead}
 	for _, trained := range all {
 		m, err := d.fitAndJudge(ctx, []unit{trained}, judged, autoLambda)
 		if err != nil {
@@ -161,7 +161,7 @@ func (d *data) curve(ctx context.Context) (*results.Ask, error) {
 			break
 		}
 	}
-	return &results.Ask{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: spanOf(judged),
+	return &results.Ask{Asked: "how good models of 1, 2, 4, … dates are", By: byInnerFolds, Judged: d.judgedOn(judged),
 		Tables: tables}, nil
 }
 
@@ -189,7 +189,7 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		}
 		difference := func(times []float64) float64 { return d.r2(all.tallies, times) - d.r2(row.tallies, times) }
 		row.Trained, row.Seen = "", d.seen(g)
-		row.Worth = &results.Worth{R2: all.R2 - row.R2, Interval: d.interval(len(row.tallies), difference)}
+		row.Worth = &results.Worth{R2: *all.R2 - *row.R2, Interval: d.interval(len(row.tallies), difference)}
 		rows = append(rows, row.AnswerRow)
 	}
 	sets := &groupSets{data: d, groups: groups, judged: judged, lambda: all.Lambda, known: map[string]float64{}}
@@ -206,7 +206,7 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(rows, func(a, b results.AnswerRow) int { return cmp.Compare(a.Worth.R2, b.Worth.R2) })
-	return &results.Ask{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: spanOf(judged),
+	return &results.Ask{Asked: "what each group adds to R², the most harmful first" + how, By: byFoldsOnce, Judged: d.judgedOn(judged),
 		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}, nil
 }
 
@@ -304,8 +304,8 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRo
 }
 
 // bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
-// the model of the dates before it does not, or there are none. λ is chosen once, by cross-validation
-// over all training dates. Models of few early dates may score below MinR2, too.
+// the model of the dates before it does not, or there are none. It finds none if the model of all dates does not
+// score below MinR2. λ is chosen once, by cross-validation over all training dates. Models of few early dates may score below MinR2, too.
 func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 	if err := d.checkDated(); err != nil {
 		return nil, err
@@ -330,14 +330,19 @@ func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 	for _, n := range slices.Sorted(maps.Keys(b.models))[1:] {
 		t.Rows = append(t.Rows, b.models[n].AnswerRow)
 	}
-	a := &results.Ask{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: spanOf(judged), Tables: []results.AnswerTable{t}}
+	a := &results.Ask{Asked: "which date lowers R² for good", By: byFoldsOnce, Judged: d.judgedOn(judged), Tables: []results.AnswerTable{t}}
 	if b.bad > len(dates) {
 		a.Verdict = "no date broke the score"
 		return a, nil
 	}
 	good, bad := b.models[b.good], b.models[b.bad]
-	f := &results.Found{Name: dates[b.bad-1].name, Before: good.R2, With: bad.R2, Interval: d.fallInterval(good, bad), MinR2: b.least}
+	f := &results.Found{Name: dates[b.bad-1].name, With: *bad.R2, Interval: d.fallInterval(good, bad), MinR2: b.least}
 	a.Found = f
+	if b.good == 0 {
+		a.Verdict = fmt.Sprintf("R² is below %g from the first date on: %.4f with %s", b.least, f.With, f.Name)
+		return a, nil
+	}
+	f.Before = *good.R2
 	a.Verdict = fmt.Sprintf("adding %s lowers R² from %.4f to %.4f", f.Name, f.Before, f.With)
 	return a, nil
 }
@@ -367,10 +372,12 @@ func (b *bisection) model(ctx context.Context, n int) (scoredRow, error) {
 
 // run moves good and bad together until they are neighbours.
 func (b *bisection) run(ctx context.Context) error {
-	if b.least == 0 {
-		if err := b.compareHalves(ctx); err != nil {
-			return err
-		}
+	choose := b.compareHalves
+	if b.least != 0 {
+		choose = b.compareAll
+	}
+	if err := choose(ctx); err != nil {
+		return err
 	}
 	for b.bad-b.good > 1 {
 		n := (b.good + b.bad) / 2
@@ -378,11 +385,25 @@ func (b *bisection) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if row.R2 < b.least {
+		if *row.R2 < b.least {
 			b.bad = n
 		} else {
 			b.good = n
 		}
+	}
+	return nil
+}
+
+// compareAll sets good and bad by the model of all dates: if it is good, no date lowers R² for good.
+func (b *bisection) compareAll(ctx context.Context) error {
+	all, err := b.model(ctx, len(b.dates))
+	if err != nil {
+		return err
+	}
+	if *all.R2 < b.least {
+		b.bad = len(b.dates)
+	} else {
+		b.good = len(b.dates)
 	}
 	return nil
 }
@@ -400,15 +421,15 @@ func (b *bisection) compareHalves(ctx context.Context) error {
 			return err
 		}
 		i := b.data.fallInterval(half, all)
-		if !(half.R2 > all.R2+0.01 && (i.Low == nil || *i.Low > 0)) {
+		if !(*half.R2 > *all.R2+0.01 && (i.Low == nil || *i.Low > 0)) {
 			continue
 		}
-		b.good, b.bad, b.least = n/2, n, (half.R2+all.R2)/2
+		b.good, b.bad, b.least = n/2, n, (*half.R2+*all.R2)/2
 		whole, err := b.model(ctx, n)
 		if err != nil {
 			return err
 		}
-		if whole.R2 >= b.least {
+		if *whole.R2 >= b.least {
 			b.good, b.bad = n, len(b.dates)
 		}
 	}

@@ -30,7 +30,7 @@ func (d *data) head(u unit) ridge.Head {
 	return head
 }
 
-// r2 returns R² over tallies, with times as their weights; nil counts each once.
+// r2 returns R² over tallies, with times as their weights; nil counts each once. It is NaN if all targets are equal.
 func (d *data) r2(all []tally, times []float64) float64 {
 	head, squares := d.head(unit{}), 0.0
 	for i, t := range all {
@@ -43,17 +43,25 @@ func (d *data) r2(all []tally, times []float64) float64 {
 			head[k] += float64(n * v)
 		}
 	}
-	if head.Weight() > 0 {
-		if spread := d.evaluator.SquaresOfMean(head); spread > 0 {
-			return 1 - squares/spread
-		}
+	if spread := d.spread(head); spread > 0 {
+		return 1 - squares/spread
 	}
-	return 0 // targets have no variance
+	return math.NaN()
+}
+
+// spread returns the squared error of predicting the mean, 0 without rows.
+func (d *data) spread(head ridge.Head) float64 {
+	if !(head.Weight() > 0) {
+		return 0
+	}
+	return d.evaluator.SquaresOfMean(head)
 }
 
 // score returns the score over judged units.
 func (d *data) score(all []tally) (s results.Score) {
-	s.R2 = d.r2(all, nil)
+	if r2 := d.r2(all, nil); !math.IsNaN(r2) {
+		s.R2 = &r2
+	}
 	for _, t := range all {
 		s.Rows += t.head.Weight()
 		s.Error += t.squares
@@ -68,23 +76,30 @@ func (d *data) score(all []tally) (s results.Score) {
 
 var resample, shuffle = stream.PurposeOf("ask/bootstrap"), stream.PurposeOf("ask/order")
 
-// interval returns a percentile bootstrap interval (Efron 1979) of a statistic of n units.
+// interval returns a percentile bootstrap interval (Efron 1979) of a statistic of n units, from the samples for which
+// it is defined.
 func (d *data) interval(n int, statistic func(times []float64) float64) results.Interval {
-	const least, samples, tail = 5, 1000, 25
+	const least, samples, tail = 5, 1000, 0.025
 	if n < least {
 		return results.Interval{}
 	}
-	values, times := make([]float64, samples), make([]float64, n)
-	for b := range values {
+	values, times := make([]float64, 0, samples), make([]float64, n)
+	for b := range samples {
 		clear(times)
 		s := stream.New(d.options.Seed, resample, uint64(b))
 		for range n {
 			times[s.Below(uint64(n))]++
 		}
-		values[b] = statistic(times)
+		if v := statistic(times); !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return results.Interval{}
 	}
 	slices.Sort(values)
-	return results.Interval{Low: &values[tail], High: &values[samples-1-tail]}
+	i := int(tail * float64(len(values)))
+	return results.Interval{Low: &values[i], High: &values[len(values)-1-i]}
 }
 
 // squaresOn returns the squared errors of fits, for each λ, on the parts of a unit.

@@ -3,7 +3,9 @@ package ask
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,7 +110,11 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	if name := d.options.DateLabel; name != "" {
 		date, ok := parts.Date(labels[name])
 		if !ok {
-			return date, exit.Usagef("--date_label %s: %s has no such label with a date such as 2026-11-20", name, t.Place)
+			have := "has no such label"
+			if value, ok := labels[name]; ok {
+				have = fmt.Sprintf("has %s=%s", name, report.Word(value, 40))
+			}
+			return date, exit.Usagef("--date_label %s: %s %s; dates are like 2026-11-20", name, t.Place, have)
 		}
 		return date, nil
 	}
@@ -146,8 +152,20 @@ func (d *data) recipeSource(ctx context.Context) (from recipeSource, err error) 
 			return from, err
 		}
 	}
-	if l == nil || l.Recipe != "" && l.Recipe != dir[strings.LastIndex(dir, "/")+1:] {
-		d.notes = append(d.notes, "the recipe may have been drawn from some of these sums: name its model with --recipe")
+	why := ""
+	switch {
+	case d.options.Recipe == "":
+		why = "name its model with --recipe"
+	case l == nil:
+		why = d.options.Recipe + " does not say what it was made from"
+	case listsDrawn(l):
+	case l.Recipe != "" && l.Recipe != path.Base(dir):
+		why = fmt.Sprintf("%s has the recipe of %s; name that model with --recipe", d.options.Recipe, l.Recipe)
+	case l.RecipeSHA256 != "":
+		why = d.options.Recipe + " has the recipe of another model; name that model with --recipe"
+	}
+	if why != "" {
+		d.notes = append(d.notes, "the recipe may have been drawn from some of these sums: "+why)
 		return from, nil
 	}
 	from = recipeSource{files: map[string]bool{}, days: map[string]bool{}}
@@ -160,6 +178,15 @@ func (d *data) recipeSource(ctx context.Context) (from recipeSource, err error) 
 		}
 	}
 	return from, nil
+}
+
+// listsDrawn reports whether the sources of a model include the ones that its recipe was drawn from.
+func listsDrawn(l *registry.Lineage) bool {
+	missing := slices.Clone(l.Drawn)
+	for _, p := range l.Sources {
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == p.Name })
+	}
+	return len(l.Drawn) > 0 && len(missing) == 0
 }
 
 // checkDated returns an error if a part has no date.
@@ -247,6 +274,25 @@ func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 	if train, err = d.grouped(by, trains); err != nil {
 		return nil, nil, err
 	}
-	judged, err = d.grouped(nil, judges)
-	return train, judged, err
+	if judged, err = d.grouped(nil, judges); err != nil {
+		return nil, nil, err
+	}
+	if d.spread(d.head(unit{parts: judges})) == 0 {
+		return nil, nil, exit.Dataf("pipelines: R² is not defined on %s: all rows have the same class or target; change --judge",
+			d.judgedOn(judged))
+	}
+	return train, judged, nil
+}
+
+// judgedOn describes judged units. It names the condition if models are trained on other parts of the same dates or
+// directories.
+func (d *data) judgedOn(judged []unit) string {
+	trains := slices.DeleteFunc(d.everything(), func(i int) bool { return d.parts[i].judged })
+	trained, _ := d.grouped(nil, trains) // no error without labels
+	for _, u := range trained {
+		if slices.ContainsFunc(judged, func(j unit) bool { return j.name == u.name }) {
+			return spanOf(judged) + " where " + d.options.Judge
+		}
+	}
+	return spanOf(judged)
 }
