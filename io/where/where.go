@@ -6,7 +6,8 @@
 // values with other characters than letters, digits and _ . : + - / are quoted by ' or ". Two numbers
 // compare as numbers unless the value is quoted, two dates as dates, everything else as text. A date may
 // be shortened, and then stands for its whole period: dt=2026-01 holds for all of January, dt<=2026-01
-// for all days up to its end, dt>2026-01 from February on.
+// for all days up to its end, dt>2026-01 from February on. An empty text, which stands for a missing value, is neither
+// below nor above anything.
 package where
 
 import (
@@ -206,7 +207,11 @@ func (p *parser) one() (node, error) {
 	}
 	p.next()
 	value, err := p.value(name)
-	return func(v map[string]string) bool { return holds(value.order(v[name])) }, err
+	ordered := strings.ContainsAny(operator, "<>")
+	return func(v map[string]string) bool {
+		have := v[name]
+		return (have != "" || !ordered) && holds(value.order(have))
+	}, err
 }
 
 // list reads values in parentheses, separated by commas.

@@ -6,7 +6,8 @@ import (
 )
 
 func TestConditions(t *testing.T) {
-	values := map[string]string{"country": "DE", "dt": "2026-01-15", "n": "10", "app name": "old app", "hour": "2026-01-15T07"}
+	values := map[string]string{"country": "DE", "dt": "2026-01-15", "n": "10", "app name": "old app", "hour": "2026-01-15T07",
+		"none": ""}
 	for text, want := range map[string]bool{
 		"":                                     true,
 		"country=DE":                           true,
@@ -33,6 +34,10 @@ func TestConditions(t *testing.T) {
 		"'app name'=\"old app\"":               true,
 		"country=FR and n=10 or dt=2026-01-15": true, // and binds more tightly
 		"country=FR and (n=10 or dt=2026)":     false,
+		"none='' and none!=5":                  true,
+		"none<5 or none<=2026 or none<=''":     false, // a missing value has no order
+		"none>'' or none>=-1":                  false,
+		"not none<5":                           true,
 	} {
 		c, err := Parse(text)
 		if err != nil {
