@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -115,6 +116,62 @@ func TestReportsAreForPeopleAndNeedNothing(t *testing.T) {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not say %q", name, want)
 			}
+		}
+	}
+}
+
+// What the terminal says about rows that count otherwise, or not at all, is also in reports.
+func TestReportsSayHowRowsCount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	table := func(file string, seed uint64, label func(i int) string, x0 string) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		var b strings.Builder
+		b.WriteString("x,z,w,who,y,a,b\n")
+		for i := range 300 {
+			x, z := fmt.Sprintf("%.4f", r.NormFloat64()), r.NormFloat64()
+			if i == 0 && x0 != "" {
+				x = x0
+			}
+			fmt.Fprintf(&b, "%s,%.4f,%d,p%d,%s,%.4f,%.4f\n", x, z, i%4, i/3, label(i), z, 10*z)
+		}
+		write(t, dir, file, b.String())
+	}
+	half := func(i int) string { return []string{"no", "yes"}[i%2] }
+	table("train.csv", 1, half, "")
+	table("test.csv", 2, func(i int) string { return map[bool]string{true: "maybe", false: half(i)}[i == 2] }, "")
+	table("large.csv", 3, half, "3e37")
+	train := func(model, label string, flags ...string) {
+		must(t, dir, append([]string{"train", "--data", "train.csv", "--label", label, "--model", model, "--search", "none",
+			"--quiet"}, flags...)...)
+	}
+	train("weighted", "y", "--features", "32", "--weight_column", "w", "--group_column", "who", "--columns", "x,z")
+	train("same", "y", "--features", "16", "--weight_column", "w", "--group_column", "who", "--columns", "x,z")
+	train("linear", "a,b", "--kernel", "linear", "--columns", "x,z")
+	for _, c := range []struct {
+		args  []string
+		wants []string
+	}{
+		{[]string{"report", "weighted", "--data", "test.csv", "--out", "r.html"}, []string{
+			"rows: 300 read = 225 used + 75 set aside (75 of weight 0)",
+			`weights of column "w" from 1 to 3: rates and means are weighted`, "groups of column who: intervals are for ",
+			`labels that are not classes of the model: "maybe" (1 row)`}},
+		{[]string{"report", "linear", "--data", "large.csv", "--out", "r.html", "--slices", "z"}, []string{
+			"coverage of a: left out: 1 row without a finite interval", "a: 1 of 300 predictions are far outside the range",
+			"error of a, in its unit", "mean prediction of a", "Mean R² -"}},
+		{[]string{"compare", "--champion", "weighted", "--challenger", "same", "--data", "test.csv", "--report", "r.html"},
+			[]string{"rows: 300 read = 225 used", `weights of column "w"`, `labels that are not classes of the champion: "maybe"`,
+				"groups: who: tests count groups"}},
+	} {
+		must(t, dir, append(c.args, "--quiet")...)
+		text := pagetest.Check(t, []byte(read(t, dir, "r.html")))
+		for _, want := range c.wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: the report does not say %q", c.args, want)
+			}
+		}
+		if long := regexp.MustCompile(`[0-9]{20}`).FindString(regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(text, "")); long != "" {
+			t.Errorf("%v: the report has a number of 20 digits", c.args)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -63,7 +62,7 @@ func (r *CompareModels) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "champion    %s\nchallenger  %s\nrows        %s\n", r.Champion.Model, r.Challenger.Model, r.Rows)
 	report.WriteSetAside(&b, r.SetAside)
 	if r.Weights != nil {
-		report.WriteRowWeights(&b, r.Weights)
+		fmt.Fprintln(&b, report.RowWeightsText(r.Weights))
 	}
 	if r.Champion.SHA256 == r.Challenger.SHA256 {
 		fmt.Fprintln(&b, "the two models are the same")
@@ -76,14 +75,14 @@ func (r *CompareModels) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "the %s decides by %s\n", m.role, m.Rule)
 		}
 		if len(m.UnseenLabels) > 0 {
-			fmt.Fprintf(&b, "labels that are not classes of %s: %s\n", m.Model, UnseenText(m.UnseenLabels))
+			fmt.Fprintln(&b, m.unseenText(m.Model))
 		}
 	}
 	if len(r.Groups) > 0 {
-		fmt.Fprintf(&b, "groups      %s: tests count groups, whose rows depend on each other\n", strings.Join(r.Groups, ", "))
+		fmt.Fprintf(&b, "groups      %s\n", r.groupsText())
 	}
 	if r.NotFinite > 0 {
-		fmt.Fprintf(&b, "%s without finite predictions are left out of the losses\n", report.Counted64(r.NotFinite, "row"))
+		fmt.Fprintln(&b, r.notFiniteText())
 	}
 	r.writeComparisons(&b)
 	for i := range r.Slices {
@@ -107,13 +106,8 @@ func (r *CompareModels) writeComparisons(b *bytes.Buffer) {
 	b.WriteString("\n")
 	r.Scores().Write(b)
 	b.WriteString("\n")
-	for i, c := range r.Comparisons {
-		if c.TooFew != "" && (i == 0 || r.Comparisons[i-1].TooFew != c.TooFew) {
-			fmt.Fprintf(b, "no interval and no p: %s\n", c.TooFew)
-		}
-		if c.Rough != "" {
-			fmt.Fprintf(b, "p and interval of %s are rough: %s\n", report.MetricNames[c.Metric], c.Rough)
-		}
+	for _, note := range r.rough() {
+		fmt.Fprintln(b, note)
 	}
 	first := r.Comparisons[0]
 	if p := first.Pairs; p != nil {

@@ -62,7 +62,7 @@ func (r *Evaluate) writeTargets(w io.Writer) {
 	}
 	for i := range r.ByTarget {
 		if t := &r.ByTarget[i]; t.NotFinite > 0 {
-			fmt.Fprintf(w, "%s rows have no finite prediction of %s, and are left out\n", report.Groups(t.NotFinite), t.Target)
+			fmt.Fprintln(w, notFiniteText(t.Target, t.NotFinite))
 		}
 	}
 	fmt.Fprintf(w, "mean R² %s\n", report.R2Text(r.MeanR2))
@@ -86,11 +86,10 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 			report.Groups(r.TrainingRows), report.Groups(r.Rows.Used))
 	}
 	if r.Weights != nil {
-		report.WriteRowWeights(&b, r.Weights)
+		fmt.Fprintln(&b, report.RowWeightsText(r.Weights))
 	}
 	if r.Groups != nil {
-		fmt.Fprintf(&b, "groups of column %s: intervals are for %s\n", strings.Join(r.Groups, ", "),
-			report.Counted64(int64(r.Independent), "independent row"))
+		fmt.Fprintln(&b, r.groupsText())
 	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)
@@ -99,8 +98,7 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 	case r.Classes != nil:
 		b.WriteString(r.Classes.String())
 		if len(r.UnseenLabels) > 0 {
-			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", UnseenText(r.UnseenLabels),
-				report.Prefixed("; ", r.UnseenHint))
+			fmt.Fprintf(&b, "\n%s\n", r.Unseen.text())
 		}
 	case r.Targets != nil:
 		b.WriteString(r.Targets.String())
@@ -192,12 +190,8 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nprobabilities: log loss %.4f%s, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss,
 		interval, r.Brier, r.ECE)
-	if r.Floored > 0 {
-		fmt.Fprintf(w, "the classes of %s have a probability below %g, which counts as %[2]g in the log loss\n",
-			report.Counted64(r.Floored, "row"), r.Floor)
-	}
-	if r.NotFinite > 0 {
-		fmt.Fprintf(w, "%s rows without finite scores are excluded\n", report.Groups(r.NotFinite))
+	for _, note := range r.notes() {
+		fmt.Fprintln(w, note)
 	}
 	fmt.Fprintln(w, "rows by the probability of the most probable class: its mean, and the share of rows of this class:")
 	r.Table().Write(w)
@@ -244,8 +238,8 @@ func (i *IntervalReport) write(w io.Writer, classes bool) {
 	fmt.Fprintf(w, "%g%% %s contain %.2f%% of the %s  (95%% interval %.2f%% to %.2f%%), %s\n  (made by %s, which leaves "+
 		"±%.1f%% to chance)\n", 100*i.Level, what, 100*i.Coverage, truth, 100*i.Interval[0], 100*i.Interval[1], width, by,
 		196*i.Deviation)
-	if i.NotFinite > 0 {
-		fmt.Fprintf(w, "  (left out: %s without a finite interval)\n", report.Counted64(i.NotFinite, "row"))
+	if text := i.leftOut(); text != "" {
+		fmt.Fprintf(w, "  (%s)\n", text)
 	}
 }
 

@@ -106,6 +106,9 @@ func (r scored) addScores(p *page.Page) {
 	if r.Threshold != nil {
 		s.Sayf("%s", r.Threshold)
 	}
+	for _, note := range r.Notes() {
+		s.Sayf("%s", note)
+	}
 	r.addConfusion(s)
 	if b := r.Probabilities; b != nil {
 		h := evaluate.ReliabilityDiagram(b)
@@ -118,7 +121,6 @@ func (r scored) addScores(p *page.Page) {
 func (r scored) scoreTable() report.Table {
 	t := report.Table{Head: []string{"score", "value", "95% interval"}}
 	share := func(v float64) string { return fmt.Sprintf("%.2f", 100*v) }
-	four := func(v float64) string { return fmt.Sprintf("%.4f", v) }
 	plain := func(v float64) string { return picture.Number(v, 5) }
 	add := func(name string, write func(float64) string, v *float64, ends *[2]float64) {
 		switch {
@@ -138,14 +140,14 @@ func (r scored) scoreTable() report.Table {
 			if k.AUCLow != nil {
 				ends = &[2]float64{*k.AUCLow, *k.AUCHigh}
 			}
-			add("area under the ROC curve", four, k.AUC, ends)
-			add("average precision", four, k.AveragePrecision, nil)
+			add("area under the ROC curve", report.Decimals, k.AUC, ends)
+			add("average precision", report.Decimals, k.AveragePrecision, nil)
 		}
 	}
 	if b := r.Probabilities; b != nil {
-		add("log loss", four, &b.LogLoss, b.LogLossInterval)
-		add("Brier score", four, &b.Brier, nil)
-		add("expected calibration error", four, &b.ECE, nil)
+		add("log loss", report.Decimals, &b.LogLoss, b.LogLossInterval)
+		add("Brier score", report.Decimals, &b.Brier, nil)
+		add("expected calibration error", report.Decimals, &b.ECE, nil)
 	}
 	for i := range r.Intervals {
 		one, what, width := &r.Intervals[i], "intervals", "mean width"
@@ -163,7 +165,7 @@ func (r scored) scoreTable() report.Table {
 		add("RMSE, units of the target", plain, &one.RMSE, one.RMSEInterval)
 		add("mean absolute error, units of the target", plain, &one.MAE, one.MAEInterval)
 		add("90% of errors are within, units of the target", plain, &one.P90, nil)
-		add("R²", four, one.R2, one.R2Interval)
+		add("R²", report.Decimals, one.R2, one.R2Interval)
 	}
 	return t
 }
@@ -284,7 +286,7 @@ func dependence(inspected *results.InspectModel, d results.Dependence) picture.F
 	}
 	column := report.Word(d.Column, 40)
 	title, suffix := "Dependence on "+column, ""
-	if inspected.Vocabulary != nil {
+	if inspected.Vocabulary != nil || inspected.Outputs > 1 {
 		suffix = " of " + d.Outputs[0]
 	}
 	if !d.Numeric {
@@ -322,6 +324,8 @@ func (r scored) addWorst(p *page.Page, m *models.Model, inspected *results.Inspe
 		loss = "log loss"
 	case r.Classes != nil:
 		loss = "difference of scores"
+	case len(r.ByTarget) > 0:
+		loss = "error of " + report.Word(r.ByTarget[0].Target, 30) + ", in its unit"
 	}
 	if v := m.Manifest.Vocabulary; v != nil {
 		text = func(c float64) string { return score.DisplayName(v.Classes[int(c)]) }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/picture"
@@ -66,6 +67,9 @@ func SliceTable(r *score.SliceReport) Table {
 		if v == nil {
 			return "-"
 		}
+		if format == "" {
+			return Decimals(unit * (*v))
+		}
 		return fmt.Sprintf(format, unit*(*v))
 	}
 	type figure func(*score.SliceScore) (v, low, high *float64)
@@ -87,7 +91,7 @@ func SliceTable(r *score.SliceReport) Table {
 		{"MAE", "%.6g", 1, true, func(s *score.SliceScore) (v, low, high *float64) { return s.MAE, s.MAELow, s.MAEHigh }},
 		{"RMSE", "%.6g", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.RMSE, nil, nil }},
 		{"90% within", "%.6g", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.P90, nil, nil }},
-		{"R²", "%.4f", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.R2, nil, nil }},
+		{"R²", "", 1, false, func(s *score.SliceScore) (v, low, high *float64) { return s.R2, nil, nil }},
 	}, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(s score.SliceScore) bool { v, _, _ := c.of(&s); return v != nil })
 	})
@@ -143,7 +147,15 @@ func R2Text(r2 *float64) string {
 	if r2 == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.4f", *r2)
+	return Decimals(*r2)
+}
+
+// Decimals formats a number with four decimals, or a large one with four digits.
+func Decimals(v float64) string {
+	if math.Abs(v) >= 1e6 {
+		return fmt.Sprintf("%.4g", v)
+	}
+	return fmt.Sprintf("%.4f", v)
 }
 
 // Prefixed returns text after a separator, or "" if text is empty.
@@ -154,15 +166,13 @@ func Prefixed(separator, text string) string {
 	return separator + text
 }
 
-// WriteRowWeights describes the weights of the rows of an evaluation.
-func WriteRowWeights(b io.Writer, w *models.RowWeights) {
+// RowWeightsText describes the weights of the rows of an evaluation.
+func RowWeightsText(w *models.RowWeights) string {
 	if w.Equal() {
-		fmt.Fprintf(b, "weights of column %q are all %.4g: they change nothing\n", w.Column, w.Max)
-		return
+		return fmt.Sprintf("weights of column %q are all %.4g: they change nothing", w.Column, w.Max)
 	}
-	fmt.Fprintf(b, "weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals "+
-		"are those of %s of equal weights\n",
-		w.Column, w.Min, w.Max, Counted64(int64(w.Effective), "row"))
+	return fmt.Sprintf("weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals "+
+		"are those of %s of equal weights", w.Column, w.Min, w.Max, Counted64(int64(w.Effective), "row"))
 }
 
 // WriteSlices prints the scores for the values of a column.
