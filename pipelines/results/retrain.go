@@ -107,7 +107,7 @@ func (r *Retrain) Text() string {
 		t.Addf("drift", "%s: %s", m.Day, text)
 	}
 	if r.Drift != nil {
-		t.Addf("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
+		t.Addf("drift", "all rows: %s", r.Drift.Text)
 	}
 	if r.Removed > 0 {
 		t.Addf("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))

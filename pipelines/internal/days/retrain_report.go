@@ -70,7 +70,7 @@ func nightPage(r *results.Retrain, compared *results.CompareModels) *page.Page {
 func addDrift(r *results.Retrain, p *page.Page) {
 	s := p.Section("Drift")
 	if r.Drift != nil {
-		s.Sayf("All rows, from those of the recipe: %.3g, %s.", r.Drift.Value, r.Drift.Text)
+		s.Sayf("All rows, from those of the recipe: %s.", r.Drift.Text)
 	}
 	var t report.Table
 	b := picture.Bars{Title: "Largest drift of a column by day", X: "distance that is certain, from 0 to 1", Y: "day"}

@@ -507,7 +507,7 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.put(14, "x1 a14 b14")
 	s.put(15, "x2 x3 c15 d15 e15")
 	s.put(16, "x4 x5 c16 d16")
-	s.night(t, 16, results.Promoted)
+	s.night(t, 16, results.Promoted, "drift      all rows: rows begin with x")
 	s.put(17, "x6 x7 c17 d17")
 	s.put(18, "x8 c18")
 	s.put(19, "x9 c19")
