@@ -156,7 +156,13 @@ func (r *Train) chosenBy() string {
 	case len(r.Targets) > 0:
 		measure = "share of the variance of targets, averaged over them,"
 	}
-	by := fmt.Sprintf("the held-out %s of %d folds", measure, r.Folds)
+	judged := r.Folds // with folds by time, the earliest one only trains
+	for _, row := range r.Path {
+		if row.Lambda == r.Lambda && row.Folds > 1 {
+			judged = row.Folds
+		}
+	}
+	by := fmt.Sprintf("the held-out %s of %d folds", measure, judged)
 	// the other folds have been used to find features
 	oneFold := !slices.ContainsFunc(r.Path, func(row ridge.CVResult) bool { return row.Folds > 1 })
 	switch {

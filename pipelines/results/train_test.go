@@ -12,6 +12,7 @@ import (
 func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 	one, five := []ridge.CVResult{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.CVResult{{Lambda: 1, Folds: 5},
 		{Lambda: 0.1, Folds: 5}}
+	four := []ridge.CVResult{{Lambda: 1, Folds: 4}, {Lambda: 0.1, Folds: 4}}
 	trials := &models.TrainingLog{Path: []models.LambdaTrial{{Lambda: 1}, {Lambda: 0.1}}}
 	for want, r := range map[string]Train{
 		"the held-out MSE of 5 folds (the smallest of 2":                        {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: five}},
@@ -19,6 +20,7 @@ func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 		"the log loss of held-out rows, one in 5 (the smallest of 2":            {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: one, Select: "log_loss"}},
 		"the MSE of all 5 folds; shown are figures of the first":                {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Path: one, Select: models.ByAllFolds}},
 		"the held-out error of 5 folds (":                                       {TrainRows: TrainRows{Task: models.Regression}, TrainFit: TrainFit{Path: five}},
+		"the held-out error of 4 folds (":                                       {TrainRows: TrainRows{Task: models.Regression}, TrainFit: TrainFit{Path: four}},
 		"the error of held-out rows, one in 5 (":                                {TrainRows: TrainRows{Task: models.Regression}, TrainFit: TrainFit{Path: one}},
 		"the share of the variance of targets, averaged over them, of held-out": {TrainRows: TrainRows{Task: models.Regression, Targets: []string{"a", "b"}}, TrainFit: TrainFit{Path: one}},
 		"the error of held-out rows, one in 5 (the smallest of 2,":              {TrainRows: TrainRows{Task: models.Classification}, TrainFit: TrainFit{Log: trials}},

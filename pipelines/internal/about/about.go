@@ -162,8 +162,11 @@ func (a *Model) headline() *page.Headline {
 		case row.HeldOutRows > 0 && a.Task == models.Classification:
 			about = on(row.HeldOutRows, tried)
 		case row.Folds > 1:
-			about = fmt.Sprintf("On the rows of %d folds, each predicted by a model trained without it%s.", row.Folds,
-				report.LeastOf(tried))
+			by := "a model trained without it"
+			if l.Split.Ordered() {
+				by = "a model of earlier rows"
+			}
+			about = fmt.Sprintf("On the rows of %d folds, each predicted by %s%s.", row.Folds, by, report.LeastOf(tried))
 		}
 		return headlineOf(lambdas.Name(), f, write, about)
 	}
