@@ -62,14 +62,18 @@ func (d *data) score(all []tally) (s results.Score) {
 	if r2 := d.r2(all, nil); !math.IsNaN(r2) {
 		s.R2 = &r2
 	}
+	head := d.head(unit{})
 	for _, t := range all {
-		s.Rows += t.head.Weight()
 		s.Error += t.squares
+		for k, v := range t.head {
+			head[k] += v
+		}
 	}
-	s.Error /= max(s.Rows, 1)
+	s.Error /= max(head.Weight(), 1)
 	if d.units.Grid == nil {
 		s.Error /= 4 // from codes −1 and 1 to shares
 	}
+	s.Rows, _ = d.total.Recipe.Rule.Weigh(head, nil, d.units.Grid != nil)
 	s.Interval = d.interval(len(all), func(times []float64) float64 { return d.r2(all, times) })
 	return s
 }

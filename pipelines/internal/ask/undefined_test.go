@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
@@ -101,5 +102,19 @@ func TestFindsTheSumsThatARecipeWasDrawnFrom(t *testing.T) {
 			!strings.Contains(fmt.Sprint(d.notes), c.note) {
 			t.Errorf("%s: drawn from %v, notes %q, %v", c.lineage, from.files, d.notes, err)
 		}
+	}
+}
+
+// Sums have the weights of rows as numbers of a unit, but answers have their sum.
+func TestJudgedRowsAreTheSumOfTheWeights(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	d := made(t, 4, 1, 0, func(int, int) (x, y []float64) { return draw(r, 40, 1) })
+	d.total.Recipe.Rule.Weights = &profile.WeightGrid{Unit: 0.25, Exact: true, Total: 160}
+	a, err := d.groups(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := a.Tables[0].Rows; rows[0].Rows != 10 || rows[4].Rows != 40 || rows[0].Error > 1 {
+		t.Errorf("40 rows of weight 0.25: %+v, in all %+v", rows[0].Score, rows[4].Score)
 	}
 }
