@@ -71,9 +71,6 @@ type AnswerFacts struct {
 	Seconds     float64 `json:"seconds"`
 }
 
-// JudgedHead is the AnswerTable.Head of tables whose rows differ in what was trained on.
-const JudgedHead = "judged"
-
 // AnswerTable is a table of results.
 type AnswerTable struct {
 	Title string      `json:"title,omitempty"`
@@ -106,11 +103,7 @@ func (t *AnswerTable) Table(measure string) table.Table {
 		} else if v.Shapley != nil {
 			shapley = *v.Shapley
 		}
-		trained := r.Trained
-		if trained == "" && r.TrainedRows > 0 && t.Head == JudgedHead { // rows without a value of their label
-			trained = report.Word("", 40)
-		}
-		all.Add(name, trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
+		all.Add(name, r.Trained, cell(r.TrainedRows > 0, "%s", report.Groups(r.TrainedRows)),
 			cell(r.Lambda > 0, "%g", r.Lambda), report.R2Text(r.R2), r.Interval.String(), fmt.Sprintf("%.5g", r.Error),
 			cell(worth, "%+.4f", v.R2), v.Interval.String(),
 			cell(v.Shapley != nil, "%.4f", shapley)+cell(v.StdErr > 0, " ± %.4f", v.StdErr))

@@ -75,14 +75,14 @@ func (r *CompareModels) WriteTo(w io.Writer) (int64, error) {
 			fmt.Fprintf(&b, "the %s decides by %s\n", m.role, m.Rule)
 		}
 		if len(m.UnseenLabels) > 0 {
-			fmt.Fprintln(&b, m.unseenText(m.Model))
+			fmt.Fprintf(&b, "labels that are not classes of %s: %s\n", m.Model, UnseenText(m.UnseenLabels))
 		}
 	}
 	if len(r.Groups) > 0 {
-		fmt.Fprintf(&b, "groups      %s\n", r.groupsText())
+		fmt.Fprintf(&b, "groups      %s\n", report.TestedGroupsText(r.Groups))
 	}
 	if r.NotFinite > 0 {
-		fmt.Fprintln(&b, r.notFiniteText())
+		fmt.Fprintln(&b, report.WithoutLossText(r.NotFinite))
 	}
 	r.writeComparisons(&b)
 	for i := range r.Slices {
@@ -106,7 +106,7 @@ func (r *CompareModels) writeComparisons(b *bytes.Buffer) {
 	b.WriteString("\n")
 	r.Scores().Write(b)
 	b.WriteString("\n")
-	for _, note := range r.rough() {
+	for _, note := range report.RoughComparisons(r.Comparisons) {
 		fmt.Fprintln(b, note)
 	}
 	first := r.Comparisons[0]

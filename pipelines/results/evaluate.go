@@ -62,7 +62,7 @@ func (r *Evaluate) writeTargets(w io.Writer) {
 	}
 	for i := range r.ByTarget {
 		if t := &r.ByTarget[i]; t.NotFinite > 0 {
-			fmt.Fprintln(w, notFiniteText(t.Target, t.NotFinite))
+			fmt.Fprintln(w, report.NotFiniteText(t.Target, t.NotFinite))
 		}
 	}
 	fmt.Fprintf(w, "mean R² %s\n", report.R2Text(r.MeanR2))
@@ -89,7 +89,7 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintln(&b, report.RowWeightsText(r.Weights))
 	}
 	if r.Groups != nil {
-		fmt.Fprintln(&b, r.groupsText())
+		fmt.Fprintln(&b, report.GroupsText(r.Groups, r.Independent))
 	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)
@@ -98,7 +98,8 @@ func (r *Evaluate) WriteTo(w io.Writer) (int64, error) {
 	case r.Classes != nil:
 		b.WriteString(r.Classes.String())
 		if len(r.UnseenLabels) > 0 {
-			fmt.Fprintf(&b, "\n%s\n", r.Unseen.text())
+			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", UnseenText(r.UnseenLabels),
+				report.Prefixed("; ", r.UnseenHint))
 		}
 	case r.Targets != nil:
 		b.WriteString(r.Targets.String())
@@ -190,7 +191,7 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nprobabilities: log loss %.4f%s, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss,
 		interval, r.Brier, r.ECE)
-	for _, note := range r.notes() {
+	for _, note := range report.ProbabilityNotes(r.Floored, r.Floor, r.NotFinite) {
 		fmt.Fprintln(w, note)
 	}
 	fmt.Fprintln(w, "rows by the probability of the most probable class: its mean, and the share of rows of this class:")
@@ -238,8 +239,8 @@ func (i *IntervalReport) write(w io.Writer, classes bool) {
 	fmt.Fprintf(w, "%g%% %s contain %.2f%% of the %s  (95%% interval %.2f%% to %.2f%%), %s\n  (made by %s, which leaves "+
 		"±%.1f%% to chance)\n", 100*i.Level, what, 100*i.Coverage, truth, 100*i.Interval[0], 100*i.Interval[1], width, by,
 		196*i.Deviation)
-	if text := i.leftOut(); text != "" {
-		fmt.Fprintf(w, "  (%s)\n", text)
+	if i.NotFinite > 0 {
+		fmt.Fprintf(w, "  (%s)\n", report.WithoutIntervalText(i.NotFinite))
 	}
 }
 

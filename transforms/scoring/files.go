@@ -318,11 +318,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 				return err
 			}
 		}
-		if err := f.reported(ctx, file, report, r); err != nil {
-			return err
-		}
-		r.Rows, r.SetAside = r.Rows-table.notFinite, r.SetAside+table.notFinite
-		return nil
+		return f.reported(ctx, file, report, table.notFinite, r)
 	})
 }
 
@@ -358,11 +354,11 @@ func (f *Files) open(ctx context.Context, m *models.Model, file Arrival) (*datas
 }
 
 // reported counts the rows of a file whose predictions are written, and returns an error if too many are set aside.
-func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Report, r *FileResult) error {
+func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Report, notFinite int64, r *FileResult) error {
 	if err := fault.OfReports([]dataset.Report{report}); err != nil {
 		return err
 	}
-	r.Rows, r.SetAside = report.Rows, report.Bad
+	r.Rows, r.SetAside = report.Rows-notFinite, report.Bad+notFinite
 	if report.Bad == 0 {
 		return nil
 	}

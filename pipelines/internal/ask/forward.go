@@ -266,7 +266,7 @@ func (d *data) backtest(ctx context.Context) (*results.Ask, error) {
 		return nil, err
 	}
 	return &results.Ask{Asked: "each date, predicted by a model of the dates before it", By: byEarlierErrors,
-		Tables: []results.AnswerTable{{Head: results.JudgedHead, Rows: append(c.rows, results.AnswerRow{Name: totalRow, Score: c.score})}}}, nil
+		Tables: []results.AnswerTable{{Head: "judged", Rows: append(c.rows, results.AnswerRow{Name: totalRow, Score: c.score})}}}, nil
 }
 
 // spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.

@@ -61,7 +61,7 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 			judged = append(judged, u)
 		}
 	}
-	t := results.AnswerTable{Head: results.JudgedHead}
+	t := results.AnswerTable{Head: "judged"}
 	for _, trained := range all {
 		m, err := d.fitAndJudge(ctx, []unit{trained}, judged, autoLambda)
 		if err != nil {
@@ -75,7 +75,7 @@ func (d *data) matrix(ctx context.Context) (*results.Ask, error) {
 				}
 			}
 			if len(tallies) > 0 {
-				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: trained.name,
+				t.Rows = append(t.Rows, results.AnswerRow{Name: u.name, Trained: cmp.Or(trained.name, `""`),
 					TrainedRows: m.TrainedRows,
 					Lambda:      m.Lambda,
 					Score:       d.score(tallies), Seen: d.seen(u)})
@@ -305,7 +305,8 @@ func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRo
 
 // bisect finds, by bisection, a date such that the model of all dates up to it scores below MinR2, and
 // the model of the dates before it does not, or there are none. It finds none if the model of all dates does not
-// score below MinR2. λ is chosen once, by cross-validation over all training dates. Models of few early dates may score below MinR2, too.
+// score below MinR2. λ is chosen once, by cross-validation over all training dates. Models of few early dates may
+// score below MinR2, too.
 func (d *data) bisect(ctx context.Context) (*results.Ask, error) {
 	if err := d.checkDated(); err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func AddComparison(p *page.Page, r *results.CompareModels) {
 		s.Sayf("Only the champion is wrong on %s, only the challenger on %s, both on %s.",
 			report.Counted64(x.Champion, "row"), report.Counted64(x.Challenger, "row"), report.Groups(x.Both))
 	}
-	for _, note := range r.Notes() {
+	for _, note := range comparisonNotes(r) {
 		s.Sayf("%s", note)
 	}
 	all := picture.Bars{Title: "Differences on all rows", X: "challenger minus champion, % of the champion's figure",

@@ -106,7 +106,7 @@ func (r scored) addScores(p *page.Page) {
 	if r.Threshold != nil {
 		s.Sayf("%s", r.Threshold)
 	}
-	for _, note := range r.Notes() {
+	for _, note := range r.notes() {
 		s.Sayf("%s", note)
 	}
 	r.addConfusion(s)
