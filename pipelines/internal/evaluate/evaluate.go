@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -46,12 +47,12 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 	if result, err = e.run(ctx, j); err != nil {
 		return nil, err
 	}
+	err = g.checkResult(result)
 	if o.Reliability != "" {
-		if err := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12); err != nil {
-			return nil, err
-		}
+		drawn := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12)
+		err = errors.Join(err, exit.AfterPublish("", drawn))
 	}
-	return result, g.checkResult(result)
+	return result, err
 }
 
 // evaluation scores the predictions of a model for labelled rows.
