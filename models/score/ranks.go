@@ -218,27 +218,8 @@ func (r *ranks) sortTail() {
 	r.tail, r.sorted = from, to
 }
 
-// Codes for the counts of a cell: one row of kind 0, one row of kind 1, or two counts, which follow.
-const (
-	oneOther   = 0
-	oneOwn     = 1
-	bothCounts = 2
-)
-
-// form returns the code for the counts of a cell.
-func (c *cell) form() uint64 {
-	switch c.n {
-	case [2]int64{1, 0}:
-		return oneOther
-	case [2]int64{0, 1}:
-		return oneOwn
-	}
-	return bothCounts
-}
-
-// Code codes the limit, the number of dropped bits and the number of cells. Each cell has 4 times the
-// difference of its key from the one before plus the code for its counts, and then the counts, all as
-// varints. Counts of the same rows have equal encodings.
+// Code codes the limit, the number of dropped bits and the number of cells. Each cell has the difference of its
+// key from the one before, and its counts, all as varints. Counts of the same rows have equal encodings.
 func (r *ranks) Code(c *wire.Coder) {
 	r.flush()
 	limit := c.Uvarint(uint64(r.most()), MaxCells)
@@ -247,19 +228,13 @@ func (r *ranks) Code(c *wire.Coder) {
 	if c.Check(limit >= 2 && cells <= uint64(c.Left())); c.Reading() {
 		*r = ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
 	}
-	key := uint64(0)
+	var key uint64
 	for i := range r.cells {
 		e := &r.cells[i]
-		head := c.Uvarint((uint64(e.key)-key)<<2|e.form(), math.MaxUint32<<2|3)
-		key += head >> 2
-		switch head & 3 {
-		case oneOther:
-			e.n = [2]int64{1, 0}
-		case oneOwn:
-			e.n = [2]int64{0, 1}
-		default:
-			e.n = [2]int64{int64(c.Uvarint(uint64(e.n[0]), 1<<62)), int64(c.Uvarint(uint64(e.n[1]), 1<<62))}
-			c.Check(head&3 == bothCounts && e.n != [2]int64{} && e.form() == bothCounts)
+		step := c.Uvarint(uint64(e.key)-key, math.MaxUint32)
+		key += step
+		for kind, n := range e.n {
+			e.n[kind] = int64(c.Uvarint(uint64(n), 1<<62))
 		}
 		if !c.Reading() {
 			continue
@@ -267,6 +242,7 @@ func (r *ranks) Code(c *wire.Coder) {
 		e.key = uint32(key)
 		r.rows[0] += e.n[0]
 		r.rows[1] += e.n[1]
-		c.Check((head>>2 > 0 || i == 0) && key <= math.MaxUint32>>shift && r.ranked() <= 1<<62 && r.ranked() >= 0)
+		c.Check((step > 0 || i == 0) && e.n != [2]int64{} && key <= math.MaxUint32>>shift && r.ranked() <= 1<<62 &&
+			r.ranked() >= 0)
 	}
 }
