@@ -102,8 +102,8 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	p := make([]float32, n*k)
 	c.Apply(p, scores, n)
 	all, some, rest := NewReliability(k, 15), NewReliability(k, 15), NewReliability(k, 15)
-	for _, err := range []error{all.Add(p, class, nil, nil), rest.Add(p[200*k:], class[200:], nil, nil),
-		some.Add(p[:200*k], class[:200], nil, nil)} {
+	for _, err := range []error{addRows(all, p, class), addRows(rest, p[200*k:], class[200:]),
+		addRows(some, p[:200*k], class[:200])} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 				p := make([]float32, len(test))
 				c.Apply(p, test, len(truth))
 				rel := NewReliability(2, 10)
-				if err := rel.Add(p, truth, nil, nil); err != nil {
+				if err := addRows(rel, p, truth); err != nil {
 					t.Fatal(err)
 				}
 				return rel.Report(1).LogLoss / 20
@@ -269,10 +269,21 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 	}
 }
 
+// addRows adds rows that count once, with the first of the most probable classes as predicted ones.
+func addRows(r *Reliability, p []float32, class []int32) error {
+	for i, y := range class {
+		row := p[i*r.outputs : (i+1)*r.outputs]
+		if err := r.Add(row, int(y), slices.Index(row, slices.Max(row)), 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Rows whose class was said to be impossible are counted.
 func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}, nil, nil); err != nil {
+	if err := addRows(r, []float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Report(1); got.Floored != 1 || got.Floor != MinProbability {
@@ -302,7 +313,7 @@ func overconfident(t *testing.T, k int, most float64) {
 			bad[i*k+c] = float32(math.Exp(5*float64(scores[i*k+c])) / sum)
 		}
 	}
-	if err := raw.Add(bad, class[:n], nil, nil); err != nil {
+	if err := addRows(raw, bad, class[:n]); err != nil {
 		t.Fatal(err)
 	}
 	for _, method := range []Method{Platt, Isotonic} {
@@ -322,7 +333,7 @@ func overconfident(t *testing.T, k int, most float64) {
 			}
 		}
 		r := NewReliability(k, 10)
-		if err := r.Add(p, class[:n], nil, nil); err != nil {
+		if err := addRows(r, p, class[:n]); err != nil {
 			t.Fatal(err)
 		}
 		a, b := r.Report(1), raw.Report(1)
@@ -336,7 +347,7 @@ func overconfident(t *testing.T, k int, most float64) {
 func TestReliabilityByHand(t *testing.T) {
 	r := NewReliability(2, 10)
 	// Confidences 0.75 (right), 0.75 (wrong), 1 (right), 0.5 (right, at an edge).
-	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}, nil, nil); err != nil {
+	if err := addRows(r, []float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Report(1)
@@ -354,11 +365,11 @@ func TestReliabilityByHand(t *testing.T) {
 	if want := (-math.Log(0.75) - math.Log(0.25) - math.Log(0.5)) / 4; math.Abs(got.LogLoss-want) > 1e-7 {
 		t.Errorf("log loss %g, want %g", got.LogLoss, want)
 	}
-	if err := r.Add([]float32{0, 1}, []int32{0}, nil, nil); err != nil || math.IsInf(r.Report(1).LogLoss, 0) {
+	if err := addRows(r, []float32{0, 1}, []int32{0}); err != nil || math.IsInf(r.Report(1).LogLoss, 0) {
 		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Report(1).LogLoss, err)
 	}
 	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
-		if err := r.Add([]float32{p, 0}, []int32{0}, nil, nil); err == nil ||
+		if err := r.Add([]float32{p, 0}, 0, 1, 1); err == nil ||
 			!strings.Contains(err.Error(), "is not a probability") {
 			t.Errorf("%g: %v", p, err)
 		}
@@ -371,7 +382,7 @@ func TestReliabilityByHand(t *testing.T) {
 // Every prediction for a row of none of the classes is wrong.
 func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{0.75, 0.25}, []int32{Unseen}, nil, nil); err != nil {
+	if err := addRows(r, []float32{0.75, 0.25}, []int32{Unseen}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Report(1)
@@ -487,14 +498,14 @@ func parse(data []byte) (*Calibration, error) {
 func TestTheBinsAreOfThePredictedClass(t *testing.T) {
 	for predicted, right := range []float64{0, 1} {
 		r := NewReliability(2, 10)
-		if err := r.Add([]float32{0.5, 0.5}, []int32{1}, []int32{int32(predicted)}, nil); err != nil {
+		if err := r.Add([]float32{0.5, 0.5}, 1, predicted, 1); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.Report(1).Bins[4]; got.Accuracy != right || got.Confidence != 0.5 {
 			t.Errorf("class %d is predicted: %+v", predicted, got)
 		}
 	}
-	err := NewReliability(2, 10).Add([]float32{0.25, 0.75}, []int32{1}, []int32{0}, nil)
+	err := NewReliability(2, 10).Add([]float32{0.25, 0.75}, 1, 0, 1)
 	if err == nil || !strings.Contains(err.Error(), "class 0 is predicted with the probability 0.25, another has 0.75") {
 		t.Error(err)
 	}
@@ -505,7 +516,7 @@ func FuzzUnmarshal(f *testing.F) {
 	data := wire.Marshal(counted(f, scores, class, 2))
 	f.Add(data)
 	r := NewReliability(2, 3)
-	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0}, nil, nil)
+	addRows(r, []float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0})
 	data = wire.Marshal(r)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -558,7 +569,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 				}
 				p = append(p, float32(1-q), float32(q))
 			}
-			if err := r.Add(p, class, nil, nil); err != nil {
+			if err := addRows(r, p, class); err != nil {
 				t.Fatal(err)
 			}
 			if ends := r.Report(1).LogLossInterval; ends[0] <= truth && truth <= ends[1] {
@@ -570,7 +581,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 		}
 	}
 	few := NewReliability(2, 10)
-	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil, nil); err != nil || few.Report(1).LogLossInterval != nil {
+	if err := addRows(few, []float32{0.5, 0.5}, []int32{1}); err != nil || few.Report(1).LogLossInterval != nil {
 		t.Errorf("one row has an interval, %v", err)
 	}
 }
@@ -580,9 +591,8 @@ func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
 	weighted, plain := NewReliability(2, 10), NewReliability(2, 10)
 	for i := range 40 {
 		p := []float32{float32(i) / 40, 1 - float32(i)/40}
-		class := []int32{int32(i % 2)}
-		if err := errors.Join(weighted.Add(p, class, nil, []int64{int64(1 + i*i)}),
-			plain.Add(p, class, nil, nil)); err != nil {
+		predicted := slices.Index(p, slices.Max(p))
+		if err := errors.Join(weighted.Add(p, i%2, predicted, int64(1+i*i)), plain.Add(p, i%2, predicted, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -61,8 +61,8 @@ func (c *ClassScores) add(y []float64, output models.Applied, text func(float64)
 		if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.Add(output.Probabilities[i*k:(i+1)*k], truth[i:i+1], output.Likeliest[i:i+1],
-			repeats[i:i+1]); err != nil {
+		if err := c.Probabilities.Add(output.Probabilities[i*k:(i+1)*k], int(truth[i]), int(output.Likeliest[i]),
+			repeats[i]); err != nil {
 			return err
 		}
 	}
