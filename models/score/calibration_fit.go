@@ -3,16 +3,14 @@ package score
 import (
 	"fmt"
 	"math"
-	"strings"
 
-	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // Method is how scores become probabilities.
 type Method string
 
-// Values of Method for FitCalibration.
+// Values of Method for Fit.
 const (
 	// Platt fits a sigmoid (Platt 2000): two numbers per output, for few rows.
 	Platt Method = "platt"
@@ -37,28 +35,10 @@ func CheckCalibration(rows []int64, names []string) error {
 	return nil
 }
 
-// FitCalibration fits a curve for each output to the counted rows, class against others.
-func FitCalibration(c *CalibrationCounts, method Method) (*Calibration, error) {
-	if method != Platt && method != Isotonic {
-		methods := option.Names(Platt, Isotonic)
-		return nil, fmt.Errorf("score: unknown method %q%s; have %s", method, option.DidYouMean(string(method), methods),
-			strings.Join(methods, ", "))
-	}
-	for o := range c.outputs {
-		if _, others, members := c.points(o); others == 0 || members == 0 {
-			return nil, fmt.Errorf("score: output %d: %.0f rows of its class and %.0f of others; both are needed", o,
-				members, others)
-		}
-	}
-	calibration := c.fit(method)
-	if err := calibration.Validate(); err != nil {
-		return nil, err
-	}
-	return calibration, nil
-}
-
-// fit fits the curves. The curve of an output is nearly constant if no rows, or all rows, are of its class.
-func (c *CalibrationCounts) fit(method Method) *Calibration {
+// Fit fits a curve for each output to the counted rows, class against others. The curve of an output is nearly
+// constant if no rows, or all rows, are of its class; see CheckCalibration. The curves may not be valid if scores are
+// extreme.
+func (c *CalibrationCounts) Fit(method Method) *Calibration {
 	calibration := &Calibration{Method: method}
 	for o := range c.outputs {
 		p, others, members := c.points(o)

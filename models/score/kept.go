@@ -170,7 +170,7 @@ func (k *HeldOutScores) Fit(fit int, method Method, inHalf func(half int) bool) 
 	k.Rows()
 	take := func(r *keptRow) bool { return inHalf == nil || inHalf(r.half()) }
 	if method != SharedPlatt {
-		return k.counts(fit, take).fit(method)
+		return k.counts(fit, take).Fit(method)
 	}
 	curve := k.shared(fit, take)
 	return &Calibration{Method: Platt, Curves: slices.Repeat([]CalibrationCurve{curve}, k.outputs)}

@@ -50,10 +50,7 @@ func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 		if err := counts.Add(scores, class, nil); err != nil {
 			t.Fatal(err)
 		}
-		platt, err := score.FitCalibration(counts, score.Platt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		platt := counts.Fit(score.Platt)
 		d := momentsOf(scores, class)
 		for s := -2.0; s <= 2; s += 0.25 {
 			got, want := Shape{1, 0}.Curve(d), platt.Curves[1]
