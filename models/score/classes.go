@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -220,15 +219,8 @@ const (
 	maxWorst = 20 // number of pairs reported for more classes
 )
 
-// Report returns the scores. names are the classes in order, or nil to number them. It panics if there are
-// not k names.
+// Report returns the scores. names are the classes in order. It panics if there are not k names.
 func (c *Classes) Report(names []string) ClassReport {
-	if names == nil {
-		names = make([]string, c.k)
-		for i := range names {
-			names[i] = strconv.Itoa(i)
-		}
-	}
 	if len(names) != c.k {
 		panic("score: not one name for each class")
 	}
@@ -337,6 +329,11 @@ func (c *Classes) Code(w *wire.Coder) {
 	if w.Check(k >= 1 && w.Left() >= 16*k); w.Reading() {
 		*c = *NewClasses(k)
 	}
+	c.codeCounts(w)
+}
+
+// codeCounts codes the counts.
+func (c *Classes) codeCounts(w *wire.Coder) {
 	var sum int64
 	count := func(fields ...*int64) {
 		w.Counts(fields...)

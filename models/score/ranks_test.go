@@ -510,7 +510,7 @@ func TestRankingsDoNotDependOnTheCut(t *testing.T) {
 			}
 			got.Merge(other)
 		}
-		if !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) || !reflect.DeepEqual(got.Report(nil), want.Report(nil)) {
+		if !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) || !reflect.DeepEqual(rankingReport(got), rankingReport(want)) {
 			t.Errorf("%d classes: another cut gives other bytes", k)
 		}
 	}
@@ -523,7 +523,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 		rows := someRows(r, 150, k)
 		bad := make([]float32, k)
 		bad[k-1] = nan
-		got := rankingOf(k, 100*k, append(rows, rankedRow{0, bad, bad})).Report(nil)
+		got := rankingReport(rankingOf(k, 100*k, append(rows, rankedRow{0, bad, bad})))
 		var area, precision, classes float64
 		for c := range k {
 			var x []ranked
@@ -609,7 +609,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 func TestARankingOfOneClassHasNoArea(t *testing.T) {
 	r := NewRanking(2, 1, 100, false)
 	r.Add(1, []float32{-1, 1}, []float32{-1, 1}, 1)
-	if got := r.Report([]string{"a", "b"}); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
+	if got := r.Report([]string{"a", "b"}, 1); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -651,7 +651,7 @@ func FuzzRankingUnmarshalBinary(f *testing.F) {
 		if !bytes.Equal(wire.Marshal(&s), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
-		s.Report(nil)
+		rankingReport(&s)
 	})
 }
 
@@ -690,7 +690,7 @@ func BenchmarkRanking(b *testing.B) {
 		if err := wire.Unmarshal(back, wire.Marshal(r)); err != nil {
 			b.Fatal(err)
 		}
-		back.Report(nil)
+		rankingReport(back)
 	}
 }
 
@@ -711,7 +711,7 @@ func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 		want := rankingOf(k, 20*k, rows)
 		back.Merge(weighted)
 		want.Merge(want)
-		got, plain := back.WeightedReport(nil, 70), want.Report(nil)
+		got, plain := back.Report(numbers(k), 70), rankingReport(want)
 		if got.Rows != plain.Rows || got.NotFinite != 4 || plain.NotFinite != 4 || len(got.Classes) != len(plain.Classes) {
 			t.Errorf("%d classes: %+v, want the counts of %+v", k, got, plain)
 		}
@@ -729,3 +729,5 @@ func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func rankingReport(r *Ranking) *RankingReport { return r.Report(numbers(r.k), float64(r.weight)) }

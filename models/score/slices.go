@@ -29,11 +29,11 @@ type Slices struct {
 // slice has the counts for the rows with one value.
 type slice struct {
 	rows   int64
-	weight int64    // number of rows, each as often as it counts
-	square wide     // Σ of the squares of how often each row counts
-	each   []totals // of each class; rows of unseen classes are only in predicted
-	ranks  ranks    // by the Margin of two classes
-	scored int64    // rows with probabilities
+	weight int64   // number of rows, each as often as it counts
+	square wide    // Σ of the squares of how often each row counts
+	hits   Classes // with totals of each class alone; none of a regression
+	ranks  ranks   // by the Margin of two classes
+	scored int64   // rows with probabilities
 	loss   exact.Sum
 	errors Targets // of a regression
 }
@@ -45,7 +45,8 @@ func NewSlices(classes int) *Slices {
 		panic("score: number of classes out of range")
 	}
 	return &Slices{classes, NewKeyed[string](MaxSlices, func() *slice {
-		return &slice{each: make([]totals, classes), ranks: *newRanks(sliceCells), errors: *newTargets(sliceCells)}
+		return &slice{hits: Classes{k: classes, totals: make([]totals, classes)}, ranks: *newRanks(sliceCells),
+			errors: *newTargets(sliceCells)}
 	})}
 }
 
@@ -76,21 +77,14 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 	if p == nil {
 		return
 	}
-	p.each[predicted].predicted += rows
+	p.hits.Add(truth, predicted, rows)
 	ranked := exact.AllFinite(scores)
 	if ranked && len(probabilities) > 0 {
 		logLoss, _ := ProbabilityLosses(probabilities, truth)
 		p.scored += rows
 		p.loss.AddWeighted64(float32(rows), float64(logLoss))
 	}
-	if truth == Unseen {
-		return
-	}
-	p.each[truth].truth += rows
-	if truth == predicted {
-		p.each[truth].hits += rows
-	}
-	if ranked && s.classes == 2 {
+	if ranked && s.classes == 2 && truth != Unseen {
 		p.ranks.Add(Margin(scores, 1), truth, rows)
 	}
 }
@@ -115,7 +109,7 @@ func (p *slice) Merge(q *slice) {
 	p.rows += q.rows
 	p.weight += q.weight
 	p.square.merge(q.square)
-	MergeAll(p.each, q.each)
+	p.hits.Merge(&q.hits)
 	p.ranks.Merge(&q.ranks)
 	p.scored += q.scored
 	p.loss.Merge(&q.loss)
@@ -211,19 +205,19 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		return r
 	}
 	hits := int64(0)
-	for _, t := range p.each {
+	for _, t := range p.hits.totals {
 		hits += t.hits
 	}
 	e := ratio(p.weight-hits, p.weight)
 	wrong := p.effective(p.weight - hits)
 	low, high := WilsonInterval(wrong, max(wrong, p.effective(p.weight)))
 	r.Error, r.ErrorLow, r.ErrorHigh = &e, &low, &high
-	each := make([]totals, len(p.each))
-	for c, t := range p.each {
+	each := make([]totals, s.classes)
+	for c, t := range p.hits.totals {
 		hit := p.effective(t.hits)
 		each[c] = totals{truth: max(hit, p.effective(t.truth)), hits: hit}
 	}
-	b, _, _ := balancedAccuracy(p.each)
+	b, _, _ := balancedAccuracy(p.hits.totals)
 	_, bLow, bHigh := balancedAccuracy(each)
 	bLow, bHigh = min(b, bLow), max(b, bHigh) // rounding of the counts may have moved the ends
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
@@ -257,15 +251,11 @@ func (p *slice) Code(c *wire.Coder) {
 	c.Counts(&p.rows, &p.weight)
 	c.Uint64(&p.square.hi, &p.square.lo)
 	c.Counts(&p.scored)
-	for i := range p.each {
-		t := &p.each[i]
-		c.Counts(&t.truth, &t.predicted, &t.hits)
-		c.Check(max(t.truth, t.predicted, t.hits) <= p.weight)
-	}
+	p.hits.codeCounts(c)
 	c.Part(&p.loss)
 	p.ranks.Code(c)
 	p.errors.Code(c)
 	c.Check(p.rows >= 1 && (p.weight == 0) == (p.square == wide{}) && p.scored <= p.weight && p.loss.Sign() >= 0 &&
 		(p.scored > 0 || p.loss.IsZero()) && p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells &&
-		p.ranks.ranked() <= p.weight && p.errors.n <= p.weight)
+		p.hits.Rows() <= p.weight && p.ranks.ranked() <= p.weight && p.errors.n <= p.weight)
 }

@@ -104,7 +104,7 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 				}
 				continue
 			}
-			c, k := hits.Report(nil), ranking.Report(nil)
+			c, k := classReport(hits), rankingReport(ranking)
 			if *s.Error != c.Error || *s.ErrorLow != c.ErrorLow || *s.BalancedAccuracy != c.BalancedAccuracy ||
 				*s.BalancedHigh != c.BalancedHigh ||
 				*s.AUC != *k.AUC || *s.AUCLow != *k.AUCLow || math.Abs(*s.LogLoss-loss/scored) > 1e-6 || s.MAE != nil {

@@ -210,12 +210,12 @@ func addClasses(r *results.Evaluate, scored *scoring.ClassScores, m *models.Mani
 		counted, effective = &scored.Hits, float64(r.Rows.Used)
 	}
 	if scored.Groups != nil {
-		wrong := counted.Report(nil).Error
+		wrong := counted.Report(names).Error
 		effective = min(effective, scored.Groups[0].EffectiveRows(paired.Error, wrong*(1-wrong)))
 		r.Independent = effective
 	}
 	hits := scored.Hits.WeightedReport(names, counted, effective)
-	hits.Ranking = scored.Ranking.WeightedReport(names, effective)
+	hits.Ranking = scored.Ranking.Report(names, effective)
 	r.Classes = &hits
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&scored.Unseen), labelHint(&scored.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
