@@ -34,11 +34,7 @@ func (p *TargetMoments) Add(truth, predicted, middle, unit float64, rows int64) 
 	u, v := r*r, y*y
 	p.rows += rows
 	for i, f := range [len(p.sums)][2]float32{{u, r}, {u, u}, {u * u, u}, {v, y}, {v, v}, {u, y}, {u, v}} {
-		if rows == 1 {
-			p.sums[i].AddProduct(f[0], f[1])
-		} else {
-			p.sums[i].AddWeightedProduct(float32(rows), f[0], f[1])
-		}
+		p.sums[i].AddWeightedProduct(float32(rows), f[0], f[1])
 	}
 }
 

@@ -43,19 +43,12 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 		t.noRatio++
 		part = 0
 	}
-	if w := float32(often); often != 1 {
-		t.y.AddWeighted64(w, truth)
-		t.y2.AddWeightedSquare64(w, truth)
-		t.r2.AddWeightedSquare64(w, r)
-		t.abs.AddWeighted64(w, r)
-		t.ratio.AddWeighted64(w, part)
-		return
-	}
-	t.y.Add64(truth)
-	t.y2.AddSquare64(truth)
-	t.r2.AddSquare64(r)
-	t.abs.Add64(r)
-	t.ratio.Add64(part)
+	w := float32(often)
+	t.y.AddWeighted64(w, truth)
+	t.y2.AddWeightedSquare64(w, truth)
+	t.r2.AddWeightedSquare64(w, r)
+	t.abs.AddWeighted64(w, r)
+	t.ratio.AddWeighted64(w, part)
 }
 
 // Merge adds the sums of u. It panics if u distinguishes another number of errors.

@@ -123,13 +123,8 @@ func (t *trial) add(square float64, repeats int64) bool {
 		return false
 	}
 	t.finite += repeats
-	if repeats == 1 {
-		t.squares.Add64(square)
-		t.fourth.AddSquare64(square)
-	} else {
-		t.squares.AddWeighted64(float32(repeats), square)
-		t.fourth.AddWeightedSquare64(float32(repeats), square)
-	}
+	t.squares.AddWeighted64(float32(repeats), square)
+	t.fourth.AddWeightedSquare64(float32(repeats), square)
 	return true
 }
 
