@@ -1,10 +1,9 @@
 package score
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
@@ -57,33 +56,23 @@ func NewCalibrationCounts(outputs int) *CalibrationCounts {
 	return &CalibrationCounts{outputs: outputs, n: make([]int64, outputs*2*CalibrationCells)}
 }
 
-// Add counts rows of scores, row-major, with their classes. Row i counts repeats[i] times, or once if
-// repeats is nil. Add panics if lengths or classes do not fit, and returns an error if a score is NaN.
-func (c *CalibrationCounts) Add(scores []float32, class []int32, repeats []int64) error {
-	if len(scores) != len(class)*c.outputs || repeats != nil && len(repeats) != len(class) {
-		panic("score: scores and classes do not fit")
+// Add counts a row of scores with its class, repeats times. It leaves out a row with a score that is not finite. It
+// panics if the scores or the class do not fit.
+func (c *CalibrationCounts) Add(scores []float32, class int, repeats int64) {
+	if len(scores) != c.outputs || class < 0 || class >= c.outputs {
+		panic("score: scores and class do not fit")
 	}
-	if i := slices.IndexFunc(scores, func(s float32) bool { return math.IsNaN(float64(s)) }); i >= 0 {
-		return fmt.Errorf("score: row %d: output %d: the score is NaN", i/c.outputs, i%c.outputs)
+	if !exact.AllFinite(scores) {
+		return
 	}
-	c.rows += int64(len(class))
-	for i, y := range class {
-		if y < 0 || int(y) >= c.outputs {
-			panic("score: class out of range")
+	c.rows++
+	for o, s := range scores {
+		at := 2 * o * CalibrationCells
+		if o == class {
+			at += CalibrationCells
 		}
-		rows := int64(1)
-		if repeats != nil {
-			rows = repeats[i]
-		}
-		for o, s := range scores[i*c.outputs : (i+1)*c.outputs] {
-			at := 2 * o * CalibrationCells
-			if o == int(y) {
-				at += CalibrationCells
-			}
-			c.n[at+countCell(s)] += rows
-		}
+		c.n[at+countCell(s)] += repeats
 	}
-	return nil
 }
 
 // Merge adds the rows of d. It panics if it has another number of outputs.

@@ -145,9 +145,8 @@ func (k *HeldOutScores) scoresOf(r *keptRow, fit int) []float32 {
 func (k *HeldOutScores) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
-		r := &k.rows[i]
-		if row := k.scoresOf(r, fit); accept(r) && exact.AllFinite(row) {
-			_ = c.Add(row, []int32{r.class}, []int64{r.repeats}) // fails only for NaN
+		if r := &k.rows[i]; accept(r) {
+			c.Add(k.scoresOf(r, fit), int(r.class), r.repeats)
 		}
 	}
 	return c
