@@ -59,14 +59,6 @@ type Report struct {
 	Features *Features `json:"features,omitempty"`
 }
 
-// largest returns the largest certain distance of a column.
-func (r *Report) largest() float64 {
-	if len(r.Columns) == 0 {
-		return 0
-	}
-	return r.Columns[0].AtLeast
-}
-
 // Exceeds describes each certain distance above the bound on columns or on features. A bound of 0 is none.
 func (r *Report) Exceeds(columns, features float64) (all []string) {
 	for _, c := range r.Columns {

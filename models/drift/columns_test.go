@@ -378,3 +378,11 @@ func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 		}
 	}
 }
+
+// largest returns the largest certain distance of a column.
+func (r *Report) largest() float64 {
+	if len(r.Columns) == 0 {
+		return 0
+	}
+	return r.Columns[0].AtLeast
+}

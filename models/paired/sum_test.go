@@ -208,8 +208,8 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 
 func TestSlicesKeepEachValue(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	a, b := NewSlices(false, Error), NewSlices(false, Error)
-	whole := NewSlices(false, Error)
+	a, b := NewSlices(NewSum(false, Error)), NewSlices(NewSum(false, Error))
+	whole := NewSlices(NewSum(false, Error))
 	for i := range 3000 {
 		value := string(rune('a' + r.IntN(5)))
 		x, y := []float64{float64(r.IntN(2))}, []float64{float64(r.IntN(2))}
@@ -259,7 +259,7 @@ func FuzzDecode(f *testing.F) {
 		s, _ := filled(r, true, metrics...)
 		b := wire.Marshal(s)
 		f.Add(b)
-		sl := NewSlices(true, metrics...)
+		sl := NewSlices(NewSum(true, metrics...))
 		losses := make([]float64, len(metrics))
 		sl.Add("value", 0, 2, losses, losses)
 		f.Add(wire.Marshal(sl))

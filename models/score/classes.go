@@ -116,8 +116,7 @@ func scaled(n int64, share float64) int64 { return int64(math.RoundToEven(float6
 // effective rows of equal weights (see profile.Weights).
 func (c *Classes) WeightedReport(names []string, weighted *Classes, effective float64) ClassReport {
 	r, by := c.Report(names), weighted.Report(names)
-	r.Accuracy, r.Error, r.BalancedAccuracy = by.Accuracy, by.Error, by.BalancedAccuracy
-	r.MacroPrecision, r.MacroRecall, r.MacroF1 = by.MacroPrecision, by.MacroRecall, by.MacroF1
+	r.Accuracy, r.Error, r.ClassAverages = by.Accuracy, by.Error, by.ClassAverages
 	for i := range r.Classes {
 		s, t := &r.Classes[i], by.Classes[i]
 		s.Precision, s.Recall, s.F1 = t.Precision, t.Recall, t.F1

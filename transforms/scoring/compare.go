@@ -85,14 +85,11 @@ func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transf
 		r.Request.IDs = r.Request.IDs || s.Value < 0
 	}
 	sum := &Compared{Sum: *paired.NewSum(p.Grid != nil, p.Metrics...)}
-	for range p.Slices {
-		sum.Slices = append(sum.Slices, *paired.NewSlices(p.Grid != nil, p.Metrics...))
-	}
 	if p.Data.Key != nil {
 		sum.Sum.Grouped()
-		for i := range sum.Slices {
-			sum.Slices[i].Grouped()
-		}
+	}
+	for range p.Slices {
+		sum.Slices = append(sum.Slices, *paired.NewSlices(&sum.Sum))
 	}
 	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), champion: newSide(champion, p, &p.Data),
 		challenger: newSide(challenger, p, p.Other)}
