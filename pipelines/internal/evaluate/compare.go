@@ -195,10 +195,7 @@ func openPair(ctx context.Context, o options.CompareModels) (p *pair, err error)
 		p.other = &other
 	}
 	groups := groupsOf(o.Group, o.Job.Log, p.champion.data, a, b)
-	if p.champion.data, err = withGroups(ctx, groups, o.Champion, &o.Data, p.champion.data); err != nil {
-		return nil, err
-	}
-	p.slices, p.champion.data, err = slicesOf(ctx, o.Slices, o.Champion, o.Data, p.champion.data)
+	p.slices, err = p.champion.openColumns(ctx, groups, o.Slices, o.Data)
 	return p, err
 }
 
@@ -223,34 +220,6 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, manifests ...*m
 		}
 	}
 	return nil
-}
-
-// withGroups opens the data again if columns name groups, so that each row has the key of its group.
-func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options,
-	d *dataset.Dataset) (*dataset.Dataset, error) {
-	if len(columns) == 0 {
-		return d, nil
-	}
-	for _, given := range columns {
-		if _, err := columnOf("--group_column", given, d); err != nil {
-			return nil, err
-		}
-	}
-	o.Group, o.Keys = columns, string(profile.ByGroup)
-	return reopen(ctx, model, *o)
-}
-
-// reopen opens data with other options.
-func reopen(ctx context.Context, model string, o dataset.Options) (*dataset.Dataset, error) {
-	m, d, err := apply.OpenForModel(ctx, model, o, nil)
-	if err != nil {
-		return nil, err
-	}
-	scoring.WithMissing(m, d)
-	if d.Key != nil {
-		d.Key.Unnamed = true
-	}
-	return d, nil
 }
 
 // openOne opens a model and the data for it.

@@ -68,20 +68,17 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 	if e.manifest, e.data, err = openModel(ctx, &o.Model, &o.Data, o.Job); err != nil {
 		return nil, err
 	}
+	e.name, e.options = o.Model, o
 	scoring.WithMissing(e.manifest, e.data)
 	if e.threshold, err = thresholdFor(o, e.manifest, e.data, g); err != nil {
 		return nil, err
 	}
 	groups := groupsOf(o.Group, o.Job.Log, e.data, e.manifest)
-	if e.data, err = withGroups(ctx, groups, o.Model, &o.Data, e.data); err != nil {
-		return nil, err
-	}
-	if e.slices, e.data, err = slicesOf(ctx, o.Slices, o.Model, o.Data, e.data); err != nil {
+	if e.slices, err = e.openColumns(ctx, groups, o.Slices, o.Data); err != nil {
 		return nil, err
 	}
 	dir, err := storage.Abs(o.Model)
 	e.Model = scoring.Model{Dir: dir, SHA256: e.manifest.SHA256, Threshold: e.threshold}
-	e.name, e.options = o.Model, o
 	return e, err
 }
 
