@@ -9,7 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Targets sums the errors of a regression. The zero value is empty. It is not safe for concurrent use.
+// Targets sums the errors of a regression. Create it with NewTargets. The zero value is empty, too, but gives no
+// intervals. It is not safe for concurrent use.
 type Targets struct {
 	rows           int64     // rows with a finite residual
 	n              int64     // the same rows, each as often as it counts
@@ -19,6 +20,12 @@ type Targets struct {
 	ratio          exact.Sum // Σ|r/y|
 	noRatio        int64     // rows without a ratio: the target is 0, or the ratio exceeds float32
 	errors         ranks     // |r|, rounded to float32
+	moments        targetMoments
+}
+
+// NewTargets returns Targets of no rows, for targets with that middle, in a unit near their spread.
+func NewTargets(middle, unit float64) *Targets {
+	return &Targets{moments: targetMoments{middle: middle, unit: unit}}
 }
 
 // newTargets returns empty Targets that distinguish up to cells errors for quantiles; see newRanks.
@@ -51,6 +58,7 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 	t.r2.AddWeightedSquare64(w, r)
 	t.abs.AddWeighted64(w, r)
 	t.ratio.AddWeighted64(w, part)
+	t.moments.add(truth, r, w)
 }
 
 // Merge adds the sums of u. It panics if u distinguishes another number of errors.
@@ -66,6 +74,7 @@ func (t *Targets) Merge(u *Targets) {
 	t.ratio.Merge(&u.ratio)
 	t.noRatio += u.noRatio
 	t.errors.Merge(&u.errors)
+	MergeAll(t.moments.sums[:], u.moments.sums[:])
 }
 
 // TargetReport has the scores of a regression over its finite residuals. All are 0 if there are none.
@@ -154,6 +163,11 @@ func (t *Targets) Code(c *wire.Coder) {
 		c.Part(s)
 	}
 	t.errors.Code(c)
+	c.Float64(&t.moments.middle, &t.moments.unit)
+	for i := range t.moments.sums {
+		c.Part(&t.moments.sums[i])
+		c.Check(i > 2 || t.moments.sums[i].Sign() >= 0) // powers of |r|
+	}
 	if !c.Reading() {
 		return
 	}
@@ -165,67 +179,48 @@ func (t *Targets) Code(c *wire.Coder) {
 	c.Check(t.n > 0 || t.max == 0 && t.y.IsZero() && t.y2.IsZero() && t.r2.IsZero() && t.abs.IsZero())
 }
 
-// TargetMoments has the sums for the intervals of a regression's scores. With the residual r and the target y
+// targetMoments has the sums for the intervals of a regression's scores. With the residual r and the target y
 // of a row, both in a unit near the spread of the targets and y relative to their middle, these are the
 // sums of
 //
 //	|r|³, r⁴, r⁶, y³, y⁴, r²y and r²y².
 //
 // Sums of lower powers are in Targets. The sums are exact sums of products of numbers rounded to float32.
-// The zero value has no rows.
-type TargetMoments struct {
-	rows int64
-	sums [7]exact.Sum
+type targetMoments struct {
+	middle, unit float64 // without a unit, there are no sums
+	sums         [7]exact.Sum
 }
 
-// Add adds a number of equal rows with their target and prediction, which it converts to units from the
-// middle. It adds nothing if unit is 0 or the prediction is not finite.
-func (p *TargetMoments) Add(truth, predicted, middle, unit float64, rows int64) {
-	residual := math.Abs(predicted - truth)
-	if rows == 0 || !(unit > 0) || !(residual <= math.MaxFloat32) {
+// add adds a number of equal rows with their target and the absolute value of their residual.
+func (p *targetMoments) add(truth, residual float64, rows float32) {
+	if !(p.unit > 0) {
 		return
 	}
 	// Beyond 2³¹ units, a fourth power would overflow float32.
-	limited := func(v float64) float32 { return float32(max(-0x1p31, min(v/unit, 0x1p31))) }
-	r, y := limited(residual), limited(truth-middle)
+	limited := func(v float64) float32 { return float32(max(-0x1p31, min(v/p.unit, 0x1p31))) }
+	r, y := limited(residual), limited(truth-p.middle)
 	u, v := r*r, y*y
-	p.rows += rows
 	for i, f := range [len(p.sums)][2]float32{{u, r}, {u, u}, {u * u, u}, {v, y}, {v, v}, {u, y}, {u, v}} {
-		p.sums[i].AddWeightedProduct(float32(rows), f[0], f[1])
+		p.sums[i].AddWeightedProduct(rows, f[0], f[1])
 	}
 }
 
-// Merge adds the rows of q.
-func (p *TargetMoments) Merge(q *TargetMoments) {
-	p.rows += q.rows
-	MergeAll(p.sums[:], q.sums[:])
+// SquareVariance returns the variance of the squared residuals of the report, as a multiple of unit⁴.
+func (t *Targets) SquareVariance(r *TargetReport) float64 {
+	return max(0, exact.Mean(t.n, &t.moments.sums[1])-math.Pow(r.RMSE/t.moments.unit, 4))
 }
 
-// Code codes the number of rows and the sums.
-func (p *TargetMoments) Code(c *wire.Coder) {
-	c.Counts(&p.rows)
-	for i := range p.sums {
-		c.Part(&p.sums[i])
-	}
-	c.Check(p.sums[0].Sign() >= 0 && p.sums[1].Sign() >= 0 && p.sums[2].Sign() >= 0)
-}
-
-// SquareVariance returns the variance of the squared residuals of a report, as a multiple of unit⁴.
-func (p *TargetMoments) SquareVariance(r *TargetReport, unit float64) float64 {
-	return max(0, exact.Mean(p.rows, &p.sums[1])-math.Pow(r.RMSE/unit, 4))
-}
-
-// SetIntervals sets the 95% intervals of the scores of a report, for effective rows of equal weights that were
-// added with this middle and unit. The intervals of RMSE and MAE are intervals of the means of r² and |r|.
+// SetIntervals sets the 95% intervals of the scores of the report, for effective rows of equal weights. The intervals of RMSE and MAE are intervals of the means of r² and |r|.
 // The interval of R² is from the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², whose variance is, to first order, the
 // variance of the mean of r²/Var r − (y−ȳ)²/Var y.
-func (p *TargetMoments) SetIntervals(r *TargetReport, middle, unit, effective float64) {
-	if p.rows == 0 || effective < MinMeanRows || r.MaxError > 0x1p31*unit { // the sums are limited
+func (t *Targets) SetIntervals(r *TargetReport, effective float64) {
+	middle, unit, sums := t.moments.middle, t.moments.unit, &t.moments.sums
+	if t.n == 0 || !(unit > 0) || effective < MinMeanRows || r.MaxError > 0x1p31*unit { // the sums are limited
 		return
 	}
-	var m [len(p.sums)]float64
+	var m [len(sums)]float64
 	for i := range m {
-		m[i] = exact.Mean(p.rows, &p.sums[i])
+		m[i] = exact.Mean(t.n, &sums[i])
 	}
 	// In units and from the middle: the means of |r|, r² and y, and the variance of y.
 	a, u := r.MAE/unit, math.Pow(r.RMSE/unit, 2)

@@ -262,15 +262,13 @@ func TestTargetIntervalsCover(t *testing.T) {
 			r := rand.New(rand.NewPCG(7, uint64(n)))
 			inside := map[string]int{}
 			for range trials {
-				var p TargetMoments
-				var sums Targets
+				sums := NewTargets(100, 20)
 				for range n {
 					y, e := shape.draw(r)
 					sums.Add(100+10*y, 100+10*(y-e), 1)
-					p.Add(100+10*y, 100+10*(y-e), 100, 20, 1)
 				}
 				report := sums.Report()
-				p.SetIntervals(&report, 100, 20, float64(n))
+				sums.SetIntervals(&report, float64(n))
 				for name, c := range map[string]struct {
 					ends  *[2]float64
 					value float64
@@ -303,24 +301,21 @@ func TestTargetIntervalsCover(t *testing.T) {
 
 func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	var whole, first, second, other TargetMoments
-	var sums, others Targets
+	whole, first, second, other := NewTargets(0, 1), NewTargets(0, 1), NewTargets(0, 1), NewTargets(500, 4096)
 	for i := range 200 {
 		y, e := errorShapes[2].draw(r)
 		rows := int64(1 + r.IntN(3))
-		sums.Add(y, y+e, rows)
-		whole.Add(y, y+e, 0, 1, rows)
-		other.Add(1000*y, 1000*(y+e), 500, 4096, rows)
-		others.Add(1000*y, 1000*(y+e), rows)
-		[]*TargetMoments{&first, &second}[i%2].Add(y, y+e, 0, 1, rows)
+		whole.Add(y, y+e, rows)
+		other.Add(1000*y, 1000*(y+e), rows)
+		[]*Targets{first, second}[i%2].Add(y, y+e, rows)
 	}
-	second.Merge(&first)
-	if back := new(TargetMoments); wire.Unmarshal(back, wire.Marshal(&second)) != nil || !reflect.DeepEqual(*back, whole) {
+	second.Merge(first)
+	if !bytes.Equal(wire.Marshal(second), wire.Marshal(whole)) {
 		t.Error("the sums depend on the cut")
 	}
-	a, b := sums.Report(), others.Report()
-	whole.SetIntervals(&a, 0, 1, 150)
-	other.SetIntervals(&b, 500, 4096, 150)
+	a, b := whole.Report(), other.Report()
+	whole.SetIntervals(&a, 150)
+	other.SetIntervals(&b, 150)
 	for i := range 2 {
 		if x, y := 1000*a.RMSEInterval[i], b.RMSEInterval[i]; math.Abs(x-y) > 1e-3*x {
 			t.Errorf("RMSE: %g and %g", x, y)
@@ -333,15 +328,13 @@ func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 
 func TestTargetIntervalsOfSpecialRows(t *testing.T) {
 	bound := func(n int, unit float64, row func(i int) (y, predicted float64)) TargetReport {
-		var p TargetMoments
-		var sums Targets
+		sums := NewTargets(0, unit)
 		for i := range n {
 			y, predicted := row(i)
 			sums.Add(y, predicted, 1)
-			p.Add(y, predicted, 0, unit, 1)
 		}
 		report := sums.Report()
-		p.SetIntervals(&report, 0, unit, float64(n))
+		sums.SetIntervals(&report, float64(n))
 		return report
 	}
 	text := func(r TargetReport) string {

@@ -260,13 +260,13 @@ func addTargets(r *results.Evaluate, scored *scoring.TargetScores, m *models.Man
 			rows = effective
 		}
 		if scored.Groups != nil {
-			variance := scored.Moments[c].SquareVariance(&one, grid.Half())
+			variance := scored.Targets[c].SquareVariance(&one)
 			rows = min(rows, scored.Groups[c].EffectiveRows(paired.MSE, variance))
 			if c == 0 {
 				r.Independent = rows
 			}
 		}
-		scored.Moments[c].SetIntervals(&one, grid.Mid(), grid.Half(), rows)
+		scored.Targets[c].SetIntervals(&one, rows)
 		one.OutOfRange = scored.OutOfRange[c].Unscaled(grid.Low, grid.High)
 		if len(scored.Targets) == 1 {
 			r.Targets = &one
