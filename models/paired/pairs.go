@@ -31,14 +31,6 @@ func (p *Pairs) Add(champion, challenger bool, rows int64) {
 	}
 }
 
-// Merge adds the rows of q.
-func (p *Pairs) Merge(q Pairs) {
-	p.Rows += q.Rows
-	p.Both += q.Both
-	p.Champion += q.Champion
-	p.Challenger += q.Challenger
-}
-
 // scaled returns the counts scaled to a number of rows.
 func (p Pairs) scaled(rows float64) Pairs {
 	scale := func(n int64) int64 { return int64(math.Round(rows * share(n, p.Rows))) }

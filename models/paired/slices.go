@@ -12,13 +12,13 @@ import (
 // with NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	empty *Sum // of no rows
-	score.Keyed[string, Sum, *Sum]
+	score.Keyed[string, *Sum]
 }
 
 // NewSlices returns empty Slices for the rows that are added to a sum, with its metrics, weights and groups.
 func NewSlices(sum *Sum) *Slices {
 	empty := sum.ofSlice()
-	return &Slices{empty, score.NewKeyed[string](score.MaxSlices, empty.ofSlice)}
+	return &Slices{empty, score.NewKeyed(score.MaxSlices, score.CodeSliceKey, empty.ofSlice)}
 }
 
 // ofSlice returns the sum of no rows for a slice.
@@ -36,9 +36,6 @@ func (s *Slices) Add(value string, group uint64, weight int64, champion, challen
 		p.Add(group, weight, champion, challenger)
 	}
 }
-
-// Merge adds the rows of t, which must have the same metrics.
-func (s *Slices) Merge(t *Slices) { s.Keyed.Merge(&t.Keyed) }
 
 // SliceReport compares the models on the values of a column.
 type SliceReport struct {
@@ -100,7 +97,7 @@ func (s *Slices) Code(c *wire.Coder) {
 	}
 	s.empty.Code(c)
 	c.Check(s.empty.rows == 0 && len(s.empty.metrics) > 0)
-	s.Keyed.Code(c, score.CodeSliceKey(c))
+	s.Keyed.Code(c)
 	for _, p := range s.Parts {
 		c.Check(p.rows > 0 && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) &&
 			slices.Equal(p.metrics, s.empty.metrics))

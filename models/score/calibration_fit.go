@@ -243,14 +243,8 @@ func (c *CalibrationCounts) Add(scores []float32, class int, repeats int64) {
 	}
 }
 
-// Merge adds the rows of d. It panics if it has another number of outputs.
-func (c *CalibrationCounts) Merge(d *CalibrationCounts) {
-	if c.outputs != d.outputs {
-		panic("score: counts of different outputs")
-	}
-	c.rows += d.rows
-	addCounts(c.n, d.n)
-}
+// Merge adds the rows of d, which must have as many outputs.
+func (c *CalibrationCounts) Merge(d *CalibrationCounts) { wire.Merge(c, d) }
 
 // Rows returns the number of rows.
 func (c *CalibrationCounts) Rows() int64 { return c.rows }

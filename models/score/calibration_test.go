@@ -108,7 +108,7 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rest.Merge(some)
+	wire.Merge(rest, some)
 	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Report(1), all.Report(1)) {
 		t.Error("reliabilities differ")
 	}

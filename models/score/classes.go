@@ -38,13 +38,6 @@ type Classes struct {
 // totals counts the rows of one class.
 type totals struct{ truth, predicted, hits int64 }
 
-// Merge adds the rows of u.
-func (t *totals) Merge(u *totals) {
-	t.truth += u.truth
-	t.predicted += u.predicted
-	t.hits += u.hits
-}
-
 // NewClasses returns an empty count for classes 0, …, k−1. It panics unless
 // 1 ≤ k ≤ schema.MaxClasses.
 func NewClasses(k int) *Classes {
@@ -126,16 +119,6 @@ func (c *Classes) WeightedReport(names []string, weighted *Classes, effective fl
 	r.BalancedLow = min(scaled.BalancedLow, r.BalancedAccuracy)
 	r.BalancedHigh = max(scaled.BalancedHigh, r.BalancedAccuracy)
 	return r
-}
-
-// Merge adds the counts of d. It panics if d has other classes.
-func (c *Classes) Merge(d *Classes) {
-	if c.k != d.k {
-		panic("score: merge of counts of different classes")
-	}
-	addCounts(c.pairs, d.pairs)
-	MergeAll(c.totals, d.totals)
-	c.unseen += d.unseen
 }
 
 // sums returns the totals of each class and the rows of unseen classes.

@@ -59,7 +59,7 @@ func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 					t.Fatal(err)
 				}
 				parts = parts[:len(parts)-1]
-				parts[r.IntN(len(parts))].Merge(last)
+				wire.Merge(parts[r.IntN(len(parts))], last)
 			}
 			if !bytes.Equal(wire.Marshal(parts[0]), wire.Marshal(whole)) {
 				t.Fatalf("%d classes: another cut gives other bytes", k)
@@ -216,7 +216,7 @@ func TestWrongUseOfClassesPanics(t *testing.T) {
 		"truth too small":   func() { NewClasses(3).Add(-2, 0, 1) },
 		"unseen prediction": func() { NewClasses(3).Add(0, Unseen, 1) },
 		"prediction large":  func() { NewClasses(3).Add(0, 3, 1) },
-		"merge":             func() { NewClasses(3).Merge(NewClasses(4)) },
+		"merge":             func() { wire.Merge(NewClasses(3), NewClasses(4)) },
 		"names":             func() { NewClasses(3).Report([]string{"a"}) },
 	} {
 		func() {

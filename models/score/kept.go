@@ -95,6 +95,9 @@ func (k *HeldOutScores) Merge(l *HeldOutScores) {
 
 // Code codes the outputs, the fits, and the rows in their order.
 func (k *HeldOutScores) Code(c *wire.Coder) {
+	if wire.Merged(c, new(HeldOutScores), k.Merge) {
+		return
+	}
 	if !c.Reading() {
 		k.trim()
 	}

@@ -118,19 +118,6 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	}
 }
 
-// Merge adds the rows of s. It panics if s has other classes or cells, or if only one of both has
-// probabilities.
-func (r *Ranking) Merge(s *Ranking) {
-	if r.k != s.k || r.positive != s.positive || len(r.ranks) != len(s.ranks) {
-		panic("score: merge of rankings of different classes")
-	}
-	MergeAll(r.ranks, s.ranks)
-	addCounts(r.classRows, s.classRows)
-	r.weight += s.weight
-	r.notFinite += s.notFinite
-	addCounts(r.top[:], s.top[:])
-}
-
 // RankingReport says how well scores order the rows. Rows of unseen classes, or with scores that are not
 // finite, are not ranked.
 type RankingReport struct {

@@ -221,6 +221,9 @@ func (r *ranks) sortTail() {
 // Code codes the limit, the number of dropped bits and the number of cells. Each cell has the difference of its
 // key from the one before, and its counts, all as varints. Counts of the same rows have equal encodings.
 func (r *ranks) Code(c *wire.Coder) {
+	if wire.Merged(c, new(ranks), r.Merge) {
+		return
+	}
 	r.flush()
 	limit := c.Uvarint(uint64(r.most()), MaxCells)
 	shift := c.Uvarint(uint64(r.shift), 31)

@@ -508,7 +508,7 @@ func TestRankingsDoNotDependOnTheCut(t *testing.T) {
 			if err := wire.Unmarshal(other, wire.Marshal(rankingOf(k, 5*k, part))); err != nil {
 				t.Fatal(err)
 			}
-			got.Merge(other)
+			wire.Merge(got, other)
 		}
 		if !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) || !reflect.DeepEqual(rankingReport(got), rankingReport(want)) {
 			t.Errorf("%d classes: another cut gives other bytes", k)
@@ -709,8 +709,8 @@ func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := rankingOf(k, 20*k, rows)
-		back.Merge(weighted)
-		want.Merge(want)
+		wire.Merge(&back, weighted)
+		wire.Merge(want, want)
 		got, plain := back.Report(numbers(k), 70), rankingReport(want)
 		if got.Rows != plain.Rows || got.NotFinite != 4 || plain.NotFinite != 4 || len(got.Classes) != len(plain.Classes) {
 			t.Errorf("%d classes: %+v, want the counts of %+v", k, got, plain)

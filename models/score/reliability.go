@@ -131,21 +131,6 @@ func (r *Reliability) bin(p float32) int {
 	return i
 }
 
-// Merge adds the rows of s. It panics if outputs or bins differ.
-func (r *Reliability) Merge(s *Reliability) {
-	if r.outputs != s.outputs || len(r.rows) != len(s.rows) {
-		panic("score: reliabilities of different outputs or bins")
-	}
-	addCounts(r.rows, s.rows)
-	addCounts(r.weight, s.weight)
-	addCounts(r.right, s.right)
-	MergeAll(r.confidence, s.confidence)
-	r.floored += s.floored
-	r.logLoss.Merge(&s.logLoss)
-	r.brier.Merge(&s.brier)
-	MergeAll(r.powers[:], s.powers[:])
-}
-
 // Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were
 // counted.
 func (r *Reliability) Report(effective float64) ReliabilityReport {

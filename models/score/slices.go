@@ -23,7 +23,7 @@ const (
 // NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	classes int // 0 for a regression
-	Keyed[string, slice, *slice]
+	Keyed[string, *slice]
 }
 
 // slice has the counts for the rows with one value.
@@ -44,7 +44,7 @@ func NewSlices(classes int) *Slices {
 	if classes < 0 || classes > schema.MaxClasses {
 		panic("score: number of classes out of range")
 	}
-	return &Slices{classes, NewKeyed[string](MaxSlices, func() *slice {
+	return &Slices{classes, NewKeyed(MaxSlices, CodeSliceKey, func() *slice {
 		return &slice{hits: Classes{k: classes, totals: make([]totals, classes)}, ranks: *newRanks(sliceCells),
 			errors: *newTargets(sliceCells)}
 	})}
@@ -54,9 +54,7 @@ func NewSlices(classes int) *Slices {
 func SliceKey(value string) string { return value[:min(len(value), maxSliceText)] }
 
 // CodeSliceKey codes a SliceKey.
-func CodeSliceKey(c *wire.Coder) func(*string) {
-	return func(key *string) { c.Text(key, maxSliceText) }
-}
+func CodeSliceKey(c *wire.Coder, key *string) { c.Text(key, maxSliceText) }
 
 // slice returns the slice of a value, or nil if there are too many, and counts a row there rows times.
 func (s *Slices) slice(value string, rows int64) *slice {
@@ -94,26 +92,6 @@ func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
 	if p := s.slice(value, rows); p != nil {
 		p.errors.Add(truth, predicted, rows)
 	}
-}
-
-// Merge adds the rows of t. It panics if t has other classes.
-func (s *Slices) Merge(t *Slices) {
-	if s.classes != t.classes {
-		panic("score: merge of slices of different classes")
-	}
-	s.Keyed.Merge(&t.Keyed)
-}
-
-// Merge adds the rows of q.
-func (p *slice) Merge(q *slice) {
-	p.rows += q.rows
-	p.weight += q.weight
-	p.square.merge(q.square)
-	p.hits.Merge(&q.hits)
-	p.ranks.Merge(&q.ranks)
-	p.scored += q.scored
-	p.loss.Merge(&q.loss)
-	p.errors.Merge(&q.errors)
 }
 
 // SliceReport has the scores for the values of a column.
@@ -169,7 +147,7 @@ func (s *Slices) Report(column string) SliceReport {
 		if i < shownSlices {
 			r.Slices = append(r.Slices, s.score(value, s.Parts[value]))
 		} else {
-			others.Merge(s.Parts[value])
+			wire.Merge(others, s.Parts[value])
 		}
 	}
 	if others.rows > 0 {
@@ -243,13 +221,13 @@ func (s *Slices) Code(c *wire.Coder) {
 	if c.Reading() {
 		*s = *NewSlices(s.classes)
 	}
-	s.Keyed.Code(c, CodeSliceKey(c))
+	s.Keyed.Code(c)
 }
 
 // Code codes the sums.
 func (p *slice) Code(c *wire.Coder) {
 	c.Counts(&p.rows, &p.weight)
-	c.Uint64(&p.square.hi, &p.square.lo)
+	p.square.Code(c)
 	c.Counts(&p.scored)
 	p.hits.codeCounts(c)
 	c.Part(&p.loss)

@@ -61,22 +61,6 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 	t.moments.add(truth, r, w)
 }
 
-// Merge adds the sums of u. It panics if u distinguishes another number of errors.
-func (t *Targets) Merge(u *Targets) {
-	t.rows += u.rows
-	t.n += u.n
-	t.notFinite += u.notFinite
-	t.y.Merge(&u.y)
-	t.y2.Merge(&u.y2)
-	t.r2.Merge(&u.r2)
-	t.abs.Merge(&u.abs)
-	t.max = max(t.max, u.max)
-	t.ratio.Merge(&u.ratio)
-	t.noRatio += u.noRatio
-	t.errors.Merge(&u.errors)
-	MergeAll(t.moments.sums[:], u.moments.sums[:])
-}
-
 // TargetReport has the scores of a regression over its finite residuals. All are 0 if there are none.
 type TargetReport struct {
 	Rows int64 `json:"rows"` // rows with a finite residual
@@ -157,7 +141,7 @@ func (t *Targets) sums() [5]*exact.Sum { return [...]*exact.Sum{&t.y, &t.y2, &t.
 // have equal encodings.
 func (t *Targets) Code(c *wire.Coder) {
 	c.Counts(&t.n, &t.notFinite, &t.noRatio)
-	c.Float64(&t.max)
+	c.Largest(&t.max)
 	c.Counts(&t.rows)
 	for _, s := range t.sums() {
 		c.Part(s)
@@ -270,6 +254,9 @@ func (f *OutOfRange) Merge(g *OutOfRange) {
 
 // Code codes the counts.
 func (f *OutOfRange) Code(c *wire.Coder) {
+	if wire.Merged(c, new(OutOfRange), f.Merge) {
+		return
+	}
 	c.Counts(&f.Rows)
 	c.Float64(&f.Furthest)
 	c.Check((f.Rows > 0) == (math.Abs(f.Furthest) > 2))

@@ -136,10 +136,7 @@ func (h *ThresholdCounts) weights() [2]int64 {
 }
 
 // Merge adds the rows of g.
-func (h *ThresholdCounts) Merge(g *ThresholdCounts) {
-	MergeAll(h.half[:], g.half[:])
-	h.Rows += g.Rows
-}
+func (h *ThresholdCounts) Merge(g *ThresholdCounts) { wire.Merge(h, g) }
 
 // Code codes the number of rows and the counts of both halves.
 func (h *ThresholdCounts) Code(c *wire.Coder) {

@@ -160,22 +160,6 @@ func (t *Trials) Error(fit int) float64 { return ratio(t.fits[fit].wrong, t.weig
 // Weighted reports whether some rows do not count exactly once.
 func (t *Trials) Weighted() bool { return t.weight != t.rows }
 
-// Merge adds the rows of u, which must have the same fits.
-func (t *Trials) Merge(u *Trials) {
-	t.rows, t.weight = t.rows+u.rows, t.weight+u.weight
-	if t.groups != nil && u.groups != nil {
-		t.groups.Merge(&u.groups.Keyed)
-	}
-	for i := range t.fits {
-		t.fits[i].wrong += u.fits[i].wrong
-		t.fits[i].errors += u.fits[i].errors
-		t.fits[i].finite += u.fits[i].finite
-		t.fits[i].squares.Merge(&u.fits[i].squares)
-		t.fits[i].fourth.Merge(&u.fits[i].fourth)
-		t.fits[i].far.Merge(&u.fits[i].far)
-	}
-}
-
 // Code codes the rows, their weight, the counts and the sum of each fit, and the groups if there are any.
 func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
@@ -195,7 +179,7 @@ const mostClusters = 1 << 12
 
 // grouped sums the errors of several fits by cluster, where rows of a group depend on each other.
 type grouped struct {
-	Keyed[int, clusterErrors, *clusterErrors]
+	Keyed[int, *clusterErrors]
 }
 
 type clusterErrors struct {
@@ -205,16 +189,9 @@ type clusterErrors struct {
 }
 
 func newGrouped(fits int) *grouped {
-	return &grouped{NewKeyed[int](mostClusters, func() *clusterErrors {
+	return &grouped{NewKeyed(mostClusters, codeCluster, func() *clusterErrors {
 		return &clusterErrors{errors: make([]int64, fits), squares: make([]exact.Sum, fits)}
 	})}
-}
-
-// Merge adds the rows of d.
-func (c *clusterErrors) Merge(d *clusterErrors) {
-	c.rows += d.rows
-	addCounts(c.errors, d.errors)
-	MergeAll(c.squares, d.squares)
 }
 
 // Code codes the rows, and the sums of each fit.
@@ -226,6 +203,8 @@ func (c *clusterErrors) Code(w *wire.Coder) {
 		w.Check(c.errors[i] <= c.rows && c.squares[i].Sign() >= 0)
 	}
 }
+
+func codeCluster(c *wire.Coder, at *int) { *at = c.Int(*at, mostClusters-1) }
 
 // spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where value returns
 // the value of a cluster.
@@ -276,7 +255,7 @@ func (g *grouped) code(c *wire.Coder, fits int) {
 	if c.Reading() {
 		*g = *newGrouped(fits)
 	}
-	g.Code(c, func(at *int) { *at = c.Int(*at, mostClusters-1) })
+	g.Code(c)
 }
 
 // LogLosses sums the log losses of several fits of one classifier on the same rows. The probabilities of a
@@ -334,15 +313,6 @@ func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
 		}
 	}
 	return logLoss, factor
-}
-
-// Merge adds the rows of m, added for the same fits.
-func (l *LogLosses) Merge(m *LogLosses) {
-	l.rows += m.rows
-	for i := range l.fits {
-		l.fits[i].finite += m.fits[i].finite
-		MergeAll(l.fits[i].sums[:], m.fits[i].sums[:])
-	}
 }
 
 // Code codes the rows, and for each fit the rows with finite scores and the sums.

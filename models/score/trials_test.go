@@ -83,9 +83,9 @@ func TestTrialsMergeInAnyOrder(t *testing.T) {
 	rows := trialRows(90)
 	want := trialsOf(rows)
 	got := trialsOf(rows[60:])
-	got.Merge(trialsOf(rows[:20]))
-	got.Merge(trialsOf(nil))
-	got.Merge(trialsOf(rows[20:60]))
+	wire.Merge(got, trialsOf(rows[:20]))
+	wire.Merge(got, trialsOf(nil))
+	wire.Merge(got, trialsOf(rows[20:60]))
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -182,9 +182,9 @@ func TestLogLossesEqualTwin(t *testing.T) {
 func TestLogLossesMergeInAnyOrder(t *testing.T) {
 	rows := lossRows(90)
 	want, got := lossesOf(rows), lossesOf(rows[60:])
-	got.Merge(lossesOf(rows[:20]))
-	got.Merge(lossesOf(nil))
-	got.Merge(lossesOf(rows[20:60]))
+	wire.Merge(got, lossesOf(rows[:20]))
+	wire.Merge(got, lossesOf(nil))
+	wire.Merge(got, lossesOf(rows[20:60]))
 	if !reflect.DeepEqual(got, want) || !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) {
 		t.Error("another cut gives other sums")
 	}

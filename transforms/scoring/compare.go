@@ -53,12 +53,7 @@ type Compared struct {
 }
 
 // Merge adds the rows of d, of the same pass.
-func (c *Compared) Merge(d *Compared) {
-	c.Sum.Merge(&d.Sum)
-	score.MergeAll(c.Slices, d.Slices)
-	c.Champion.Merge(&d.Champion)
-	c.Challenger.Merge(&d.Challenger)
-}
+func (c *Compared) Merge(d *Compared) { wire.Merge(c, d) }
 
 // Code codes the sum, the slices of each column, and the labels.
 func (c *Compared) Code(w *wire.Coder) {

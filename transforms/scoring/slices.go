@@ -134,16 +134,7 @@ type TargetScores struct {
 }
 
 // Merge adds the rows of u, which must be scores of the same model and columns.
-func (t *TargetScores) Merge(u *TargetScores) {
-	score.MergeAll(t.Targets, u.Targets)
-	score.MergeAll(t.OutOfRange, u.OutOfRange)
-	score.MergeAll(t.Slices, u.Slices)
-	score.MergeAll(t.Groups, u.Groups)
-	if t.Worst != nil {
-		t.Worst.Merge(u.Worst)
-	}
-	score.MergeAll(t.Coverage, u.Coverage)
-}
+func (t *TargetScores) Merge(u *TargetScores) { wire.Merge(t, u) }
 
 // Code codes the sums and the slices.
 func (t *TargetScores) Code(c *wire.Coder) {
