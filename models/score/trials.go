@@ -170,7 +170,12 @@ func (t *Trials) Code(c *wire.Coder) {
 		c.Check(f.fourth.Sign() >= 0 && f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 &&
 			(f.finite > 0 || f.squares.IsZero()))
 	})
-	wire.Optional(c, &t.groups, func(g *grouped) { g.code(c, len(t.fits)) })
+	wire.Optional(c, &t.groups, func(g *grouped) {
+		if c.Reading() {
+			*g = *newGrouped(len(t.fits))
+		}
+		g.Code(c)
+	})
 }
 
 // mostClusters is the number of clusters of groups, a power of two. More groups share clusters by their
@@ -204,6 +209,7 @@ func (c *clusterErrors) Code(w *wire.Coder) {
 	}
 }
 
+// codeCluster codes the number of a cluster.
 func codeCluster(c *wire.Coder, at *int) { *at = c.Int(*at, mostClusters-1) }
 
 // spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where value returns
@@ -248,14 +254,6 @@ func (g *grouped) effective(fit int) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: groups - 1}.Quantile(0.975)
 	z := distuv.UnitNormal.Quantile(0.975)
 	return rows / design * (z / t) * (z / t)
-}
-
-// code codes the clusters.
-func (g *grouped) code(c *wire.Coder, fits int) {
-	if c.Reading() {
-		*g = *newGrouped(fits)
-	}
-	g.Code(c)
 }
 
 // LogLosses sums the log losses of several fits of one classifier on the same rows. The probabilities of a
