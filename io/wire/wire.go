@@ -65,17 +65,20 @@ func Merged[T Coded](c *Coder, zero T, merge func(T)) bool {
 	if !c.adding {
 		return false
 	}
-	if c.read(func() { zero.Code(c) }); !c.bad {
+	c.reading, c.adding = true, false
+	zero.Code(c)
+	if c.reading, c.adding = false, true; !c.bad {
 		merge(zero)
 	}
 	return true
 }
 
-// read calls code with a c that reads instead of adding.
-func (c *Coder) read(code func()) {
+// other returns a number of the sum that is added.
+func (c *Coder) other(limit uint64, size int) uint64 {
 	c.reading, c.adding = true, false
-	code()
+	n := c.fixed(0, limit, size)
 	c.reading, c.adding = false, true
+	return n
 }
 
 // Reading reports whether c reads, and has not found damage.
@@ -114,8 +117,7 @@ func (c *Coder) bytes(n int) []byte {
 // fixed codes a number of at most limit in size bytes, up to 8, and returns it.
 func (c *Coder) fixed(v, limit uint64, size int) uint64 {
 	if c.adding {
-		var other uint64
-		if c.read(func() { other = c.fixed(0, limit, size) }); other != v {
+		if c.other(limit, size) != v {
 			c.fail()
 		}
 		return v
@@ -147,9 +149,7 @@ func (c *Coder) Uint64(fields ...*uint64) {
 func (c *Coder) Counts(fields ...*int64) {
 	for _, v := range fields {
 		if c.adding {
-			var n int64
-			c.read(func() { c.Counts(&n) })
-			*v += n
+			*v += int64(c.other(math.MaxInt64, 8))
 			continue
 		}
 		n := uint64(*v)
@@ -172,13 +172,11 @@ func (c *Coder) Float64(fields ...*float64) {
 
 // Largest codes a number of 8 bytes. The larger of two is kept when they are merged.
 func (c *Coder) Largest(v *float64) {
-	if !c.adding {
-		c.Float64(v)
+	if c.adding {
+		*v = max(*v, math.Float64frombits(c.other(math.MaxUint64, 8)))
 		return
 	}
-	var other float64
-	c.read(func() { c.Float64(&other) })
-	*v = max(*v, other)
+	c.Float64(v)
 }
 
 // Float32 codes numbers of 4 bytes.
@@ -273,16 +271,17 @@ func (c *Coder) Bytes(v *[]byte, limit int) {
 // Part codes parts with encodings of their own. Only exact sums can be added.
 func (c *Coder) Part(parts ...Part) {
 	for _, p := range parts {
-		if c.adding {
-			var other exact.Sum
-			c.read(func() { c.Part(&other) })
-			p.(*exact.Sum).Merge(&other)
-			continue
-		}
 		var err error
-		if c.reading {
+		switch {
+		case c.adding:
+			var other exact.Sum
+			if c.b, err = other.Decode(c.b); err != nil {
+				c.fail()
+			}
+			p.(*exact.Sum).Merge(&other)
+		case c.reading:
 			c.b, err = p.Decode(c.b)
-		} else {
+		default:
 			c.b, err = p.AppendBinary(c.b)
 		}
 		c.Check(err == nil)
