@@ -40,9 +40,9 @@ func (t *Targets) SquareVariance(r *TargetReport) float64 {
 	return max(0, exact.Mean(t.n, &t.moments.sums[1])-math.Pow(r.RMSE/t.moments.unit, 4))
 }
 
-// SetIntervals sets the 95% intervals of the scores of the report, for effective rows of equal weights. The intervals of RMSE and MAE are intervals of the means of r² and |r|.
-// The interval of R² is from the logarithm of 1 − R² = Σr²/Σ(y−ȳ)², whose variance is, to first order, the
-// variance of the mean of r²/Var r − (y−ȳ)²/Var y.
+// SetIntervals sets the 95% intervals of the scores of the report, for effective rows of equal weights. The
+// intervals of RMSE and MAE are intervals of the means of r² and |r|. The interval of R² is from the logarithm of
+// 1 − R² = Σr²/Σ(y−ȳ)², whose variance is, to first order, the variance of the mean of r²/Var r − (y−ȳ)²/Var y.
 func (t *Targets) SetIntervals(r *TargetReport, effective float64) {
 	middle, unit, sums := t.moments.middle, t.moments.unit, &t.moments.sums
 	if t.n == 0 || !(unit > 0) || effective < MinMeanRows || r.MaxError > 0x1p31*unit { // the sums are limited
