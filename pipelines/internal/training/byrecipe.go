@@ -297,7 +297,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 // sum runs a pass that sums rows without a solve, unless its sums exist.
 func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
 	t := j.Training
-	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
+	if err := t.Job.ForgetFaults(ctx, st.Reports); err != nil {
 		return err
 	}
 	summed, err := t.Job.Intact(ctx, st.Sum, st.Reports)
