@@ -158,32 +158,43 @@ func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
 		"are too good: %s--time_split holds out the latest", column, and)
 }
 
-// clusterOf returns how many rows count as one independent row, under a rule.
-func clusterOf(r *profile.FoldRule, p *PassResult) float64 {
-	if r == nil || r.By != profile.ByGroup {
+// cluster returns how many rows count as one independent row, under the rule of a recipe.
+func (p *Prepared) cluster() float64 {
+	if p.Rule == nil || p.Rule.By != profile.ByGroup {
 		return 1
 	}
-	return max(r.GroupSize(), p.Keys.Cluster(p.Counts.Used))
+	return max(p.Rule.GroupSize(), p.Keys.Cluster(p.Counts.Used))
 }
 
 // CountCopies counts the copies of each row, in one pass over the data, if the data has few distinct rows.
-// Then each copy of a row is assigned to a fold by its own hash, instead of all copies to one fold. With many
-// distinct rows CountCopies does nothing.
+// Then each copy of a row is assigned to a fold by its own hash, instead of all copies to one fold. It adds a note
+// if many rows repeat. Call it before the first pass with folds; later calls do nothing.
 //
-// Copies are counted by shard. Iterative learners use other shards than other passes; inRounds counts in them,
-// too.
-func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
-	few := p.Distinct.Few(p.Counts.Used)
-	if p.copiesCounted || len(few) == 0 || p.Rule != nil {
-		p.copiesCounted = true
+// Copies are counted by shard. If iterative learners read the rows, it also counts in their shards.
+func (s *Session) CountCopies(ctx context.Context) error {
+	p := s.Prepared
+	if p.copiesCounted {
 		return nil
 	}
-	j.Progress.Phase("counting repeated rows", p.Counts.Used)
-	defer j.Progress.Done()
-	pass := transforms.Pass{Data: *p.Data, Mode: Mode(maxBad), Seed: seed, Target: p.Target,
+	if few := p.Distinct.Few(p.Counts.Used); len(few) > 0 && p.Rule == nil {
+		if err := s.countCopies(ctx, few); err != nil {
+			return err
+		}
+	}
+	p.copiesCounted = true
+	s.AddNotef("%s", p.repeatNote())
+	return nil
+}
+
+// countCopies sets the copies of the few distinct rows.
+func (s *Session) countCopies(ctx context.Context, few profile.HashSet) error {
+	p := s.Prepared
+	s.Job.Progress.Phase("counting repeated rows", p.Counts.Used)
+	defer s.Job.Progress.Done()
+	pass := transforms.Pass{Data: *p.Data, Mode: Mode(s.Options.MaxBadFraction), Seed: s.Options.Seed, Target: p.Target,
 		EqualWeights: p.EqualWeights()}
-	cuts := [][]dataset.Shard{job.Shards(j.Options, p.Data)}
-	if shards := p.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(shards, cuts[0]) {
+	cuts := [][]dataset.Shard{job.Shards(s.Job.Options, p.Data)}
+	if shards := p.Data.Shards(job.ShardBytes); s.Iterative && !slices.Equal(shards, cuts[0]) {
 		cuts = append(cuts, shards)
 	}
 	var tallies []*profile.ContentCounts
@@ -191,7 +202,7 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	for _, cut := range cuts {
 		tally := new(profile.ContentCounts)
 		pass.Shards = cut
-		r, err := j.ScanSum(ctx, &survey.Contents{Pass: pass}, "tally", tally)
+		r, err := s.Job.ScanSum(ctx, &survey.Contents{Pass: pass}, "tally", tally)
 		if err != nil {
 			return err
 		}
@@ -202,7 +213,6 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 		p.Copies.Alias(profile.ShardStart{File: r.Shard.File, Start: r.Shard.Start},
 			profile.ShardStart{File: r.Shard.File, Start: r.Begin})
 	}
-	p.copiesCounted = true
 	return nil
 }
 

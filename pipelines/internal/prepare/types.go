@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
@@ -97,7 +96,20 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Dataset,
 	maxBad float64) (*schema.Description, []schema.Note, error) {
 	return DescribeBy(o, d, func(rules schema.Rules) (*schema.Survey, error) {
-		surveyed, _, err := surveyColumns(ctx, j, d, maxBad, rules)
+		pass := &survey.Columns{
+			Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad)},
+			Columns: len(dataset.DescribedBy(d)), Rules: rules,
+		}
+		surveyed := new(schema.Survey)
+		reports, err := j.ScanSum(ctx, pass, "columns", surveyed)
+		if err != nil {
+			return nil, err
+		}
+		most := maxBad
+		if most > 0 {
+			most = 1 // the profile pass checks the share of unusable rows
+		}
+		_, err = job.Count(d, reports, most)
 		return surveyed, err
 	})
 }
@@ -178,26 +190,6 @@ func CheckTypes(o options.Types, d *dataset.Dataset) error {
 			"--missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
 	}
 	return nil
-}
-
-// surveyColumns runs a pass that collects statistics of the columns in the files. They are the columns that
-// dataset.DescribedBy returns.
-func surveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64,
-	rules schema.Rules) (*schema.Survey, results.RowCounts, error) {
-	pass := &survey.Columns{
-		Pass:    transforms.Pass{Data: *d, Shards: job.Shards(j.Options, d), Mode: Mode(maxBad)},
-		Columns: len(dataset.DescribedBy(d)), Rules: rules,
-	}
-	var surveyed schema.Survey
-	reports, err := j.ScanSum(ctx, pass, "columns", &surveyed)
-	if err != nil {
-		return nil, results.RowCounts{}, err
-	}
-	if maxBad > 0 {
-		maxBad = 1 // the profile pass checks the share of unusable rows
-	}
-	counts, err := job.Count(d, reports, maxBad)
-	return &surveyed, counts, err
 }
 
 const (

@@ -222,10 +222,12 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	}
 	r := o.Recipe
 	j.Training.Prepared = &prepare.Prepared{
-		Data:        &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
-		Counts:      results.RowCounts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
-		ProfileData: prepare.ProfileData{Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim}},
-		Rule:        r.Rule.Split,
+		PassResult: prepare.PassResult{
+			Data:    &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
+			Counts:  results.RowCounts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
+			Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim},
+		},
+		Rule: r.Rule.Split,
 	}
 	var others []string
 	if added.Classes != nil {
