@@ -1,5 +1,4 @@
-// Package holdout chooses the rows that are held out for a test, before training looks at the data.
-package holdout
+package prepare
 
 import (
 	"context"
@@ -11,36 +10,29 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
-	"github.com/bochner-ml/bochner/transforms"
 )
 
 // partSalt makes the hashes that choose test rows independent of the hashes for folds and samples.
 const partSalt = 0x74657374
 
-// trainingData describes the data of the training run.
-type trainingData struct{ options.Prepare }
-
-// WorkDir returns the work directory of jobs for a test, next to the directory that its training run uses; "" for
+// WorkDirOfTest returns the work directory of jobs for a test, next to the directory that its training run uses; "" for
 // none.
-func WorkDir(training string) string {
+func WorkDirOfTest(training string) string {
 	if training == "" {
 		return ""
 	}
 	return strings.TrimRight(training, "/") + "-test"
 }
 
-// Rows returns the part of the data that remains for training if a share of the rows is held out,
+// HoldOutTest returns the part of the data that remains for training if a share of the rows is held out,
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
-// whole, and with times the latest rows. Rows reads the data to find columns, groups and times; the
+// whole, and with times the latest rows. HoldOutTest reads the data to find columns, groups and times; the
 // training run does not use these results.
-func Rows(ctx context.Context, training options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
-	o := trainingData{training}
+func HoldOutTest(ctx context.Context, o options.Prepare, share float64) (part *dataset.TestSplit, text string, err error) {
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
 			"files for --test", share)
@@ -49,13 +41,13 @@ func Rows(ctx context.Context, training options.Prepare, share float64) (part *d
 		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
 			"the rows; give --test files that they have not seen", share)
 	}
-	o.Job.Work, o.Job.Resume = WorkDir(o.Job.Work), false
+	o.Job.Work, o.Job.Resume = WorkDirOfTest(o.Job.Work), false
 	o.Split.Into(&o.Data)
-	d, err := prepare.OpenData(ctx, &o.Types, o.Data, o.Job.Log)
+	d, err := OpenData(ctx, &o.Types, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, "", err
 	}
-	if err := prepare.CheckLabeled(d); err != nil {
+	if err := CheckLabeled(d); err != nil {
 		return nil, "", err
 	}
 	part = &dataset.TestSplit{Share: share, Seed: o.Seed ^ partSalt}
@@ -70,37 +62,23 @@ func Rows(ctx context.Context, training options.Prepare, share float64) (part *d
 	defer func() { err = j.Close(ctx, err) }()
 	j.Progress.Phase("choosing rows for the test", 0)
 	defer j.Progress.Done()
-	if err := o.columns(ctx, j, d); err != nil {
-		return nil, "", err
+	if d.Schema.Table == nil {
+		_, err := findTypes(ctx, o, j, d)
+		if _, ok := errors.AsType[*exit.DataError](err); err != nil && (!ok || by != "") {
+			return nil, "", err
+		} // otherwise all columns count, and training reports the error
 	}
 	if by != "" {
-		return o.byKey(ctx, j, d, part)
+		return holdOutByKey(ctx, o, j, d, part)
 	}
 	part.Columns = d.Schema.Layout.(dataset.Tabular).Table().Names()
 	return part, "by content, equal rows together", nil
 }
 
-// columns finds the columns and their types. If training will refuse them, it leaves that to training.
-func (o trainingData) columns(ctx context.Context, j *job.Job, d *dataset.Dataset) error {
-	if d.Schema.Table != nil {
-		return nil
-	}
-	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
-	description, _, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
-	if err == nil {
-		prepare.SetTypes(d, description)
-	}
-	if _, ok := errors.AsType[*exit.DataError](err); ok && o.Split.By() == "" {
-		return nil // then all columns count, and training reports the error
-	}
-	return err
-}
-
-// byKey holds out whole groups, or the latest times.
-func (o trainingData) byKey(ctx context.Context, j *job.Job, d *dataset.Dataset, part *dataset.TestSplit) (_ *dataset.TestSplit,
-	text string, err error) {
-	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
-		&transforms.Labeling{Open: o.Task != models.Regression})
+// holdOutByKey holds out whole groups, or the latest times.
+func holdOutByKey(ctx context.Context, o options.Prepare, j *job.Job, d *dataset.Dataset,
+	part *dataset.TestSplit) (_ *dataset.TestSplit, text string, err error) {
+	p, _, err := profileWithLabels(ctx, o, j, d)
 	if err != nil {
 		return nil, "", err
 	}
