@@ -31,12 +31,7 @@ func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
 // imageArgs has the number of arguments of steps.
 var imageArgs = map[string]int{"crop": 1, "patchpca": 3, "patches": 3}
 
-// validImageStep checks a step such as crop:24.
-func validImageStep(name, args string) error {
-	_, err := imageNumbers(name, args)
-	return err
-}
-
+// imageNumbers returns the arguments of a step such as crop:24.
 func imageNumbers(name, args string) ([]int, error) {
 	want, ok := imageArgs[name]
 	if !ok {
@@ -57,43 +52,57 @@ func imageNumbers(name, args string) ([]int, error) {
 	return numbers, nil
 }
 
-// images refuses a step if rows are not known to be images.
-func (sc *Scaling) images(step string) error {
+// imageStep adds a step for images. recipe returns it for the shape of the rows.
+func (sc *Scaling) imageStep(name string, recipe func(preprocess.ImageShape) (features.Recipe, error)) error {
 	if sc.image.Height == 0 {
-		return exit.Usagef("--scale: %s needs images, and these rows are not images (or no longer)", step)
+		return exit.Usagef("--scale: %s needs images, and these rows are not images (or no longer)", name)
 	}
+	r, err := recipe(sc.image)
+	if err != nil {
+		return err
+	}
+	var result preprocess.ImageShape // stays zero after steps such as hog
+	if images, ok := r.(interface{ Result() preprocess.ImageShape }); ok {
+		result = images.Result()
+	}
+	if err := sc.mix(r); err != nil {
+		return err
+	}
+	sc.image = result
 	return nil
 }
 
-func (sc *Scaling) imageStep(name, args string) error {
+// plainImageStep returns the step without arguments of that name.
+func plainImageStep(name string, recipe func(preprocess.ImageShape) features.Recipe) func(*Scaling) error {
+	return func(sc *Scaling) error {
+		return sc.imageStep(name, func(s preprocess.ImageShape) (features.Recipe, error) { return recipe(s), nil })
+	}
+}
+
+// numberedStep adds a step with arguments.
+func (sc *Scaling) numberedStep(name, args string) error {
 	numbers, err := imageNumbers(name, args)
 	if err != nil {
 		return err
 	}
-	if err := sc.images(name); err != nil {
-		return err
-	}
-	if name == "crop" {
-		return sc.imageTo(name, preprocess.Crop{Shape: sc.image, Size: numbers[0]})
-	}
-	x, n, err := sc.Sample() // patchpca and patches learn from its patches
-	if err != nil {
-		return err
-	}
-	if name == "patches" {
-		r, err := sc.patches(x, n, numbers[0], numbers[1], numbers[2])
-		if err != nil {
-			return err
+	return sc.imageStep(name, func(shape preprocess.ImageShape) (features.Recipe, error) {
+		if name == "crop" {
+			return preprocess.Crop{Shape: shape, Size: numbers[0]}, nil
 		}
-		sc.image = preprocess.ImageShape{}
-		return sc.mix(r)
-	}
-	r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1],
-		Out: numbers[2]})
-	if err != nil {
-		return &exit.DataError{Err: err}
-	}
-	return sc.imageTo(name, r)
+		x, n, err := sc.Sample() // patchpca and patches learn from its patches
+		if err != nil {
+			return nil, err
+		}
+		if name == "patches" {
+			return sc.patches(x, n, numbers[0], numbers[1], numbers[2])
+		}
+		r, err := preprocess.FitPatchPCA(x, n, preprocess.PatchFit{Shape: shape, Patch: numbers[0], Stride: numbers[1],
+			Out: numbers[2]})
+		if err != nil {
+			return nil, &exit.DataError{Err: err}
+		}
+		return r, nil
+	})
 }
 
 // patches returns a convolutional layer whose filters are patches of the n images of x.
@@ -151,37 +160,4 @@ func (sc *Scaling) patchView(chain string, x []float32, n int) (search.View, boo
 	}
 	return search.View{Name: fmt.Sprintf("%s,patches:%d:%d:%d", chain, size, viewCells, viewFilters),
 		Steps: append(slices.Clip(steps), r)}, true
-}
-
-// imageTo adds a step whose output is an image, too.
-func (sc *Scaling) imageTo(step string, r interface {
-	features.Recipe
-	Result() preprocess.ImageShape
-}) error {
-	if err := sc.images(step); err != nil {
-		return err
-	}
-	if err := sc.mix(r); err != nil {
-		return err
-	}
-	sc.image = r.Result()
-	return nil
-}
-
-func (sc *Scaling) gray() error { return sc.imageTo("gray", preprocess.Gray{Shape: sc.image}) }
-
-func (sc *Scaling) whiten() error { return sc.imageTo("whiten", preprocess.Whiten{Shape: sc.image}) }
-
-func (sc *Scaling) unitPixels() error {
-	return sc.imageTo("unitpixels", preprocess.UnitPixels{Shape: sc.image})
-}
-
-// hog adds histograms of gradients, after which rows are not images.
-func (sc *Scaling) hog() error {
-	if err := sc.images("hog"); err != nil {
-		return err
-	}
-	r := preprocess.HoG{Shape: sc.image, Cell: hogCell, Orientations: hogOrientations}
-	sc.image = preprocess.ImageShape{}
-	return sc.mix(r)
 }

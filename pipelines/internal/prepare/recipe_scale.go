@@ -51,7 +51,7 @@ func checkScale(chain []string) error {
 			continue
 		}
 		if name, args, has := strings.Cut(word, ":"); has {
-			if err := validImageStep(name, args); err != nil {
+			if _, err := imageNumbers(name, args); err != nil {
 				return err
 			}
 			continue
@@ -72,7 +72,14 @@ func checkScale(chain []string) error {
 var plainSteps = map[string]func(*Scaling) error{
 	"auto": nil, "none": func(*Scaling) error { return nil },
 	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
-	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog, "unitpixels": (*Scaling).unitPixels,
+	"gray":   plainImageStep("gray", func(s preprocess.ImageShape) features.Recipe { return preprocess.Gray{Shape: s} }),
+	"whiten": plainImageStep("whiten", func(s preprocess.ImageShape) features.Recipe { return preprocess.Whiten{Shape: s} }),
+	"unitpixels": plainImageStep("unitpixels", func(s preprocess.ImageShape) features.Recipe {
+		return preprocess.UnitPixels{Shape: s}
+	}),
+	"hog": plainImageStep("hog", func(s preprocess.ImageShape) features.Recipe {
+		return preprocess.HoG{Shape: s, Cell: hogCell, Orientations: hogOrientations}
+	}),
 }
 
 // AutoScale reports whether the program chooses the scaling.
@@ -133,7 +140,7 @@ func (sc *Scaling) add(word string) error {
 		return step(sc)
 	}
 	if name, args, has := strings.Cut(word, ":"); has {
-		return sc.imageStep(name, args)
+		return sc.numberedStep(name, args)
 	}
 	c, err := strconv.ParseFloat(word, 64)
 	if err != nil {
