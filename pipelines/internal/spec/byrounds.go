@@ -20,8 +20,6 @@ import (
 // ByRounds fits an iterative learner, with complete options.
 type ByRounds struct{ iterative.LearnerOptions }
 
-func (b ByRounds) options() iterative.Options { return b.LearnerOptions }
-
 func (b ByRounds) Name() string { return iterative.DefinitionOf(b.LearnerOptions).Name }
 
 // WithPartitions returns the options of an iterative learner with defaults for how rounds run on data with the given
@@ -84,6 +82,7 @@ func (b ByRounds) Augments() []string {
 	return nil
 }
 
+// validate returns a usage error if the learner does not support the other options.
 func (b ByRounds) validate(o Options) error {
 	if _, _, err := parseAugment(b.Augments()); err != nil {
 		return err
@@ -104,25 +103,16 @@ func (b ByRounds) validate(o Options) error {
 	return nil
 }
 
-// autoLambdas returns the values of λ that an iterative learner tries by default.
-func autoLambdas() []float64 { return []float64{1e-3, 1e-4, 1e-5, 1e-6} }
-
 // Values returns the values of λ in decreasing order, because each fit can start from the weights of the
-// previous one.
+// previous one, and the number of folds, 0 if no rows are held out. n is the number of rows, or the sum of their
+// weights.
 func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	l := o.Lambda
-	switch {
-	case l.C != 0:
-		lambda = []float64{1 / (l.C * n)}
-	case len(l.Path) > 0:
-		lambda = slices.Clone(l.Path)
-	default:
-		lambda = autoLambdas()
-		if b.Joint() {
-			lambda = append(lambda, 1e-7)
-		}
+	auto := []float64{1e-3, 1e-4, 1e-5, 1e-6}
+	if b.Joint() {
+		auto = append(auto, 1e-7)
 	}
-	slices.Sort(lambda)
+	lambda = slices.Sorted(slices.Values(lambdasOf(l, n, auto)))
 	slices.Reverse(lambda)
 	lambda = slices.Compact(lambda)
 	folds = l.Folds
@@ -135,6 +125,7 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	return lambda, folds
 }
 
+// memory adds the memory of the fit to m.
 func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine, readers int) {
 	r, d := b.Common(), int64(f.Features)
 	partitions := max(1, r.Partitions)
@@ -163,11 +154,4 @@ func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine,
 		n := f.atMostRows(int64(most))
 		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
-}
-
-func (b ByRounds) reducingFlags(Options) string {
-	if b.Common().Partitions > 1 {
-		return ", a smaller --keep_bytes or fewer --partitions"
-	}
-	return ", a smaller --keep_bytes"
 }

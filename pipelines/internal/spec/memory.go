@@ -106,7 +106,11 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 	t := o.terms(f)
 	m.Profile = t.profile(f, readers)
 	m.Worker = 2*t.block + t.scratch + t.mapped
-	o.fitter().memory(o, &m, f, e, readers)
+	if b, ok := o.Rounds(); ok {
+		b.memory(o, &m, f, e, readers)
+	} else {
+		o.sumsMemory(&m, f, e, readers)
+	}
 	m.Worker = max(2*t.mapped, m.Worker) // while the map is drawn, there are two copies of its numbers, and nothing else
 	if o.LearnsFeatures() {
 		o.learningMemory(&m, f)
@@ -313,13 +317,26 @@ func compareTo(m results.Memory, have machine.Memory, o Options) (note string, e
 }
 
 // shrink returns advice with the flags that reduce the memory.
-func (o Options) shrink() string { return "use fewer --features" + o.fitter().reducingFlags(o) }
+func (o Options) shrink() string {
+	advice := "use fewer --features"
+	b, rounds := o.Rounds()
+	_, folds := o.Values(1)
+	switch {
+	case rounds && b.Common().Partitions > 1:
+		advice += ", a smaller --keep_bytes or fewer --partitions"
+	case rounds:
+		advice += ", a smaller --keep_bytes"
+	case folds > 1:
+		advice += " or --folds, or one --lambda"
+	}
+	return advice
+}
 
 // trialMemory returns bounds on the memory of the pass that scores held-out rows, and on the memory that its
 // weights add to a solve. They are 0 if there is only one λ.
 func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) {
-	r, ok := o.fitter().(bySums)
-	if !ok || f.Components > 0 {
+	r := o.Ridge()
+	if r == nil || f.Components > 0 {
 		return 0, 0
 	}
 	lambda, folds := LambdaValues(o.Lambda, 1)

@@ -72,11 +72,26 @@ func widthUnset(k kernel.Options) bool {
 	if _, learned := k.(kernel.Learned); learned {
 		return false
 	}
-	value := map[string]string{}
-	for _, o := range option.List(k) {
-		value[o.Name] = o.Default
+	gamma := OptionOf(k, "gamma")
+	return OptionOf(k, "width") == "median" && (gamma == "" || gamma == "0")
+}
+
+// OptionOf returns the value of an option of a kernel as text, "" if the kernel has no such option.
+func OptionOf(k kernel.Options, name string) string {
+	if k != nil {
+		for _, o := range option.List(k) {
+			if o.Name == name {
+				return o.Default
+			}
+		}
 	}
-	return value["width"] == "median" && (value["gamma"] == "" || value["gamma"] == "0")
+	return ""
+}
+
+// SetsFeatures reports whether a kernel has a number of features that is not 0.
+func SetsFeatures(k kernel.Options) bool {
+	features := OptionOf(k, "features")
+	return features != "" && features != "0"
 }
 
 // Families returns the kernels that a search chooses from if the user gives none, from the
@@ -114,15 +129,7 @@ func Unsized(k kernel.Options) kernel.Options {
 // It is size, or less if there are few rows and no kernel has its number of features set. rows is 0
 // if unknown.
 func Features(kernels []kernel.Options, rows int64, size int) int {
-	for _, k := range kernels {
-		if slices.ContainsFunc(option.List(k), func(o *option.Option) bool {
-			return o.Name == "features" &&
-				o.Default != "0"
-		}) {
-			return size
-		}
-	}
-	if rows > 0 && rows <= fewRows {
+	if rows > 0 && rows <= fewRows && !slices.ContainsFunc(kernels, SetsFeatures) {
 		return min(size, fewFeatures)
 	}
 	return size
