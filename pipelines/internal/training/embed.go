@@ -34,7 +34,11 @@ func (t *Training) Embed(ctx context.Context, o *pca.LearnerOptions) (*Fit, erro
 
 // DrawEmbedding plots a sample of the rows along the first two components, coloured by class.
 func (t *Training) DrawEmbedding(ctx context.Context, f *Fit, name string) error {
-	sample, err := t.sample(ctx)
+	sum, err := t.SurveyRows(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	sample, err := t.sampled(sum, nil, nil, iterative.SampleSize(t.Prepared.Recipe.Dim))
 	if err != nil {
 		return err
 	}

@@ -56,17 +56,6 @@ func (t *Training) Reserve(m results.Memory) error {
 	if s := t.Prepared.Recipe.Scaling; s != nil && !t.spec.ChoosesSize() {
 		s.Sample = nil
 	}
-	if err := t.checkMachine(m); err != nil {
-		return err
-	}
-	if t.Job.Engine.InProcess() {
-		t.Job.LimitMemory(m.Peak)
-	}
-	return nil
-}
-
-// checkMachine returns an error if the machine cannot provide the memory, and notes in the log that it may not.
-func (t *Training) checkMachine(m results.Memory) error {
 	if note := m.ExceedsWorker(t.Job.Engine); note != "" {
 		t.Job.Progress.Notef("%s", note)
 	}
@@ -76,6 +65,9 @@ func (t *Training) checkMachine(m results.Memory) error {
 	note, err := t.spec.CheckMachine(m)
 	if note != "" {
 		t.Job.Progress.Notef("%s", note)
+	}
+	if err == nil {
+		t.Job.LimitMemory(m.Peak)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
@@ -37,9 +38,13 @@ type rounds struct {
 	folds        int           // the first is held out while values are compared; 0 for none
 	init         *linear.Model // initial weights; nil for none
 	options      job.RoundOptions
-	surveyed     *surveyed
 	augment      *epochs.Augment // of images; nil for none
 	classWeights []float64       // in the loss; nil if all are 1
+	// Set by survey:
+	rows       int64            // to learn from
+	weights    *profile.Weights // of those rows
+	sample     iterative.Block  // a sample of them as features
+	sampleFile string           // name of the file with the sample, for a joint learner
 }
 
 // fitByRounds fits the weights by an iterative learner. If there are several λ, or rows are held out for a
@@ -59,7 +64,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 		return nil, err
 	}
 	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(r.init, r.init)}
-	if r.surveyed, err = r.survey(ctx); err != nil {
+	if err = r.survey(ctx); err != nil {
 		return nil, err
 	}
 	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.spec.Seed); err != nil {
@@ -175,11 +180,9 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 	if err != nil {
 		return nil, err
 	}
-	surveyed := r.surveyed
 	sealed, recorded, err := r.learner.Sealed(problem, iterative.Setting{
-		Seed: t.spec.Seed, Heaviest: surveyed.weights.Max / surveyed.weights.Mean(),
-		Sample: surveyed.sample, Path: group,
-		Trial: folds > 0, SampleFile: surveyed.file,
+		Seed: t.spec.Seed, Heaviest: r.weights.Max / r.weights.Mean(), Sample: r.sample, Path: group, Trial: folds > 0,
+		SampleFile: r.sampleFile,
 	})
 	if err != nil {
 		return nil, err
@@ -187,7 +190,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 	pass := t.LearnPass(sealed, folds, end.Partitions)
 	pass.Augment = r.augment
 	if t.Prepared.Profile.Weights != nil && !t.Prepared.EqualWeights() {
-		pass.MeanWeight = surveyed.weights.Mean()
+		pass.MeanWeight = r.weights.Mean()
 	}
 	opened, err := sealed.Open(ctx)
 	if err != nil {
@@ -226,7 +229,7 @@ func (r *rounds) problem(lambda float64) (loss.Problem, error) {
 		counts = t.Prepared.ByClass()
 	}
 	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, t.Prepared.Recipe.Dim,
-		r.surveyed.rows, lambda)
+		r.rows, lambda)
 	return p, spec.Usage(err)
 }
 

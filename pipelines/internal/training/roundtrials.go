@@ -88,7 +88,7 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 		end.Needed = minRoundsFromTrial
 	}
 	p := t.training.Prepared
-	t.surveyed.rows, t.surveyed.weights = p.Counts.Used, p.Weights() // the sample stays
+	t.rows, t.weights = p.Counts.Used, p.Weights() // the sample stays
 	return t.run(ctx, t.lambda[t.chosen:t.chosen+1], 0, t.start, end)
 }
 

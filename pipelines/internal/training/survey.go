@@ -9,24 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// surveyed has the number of rows to learn from, and a sample of them.
-type surveyed struct {
-	rows    int64
-	weights *profile.Weights // of those rows
-	sample  iterative.Block  // the sample as features
-	file    string           // name of the file with the sample, for a joint learner
-}
-
 // survey counts the rows outside the first fold, and maps a sample of them to features, as far as the learner
 // needs it.
-func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
+func (r *rounds) survey(ctx context.Context) error {
 	t := r.training
 	p := t.Prepared
 	l, folds := r.learner, r.folds
 	scalesTargets := p.Target.Grid != nil && l.Common().Init == "" // otherwise initial weights determine the scale
 	samples := l.Samples(p.Recipe.Dim)
 	if folds == 0 && samples == 0 && !scalesTargets {
-		return &surveyed{rows: p.Counts.Used, weights: p.Weights()}, nil
+		r.rows, r.weights = p.Counts.Used, p.Weights()
+		return nil
 	}
 	most := 0
 	if l.Joint() {
@@ -34,11 +27,11 @@ func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
 	}
 	sum, err := t.SurveyRows(ctx, folds, most)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &surveyed{weights: cmp.Or(sum.Result().Weights, p.Weights())}
-	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
-		return nil, err
+	r.weights = cmp.Or(sum.Result().Weights, p.Weights())
+	if r.rows, err = t.LearnedFrom(sum, folds); err != nil {
+		return err
 	}
 	var from, to *linear.TargetGrid
 	if scalesTargets {
@@ -47,22 +40,13 @@ func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
 		p.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {
-		s.sample, err = t.sampled(sum, from, to, samples)
+		r.sample, err = t.sampled(sum, from, to, samples)
 	}
 	if err == nil && l.Joint() {
-		s.file, err = t.KeepSample(ctx, iterative.EncodeSample(s.sample))
-		s.sample = iterative.Block{}
+		r.sampleFile, err = t.KeepSample(ctx, iterative.EncodeSample(r.sample))
+		r.sample = iterative.Block{}
 	}
-	return s, err
-}
-
-// sample returns a sample of all rows with their labels.
-func (t *Training) sample(ctx context.Context) (iterative.Block, error) {
-	sum, err := t.SurveyRows(ctx, 0, 0)
-	if err != nil {
-		return iterative.Block{}, err
-	}
-	return t.sampled(sum, nil, nil, iterative.SampleSize(t.Prepared.Recipe.Dim))
+	return err
 }
 
 // sampled calls iterative.SampleFeatures with the feature map of the training run.
