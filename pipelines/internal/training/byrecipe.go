@@ -224,7 +224,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	j.Training.Prepared = &prepare.Prepared{
 		PassResult: prepare.PassResult{
 			Data:    &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
-			Counts:  results.RowCounts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
+			Counts:  results.RowCounts{RowCounts: added.Rows},
 			Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim},
 		},
 		Rule: r.Rule.Split,

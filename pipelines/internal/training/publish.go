@@ -103,8 +103,7 @@ func (m *Model) manifest() (*models.Manifest, error) {
 		Extensions: models.Extensions{Probabilities: f.probabilities, Positive: t.positive, Segments: f.Segments,
 			Sketch: f.sketch, Intervals: f.intervals},
 		TrainingData: models.TrainingData{Profile: models.Profile{Width: p.Recipe.Width}, Fingerprint: p.Digest,
-			Rows:    models.RowCounts{Read: p.Counts.Read, Used: p.Counts.Used, SetAside: p.Counts.SetAside},
-			Weights: f.rowWeights},
+			Rows: p.Counts.RowCounts, Weights: f.rowWeights},
 	}
 	manifest.Learner.Split = p.Rule
 	given, err := t.givenThreshold(manifest)
