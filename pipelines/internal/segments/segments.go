@@ -23,12 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Fitted is the result of Fit.
-type Fitted struct {
-	*models.Segments          // nil if the weights of all rows predict each segment best
-	Notes            []string // in words, with the errors that chose
-}
-
 // strengths has the strengths to try. The weights of all rows together count as much as this many rows.
 var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3}
 
@@ -49,41 +43,43 @@ func Bytes(t *parts.Total, threads int) int64 {
 }
 
 // Fit fits weights with λ to the rows with each value of a column. To choose strengths, it scores weights on
-// folds to which they were not fitted, the same folds by which λ was chosen.
-func Fit(ctx context.Context, total *parts.Total, column string, lambda float64, threads int) (*Fitted, error) {
+// folds to which they were not fitted, the same folds by which λ was chosen. The result is nil if the weights of all
+// rows predict each segment best. The notes have the errors that chose.
+func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
+	threads int) (s *models.Segments, notes []string, err error) {
 	folds := judging(total)
 	if total.Recipe.Rule.Components > 0 {
-		return nil, exit.Dataf("pipelines: --each %s: these sums are for an embedding, which has no target", column)
+		return nil, nil, exit.Dataf("pipelines: --each %s: these sums are for an embedding, which has no target", column)
 	}
 	if len(folds) == 0 {
-		return nil, exit.Dataf("pipelines: --each %s: the recipe has no folds that could choose how far weights of segments "+
+		return nil, nil, exit.Dataf("pipelines: --each %s: the recipe has no folds that could choose how far weights of segments "+
 			"are shrunk; train the recipe without --lambda, or with more folds", column)
 	}
 	groups, notes, err := groupsOf(total, column)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f := &fitter{total: total, shape: total.Recipe.Shape(total.ClassCount()), lambda: lambda}
 	f.scratch = ridge.NewSum(f.shape)
 	worker := transforms.NewWorker("")
 	defer worker.Close()
 	if f.features, err = worker.Gridded(total.Recipe.Recipe); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, err := f.load(ctx, total.Terms)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sum := f.sum(all, allFolds)
 	if f.evaluator, err = ridge.NewEvaluator(sum, total.Units(f.features, sum.Part(0)), threads); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	prior := f.evaluator.Fit(sum, []float64{lambda})
 	note, err := f.choose(ctx, all, groups, folds)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	s := &models.Segments{Column: column, Slot: groups[0].slot}
+	s = &models.Segments{Column: column, Slot: groups[0].slot}
 	var fits []*linear.Model
 	for _, g := range groups {
 		if math.IsInf(g.strength, 1) {
@@ -91,12 +87,12 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 		}
 		all, err := f.load(ctx, g.terms)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sum := f.sum(all, allFolds)
 		m, err := f.evaluator.FitShrunk(sum, prior, []float64{g.strength})[0].Model()
 		if err != nil {
-			return nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
+			return nil, nil, fmt.Errorf("%s=%s: %w", column, g.name, err)
 		}
 		fits = append(fits, m)
 		s.Of = append(s.Of, models.Segment{Name: g.name, Value: g.value, Rows: sum.Rows(), Shrinkage: g.strength})
@@ -104,7 +100,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 	if s.SetWeights(fits); len(fits) == 0 {
 		s = nil
 	}
-	return &Fitted{s, append(notes, note)}, nil
+	return s, append(notes, note), nil
 }
 
 // fold is a held-out fold, with the folds to which weights are fitted to be scored on it.
