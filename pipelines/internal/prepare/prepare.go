@@ -1,3 +1,15 @@
+// Package prepare profiles the data of a job and derives from the profile what training needs: the types of
+// columns, the target, the folds and the recipe of features.
+//
+// Data runs the profile pass for options.Prepare and returns a Prepared. ProfileByRecipe does so with the recipe of a
+// model. A Session is a job with a Prepared: it runs further passes before the fit, which count copies of rows,
+// sum labels to encode categories, and sample rows. The order is New, Session.EncodeLabels, Session.CountCopies, and
+// then passes with folds. A Recipe is made from the options of a kernel, a chain of preprocessing steps (Scaling)
+// and the statistics of the profile.
+//
+// The profile pass adds up a profile.Sum, whose result is a profile.Profile. ProfileRows returns the sum with other
+// results of the pass as a PassResult; Prepared has the results that later steps need as ProfileData. A model directory
+// records them as sums.Profile, and a manifest as models.Profile.
 package prepare
 
 import (
@@ -131,7 +143,11 @@ type Prepared struct {
 	Drift  *drift.Report
 	Rule   *profile.FoldRule // assigns rows to folds; nil if their content does
 	Copies *profile.Copies   // see Session.CountCopies; nil if it has counted none
-	foldState
+	// Results that depend on the folds:
+	labelSums     *preprocess.LabelSums
+	valueCounts   *preprocess.LabelSums
+	copiesCounted bool    // CountCopies has run
+	repeatShare   float64 // share of rows that repeat an earlier one
 }
 
 // PassResult has the results of the profile pass.
@@ -160,14 +176,6 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 	}
 	s.Points = shapley.BackgroundPoints(sum, first)
 	return s
-}
-
-// foldState has results that depend on the folds.
-type foldState struct {
-	labelSums     *preprocess.LabelSums
-	valueCounts   *preprocess.LabelSums
-	copiesCounted bool    // CountCopies has run
-	repeatShare   float64 // share of rows that repeat an earlier one
 }
 
 // wideRow is the length of rows above which a profile takes tens of megabytes.
@@ -359,4 +367,34 @@ func (p *Prepared) RowsDigest() string {
 		panic("pipelines: a profile without JSON: " + err.Error())
 	}
 	return shortDigest(data)
+}
+
+// Weights returns the weights of the rows. They are all 1 if there are none or they are equal.
+func (p *Prepared) Weights() *profile.Weights {
+	if w := p.Profile.Weights; !w.Equal() {
+		return w
+	}
+	return profile.UnitWeights(p.Counts.Used)
+}
+
+// EqualWeights reports whether rows have weights and all are equal, which is the same as no weights.
+func (p *Prepared) EqualWeights() bool {
+	return p.Profile.Weights != nil && p.Profile.Weights.Equal()
+}
+
+// ByClass returns the sum of the weights, or the number of rows without weights, of each class; in a
+// regression, of all rows.
+func (p *Prepared) ByClass() []float64 {
+	switch labels := p.Profile.Labels; {
+	case p.Target == nil || p.Target.Classes == nil:
+		return []float64{p.Weights().Sum}
+	case labels.Weights != nil && !p.Weights().Equal():
+		return labels.Weights
+	default:
+		sums := make([]float64, len(labels.Counts))
+		for c, n := range labels.Counts {
+			sums[c] = float64(n)
+		}
+		return sums
+	}
 }

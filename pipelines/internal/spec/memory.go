@@ -31,10 +31,12 @@ type Facts struct {
 	Features   int
 	Outputs    int
 	Regression bool
-	Weighted   bool // rows have weights
-	LevelFacts
+	Weighted   bool  // rows have weights
 	Components int   // number of components of an embedding; 0 for none
 	Reading    int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
+	Levels     int   // total number of levels of all categories; 0 for plain numbers
+	Summed     int   // number of levels whose labels are summed
+	Surveyed   int64 // bytes of a survey that finds the types of columns; 0 without one, and after it
 	// Stored is the folding of sums that are stored for a recipe; nil otherwise.
 	Stored *Folding
 }
@@ -50,13 +52,6 @@ type RowFacts struct {
 	Patches  int     // length of rows after the layer of patches that a search tries; 0 for none
 	Grows    bool    // the row length is found in the profile pass
 	Prepared bool    // rows are scaled before they are mapped
-}
-
-// LevelFacts describes the categories of a typed table.
-type LevelFacts struct {
-	Levels   int   // total number of levels of all categories; 0 for plain numbers
-	Summed   int   // number of levels whose labels are summed
-	Surveyed int64 // bytes of a survey that finds the types of columns; 0 without one, and after it
 }
 
 // atMostRows returns the smaller of a limit and the number of rows, at least 1.
