@@ -50,26 +50,26 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		return nil, exit.Usagef("features cannot be learned from rows with weights: learn them without (bochner align) and " +
 			"give their directory as --frequencies, or use another kernel")
 	}
-	x, class, n, err := g.alignRows(ctx, a)
+	rows, n, err := g.alignRows(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	result := &results.Learned{
 		LearnedMap: results.LearnedMap{Seed: s.Options.Seed, Width: p.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
-			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
+			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(rows.Class),
 		Lambda: cmp.Or(a.Lambda, 1/(a.C*float64(n))),
 	}
 	var last features.Recipe
 	switch k := g.Kernel.(type) {
 	case *learned.HarmonicOptions:
-		last, err = g.chooseHarmonics(result, a, k.Count(), x, class)
+		last, err = g.chooseHarmonics(result, a, k.Count(), rows)
 	case *learned.Options:
 		find := g.playGame
 		if a.By == "lkrf" {
 			find = g.weighFrequencies
 		}
-		last, err = find(ctx, result, a, k, x, class)
+		last, err = find(ctx, result, a, k, rows)
 	default:
 		err = exit.Usagef("features of --kernel %s cannot be learned", kernel.FamilyOf(k).Name)
 	}
@@ -90,59 +90,58 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	return result, nil
 }
 
-// alignRows returns a sample of scaled rows x with their classes, and the number of rows that
-// features are learned from. Both leave out the first fold of a.HeldOut.
-func (g *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, used int64, err error) {
+// alignRows returns a sample of scaled rows, and the number of rows that features are learned from. Both leave out
+// the first fold of a.HeldOut.
+func (g *Game) alignRows(ctx context.Context, a options.Game) (rows align.Rows, used int64, err error) {
 	s := g.Session
 	p := s.Prepared
-	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
-	dim, n := p.Recipe.Scaling.Dim, a.Sample
+	rows.D, rows.Classes = p.Recipe.Scaling.Dim, p.Outputs()
+	long, n := max(rows.D, p.Profile.Dim), a.Sample
 	switch {
 	case a.Exact:
 		if p.Counts.Used > maxSample {
-			return fail(exit.Usagef("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
-				report.Groups(maxSample), report.Groups(p.Counts.Used)))
+			return rows, 0, exit.Usagef("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
+				report.Groups(maxSample), report.Groups(p.Counts.Used))
 		}
 		n = int(p.Counts.Used)
 	case n == 0:
-		n = chosenSample(max(dim, p.Profile.Dim))
+		n = chosenSample(long)
 	}
-	if most := maxSampled / max(dim, p.Profile.Dim); n > most {
-		return fail(exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)",
-			max(dim, p.Profile.Dim), most, n))
+	if most := maxSampled / long; n > most {
+		return rows, 0, exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)", long, most, n)
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
-		return fail(err)
+		return rows, 0, err
 	}
 	if used, err = s.LearnedFrom(sum, a.HeldOut); err != nil {
-		return fail(err)
+		return rows, 0, err
 	}
 	raw, n, d := sum.Sample()
-	rows := make([]float32, 0, n*(d-1))
+	x := make([]float32, 0, n*(d-1))
 	for i := range n {
 		row := raw[i*d : (i+1)*d]
-		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
+		x, rows.Class = append(x, row[:d-1]...), append(rows.Class, int32(row[d-1]))
 	}
-	x, err = p.Recipe.Scaling.Apply(rows, n)
-	return x, class, used, err
+	rows.X, err = p.Recipe.Scaling.Apply(x, n)
+	return rows, used, err
 }
 
-// playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
-// the search. It returns their recipe.
-func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options, x []float32,
-	class []int32) (features.Recipe, error) {
+// playGame learns frequencies by rounds of the game over all rows, with a sample of rows for the search. It returns
+// their recipe.
+func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options,
+	rows align.Rows) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
 	o := GameOf(a, result.Lambda, p.Recipe.Width, frequencies, s.Options.Seed)
-	dim := p.Recipe.Scaling.Dim
-	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}, s.Job.Engine.Threads)
-	learner := &align.Learner{Options: o, Dim: dim, Classes: p.Outputs(), Partitions: a.Partitions, X: x, Class: class}
+	o.Search.FindStarts(rows, s.Job.Engine.Threads)
+	learner := &align.Learner{Options: o, Dim: rows.D, Classes: rows.Classes, Partitions: a.Partitions, X: rows.X,
+		Class: rows.Class}
 	if err := learner.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	result.Bound = sampleBound(dim, x, o)
+	result.Bound = sampleBound(rows, o)
 	pass, err := g.alignPass(ctx, learner, a.HeldOut)
 	if err != nil {
 		return nil, err
@@ -153,9 +152,8 @@ func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.
 	}
 	s.Job.Progress.Notef("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per "+
 		"round; lambda %.4g, width %.4g",
-		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(result.Rows),
-		report.Counted(o.Search.Chains, "chain"),
-		o.Search.Steps, report.Groups(int64(len(class))), o.Take, result.Lambda, p.Recipe.Width)
+		fmt.Sprint(frequencies, " frequencies"), rows.D, report.Groups(result.Rows), report.Counted(o.Search.Chains, "chain"),
+		o.Search.Steps, report.Groups(int64(result.Sample)), o.Take, result.Lambda, p.Recipe.Width)
 	s.Job.Progress.Phase("learning features", 0)
 	defer s.Job.Progress.Done()
 	c, err := s.Job.Rounds(ctx, pass, first, job.RoundOptions{
@@ -208,11 +206,11 @@ func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 // is within 0.1 of its value for the distribution of the rows (align.SampleSize). It applies to
 // frequencies up to the typical length of those that chains start from. It is 0 if all rows are
 // zero.
-func sampleBound(dim int, x []float32, o align.Options) float64 {
-	var norm float64
-	for i := 0; i < len(x); i += dim {
+func sampleBound(rows align.Rows, o align.Options) float64 {
+	dim, norm := rows.D, 0.0
+	for row := range slices.Chunk(rows.X, dim) {
 		var square float64
-		for _, v := range x[i : i+dim] {
+		for _, v := range row {
 			square += float64(v) * float64(v)
 		}
 		norm = max(norm, square)
@@ -227,20 +225,18 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 // weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
 // or draws by weight (method lkrf), and returns their recipe.
 func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options,
-	x []float32, class []int32) (features.Recipe, error) {
+	rows align.Rows) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
-	dim := p.Recipe.Scaling.Dim
 	m := cmp.Or(a.Proposals, 20*frequencies)
 	if m < frequencies {
 		return nil, exit.Usagef("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
 	s.Job.Progress.Notef("weighting %d frequencies of the %s on %s rows", m, p.Recipe.Name,
-		report.Groups(int64(len(class))))
-	w := align.Propose(m, dim, p.Recipe.Width, s.Options.Seed)
-	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
-	field := align.NewField(x, len(class), dim)
+		report.Groups(int64(result.Sample)))
+	w := align.Propose(m, rows.D, p.Recipe.Width, s.Options.Seed)
+	field := align.NewField(rows.X, result.Sample, rows.D)
 	v := align.Alignment(field, w, m, rows, s.Job.Engine.Threads)
 	w, v = align.AddNeedles(field, w, v, rows, s.Job.Engine.Threads)
 	q, err := align.Weigh(v, a.Rho)
@@ -251,7 +247,7 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 	if a.Pick == "draw" {
 		index, weight = align.Draw(q, frequencies, s.Options.Seed)
 	}
-	f := align.Select(w, dim, index, weight)
+	f := align.Select(w, rows.D, index, weight)
 	if f.Count < frequencies {
 		s.AddNotef("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
 			f.Count, frequencies)
@@ -266,20 +262,17 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 
 // chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
 // spherical harmonics. It returns their recipe.
-func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count int, x []float32,
-	class []int32) (features.Recipe, error) {
-	p := g.Session.Prepared
-	dim := p.Recipe.Scaling.Dim
-	if dim < 2 {
+func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count int,
+	rows align.Rows) (features.Recipe, error) {
+	if rows.D < 2 {
 		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
 	}
-	if most := maxSampled / len(class); a.Harmonics > most {
+	if most := maxSampled / result.Sample; a.Harmonics > most {
 		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
-			report.Groups(int64(len(class))), most, a.Harmonics)
+			report.Groups(int64(result.Sample)), most, a.Harmonics)
 	}
 	o := align.HarmonicOptions(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
 		g.Reports = append(g.Reports, r)
 	})

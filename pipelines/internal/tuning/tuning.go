@@ -354,15 +354,11 @@ func nameOf(s *prepare.Session, result *search.Result) string {
 func shareFiles(ctx context.Context, s *prepare.Session, result *search.Result) (files []storage.File, err error) {
 	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: result.Metric},
 		{Name: landmarks.FileName, Data: result.Landmarks}} {
-		if f.Data == nil {
-			continue
-		}
-		files = append(files, f)
-		if err := s.Job.ShareFile(ctx, f, models.NewFileEntry(f.Name, f.Data).SHA256); err != nil {
-			return nil, err
+		if f.Data != nil {
+			files = append(files, f)
 		}
 	}
-	return files, nil
+	return files, s.Job.ShareFiles(ctx, files)
 }
 
 // mayBeLevels returns a function that reports whether a column of numbers may become levels, as
