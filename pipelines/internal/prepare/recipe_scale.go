@@ -75,8 +75,10 @@ func checkScale(chain []string) error {
 var plainSteps = map[string]func(*Scaling) error{
 	"auto": nil, "none": func(*Scaling) error { return nil },
 	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
-	"gray":   plainImageStep("gray", func(s preprocess.ImageShape) features.Recipe { return preprocess.Gray{Shape: s} }),
-	"whiten": plainImageStep("whiten", func(s preprocess.ImageShape) features.Recipe { return preprocess.Whiten{Shape: s} }),
+	"gray": plainImageStep("gray", func(s preprocess.ImageShape) features.Recipe { return preprocess.Gray{Shape: s} }),
+	"whiten": plainImageStep("whiten", func(s preprocess.ImageShape) features.Recipe {
+		return preprocess.Whiten{Shape: s}
+	}),
 	"unitpixels": plainImageStep("unitpixels", func(s preprocess.ImageShape) features.Recipe {
 		return preprocess.UnitPixels{Shape: s}
 	}),

@@ -1,7 +1,7 @@
 // Package spec has the options of a training run (Options), their defaults and checks, and the memory that it
 // takes (Options.Memory). The learner is either ridge, which is fitted by sums (Options.Ridge), or iterative
-// (Options.Rounds). Folding says which sums a fit by sums needs. Training and plans use the same methods, so that a plan describes what
-// training will do.
+// (Options.Rounds). Folding says which sums a fit by sums needs. Training and plans use the same methods, so that
+// a plan describes what training will do.
 package spec
 
 import (
