@@ -233,10 +233,12 @@ func (o Options) withMostFeatures() Options {
 
 // validateSize returns a usage error if the number of features cannot be chosen.
 func (o Options) validateSize() error {
-	if err := tuning.ValidateSize(o.Size); err != nil {
-		return Usage(err)
-	}
-	if !o.Size.Chooses() {
+	switch s := o.Size; {
+	case !(s.Worth >= 0 && s.Worth < 1):
+		return Usage(option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(s.Worth)))
+	case s.Time < 0:
+		return Usage(option.Errorf("time", "must be 0 (any) or longer (have %s)", s.Time))
+	case !s.Chooses():
 		return nil
 	}
 	if l := o.Iterative(); l != nil {
