@@ -37,20 +37,11 @@ type AlignOptions struct {
 	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE"`
 }
 
-// GameOptions is the part of AlignOptions that says how features are learned from labels.
-type GameOptions = options.Game
-
-// LearnedFeatures is the part of AlignResult that does not depend on times and paths.
-type LearnedFeatures = results.Learned
-
-// AlignResult describes the learned features.
-type AlignResult = results.Align
-
 // Align learns features from labelled rows, by the game between a kernel and a support vector
 // machine or by weighting drawn frequencies, and publishes them as a directory that learned.Options
 // and learned.HarmonicOptions read. It takes a profile pass, a pass that samples rows, and two
 // passes per round of the game.
-func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error) {
+func Align(ctx context.Context, o AlignOptions) (result *results.Align, err error) {
 	switch k := o.Kernel.(type) {
 	case nil:
 		o.Kernel = &learned.Options{}
@@ -88,13 +79,13 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if o.Curve != "" {
 		err = report.WritePicture(ctx, o.Curve, gameCurve(game), 14, 10)
 	}
-	return &AlignResult{Out: o.Out, Rows: t.Prepared.Counts, Learned: features, Curve: game, Notes: t.Notes,
+	return &results.Align{Out: o.Out, Rows: t.Prepared.Counts, Learned: features, Curve: game, Notes: t.Notes,
 		Seconds: t.Job.Seconds}, exit.AfterPublish(o.Out, err)
 }
 
 // training returns the options of a training run that learns these features.
 func (o AlignOptions) training() spec.Options {
-	return spec.Options{Train: TrainOptions{Prepare: o.Prepare, Learned: o.Learned}}
+	return spec.Options{Train: options.Train{Prepare: o.Prepare, Learned: o.Learned}}
 }
 
 func (o AlignOptions) validate() error {

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // asked are days of rows with their sums, for questions, and the rows as a training sees them.
@@ -38,7 +39,7 @@ type gridRow struct {
 
 // newAsked sums days of rows, CSV with the label last and perhaps a column of weights w before it, by the recipe of the
 // first.
-func newAsked(t *testing.T, o TrainOptions, days []string, labels func(i int) string) *asked {
+func newAsked(t *testing.T, o options.Train, days []string, labels func(i int) string) *asked {
 	t.Helper()
 	dir := t.TempDir()
 	a := &asked{sums: []string{dir + "/sums/*/*"}, days: map[string][]gridRow{}}
@@ -50,7 +51,7 @@ func newAsked(t *testing.T, o TrainOptions, days []string, labels func(i int) st
 				t.Fatal(err)
 			}
 		}
-		s := SumOptions{Recipe: o.Model, Data: o.Data, Out: dir + "/sums/" + labels(i)}
+		s := options.Sum{Recipe: o.Model, Data: o.Data, Out: dir + "/sums/" + labels(i)}
 		if _, err := Sum(jobtest.Ctx, s); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +198,7 @@ func (a *asked) rows(in func(day string) bool) (all []gridRow) {
 }
 
 // check compares a row of an answer with the training that it stands for.
-func (a *asked) check(t *testing.T, answer *AskResult, row int, trained, judged func(day string) bool) {
+func (a *asked) check(t *testing.T, answer *results.Ask, row int, trained, judged func(day string) bool) {
 	t.Helper()
 	r := answer.Tables[0].Rows[row]
 	train, rows := a.rows(trained), a.rows(judged)
@@ -214,7 +215,7 @@ func (a *asked) check(t *testing.T, answer *AskResult, row int, trained, judged 
 
 // friedmanDays and classDays return days for asked: numbers, and three classes of few different rows, counted
 // apart, with weights; the third day lacks a class.
-func friedmanDays(t *testing.T, n int) (o TrainOptions, days []string) {
+func friedmanDays(t *testing.T, n int) (o options.Train, days []string) {
 	t.Helper()
 	for i := range n {
 		name := filepath.Join(t.TempDir(), "rows.csv")
@@ -232,7 +233,7 @@ func friedmanDays(t *testing.T, n int) (o TrainOptions, days []string) {
 	return o, days
 }
 
-func classDays(n int) (o TrainOptions, days []string) {
+func classDays(n int) (o options.Train, days []string) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range n {
 		var text strings.Builder
@@ -257,7 +258,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 	numbers, days := friedmanDays(t, 7)
 	classes, classDays := classDays(7)
 	for name, c := range map[string]struct {
-		o    TrainOptions
+		o    options.Train
 		days []string
 	}{"numbers": {numbers, days}, "weighted classes": {classes, classDays}} {
 		t.Run(name, func(t *testing.T) {
@@ -265,12 +266,12 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 			source := func(day string) string { return []string{"app", "web"}[day[len(day)-1]%2] }
 			a := newAsked(t, c.o, c.days, func(i int) string { return "source=" + source(date(i)) + "/dt=" + date(i) })
 			apart := 0
-			ask := func(question options.Question, set func(*AskOptions)) *AskResult {
+			ask := func(question options.Question, set func(*options.Ask)) *results.Ask {
 				t.Helper()
-				o := AskOptions{Question: question, Seed: 1}
+				o := options.Ask{Question: question, Seed: 1}
 				o.Sums = a.sums
 				set(&o)
-				var first *AskResult
+				var first *results.Ask
 				for _, limits := range [][2]int{{1, 0}, {3, 0}, {2, 1}} {
 					o.Threads, o.Memory = limits[0], int64(limits[1])
 					answer, err := Ask(jobtest.Ctx, o)
@@ -288,7 +289,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 			between := func(from, to int) func(string) bool {
 				return func(day string) bool { return date(from) <= day && day <= date(to) }
 			}
-			b := ask("backtest", func(o *AskOptions) { o.Dates, o.Gap = 2, 1 })
+			b := ask("backtest", func(o *options.Ask) { o.Dates, o.Gap = 2, 1 })
 			errors := make([]float64, len(c.o.Lambda.Path))
 			for k := range 5 {
 				trained, judged := between(max(0, k-1), k), between(k+2, k+2)
@@ -304,9 +305,9 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 					}
 				}
 			}
-			for k, answer := range []*AskResult{
-				ask("groups", func(o *AskOptions) { o.By = []string{"source"} }),
-				ask("groups", func(o *AskOptions) { o.Judge = "dt>=2026-11-04" }),
+			for k, answer := range []*results.Ask{
+				ask("groups", func(o *options.Ask) { o.By = []string{"source"} }),
+				ask("groups", func(o *options.Ask) { o.Judge = "dt>=2026-11-04" }),
 			} {
 				for i := range 2 {
 					out := func(day string) bool { return source(day) == []string{"app", "web"}[i] }
@@ -316,12 +317,12 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 					a.check(t, answer, i, func(day string) bool { return !out(day) }, out)
 				}
 			}
-			m := ask("matrix", func(o *AskOptions) { o.By = []string{"source"} })
+			m := ask("matrix", func(o *options.Ask) { o.By = []string{"source"} })
 			for i, name := range []string{"app", "web"} {
 				of := func(day string) bool { return source(day) == name }
 				a.check(t, m, 1+i, of, func(day string) bool { return !of(day) })
 			}
-			last := func(o *AskOptions) { o.Judge = "dt>=2026-11-06" }
+			last := func(o *options.Ask) { o.Judge = "dt>=2026-11-06" }
 			curve := ask("curve", last)
 			for i, n := range []int{1, 2, 4, 5} {
 				a.check(t, curve, i, between(5-n, 4), between(5, 6))
@@ -356,7 +357,7 @@ func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
 func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 	o, days := friedmanDays(t, 5)
 	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=%d/dt=2026-11-%02d", i%4, i+1) })
-	asking := AskOptions{Question: "worth", Seed: 1}
+	asking := options.Ask{Question: "worth", Seed: 1}
 	asking.Sums, asking.By, asking.Judge, asking.Lambda.Path = a.sums, []string{"source"}, "dt=2026-11-05", []float64{1e-2}
 	answer, err := Ask(jobtest.Ctx, asking)
 	if err != nil {
@@ -400,27 +401,27 @@ func TestQuestionsThatCannotBeAnsweredAreRefused(t *testing.T) {
 	o.Kernel = &fourier.GaussianOptions{Features: 128} // more than rows
 	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=app/dt=2026-11-%02d", i+1) })
 	for _, c := range []struct {
-		set  func(*AskOptions)
+		set  func(*options.Ask)
 		code int
 		want string
 	}{
-		{func(o *AskOptions) { o.Question = "oracle" }, 2, "backtest"},
-		{func(o *AskOptions) { o.Sums = nil }, 2, "--sums is missing"},
-		{func(o *AskOptions) { o.Judge = "dt>" }, 2, "--judge"},
-		{func(o *AskOptions) { o.Judge = "country=DE" }, 3, "country"},
-		{func(o *AskOptions) { o.Gap = 5 }, 3, "--gap_dates 5"},
-		{func(o *AskOptions) { o.Question, o.By = "groups", []string{"source"} }, 3, "have 1 group"},
-		{func(o *AskOptions) { o.Question, o.By = "matrix", []string{"land"} }, 3, "--by land"},
-		{func(o *AskOptions) { o.Question = "matrix" }, 2, "--by"},
-		{func(o *AskOptions) { o.Question, o.Judge = "worth", "dt<2027" }, 3, "0 directories of sums to train on"},
-		{func(o *AskOptions) { o.Question, o.Judge = "worth", "dt>=2026-11-02" }, 3, "(have 1)"},
-		{func(o *AskOptions) { o.DateLabel = "source" }, 2, "--date_label source"},
-		{func(o *AskOptions) { o.Where = "dt=2026-11-01" }, 3, "two or more"},
-		{func(o *AskOptions) { o.Lambda.Path = []float64{0} }, 3, "raise --lambda"},
-		{func(o *AskOptions) { o.Question, o.Lambda.Path = "groups", []float64{0} }, 3, "raise --lambda"},
-		{func(o *AskOptions) { o.Plot = "answer.pdf" }, 2, ".png"},
+		{func(o *options.Ask) { o.Question = "oracle" }, 2, "backtest"},
+		{func(o *options.Ask) { o.Sums = nil }, 2, "--sums is missing"},
+		{func(o *options.Ask) { o.Judge = "dt>" }, 2, "--judge"},
+		{func(o *options.Ask) { o.Judge = "country=DE" }, 3, "country"},
+		{func(o *options.Ask) { o.Gap = 5 }, 3, "--gap_dates 5"},
+		{func(o *options.Ask) { o.Question, o.By = "groups", []string{"source"} }, 3, "have 1 group"},
+		{func(o *options.Ask) { o.Question, o.By = "matrix", []string{"land"} }, 3, "--by land"},
+		{func(o *options.Ask) { o.Question = "matrix" }, 2, "--by"},
+		{func(o *options.Ask) { o.Question, o.Judge = "worth", "dt<2027" }, 3, "0 directories of sums to train on"},
+		{func(o *options.Ask) { o.Question, o.Judge = "worth", "dt>=2026-11-02" }, 3, "(have 1)"},
+		{func(o *options.Ask) { o.DateLabel = "source" }, 2, "--date_label source"},
+		{func(o *options.Ask) { o.Where = "dt=2026-11-01" }, 3, "two or more"},
+		{func(o *options.Ask) { o.Lambda.Path = []float64{0} }, 3, "raise --lambda"},
+		{func(o *options.Ask) { o.Question, o.Lambda.Path = "groups", []float64{0} }, 3, "raise --lambda"},
+		{func(o *options.Ask) { o.Plot = "answer.pdf" }, 2, ".png"},
 	} {
-		o := AskOptions{Question: "backtest"}
+		o := options.Ask{Question: "backtest"}
 		o.Sums = a.sums
 		c.set(&o)
 		_, err := Ask(jobtest.Ctx, o)

@@ -31,7 +31,7 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	}
 	train := func(verbose bool) {
 		t.Helper()
-		_, err := trainPlain(jobtest.Ctx, TrainOptions{
+		_, err := trainPlain(jobtest.Ctx, options.Train{
 			Prepare: options.Prepare{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1,
 				Job: options.Job{Engine: engine.Engine{Verbose: verbose}}},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{1e-6}},

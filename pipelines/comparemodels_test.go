@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // mixedTable has columns of several types, gaps, three classes and weights.
@@ -51,8 +52,8 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 	if label == "target" {
 		drop = "y"
 	}
-	options := func(name string, lines []string, drop ...string) TrainOptions {
-		return TrainOptions{
+	trainOptions := func(name string, lines []string, drop ...string) options.Train {
+		return options.Train{
 			Prepare: options.Prepare{
 				Data: dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", strings.Join(lines, ""))}, Label: label,
 					Drop: append(drop, "w")},
@@ -61,7 +62,7 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 			Model: filepath.Join(dir, name),
 		}
 	}
-	first := options("champion", lines, drop)
+	first := trainOptions("champion", lines, drop)
 	// The challenger has not seen rows of class "high"; its columns are in another order.
 	var others []string
 	for _, line := range lines {
@@ -71,12 +72,12 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 		}
 		others = append(others, strings.Join([]string{f[3], f[6], f[5], f[1], f[0], f[4], f[2]}, ",")+"\n")
 	}
-	second := options("challenger", others, drop, "site")
+	second := trainOptions("challenger", others, drop, "site")
 	second.Kernel = &fourier.GaussianOptions{Features: 128}
 	if label == "y" {
 		first.Calibrate, second.Calibrate = "platt", "platt"
 	}
-	for _, o := range []TrainOptions{first, second} {
+	for _, o := range []options.Train{first, second} {
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
@@ -90,18 +91,18 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))}}
-	compare := func(o CompareModelsOptions) (*CompareModelsResult, error) {
+	compare := func(o options.CompareModels) (*results.CompareModels, error) {
 		o.Data = data
 		return CompareModels(jobtest.Ctx, o)
 	}
-	r, err := compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"}})
+	r, err := compare(options.CompareModels{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores := map[string]*EvaluateResult{}
+	scores := map[string]*results.Evaluate{}
 	for _, name := range []string{champion, challenger} {
 		if scores[name], err = Evaluate(jobtest.Ctx,
-			EvaluateOptions{Model: name, Data: data, Slices: []string{"w"}}); err != nil {
+			options.Evaluate{Model: name, Data: data, Slices: []string{"w"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +146,7 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 		t.Errorf("%+v", r.Slices[0])
 	}
 	// The other way around all differences have the other sign.
-	back, err := compare(CompareModelsOptions{Champion: challenger, Challenger: champion})
+	back, err := compare(options.CompareModels{Champion: challenger, Challenger: champion})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	// Cuts change nothing.
 	want, _ := json.Marshal(r)
 	for _, shard := range []int64{700, 5000} {
-		cut, err := compare(CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"},
+		cut, err := compare(options.CompareModels{Champion: champion, Challenger: challenger, Slices: []string{"site", "w"},
 			Job: options.Job{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
@@ -168,24 +169,24 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 		}
 	}
 	// A gate that the challenger does not pass, and one that it passes.
-	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: challenger,
+	r, err = compare(options.CompareModels{Champion: champion, Challenger: challenger,
 		Gate: "better at 95%, log_loss better at 95%"})
 	jobtest.WantError(t, "gate", err, exit.CodeGate, "error better at 95%: the rows do not show it", "log_loss better")
 	if r == nil || len(r.Gate) != 2 || r.Gate[0].Holds ||
 		!strings.Contains(jobtest.Text(t, r), "not passed  error better at 95%") {
 		t.Errorf("%+v", r)
 	}
-	r, err = compare(CompareModelsOptions{Champion: challenger, Challenger: champion, Gate: "better at 95%"})
+	r, err = compare(options.CompareModels{Champion: challenger, Challenger: champion, Gate: "better at 95%"})
 	if err != nil || !r.Gate[0].Holds || !strings.Contains(jobtest.Text(t, r), "passed      error better at 95% (p ") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// A model is no better than itself, and no worse.
-	r, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "not worse by 1% at 99%"})
+	r, err = compare(options.CompareModels{Champion: champion, Challenger: champion, Gate: "not worse by 1% at 99%"})
 	if err != nil || r.Comparisons[1].P != 1 || r.Comparisons[1].Difference != 0 ||
 		!strings.Contains(jobtest.Text(t, r), "the two models are the same") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	_, err = compare(CompareModelsOptions{Champion: champion, Challenger: champion, Gate: "better at 60%"})
+	_, err = compare(options.CompareModels{Champion: champion, Challenger: champion, Gate: "better at 60%"})
 	jobtest.WantError(t, "same model", err, exit.CodeGate, "error better at 60%")
 }
 
@@ -195,16 +196,16 @@ func TestNumbersAreComparedByTheirErrors(t *testing.T) {
 	for _, weight := range []string{"", "w"} {
 		data := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 900), ""))},
 			Roles: dataset.Roles{Weight: weight}}
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
+		r, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: champion, Challenger: challenger, Data: data,
 			Gate: "rmse not worse by 900% at 95%", Slices: []string{"site"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: champion, Data: data})
+		a, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: champion, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: challenger, Data: data})
+		b, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: challenger, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,10 +243,10 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 	lines[50] = strings.Replace(lines[50], ","+strings.Split(lines[50], ",")[5]+",", ",,", 1) // no label
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "bad.csv", strings.Join(lines, ""))}}
-	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data})
+	_, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: champion, Challenger: challenger, Data: data})
 	jobtest.WantError(t, "bad rows", err, exit.CodeData, "bad.csv:8:4", "--max_bad_fraction 0")
 	for _, shard := range []int64{0, 900} {
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: data,
+		r, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: champion, Challenger: challenger, Data: data,
 			MaxBadFraction: 0.1, Job: options.Job{ShardBytes: shard}})
 		if err != nil {
 			t.Fatal(err)
@@ -260,16 +261,16 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 	// A column of the challenger alone that cannot be read.
 	alone := filepath.Join(dir, "alone")
-	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Files: []string{filepath.Join(dir, "champion.csv")},
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{filepath.Join(dir, "champion.csv")},
 		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
 	only := o
 	only.Data.Columns, only.Model = []string{"a"}, filepath.Join(dir, "only")
-	for _, o := range []TrainOptions{o, only} {
+	for _, o := range []options.Train{o, only} {
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone, Data: data,
+	r, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: only.Model, Challenger: alone, Data: data,
 		MaxBadFraction: 0.1})
 	if err != nil {
 		t.Fatal(err)
@@ -278,11 +279,11 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 		r.SetAside[0].Reason == "" {
 		t.Errorf("%+v, %+v", c, r.SetAside)
 	}
-	_, err = CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone, Data: data})
+	_, err = CompareModels(jobtest.Ctx, options.CompareModels{Champion: only.Model, Challenger: alone, Data: data})
 	jobtest.WantError(t, "bad for the challenger", err, exit.CodeData, "bad.csv:8:4")
 	// And all of the good table is compared.
 	data.Files = []string{jobtest.Write(t, dir, "good.csv", good)}
-	if r, err = CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: only.Model, Challenger: alone,
+	if r, err = CompareModels(jobtest.Ctx, options.CompareModels{Champion: only.Model, Challenger: alone,
 		Data: data}); err != nil || r.Rows.Used != 400 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -295,21 +296,21 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	numbers, _ := comparable(t, other, "target")
 	test := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 100), ""))}}
 	for _, c := range []struct {
-		o     CompareModelsOptions
+		o     options.CompareModels
 		code  int
 		words []string
 	}{
-		{CompareModelsOptions{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},
-		{CompareModelsOptions{Champion: champion, Challenger: numbers}, exit.CodeUsage, []string{"no score in common"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "not better"}, exit.CodeUsage,
+		{options.CompareModels{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},
+		{options.CompareModels{Champion: champion, Challenger: numbers}, exit.CodeUsage, []string{"no score in common"}},
+		{options.CompareModels{Champion: champion, Challenger: challenger, Gate: "not better"}, exit.CodeUsage,
 			[]string{"--gate", "conditions read like"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "rmse better at 95%"}, exit.CodeUsage,
+		{options.CompareModels{Champion: champion, Challenger: challenger, Gate: "rmse better at 95%"}, exit.CodeUsage,
 			[]string{"--gate", "not compared by rmse", "have error, log_loss, brier"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"nothing"}}, exit.CodeUsage,
+		{options.CompareModels{Champion: champion, Challenger: challenger, Slices: []string{"nothing"}}, exit.CodeUsage,
 			[]string{"--slices", "nothing"}},
-		{CompareModelsOptions{Champion: champion, Challenger: filepath.Join(dir, "none")}, exit.CodeModel,
+		{options.CompareModels{Champion: champion, Challenger: filepath.Join(dir, "none")}, exit.CodeModel,
 			[]string{"does not exist"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Data: dataset.Options{Label: "site"}},
+		{options.CompareModels{Champion: champion, Challenger: challenger, Data: dataset.Options{Label: "site"}},
 			exit.CodeData, []string{"site"}},
 	} {
 		c.o.Data.Files = test.Files
@@ -324,7 +325,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 			lines[0]+strings.Join(lines[300:], "")),
 	}}
 	for _, swap := range []bool{false, true} {
-		o := CompareModelsOptions{Champion: champion, Challenger: challenger, Data: trained}
+		o := options.CompareModels{Champion: champion, Challenger: challenger, Data: trained}
 		if swap {
 			o.Champion, o.Challenger = challenger, champion
 		}
@@ -334,7 +335,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	// As many other rows are compared.
 	trained.Files = []string{jobtest.Write(t, dir, "others.csv", strings.Join(mixedTable(9, 600), ""))}
 	if r, err := CompareModels(jobtest.Ctx,
-		CompareModelsOptions{Champion: champion, Challenger: challenger, Data: trained}); err != nil || r.Rows.Used != 600 {
+		options.CompareModels{Champion: champion, Challenger: challenger, Data: trained}); err != nil || r.Rows.Used != 600 {
 		t.Errorf("%v", err)
 	}
 }
@@ -346,16 +347,16 @@ func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
 			strings.Join(jobtest.Made(t, "moons", 500, seed), ""))}, Label: "y"}
 	}
 	plain, cut := fixed(1), fixed(1)
-	for _, o := range []*TrainOptions{&plain, &cut} {
+	for _, o := range []*options.Train{&plain, &cut} {
 		o.Data, o.Lambda.Path = data(1), []float64{1e-1}
 	}
 	plain.Model, cut.Model, cut.Threshold = filepath.Join(dir, "plain"), filepath.Join(dir, "cut"), "f1"
-	for _, o := range []TrainOptions{plain, cut} {
+	for _, o := range []options.Train{plain, cut} {
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: plain.Model, Challenger: cut.Model, Data: data(2)})
+	r, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: plain.Model, Challenger: cut.Model, Data: data(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +370,7 @@ func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
 func TestComparisonsOfFewRowsSayWhyTheyHaveNoInterval(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "target")
-	o := CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"site"}}
+	o := options.CompareModels{Champion: champion, Challenger: challenger, Slices: []string{"site"}}
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "few.csv", strings.Join(mixedTable(2, 29), ""))}}
 	r, err := CompareModels(jobtest.Ctx, o)
 	if err != nil {

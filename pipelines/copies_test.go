@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // binary returns n rows of four binary numbers with a label of two classes, the
@@ -47,7 +48,7 @@ func binary(n int, p func(row int) float64) (lines []string, lookup float64) {
 }
 
 // evaluated trains on lines and evaluates on the same.
-func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *EvaluateResult) {
+func evaluated(t *testing.T, lines []string, o options.Train) (*results.Train, *results.Evaluate) {
 	t.Helper()
 	dir := t.TempDir()
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
@@ -56,7 +57,7 @@ func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *Eva
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data})
+	e, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: o.Data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestRegressionOnTenLevels(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, y))
 	}
 	best := 1 - noise/(squares-sum*sum/n)
-	o := TrainOptions{Prepare: options.Prepare{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128},
+	o := options.Train{Prepare: options.Prepare{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128},
 		Seed: 1}}
 	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
 	result, e := evaluated(t, lines, o)
@@ -143,7 +144,7 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{Prepare: options.Prepare{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
+		o := options.Train{Prepare: options.Prepare{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1},
 			Learner: &ridge.LearnerOptions{Grid: features.Bits(grid)}}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // changed returns the lines of a table with the fields of each row changed.
@@ -31,7 +32,7 @@ func changed(lines []string, change func(i int, f []string)) string {
 
 func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 	dir := t.TempDir()
-	o := TrainOptions{
+	o := options.Train{
 		Prepare: options.Prepare{
 			Data: dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(mixedTable(1, 3000), ""))},
 				Label: "y", Drop: []string{"target", "w"}},
@@ -43,8 +44,8 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := mixedTable(2, 2000)
-	predict := func(name, text string, bound float64, j options.Job) (*PredictResult, error) {
-		p := PredictOptions{Model: o.Model, Data: dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", text)}},
+	predict := func(name, text string, bound float64, j options.Job) (*results.Predict, error) {
+		p := options.Predict{Model: o.Model, Data: dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", text)}},
 			Out: filepath.Join(dir, name), MaxDrift: bound, Job: j}
 		return Predict(jobtest.Ctx, p)
 	}
@@ -113,7 +114,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 			t.Errorf("%s: %v is left, %v", c.name, left, err)
 		}
 		var out bytes.Buffer
-		_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model,
+		_, err = Predict(jobtest.Ctx, options.Predict{Model: o.Model,
 			Data: dataset.Options{Files: []string{filepath.Join(dir, refused+".csv")}}, Join: &out, MaxDrift: 0.1})
 		jobtest.WantError(t, c.name+" to a writer", err, exit.CodeGate, "gate not passed")
 		if out.Len() > 0 {

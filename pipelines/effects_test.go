@@ -64,7 +64,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(name, err)
 			}
-			r, err := InspectEffects(jobtest.Ctx, InspectEffectsOptions{Model: o.Model, Data: all})
+			r, err := InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: all})
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -73,7 +73,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 				e.Columns[2].Share > e.Columns[1].Share/2 {
 				t.Errorf("%s: %+v", name, e)
 			}
-			again, err := InspectEffects(jobtest.Ctx, InspectEffectsOptions{Model: o.Model, Data: cut})
+			again, err := InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: cut})
 			if err != nil || !reflect.DeepEqual(e, again.Effects) {
 				t.Errorf("%s: other files without labels give %+v: %v", name, again, err)
 			}
@@ -101,7 +101,7 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	r, err := InspectEffects(jobtest.Ctx, InspectEffectsOptions{Model: o.Model, Data: o.Data})
+	r, err := InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: o.Data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 	}
 	// One row has no other to take values from.
 	one := dataset.Options{Files: []string{jobtest.Write(t, dir, "one.csv", lines[0]+lines[1])}, Label: "y"}
-	_, err = InspectEffects(jobtest.Ctx, InspectEffectsOptions{Model: o.Model, Data: one})
+	_, err = InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: one})
 	if _, refused := errors.AsType[*exit.DataError](err); !refused ||
 		!strings.Contains(err.Error(), "two rows are needed") {
 		t.Errorf("one row: %v", err)

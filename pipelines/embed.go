@@ -26,13 +26,10 @@ type EmbedOptions struct {
 	Picture string `flag:"picture,common" group:"Model and output" placeholder:"FILE"`
 }
 
-// EmbedResult describes the embedding.
-type EmbedResult = results.Embed
-
 // Embed creates a model that maps rows to their coordinates along the directions in which
 // features vary most: kernel PCA by random features. It takes a profile pass and a pass that
 // sums the features' second moments. Labels are used for the plot only.
-func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error) {
+func Embed(ctx context.Context, o EmbedOptions) (result *results.Embed, err error) {
 	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
@@ -40,7 +37,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, spec.Options{Train: TrainOptions{Prepare: o.Prepare, Model: o.Model}}, o.Model, o.checkLabels)
+	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Prepare: o.Prepare, Model: o.Model}}, o.Model, o.checkLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +66,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 		err = t.DrawEmbedding(ctx, m.Fit, o.Picture)
 	}
 	p, l := t.Prepared, m.Fit.Learner
-	return &EmbedResult{
+	return &results.Embed{
 		Model: o.Model, Rows: p.Counts, Columns: p.Profile.Dim, Kernel: p.Recipe.Name, Recipe: p.Recipe.Sealed,
 		Components: l.Components, Seconds: t.Job.Seconds, Steps: l.Steps, Dim: p.Recipe.Dim,
 	}, exit.AfterPublish(o.Model, err)

@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // levelRows are rows of a number and of a category with so many levels, each of which has a share
@@ -46,17 +47,17 @@ func levelRows(n, levels int, lowest float64, seed uint64) []string {
 }
 
 // encodedBy returns options that encode categories so.
-func encodedBy(o TrainOptions, e preprocess.Encoding) TrainOptions {
+func encodedBy(o options.Train, e preprocess.Encoding) options.Train {
 	o.Prepare = options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: preprocess.ColumnOptions{Encode: e},
 		Seed: 3}
 	o.Prepare.Types.MaxLevels = 100_000
 	return o
 }
 
-func errorOn(t *testing.T, r *TrainResult, lines []string) float64 {
+func errorOn(t *testing.T, r *results.Train, lines []string) float64 {
 	t.Helper()
 	name := jobtest.Write(t, t.TempDir(), "other.csv", strings.Join(lines, ""))
-	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model,
+	score, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: r.Model,
 		Data: dataset.Options{Files: []string{name}, Label: "y"}})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 	lines := levelRows(600, 50, 0.1, 1)
 	lines = append(lines, lines[1:300]...) // rows that repeat
-	digest := func(o TrainOptions, files ...[]string) []byte {
+	digest := func(o options.Train, files ...[]string) []byte {
 		t.Helper()
 		dir := t.TempDir()
 		for i, f := range files {
@@ -152,12 +153,12 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 		}
 		return weights
 	}
-	o := encodedBy(TrainOptions{}, preprocess.TargetEncoding)
+	o := encodedBy(options.Train{}, preprocess.TargetEncoding)
 	want := digest(o, lines)
 	shuffled := slices.Clone(lines[1:])
 	rand.New(rand.NewPCG(3, 3)).Shuffle(len(shuffled),
 		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	cut := encodedBy(TrainOptions{}, preprocess.TargetEncoding)
+	cut := encodedBy(options.Train{}, preprocess.TargetEncoding)
 	cut.Job.ShardBytes = 2000
 	if !bytes.Equal(digest(cut, append(lines[:1:1], shuffled[:200]...), append(lines[:1:1], shuffled[200:]...)), want) {
 		t.Error("another order and cut gives another model")
@@ -166,13 +167,13 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 
 // A certificate is about the rows as the training has encoded them.
 func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
-	for name, change := range map[string]func(*TrainOptions){
-		"all rows":   func(o *TrainOptions) { o.Lambda.Path = []float64{1e-3} },
-		"early end":  func(o *TrainOptions) { o.Lambda.Path, o.Learner.(*svm.LearnerOptions).Patience = []float64{1e-3}, 2 },
-		"path":       func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} },
-		"calibrated": func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
+	for name, change := range map[string]func(*options.Train){
+		"all rows":   func(o *options.Train) { o.Lambda.Path = []float64{1e-3} },
+		"early end":  func(o *options.Train) { o.Lambda.Path, o.Learner.(*svm.LearnerOptions).Patience = []float64{1e-3}, 2 },
+		"path":       func(o *options.Train) { o.Lambda.Path = []float64{1e-2, 1e-3} },
+		"calibrated": func(o *options.Train) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 	} {
-		o := encodedBy(TrainOptions{Learner: &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6,
+		o := encodedBy(options.Train{Learner: &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 6,
 			Gap: 1e-9}}, Bias: 1}}, preprocess.TargetEncoding)
 		change(&o)
 		lines := levelRows(500, 40, 0.1, 1)
@@ -183,7 +184,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
 		}
-		if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: o.Model, Data: o.Data}); err != nil {
+		if _, err := Verify(jobtest.Ctx, options.Verify{Model: o.Model, Data: o.Data}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -198,7 +199,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%.4f,L%d,%.4f\n", r.NormFloat64(), level,
 			float64(level*7919%300)/100+0.1*r.NormFloat64()))
 	}
-	result, m := trainedModel(t, lines, encodedBy(TrainOptions{}, preprocess.TargetEncoding))
+	result, m := trainedModel(t, lines, encodedBy(options.Train{}, preprocess.TargetEncoding))
 	for _, row := range result.Path {
 		if row.Lambda == m.Manifest.Learner.Lambda && !(row.MSE < 0.1) { // of a variance of 0.75
 			t.Errorf("held-out squared error %.3f", row.MSE)
@@ -217,7 +218,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 // Counts of texts need no labels, and nothing is held out of an embedding.
 func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, preprocess.CountEncoding).Prepare
+	spec := encodedBy(options.Train{}, preprocess.CountEncoding).Prepare
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
 	for _, label := range []string{"", "y"} {
 		spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
@@ -231,16 +232,16 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 
 func TestTargetStatisticsNeedATraining(t *testing.T) {
 	dir := t.TempDir()
-	spec := encodedBy(TrainOptions{}, preprocess.TargetEncoding).Prepare
+	spec := encodedBy(options.Train{}, preprocess.TargetEncoding).Prepare
 	spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
 		strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
 	_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 		Model: filepath.Join(dir, "m")})
 	jobtest.WantError(t, "embed", err, exit.CodeUsage, "--encode target learns from labels")
-	_, err = Featurize(jobtest.Ctx, FeaturizeOptions{Prepare: spec, Out: filepath.Join(dir, "f")})
+	_, err = Featurize(jobtest.Ctx, options.Featurize{Prepare: spec, Out: filepath.Join(dir, "f")})
 	jobtest.WantError(t, "featurize", err, exit.CodeUsage, "--encode target learns from labels")
 	spec.Kernel = &learned.Options{Features: 8}
-	_, err = trainPlain(jobtest.Ctx, TrainOptions{Prepare: spec, Model: filepath.Join(dir, "m"),
+	_, err = trainPlain(jobtest.Ctx, options.Train{Prepare: spec, Model: filepath.Join(dir, "m"),
 		Lambda: options.Lambda{Path: []float64{1}}})
 	jobtest.WantError(t, "learned", err, exit.CodeUsage, "--encode target cannot be used with --kernel learned")
 }

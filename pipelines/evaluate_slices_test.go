@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // A table with a category, a boolean, a number with few values, a column that is not used, and
@@ -39,8 +40,8 @@ func TestSlicesByTypedColumns(t *testing.T) {
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	evaluate := func(shard int64, columns ...string) (*EvaluateResult, error) {
-		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Files: o.Data.Files, Label: "y"},
+	evaluate := func(shard int64, columns ...string) (*results.Evaluate, error) {
+		return Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: dataset.Options{Files: o.Data.Files, Label: "y"},
 			Slices: columns, Job: options.Job{ShardBytes: shard}})
 	}
 	r, err := evaluate(3000, "site", "open", "level", "batch")
@@ -111,13 +112,13 @@ func TestSlicesByNumbers(t *testing.T) {
 		fmt.Fprintf(&named, "%d,%g,%g,%g\n", i%3, float64(i)/8, 1.7e9+float64(i%2), float64(i%3)+float64(i)/100)
 		fmt.Fprintf(&sparse, "%d 1:%d 2:%g\n", i%2, i%3, float64(i)/8)
 	}
-	train := func(name string, data dataset.Options) EvaluateOptions {
+	train := func(name string, data dataset.Options) options.Evaluate {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, name), []float64{1e-4}
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
-		return EvaluateOptions{Model: o.Model, Data: data}
+		return options.Evaluate{Model: o.Model, Data: data}
 	}
 	numbers := train("numbers", dataset.Options{Files: []string{jobtest.Write(t, dir, "a.csv", named.String())},
 		Label: "y"})

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // relabelled returns the lines of a table, every row of a class of which the map has
@@ -45,8 +46,8 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	evaluate := func(d dataset.Options) (*EvaluateResult, error) {
-		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: d})
+	evaluate := func(d dataset.Options) (*results.Evaluate, error) {
+		return Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: d})
 	}
 	ones := int64(0)
 	for _, line := range lines {
@@ -66,7 +67,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []UnseenLabel{{Label: "one.", Rows: ones}, {Label: "zero", Rows: 30}}; !reflect.DeepEqual(r.UnseenLabels,
+	if want := []results.UnseenLabel{{Label: "one.", Rows: ones}, {Label: "zero", Rows: 30}}; !reflect.DeepEqual(r.UnseenLabels,
 		want) || r.Classes.Unseen != ones+30 {
 		t.Errorf("%+v of %d rows, want %+v", r.UnseenLabels, r.Classes.Unseen, want)
 	}
@@ -105,7 +106,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	want, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data})
+	want, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: o.Data})
 	if err != nil || want.UnseenHint != "" {
 		t.Fatalf("%v, %v", want, err)
 	}
@@ -120,16 +121,16 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 		{"<=50k", "OVER", "upper and lower case alone; --label_case lower", dataset.LabelText{Lower: true}},
 	} {
 		d := table(fmt.Sprint(i), map[string]string{"-1": c.low, "1": c.high})
-		_, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: d})
+		_, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: d})
 		jobtest.WantError(t, c.low, err, exit.CodeData, "none of the 200 rows has a label that is a class", c.hint)
 		d.LabelText = c.text
-		got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: d})
+		got, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: d})
 		if err != nil || !reflect.DeepEqual(got.Classes, want.Classes) {
 			t.Errorf("%s: %+v, %v", c.low, got, err)
 		}
 	}
 	// One label that the model knows, one that it does not.
-	got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model,
+	got, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model,
 		Data: table("half", map[string]string{"-1": "<=50K", "1": "Over."})})
 	if err != nil || !strings.Contains(jobtest.Text(t, got),
 		`these labels end in ".", the classes do not; --label_strip '.' removes that`) {
@@ -143,7 +144,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	o.Data.LabelText.Strip = ""
-	if got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data}); err != nil ||
+	if got, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: o.Data}); err != nil ||
 		!reflect.DeepEqual(got.Classes, want.Classes) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -162,7 +163,7 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 distinct whole numbers from 18 to 69") {
 		t.Errorf("%v: %q", err, r.Notes)
 	}
-	p, err := InspectData(jobtest.Ctx, InspectOptions{Data: o.Data})
+	p, err := InspectData(jobtest.Ctx, options.Inspect{Data: o.Data})
 	if err != nil || !strings.Contains(jobtest.Text(t, p), "note      labels are 52 distinct whole numbers") {
 		t.Errorf("%v", err)
 	}
@@ -171,13 +172,13 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 func TestFractionsOfBadRows(t *testing.T) {
 	for _, f := range []float64{-1e-9, 1.01, math.NaN(), math.Inf(1)} {
 		jobtest.WantError(t, fmt.Sprint(f), prepare.CheckFraction(f), exit.CodeUsage, "--max_bad_fraction")
-		_, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: "m", MaxBadFraction: f})
+		_, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: "m", MaxBadFraction: f})
 		jobtest.WantError(t, "evaluate", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = Predict(jobtest.Ctx, PredictOptions{Model: "m", Out: "o", MaxBadFraction: f})
+		_, err = Predict(jobtest.Ctx, options.Predict{Model: "m", Out: "o", MaxBadFraction: f})
 		jobtest.WantError(t, "predict", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = InspectData(jobtest.Ctx, InspectOptions{MaxBadFraction: f})
+		_, err = InspectData(jobtest.Ctx, options.Inspect{MaxBadFraction: f})
 		jobtest.WantError(t, "inspect", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = trainPlain(jobtest.Ctx, TrainOptions{Model: "m", Prepare: options.Prepare{MaxBadFraction: f}})
+		_, err = trainPlain(jobtest.Ctx, options.Train{Model: "m", Prepare: options.Prepare{MaxBadFraction: f}})
 		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")
 	}
 	if prepare.Mode(0) != dataset.FailFast || prepare.Mode(0.1) != dataset.SkipRow {
@@ -206,7 +207,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	clean := dataset.Options{Files: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
 		for _, name := range []string{"svm", "sgd"} {
-			o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
+			o := options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1},
 				Lambda: options.Lambda{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)
@@ -214,7 +215,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
-			score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: clean})
+			score, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: clean})
 			if err != nil {
 				t.Fatal(err)
 			}

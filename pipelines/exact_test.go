@@ -116,7 +116,7 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 		t.Fatalf("the exact solution hardly varies: %g", spread)
 	}
 	distance := func(dim int, seed uint64) float64 {
-		_, m := trainedModel(t, lines, TrainOptions{
+		_, m := trainedModel(t, lines, options.Train{
 			Prepare: options.Prepare{
 				Task: "regression", Scale: []string{"none"}, Seed: seed,
 				Kernel: &fourier.GaussianOptions{Width: kernel.Width(width), Features: dim},

@@ -70,7 +70,7 @@ func Example_rows() {
 		Out: train}); err != nil {
 		panic(err)
 	}
-	if _, err := pipelines.Train(ctx, pipelines.TrainOptions{
+	if _, err := pipelines.Train(ctx, options.Train{
 		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 		Lambda: options.Lambda{Path: []float64{1e-4}},

@@ -35,12 +35,12 @@ func ExampleTrain_kernelOfAnotherPackage() {
 		log.Fatal(err)
 	}
 	model := filepath.Join(dir, "model")
-	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{Prepare: spec, Model: model,
+	trained, err := pipelines.Train(ctx, options.Train{Prepare: spec, Model: model,
 		Lambda: options.Lambda{Path: []float64{1e-4}}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{Model: model, Data: spec.Data})
+	result, err := pipelines.Evaluate(ctx, options.Evaluate{Model: model, Data: spec.Data})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestFeaturesOfAnotherPackageEstimateTheirKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := pipelines.CompareKernel(t.Context(),
-		pipelines.CompareKernelOptions{Prepare: spec, Budgets: []int{256, 4096}, Seeds: 4, Rows: 40})
+		options.CompareKernel{Prepare: spec, Budgets: []int{256, 4096}, Seeds: 4, Rows: 40})
 	if err != nil {
 		t.Fatal(err)
 	}

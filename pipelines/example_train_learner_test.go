@@ -26,14 +26,14 @@ func ExampleTrain_learnerOfAnotherPackage() {
 		log.Fatal(err)
 	}
 	model := filepath.Join(dir, "model")
-	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{
+	trained, err := pipelines.Train(ctx, options.Train{
 		Prepare: spec, Model: model, Learner: &descentOptions{iterative.Defaults(),
 			1}, Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}}, Search: "none",
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{Model: model, Data: spec.Data})
+	result, err := pipelines.Evaluate(ctx, options.Evaluate{Model: model, Data: spec.Data})
 	if err != nil {
 		log.Fatal(err)
 	}

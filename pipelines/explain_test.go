@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // sold returns n lines of a table with a category, a time, a number that may be missing and one that does not
@@ -43,8 +44,8 @@ func sold(n int) []string {
 func explained(t *testing.T, model string, readers int, files ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	o := PredictOptions{Model: model, Data: dataset.Options{Files: files}, Join: &out,
-		Content: PredictContent{Scores: true, Explain: true}}
+	o := options.Predict{Model: model, Data: dataset.Options{Files: files}, Join: &out,
+		Content: options.Content{Scores: true, Explain: true}}
 	if readers > 1 {
 		o.Job.Engine.Runner, o.Job.Engine.Readers = "prism", readers
 	}
@@ -63,15 +64,15 @@ func TestEffectsSumToThePrediction(t *testing.T) {
 	b := jobtest.Write(t, dir, "cut-b.csv", lines[0]+strings.Join(lines[90:], ""))
 	for name, c := range map[string]struct {
 		label, drop string
-		set         func(o *TrainOptions)
+		set         func(o *options.Train)
 	}{
-		"regression": {"y", "sign,size", func(*TrainOptions) {}},
-		"two classes": {"sign", "y,size", func(o *TrainOptions) {
+		"regression": {"y", "sign,size", func(*options.Train) {}},
+		"two classes": {"sign", "y,size", func(o *options.Train) {
 			o.Kernel = &fourier.LaplaceOptions{Width: 2, Features: 64}
 		}},
-		"three classes": {"size", "y,sign", func(o *TrainOptions) {}},
-		"linear":        {"y", "sign,size", func(o *TrainOptions) { o.Kernel = &identity.Options{} }},
-		"sampled":       {"sign", "y,size", func(o *TrainOptions) { o.Kernel = &maxout.Options{Features: 32} }},
+		"three classes": {"size", "y,sign", func(o *options.Train) {}},
+		"linear":        {"y", "sign,size", func(o *options.Train) { o.Kernel = &identity.Options{} }},
+		"sampled":       {"sign", "y,size", func(o *options.Train) { o.Kernel = &maxout.Options{Features: 32} }},
 	} {
 		o := fixed(1)
 		o.Scale, o.Lambda.Path, o.Model = nil, []float64{1e-4}, filepath.Join(dir, name)
@@ -181,7 +182,7 @@ func TestExplainPrintsOneRow(t *testing.T) {
 	}
 	bad := "k1,yesterday,1,0.5,0,true,small\n"
 	rows := jobtest.Write(t, dir, "rows.csv", lines[0]+bad+"k2,2025-07-01,,0.5,0,true,small\n")
-	r, err := Explain(jobtest.Ctx, ExplainOptions{Model: o.Model, Data: dataset.Options{Files: []string{rows}}, Row: 2})
+	r, err := Explain(jobtest.Ctx, options.Explain{Model: o.Model, Data: dataset.Options{Files: []string{rows}}, Row: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestExplainPrintsOneRow(t *testing.T) {
 		t.Errorf("the largest effect is in %q", first)
 	}
 	for row, want := range map[int64]string{0: "rows count from 1", 1: "rows.csv:2: ", 3: "the data has 2 rows"} {
-		_, err := Explain(jobtest.Ctx, ExplainOptions{Model: o.Model, Data: dataset.Options{Files: []string{rows}}, Row: row})
+		_, err := Explain(jobtest.Ctx, options.Explain{Model: o.Model, Data: dataset.Options{Files: []string{rows}}, Row: row})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("row %d: %v, want %q", row, err, want)
 		}

@@ -93,9 +93,9 @@ func faultJobs(t *testing.T) []*faultJob {
 	data := func(root string) dataset.Options {
 		return dataset.Options{Files: []string{root + "/data.csv"}, Label: "y"}
 	}
-	train := func(change func(*TrainOptions)) func(string, options.Job) error {
+	train := func(change func(*options.Train)) func(string, options.Job) error {
 		return func(root string, o options.Job) error {
-			opts := TrainOptions{
+			opts := options.Train{
 				Prepare: options.Prepare{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
 				Model:   root + "/model", Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: 2},
 			}
@@ -109,28 +109,28 @@ func faultJobs(t *testing.T) []*faultJob {
 	jobs := []*faultJob{
 		{name: "ridge", out: "model", run: train(nil)},
 		{name: "ridge with a checkpoint after every shard", out: "model",
-			run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
-		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
+			run: train(func(o *options.Train) { o.Job.Engine.Checkpoint = -1 })},
+		{name: "svm", out: "model", run: train(func(o *options.Train) {
 			o.Lambda = options.Lambda{Path: []float64{1e-2}, Folds: 1}
 			o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}}
 		})},
-		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
+		{name: "learned", out: "model", run: train(func(o *options.Train) {
 			o.Kernel = &learned.Options{Features: 4}
 			o.Learned = options.Game{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: iterative.Running{Partitions: 2}}
 			o.Learner = nil // the rounds of svm are the job before
 		})},
 		{name: "predict", out: "out", run: func(root string, o options.Job) error {
-			_, err := Predict(jobtest.Ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out",
+			_, err := Predict(jobtest.Ctx, options.Predict{Model: root + "/applied", Data: data(root), Out: root + "/out",
 				Job: o})
 			return err
 		}},
 		{name: "featurize", out: "out", run: func(root string, o options.Job) error {
-			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied",
+			_, err := Featurize(jobtest.Ctx, options.Featurize{Model: root + "/applied",
 				Prepare: options.Prepare{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
 			return err
 		}},
 		{name: "sum", out: "out", run: func(root string, o options.Job) error {
-			_, err := Sum(jobtest.Ctx, SumOptions{Recipe: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
+			_, err := Sum(jobtest.Ctx, options.Sum{Recipe: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
 			return err
 		}},
 		{name: "embed", out: "model", run: func(root string, o options.Job) error {

@@ -88,7 +88,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		{"sgd, targets", "sgd", 1, []float64{1e-4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
+			o := options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 				Lambda: options.Lambda{Path: c.lambda}}
 			o.Data = dataset.Options{Files: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")

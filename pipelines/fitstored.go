@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
@@ -50,13 +51,13 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 	reject func(rows.Rejected)) error {
 	_, name := storage.Split(strings.TrimRight(stored.Dir, "/"))
 	fitted := Fitted{Dir: storage.Join(f.Models, name), SumsDir: stored.Dir, Rows: stored.Rows}
-	r, err := Fit(ctx, FitOptions{SumDirs: SumDirs{Sums: stored.Window}, Model: fitted.Dir})
+	r, err := Fit(ctx, options.Fit{SumDirs: options.SumDirs{Sums: stored.Window}, Model: fitted.Dir})
 	if err == nil {
 		fitted.Rows = r.Rows.Used
 	}
 	if errors.Is(err, fs.ErrExist) {
 		if m := existingModel(ctx, fitted.Dir, func(dir string) error {
-			_, err := Fit(ctx, FitOptions{SumDirs: SumDirs{Sums: stored.Window}, Model: dir})
+			_, err := Fit(ctx, options.Fit{SumDirs: options.SumDirs{Sums: stored.Window}, Model: dir})
 			return err
 		}); m != nil {
 			err, fitted.Rows = nil, m.Rows.Used

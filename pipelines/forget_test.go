@@ -24,7 +24,7 @@ import (
 )
 
 // forgetting returns the options to forget rows of users u0 to u59 in a directory: those with the ids.
-func forgetting(t *testing.T, dir, ids string) ForgetOptions {
+func forgetting(t *testing.T, dir, ids string) options.Forget {
 	t.Helper()
 	rows := "user,a,y\n"
 	for i := range 60 {
@@ -32,18 +32,18 @@ func forgetting(t *testing.T, dir, ids string) ForgetOptions {
 	}
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y",
 		Roles: dataset.Roles{ID: "user"}}
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+	_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Prepare: options.Prepare{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	if err == nil {
-		_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: data, Out: dir + "/sums"})
+		_, err = Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: data, Out: dir + "/sums"})
 	}
 	if err == nil {
-		_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
+		_, err = Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ForgetOptions{Model: dir + "/model", SumDirs: SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
+	return options.Forget{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
 		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
 }
 
@@ -52,7 +52,7 @@ func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\n")
 	fit := func(model, save string) error {
-		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: o.SumDirs, Model: dir + model, SaveSums: dir + save})
+		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: o.SumDirs, Model: dir + model, SaveSums: dir + save})
 		return err
 	}
 	before, _ := filepath.Glob(dir + "/*")
@@ -155,7 +155,7 @@ func (f *storedLists) Open(name string) (disk.File, error) {
 // Jobs of one program that forget rows by ids have a list each, which its readers share with it.
 func TestJobsAtTheSameTimeHaveTheirOwnListsOfIDs(t *testing.T) {
 	const jobs = 3
-	var of [jobs]ForgetOptions
+	var of [jobs]options.Forget
 	for i := range of {
 		var ids string
 		for k := range i + 1 {
@@ -196,9 +196,9 @@ func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 		}
 	}
 	twice := []string{"v,0.5,in", "v,0.5,in", "v,1.5,out"}
-	do(Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Files: rows("day.csv", twice...)},
+	do(Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: dataset.Options{Files: rows("day.csv", twice...)},
 		Out: dir + "/day"}))
-	do(Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both",
+	do(Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{dir + "/sums", dir + "/day"}}, Model: dir + "/both",
 		SaveSums: dir + "/total"}))
 	for i, of := range [][]string{{dir + "/total"}, {dir + "/day", dir + "/sums"}} {
 		for k, c := range []struct {
@@ -275,7 +275,7 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 			files = append(files, jobtest.Write(t, dir, fmt.Sprintf("cut-%d-%d.csv", i, k), lines[0]+strings.Join(some, "")))
 		}
 		out := fmt.Sprintf("%s/sums-%d", dir, i)
-		o := SumOptions{Recipe: dir + "/recipe", Data: dataset.Options{Files: files, Label: "y",
+		o := options.Sum{Recipe: dir + "/recipe", Data: dataset.Options{Files: files, Label: "y",
 			Roles: dataset.Roles{ID: "user"}}, Out: out}
 		o.Job.ShardBytes, o.Job.Engine.Checkpoint = c.shard, -1
 		if c.readers > 1 {
@@ -377,13 +377,13 @@ func TestACertificateDoesNotRevealItsRows(t *testing.T) {
 	}
 	// The same rows, forgotten from sums that have one more: everything that is of the rows alone differs.
 	more := dataset.Options{Files: []string{jobtest.Write(t, dir, "more.csv", "user,a,y\nw,3.5,in\n")}}
-	if _, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: more, Out: dir + "/more"}); err != nil {
+	if _, err = Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: more, Out: dir + "/more"}); err != nil {
 		t.Fatal(err)
 	}
 	other := o
 	other.Sums = []string{dir + "/sums", dir + "/more"}
 	other.Model, other.Out, other.Certificate, other.SaveSums = dir+"/model-more", dir+"/less-more", dir+"/proof-more", ""
-	if _, err = Fit(jobtest.Ctx, FitOptions{SumDirs: other.SumDirs, Model: other.Model}); err != nil {
+	if _, err = Fit(jobtest.Ctx, options.Fit{SumDirs: other.SumDirs, Model: other.Model}); err != nil {
 		t.Fatal(err)
 	}
 	q, err := Forget(jobtest.Ctx, other)

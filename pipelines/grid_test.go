@@ -136,7 +136,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 		for range 3000 {
 			test = append(test, draw(r))
 		}
-		result, m := trainedModel(t, written(train), TrainOptions{
+		result, m := trainedModel(t, written(train), options.Train{
 			Prepare: options.Prepare{Kernel: &identity.Options{}, Seed: 1},
 			Lambda:  options.Lambda{Path: []float64{lambda}, Folds: 5},
 		})
@@ -184,7 +184,7 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 		}
 	}
 	lines := written(rows)
-	result, m := trainedModel(t, lines, TrainOptions{
+	result, m := trainedModel(t, lines, options.Train{
 		Prepare: options.Prepare{Task: "classification", Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
 		Lambda:  options.Lambda{Path: []float64{1e-10}},
 	})

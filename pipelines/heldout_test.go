@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // foldOf returns the fold of a row among k, by its hash under the seed with the salt "fold". Models
@@ -38,7 +39,7 @@ func parse(t *testing.T, line string) (x []float32, label string) {
 }
 
 // trained trains on lines and returns the result with the model.
-func trainedModel(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *models.Model) {
+func trainedModel(t *testing.T, lines []string, o options.Train) (*results.Train, *models.Model) {
 	t.Helper()
 	dir := t.TempDir()
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
@@ -60,7 +61,7 @@ func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
-		o := TrainOptions{Learner: &ridge.LearnerOptions{Grid: features.Bits(grid)},
+		o := options.Train{Learner: &ridge.LearnerOptions{Grid: features.Bits(grid)},
 			Prepare: options.Prepare{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64},
 				Seed: seed},
 			Lambda: options.Lambda{Path: []float64{1e-4, 1e-2}, Folds: folds},
@@ -136,7 +137,7 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 	const folds, seed = 4, 3
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
 		lines := jobtest.Made(t, set, 300, 1)
-		o := TrainOptions{Learner: &ridge.LearnerOptions{Grid: features.Bits8},
+		o := options.Train{Learner: &ridge.LearnerOptions{Grid: features.Bits8},
 			Prepare: options.Prepare{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
 			Lambda:  options.Lambda{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}
@@ -176,7 +177,7 @@ func TestScoredErrorsMatchPredictions(t *testing.T) {
 }
 
 // lambdas returns the path of λ.
-func lambdas(r *TrainResult) (out []float64) {
+func lambdas(r *results.Train) (out []float64) {
 	for _, row := range r.Path {
 		out = append(out, row.Lambda)
 	}

@@ -13,11 +13,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/internal/testing/realdata"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // searchOptions are the options of a training that searches; with few features, so that it is quick.
-func searchOptions() TrainOptions {
-	return TrainOptions{Search: "auto", Kernels: []kernel.Options{
+func searchOptions() options.Train {
+	return options.Train{Search: "auto", Kernels: []kernel.Options{
 		&fourier.GaussianOptions{Features: 512}, &fourier.LaplaceOptions{Features: 512}, &fourier.MaternOptions{Features: 512,
 			Nu: 1.5},
 	}}
@@ -49,10 +51,10 @@ const honestRows = 500
 
 // honestFigures returns the held-out error that a training publishes and that on the test rows: shares
 // of wrong classes, or mean squared errors as shares of the variance of the test rows.
-func honestFigures(t *testing.T, train, test []string, o TrainOptions) (held, pilot, got float64, r *TrainResult) {
+func honestFigures(t *testing.T, train, test []string, o options.Train) (held, pilot, got float64, r *results.Train) {
 	t.Helper()
 	r, _ = trainedModel(t, train, o)
-	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{
+	score, err := Evaluate(jobtest.Ctx, options.Evaluate{
 		Model: r.Model, Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "test.csv",
 			strings.Join(test, ""))}, Label: "y"},
 	})

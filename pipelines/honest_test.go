@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // coins are rows of standard normal numbers whose labels a coin has tossed: nothing
@@ -73,17 +74,17 @@ func honestKernels(t *testing.T, d int) map[string]options.Prepare {
 }
 
 // honestLearners are the learners with what judges by rows held out.
-var honestLearners = map[string]TrainOptions{
+var honestLearners = map[string]options.Train{
 	"ridge":        {},
-	"ridge, platt": {Decision: DecisionOptions{Calibrate: "platt"}},
-	"ridge, one λ": {Decision: DecisionOptions{Calibrate: "platt"}, Lambda: options.Lambda{Path: []float64{1e-4}}},
+	"ridge, platt": {Decision: options.Decision{Calibrate: "platt"}},
+	"ridge, one λ": {Decision: options.Decision{Calibrate: "platt"}, Lambda: options.Lambda{Path: []float64{1e-4}}},
 	"ridge, folds": {Lambda: options.Lambda{Path: []float64{1e-3}, Folds: 3}},
 	"svm": {Learner: &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3}}},
 		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
 		Learner: &svm.LearnerOptions{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "logistic"},
 			Stop: iterative.Stop{Rounds: 6, Patience: 2}}},
-		Lambda: options.Lambda{Path: []float64{1e-4}}, Decision: DecisionOptions{Calibrate: "platt"},
+		Lambda: options.Lambda{Path: []float64{1e-4}}, Decision: options.Decision{Calibrate: "platt"},
 	},
 	"sgd": {Learner: &sgd.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 4}}},
 		Lambda: options.Lambda{Path: []float64{1e-3, 1e-5}}},
@@ -92,7 +93,7 @@ var honestLearners = map[string]TrainOptions{
 	"sgd, platt": {
 		Learner: &sgd.LearnerOptions{Shared: iterative.Shared{Objective: iterative.Objective{Loss: "hinge"},
 			Stop: iterative.Stop{Rounds: 3}}}, Lambda: options.Lambda{Path: []float64{1e-4, 1e-5}},
-		Decision: DecisionOptions{Calibrate: "platt"},
+		Decision: options.Decision{Calibrate: "platt"},
 	},
 }
 
@@ -133,7 +134,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 				if o.Calibrate == "" {
 					return
 				}
-				score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model, Data: unseen})
+				score, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: r.Model, Data: unseen})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,7 +150,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 }
 
 // judge checks all that a training names held-out.
-func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
+func judge(t *testing.T, r *results.Train, m *models.Model, n int) {
 	t.Helper()
 	judged := 0
 	for _, row := range r.Path {
@@ -205,7 +206,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		Label: "y"}
 	maps := options.Prepare{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
 	search := options.Game{Chains: 20, Steps: 10, Rate: 3}
-	align := func(out string, folds int) *AlignResult {
+	align := func(out string, folds int) *results.Align {
 		t.Helper()
 		r, err := Align(jobtest.Ctx, AlignOptions{Prepare: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})
 		if err != nil {
@@ -213,8 +214,8 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		}
 		return r
 	}
-	train := func(model, frequencies string, seed uint64) (*TrainResult, error) {
-		o := TrainOptions{Prepare: maps, Model: filepath.Join(dir, model)}
+	train := func(model, frequencies string, seed uint64) (*results.Train, error) {
+		o := options.Train{Prepare: maps, Model: filepath.Join(dir, model)}
 		if o.Seed = seed; frequencies == "" {
 			o.Learned = search
 		} else {

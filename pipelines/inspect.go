@@ -8,39 +8,24 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// InspectOptions says which data to describe.
-type InspectOptions = options.Inspect
-
-// InspectDataResult describes data.
-type InspectDataResult = results.InspectData
-
-// ColumnReport describes a column.
-type ColumnReport = results.ColumnReport
-
 // InspectData reads all rows once and describes them. It writes nothing except a schema file, if
 // the options name one.
-func InspectData(ctx context.Context, o InspectOptions) (*InspectDataResult, error) {
+func InspectData(ctx context.Context, o options.Inspect) (*results.InspectData, error) {
 	return apply.InspectData(ctx, o)
 }
 
-// InspectModelResult describes a model.
-type InspectModelResult = results.InspectModel
-
-// InspectEffectsOptions says for which model and on which data to measure effects.
-type InspectEffectsOptions = options.InspectEffects
-
 // InspectEffects is InspectModel with the effects of columns on predictions, measured on up to
 // 1,000 rows of the data of o. It needs no labels and works for any features and learner.
-func InspectEffects(ctx context.Context, o InspectEffectsOptions) (*InspectModelResult, error) {
+func InspectEffects(ctx context.Context, o options.InspectEffects) (*results.InspectModel, error) {
 	return apply.InspectEffects(ctx, o)
 }
 
 // DrawEffects plots the effects of columns to a file, .png or .svg. The report must have effects.
-func DrawEffects(ctx context.Context, r *InspectModelResult, file string) error {
+func DrawEffects(ctx context.Context, r *results.InspectModel, file string) error {
 	return apply.DrawEffects(ctx, r, file)
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.
-func InspectModel(ctx context.Context, dir string) (*InspectModelResult, error) {
+func InspectModel(ctx context.Context, dir string) (*results.InspectModel, error) {
 	return apply.InspectModel(ctx, dir)
 }

@@ -71,7 +71,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 	}
 	head := "a,b,c,y\n"
 	dir := t.TempDir()
-	train := func(name string, set func(o *TrainOptions), cuts ...int) string {
+	train := func(name string, set func(o *options.Train), cuts ...int) string {
 		o := fixed(3)
 		o.Kernel, o.Scale, o.Lambda.Path, o.Calibrate = &joinedOptions{Features: 256}, nil, []float64{1e-3, 1e-5}, "none"
 		o.Model = filepath.Join(dir, name)
@@ -95,22 +95,22 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		}
 		return data
 	}
-	model := train("one", func(*TrainOptions) {})
-	if cut := train("cut", func(*TrainOptions) {}, 7, 300); !bytes.Equal(read(model, "weights.safetensors"),
+	model := train("one", func(*options.Train) {})
+	if cut := train("cut", func(*options.Train) {}, 7, 300); !bytes.Equal(read(model, "weights.safetensors"),
 		read(cut, "weights.safetensors")) {
 		t.Error("other files of the same rows give other weights")
 	}
 	data := dataset.Options{Files: []string{filepath.Join(dir, "one-0.csv")}, Label: "y"}
-	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: data})
+	e, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: model, Data: data})
 	if err != nil || e.Classes.Accuracy < 0.85 {
 		t.Errorf("accuracy %v: %v", e.Classes, err)
 	}
-	if _, err := Predict(jobtest.Ctx, PredictOptions{Model: model, Data: data,
+	if _, err := Predict(jobtest.Ctx, options.Predict{Model: model, Data: data,
 		Out: filepath.Join(dir, "predicted")}); err != nil {
 		t.Error(err)
 	}
 	spec := options.Prepare{Data: data}
-	if f, err := Featurize(jobtest.Ctx, FeaturizeOptions{Prepare: spec, Model: model,
+	if f, err := Featurize(jobtest.Ctx, options.Featurize{Prepare: spec, Model: model,
 		Out: filepath.Join(dir, "features")}); err != nil || f.Features != 256+8 || f.Rows.Used != 500 {
 		t.Errorf("features %+v: %v", f, err)
 	}
@@ -125,10 +125,10 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 	if err := DrawEffects(jobtest.Ctx, i, picture); err == nil || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("a picture of the metric as importance: %v", err)
 	}
-	machine := train("svm", func(o *TrainOptions) {
+	machine := train("svm", func(o *options.Train) {
 		o.Learner, o.Lambda.Path = jobtest.Iterative("svm", func(s *iterative.Shared) { s.Rounds = 3 }), []float64{1e-3}
 	})
-	if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: machine,
+	if _, err := Verify(jobtest.Ctx, options.Verify{Model: machine,
 		Data: dataset.Options{Files: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
 		t.Error(err)
 	}

@@ -59,7 +59,7 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 
 	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
-	_, err := trainPlain(t.Context(), TrainOptions{
+	_, err := trainPlain(t.Context(), options.Train{
 		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: m.model, Lambda: options.Lambda{Path: []float64{1e-3}},
@@ -97,7 +97,7 @@ func (m *manyFiles) before(kind, name string) {
 }
 
 func (m *manyFiles) predict(ctx context.Context, resume bool) error {
-	_, err := Predict(ctx, PredictOptions{
+	_, err := Predict(ctx, options.Predict{
 		Model: m.model, Data: dataset.Options{Files: []string{"gs://" + gcstest.Bucket + "/part-*.csv"}}, Out: m.out,
 		Job: options.Job{Resume: resume},
 	})
@@ -188,7 +188,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
-	if _, err := trainPlain(t.Context(), TrainOptions{
+	if _, err := trainPlain(t.Context(), options.Train{
 		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
@@ -198,7 +198,7 @@ func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	bad := "a,b,note\n" + strings.Repeat("1,2,x\n", 50) + "1,bad,x\n" + strings.Repeat("1,2,x\n", 49)
 	torn := "a,b,note\n" + strings.Repeat("1,2,\"over\nand\nover\nagain\n1,2,\n\"\n", 40)
 	data := []string{jobtest.Write(t, dir, "bad.csv", bad), jobtest.Write(t, dir, "torn.csv", torn)}
-	r, err := Predict(t.Context(), PredictOptions{
+	r, err := Predict(t.Context(), options.Predict{
 		Model: model, Data: dataset.Options{Files: data}, Out: filepath.Join(dir,
 			"out"), MaxBadFraction: 0.5, Job: options.Job{ShardBytes: 100},
 	})

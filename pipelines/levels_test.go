@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // leveledRow is a row of a table whose columns a condition can be on.
@@ -92,7 +93,7 @@ func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
 				}
 				return o
 			}
-			o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data("day-" + days[0] + ".csv"), Seed: 1,
+			o := options.Train{Model: at("recipe"), Prepare: options.Prepare{Data: data("day-" + days[0] + ".csv"), Seed: 1,
 				Kernel: &fourier.GaussianOptions{Features: 12}, MaxBadFraction: 0.1, Room: 5}}
 			o.Data.Drop = []string{"country", "source", "g", "w"}
 			if kind == "groups" {
@@ -102,7 +103,7 @@ func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
 			_, err := trainPlain(jobtest.Ctx, o)
 			for _, day := range days {
 				if err == nil {
-					_, err = Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: data("day-" + day + ".csv"), MaxBadFraction: 0.1,
+					_, err = Sum(jobtest.Ctx, options.Sum{Recipe: o.Model, Data: data("day-" + day + ".csv"), MaxBadFraction: 0.1,
 						By: []string{"country", "source"}, MinRows: 3, Out: at("sums/dt=" + day)})
 				}
 			}
@@ -153,9 +154,9 @@ func fitsAsTrained(t *testing.T, r *rand.Rand, dir string, i int, header string,
 		}
 	}
 	jobtest.Write(t, dir, "some.csv", text)
-	fitted, fitErr := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{at("sums/*")}, Where: condition},
+	fitted, fitErr := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums/*")}, Where: condition},
 		Model: at("fitted")})
-	trained, trainErr := Train(jobtest.Ctx, TrainOptions{Recipe: at("recipe"), Model: at("trained"),
+	trained, trainErr := Train(jobtest.Ctx, options.Train{Recipe: at("recipe"), Model: at("trained"),
 		Prepare: options.Prepare{Data: data("some.csv"), MaxBadFraction: 0.1}})
 	if fitErr != nil || trainErr != nil {
 		// Both refuse rows of one class, or none; and levels that are pooled cannot be divided.
@@ -179,7 +180,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	t.Helper()
 	audit := func(day, condition, file, want string) {
 		t.Helper()
-		o := AuditOptions{SumDirs: SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
+		o := options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
 			Data: data(file), MaxBadFraction: 0.1}
 		if day == "*" {
 			for _, day := range days[1:] {
@@ -230,7 +231,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	if err := storage.Publish(jobtest.Ctx, filepath.Join(dir, "segments"), files); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Audit(jobtest.Ctx, AuditOptions{SumDirs: SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
+	_, err = Audit(jobtest.Ctx, options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
 		Model: filepath.Join(dir, "segments")})
 	jobtest.WantError(t, "segments", err, exit.CodeData, "has segments")
 }
@@ -250,11 +251,11 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	_, _, days := leveledTables(t, dir, "targets")
 	data := dataset.Options{Files: []string{at("day-" + days[0] + ".csv")}, Label: "y"}
-	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
+	o := options.Train{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
 	o.Data.Drop = []string{"country", "source", "g", "w"}
 	_, err := trainPlain(jobtest.Ctx, o)
-	sum := SumOptions{Recipe: o.Model, Data: data, By: []string{"country"}, MinRows: 13, Out: at("sums/dt=" + days[0])}
+	sum := options.Sum{Recipe: o.Model, Data: data, By: []string{"country"}, MinRows: 13, Out: at("sums/dt=" + days[0])}
 	if err == nil {
 		_, err = Sum(jobtest.Ctx, sum)
 	}
@@ -267,7 +268,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 		"country=DE":  "are pooled",
 		"dt>2027":     "leave out all sums",
 	} {
-		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
+		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
 		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
 			code != exit.CodeUsage && code != exit.CodeData {
 			t.Errorf("%s: %v (code %d), want %q", condition, err, code, want)
@@ -279,7 +280,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	}
 	for date, want := range map[string]string{"2026-02-02": "none of the 1 directories", "2026-02-03": "", "2026-02": "",
 		"soon": "must be a date"} {
-		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{at("sums/*")}, AsOf: date}, Model: at("m" + date)})
+		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums/*")}, AsOf: date}, Model: at("m" + date)})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("as of %s: %v, want %q", date, err, want)
 		}
@@ -298,7 +299,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	r := rand.New(rand.NewPCG(1, 1))
-	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 24}, Room: 1}}
+	o := options.Train{Model: at("recipe"), Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 24}, Room: 1}}
 	for d := range 3 {
 		day := fmt.Sprintf("dt=2026-12-0%d", d+1)
 		text := "zip,a,y\n"
@@ -316,19 +317,19 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 			}
 		}
 		for out, by := range map[string][]string{"by": {"zip"}, "plain": nil} {
-			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: dataset.Options{Files: data.Files}, By: by,
+			if _, err := Sum(jobtest.Ctx, options.Sum{Recipe: at("recipe"), Data: dataset.Options{Files: data.Files}, By: by,
 				Out: at(out + "/" + day)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	fit := func(where, without string) (*TrainResult, error) {
-		p := SumDirs{Sums: []string{at("by/dt=*")}, Where: where}
+	fit := func(where, without string) (*results.Train, error) {
+		p := options.SumDirs{Sums: []string{at("by/dt=*")}, Where: where}
 		if without != "" {
 			p.Without = []string{without}
 		}
 		os.RemoveAll(at("m"))
-		return Fit(jobtest.Ctx, FitOptions{SumDirs: p, Model: at("m")})
+		return Fit(jobtest.Ctx, options.Fit{SumDirs: p, Model: at("m")})
 	}
 	for where, want := range map[string]int64{`zip="01"`: 240, "zip=1": 480, "zip=x": 240} {
 		if m, err := fit(where, ""); err != nil || m.Rows.Used != want {
@@ -341,7 +342,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	for _, question := range []options.Question{options.AskCurve, options.AskBacktest} {
 		var r2 []float64
 		for _, sums := range []string{"plain/dt=*", "by/dt=*"} {
-			asked := AskOptions{Question: question}
+			asked := options.Ask{Question: question}
 			asked.Sums = []string{at(sums)}
 			a, err := Ask(jobtest.Ctx, asked)
 			if err != nil {
@@ -360,7 +361,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	if err := os.Rename(at("by"), at("moved")); err != nil { // a lineage names places of before
 		t.Fatal(err)
 	}
-	pruned, err := PruneSums(jobtest.Ctx, PruneOptions{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
+	pruned, err := PruneSums(jobtest.Ctx, options.Prune{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
 	if err != nil || len(pruned.Removed) > 0 || len(pruned.Kept) != 2 {
 		t.Errorf("pruned %+v, %v", pruned, err)
 	}

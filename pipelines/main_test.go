@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 func TestMain(m *testing.M) {
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 
 // trainPlain trains without a search unless the options name one: it would take most of the time of
 // most tests.
-func trainPlain(ctx context.Context, o TrainOptions) (*TrainResult, error) {
+func trainPlain(ctx context.Context, o options.Train) (*results.Train, error) {
 	o.Search = cmp.Or(o.Search, options.NoSearch)
 	return Train(ctx, o)
 }
@@ -41,14 +42,14 @@ func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 		if err := os.RemoveAll(model); err != nil {
 			t.Fatal(err)
 		}
-		o := TrainOptions{
+		o := options.Train{
 			Prepare: options.Prepare{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model:   model, Lambda: options.Lambda{Path: []float64{1e-6}},
 		}
 		if _, err := trainPlain(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Evaluate(t.Context(), EvaluateOptions{Model: model, Data: data})
+		r, err := Evaluate(t.Context(), options.Evaluate{Model: model, Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
@@ -69,11 +71,11 @@ func (b *messaging) acknowledged() bool {
 }
 
 // until runs the stream until all messages are acknowledged. After each round it calls each.
-func (b *messaging) until(o StreamOptions, each func(StreamRound)) *StreamRound {
+func (b *messaging) until(o options.Stream, each func(results.StreamRound)) *results.StreamRound {
 	b.t.Helper()
 	ctx, stop := context.WithCancel(b.t.Context())
 	defer stop()
-	o.Each = func(r StreamRound) error {
+	o.Each = func(r results.StreamRound) error {
 		if each != nil {
 			each(r)
 		}
@@ -112,7 +114,7 @@ func (b *messaging) deliveries() (n int) {
 }
 
 // done checks that a stream has done n messages, and no other but copies.
-func (b *messaging) done(what string, last *StreamRound, n int64) {
+func (b *messaging) done(what string, last *results.StreamRound, n int64) {
 	b.t.Helper()
 	if copies := int64(b.deliveries() - len(b.server.In("rows"))); last.Files < n || last.Files > n+copies {
 		b.t.Errorf("%s: %d files for %d messages and %d copies in all: %+v", what, last.Files, n, copies, last)
@@ -189,7 +191,7 @@ func TestMessagesThatAreDeliveredAgainChangeNothing(t *testing.T) {
 	}
 	b.wanted, b.lost = 12+4, true
 	round := 0
-	last := b.until(b.o, func(r StreamRound) {
+	last := b.until(b.o, func(r results.StreamRound) {
 		if round++; round == 1 {
 			for b.deliveries() < 12 { // which wait in the client
 				time.Sleep(time.Millisecond)
@@ -314,7 +316,7 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	again := b.server.Send("rows", `{"id": "y", "a": 1, "b": 2}`)
 	b.server.SetAutoPublishResponse(false)
 	b.server.AddPublishResponse(nil, status.Error(codes.FailedPrecondition, "no"))
-	o.Each = func(StreamRound) error { b.server.SetAutoPublishResponse(true); return nil }
+	o.Each = func(results.StreamRound) error { b.server.SetAutoPublishResponse(true); return nil }
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go b.expire(ctx, stop, func() bool { return b.server.Message(again).Acks > 0 })
@@ -330,7 +332,7 @@ func TestMessagesAreDoneByTheModelThatIsChampion(t *testing.T) {
 	b.o.Reload, b.o.PerRound = 1, 1
 	b.wanted = 2
 	b.send(3)
-	last := b.until(b.o, func(r StreamRound) {
+	last := b.until(b.o, func(r results.StreamRound) {
 		if len(b.sent) == 1 {
 			b.promote("m16")
 			b.send(2)
@@ -346,36 +348,36 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 	b := newMessaging(t, 8)
 	topic := b.server.Topic("said")
 	for what, test := range map[string]struct {
-		change func(*StreamOptions)
+		change func(*options.Stream)
 		code   int
 		want   string
 	}{
-		"a name": {func(o *StreamOptions) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
+		"a name": {func(o *options.Stream) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
 			"--data: pubsub: pubsub://x is not of the form"},
-		"two sources": {func(o *StreamOptions) { o.Data.Files = append(o.Data.Files, "in/*.csv") }, exit.CodeUsage,
+		"two sources": {func(o *options.Stream) { o.Data.Files = append(o.Data.Files, "in/*.csv") }, exit.CodeUsage,
 			"one source (have 2)"},
-		"files to a topic": {func(o *StreamOptions) { o.Data.Files, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
+		"files to a topic": {func(o *options.Stream) { o.Data.Files, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
 			"give a directory, or messages"},
-		"a subscription":  {func(o *StreamOptions) { o.Out = o.Data.Files[0] }, exit.CodeUsage, "published to a topic"},
-		"no dead letters": {func(o *StreamOptions) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
-		"one topic": {func(o *StreamOptions) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
+		"a subscription":  {func(o *options.Stream) { o.Out = o.Data.Files[0] }, exit.CodeUsage, "published to a topic"},
+		"no dead letters": {func(o *options.Stream) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
+		"one topic": {func(o *options.Stream) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
 			"is the topic of --out"},
-		"a circle": {func(o *StreamOptions) {
+		"a circle": {func(o *options.Stream) {
 			o.Data.Files, o.Out, o.Dead = []string{topic}, topic, b.path("dead")
 		}, exit.CodeUsage, "would read what it writes"},
-		"a circle of letters": {func(o *StreamOptions) {
+		"a circle of letters": {func(o *options.Stream) {
 			o.Data.Files, o.Dead = []string{topic}, topic
 		}, exit.CodeUsage, "would read what it writes"},
-		"an age": {func(o *StreamOptions) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
-		"none outstanding": {func(o *StreamOptions) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
+		"an age": {func(o *options.Stream) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
+		"none outstanding": {func(o *options.Stream) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
 			"--outstanding must be at least 1"},
-		"Flink": {func(o *StreamOptions) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
+		"Flink": {func(o *options.Stream) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
 			"use --runner dataflow, or direct"},
-		"files and columns": {func(o *StreamOptions) {
+		"files and columns": {func(o *options.Stream) {
 			o.Data.Files, o.Messages.Columns = []string{b.path("in/*")},
 				[]string{"a"}
 		}, exit.CodeUsage, "are for messages"},
-		"no subscription": {func(o *StreamOptions) {
+		"no subscription": {func(o *options.Stream) {
 			o.Data.Files = []string{strings.Replace(topic, "topics", "subscriptions", 1)}
 		}, exit.CodeData, "create it, or correct the name"},
 	} {
@@ -397,7 +399,7 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go b.expire(ctx, stop, func() bool { return false })
-	o.UntilIdle, o.Each = false, func(StreamRound) error { stop(); return nil }
+	o.UntilIdle, o.Each = false, func(results.StreamRound) error { stop(); return nil }
 	if last, err := PredictStream(ctx, o); err != nil || last.Rows != 1 {
 		t.Errorf("%+v, %v", last, err)
 	}

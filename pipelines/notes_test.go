@@ -56,7 +56,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprintf("%.4f,%.4f\n", x, y))
 	}
-	o := TrainOptions{Prepare: options.Prepare{Kernel: new(identity.Options)}}
+	o := options.Train{Prepare: options.Prepare{Kernel: new(identity.Options)}}
 	result, m := trainedModel(t, lines, o)
 	if !slices.ContainsFunc(result.Notes, func(note string) bool {
 		return strings.HasPrefix(note, "held-out rows: ") &&
@@ -68,7 +68,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "new.csv", "x,y\n0.5,0.4\n-1000,-1\n900,1\n0.1,0\n")},
 		Label: "y"}
-	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: result.Model, Data: data})
+	e, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: result.Model, Data: data})
 	if err != nil || e.Targets.OutOfRange == nil || e.Targets.OutOfRange.Rows != 2 || e.Targets.OutOfRange.Furthest > 2*low ||
 		!strings.Contains(jobtest.Text(t, e), "2 of 4 predictions are far outside") {
 		t.Errorf("%v, %+v", err, e)
@@ -78,7 +78,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 // Nothing is held out for one lambda, so the option has nothing to measure.
 func TestIntervalsThatCannotBeMadeAreANote(t *testing.T) {
 	for lambda, want := range map[float64]bool{0: false, 1e-3: true} {
-		o := TrainOptions{Decision: options.Decision{Intervals: options.PlainIntervals}}
+		o := options.Train{Decision: options.Decision{Intervals: options.PlainIntervals}}
 		if lambda > 0 {
 			o.Lambda.Path = []float64{lambda}
 		}

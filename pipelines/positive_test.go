@@ -57,7 +57,7 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 				t.Errorf("%v, positive %q", err, manifest.Positive)
 			}
 			test := frauds(t, dir, "test.csv", 2, names[0], names[1])
-			r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: test, Gate: "recall>=0.999"})
+			r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: test, Gate: "recall>=0.999"})
 			if _, gated := errors.AsType[*exit.GateError](err); !gated ||
 				!strings.Contains(err.Error(), "recall of class "+names[0]+" is ") {
 				t.Errorf("gate: %v", err)
@@ -66,7 +66,7 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 			if class.Class != names[0] || r.Classes.Ranking.Positive != names[0] || r.Threshold.Class != names[0] {
 				t.Errorf("the class %+v, ranked %q, threshold of %q", class, r.Classes.Ranking.Positive, r.Threshold.Class)
 			}
-			predicted, err := Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: test, Out: filepath.Join(dir, "out")})
+			predicted, err := Predict(jobtest.Ctx, options.Predict{Model: o.Model, Data: test, Out: filepath.Join(dir, "out")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestThePositiveClassCanBeGiven(t *testing.T) {
 	if r, err := trainPlain(jobtest.Ctx, o); err != nil || r.Positive != "ok" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	later := TrainOptions{Recipe: o.Model, Model: filepath.Join(dir, "later")}
+	later := options.Train{Recipe: o.Model, Model: filepath.Join(dir, "later")}
 	later.Data = frauds(t, dir, "later.csv", 3, "ok", "fraud")
 	if r, err := Train(jobtest.Ctx, later); err != nil || r.Positive != "ok" {
 		t.Errorf("%+v, %v", r, err)

@@ -15,11 +15,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // scoredTwice trains on lines, scores and predicts others, and returns what evaluation says
 // with the targets and what is predicted.
-func scoredTwice(t *testing.T, train, test []string, o TrainOptions) (r *EvaluateResult, truth, predicted []float64) {
+func scoredTwice(t *testing.T, train, test []string, o options.Train) (r *results.Evaluate, truth, predicted []float64) {
 	t.Helper()
 	dir := t.TempDir()
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"}
@@ -28,12 +29,12 @@ func scoredTwice(t *testing.T, train, test []string, o TrainOptions) (r *Evaluat
 		t.Fatal(err)
 	}
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
-	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data})
+	r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"),
-		Content: PredictContent{Format: "csv"}})
+	_, err = Predict(jobtest.Ctx, options.Predict{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"),
+		Content: options.Content{Format: "csv"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 			}
 			return rows
 		}
-		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), TrainOptions{
+		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), options.Train{
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64},
 				Seed: 1}, Lambda: options.Lambda{Path: []float64{1e-4}},
 		})
@@ -124,7 +125,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		train, test := draw(2000), draw(1000)
 		dir := t.TempDir()
 		model := filepath.Join(dir, "model")
-		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
+		if _, err := trainPlain(jobtest.Ctx, options.Train{
 			Prepare: options.Prepare{
 				Data:   dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: 128, Width: 1}, Seed: 1,
@@ -133,7 +134,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		result, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
+		result, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: model,
 			Data: dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	dir := t.TempDir()
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
-	if _, err := trainPlain(jobtest.Ctx, TrainOptions{
+	if _, err := trainPlain(jobtest.Ctx, options.Train{
 		Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y"},
 			Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
@@ -33,9 +33,9 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 		for _, lines := range []bool{true, false} {
 			out := filepath.Join(dir, format)
 			var log bytes.Buffer
-			r, err := Predict(jobtest.Ctx, PredictOptions{
+			r, err := Predict(jobtest.Ctx, options.Predict{
 				Model: model, Data: dataset.Options{Files: []string{data}}, Out: out,
-				Content:        PredictContent{Format: format, Lines: lines},
+				Content:        options.Content{Format: format, Lines: lines},
 				MaxBadFraction: 0.5,
 				Job:            options.Job{ShardBytes: 12, Log: &log},
 			})
@@ -78,7 +78,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	var first []byte
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
-		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
+		if _, err := trainPlain(jobtest.Ctx, options.Train{
 			Prepare: options.Prepare{Data: dataset.Options{Files: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16},
 				Seed: 1},
 			Model: model, Lambda: options.Lambda{Path: []float64{1e-3}},
@@ -96,7 +96,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 			t.Errorf("another order of files makes another model:\n%s\n%s", first, manifest)
 		}
 		for _, data := range files {
-			if r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
+			if r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: model,
 				Data: dataset.Options{Files: []string{data}}}); err != nil || r.Rows.Used != 60 {
 				t.Errorf("%s: %v", data, err)
 			}

@@ -26,8 +26,8 @@ import (
 )
 
 // fixed is a training whose features do not depend on which rows there are.
-func fixed(seed uint64) TrainOptions {
-	return TrainOptions{Prepare: options.Prepare{Scale: []string{"none"},
+func fixed(seed uint64) options.Train {
+	return options.Train{Prepare: options.Prepare{Scale: []string{"none"},
 		Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed}}
 }
 
@@ -202,9 +202,9 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := TrainOptions{Prepare: options.Prepare{Scale: []string{"none"},
+			o := options.Train{Prepare: options.Prepare{Scale: []string{"none"},
 				Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1}, Learner: c.learner,
-				Decision: DecisionOptions{Calibrate: c.calibrate}}
+				Decision: options.Decision{Calibrate: c.calibrate}}
 			o.Lambda.Path = []float64{1e-4}
 			_, m := trainedModel(t, lines(3000, 1), o)
 			scores, class := scoresOf(t, m, test)
@@ -248,7 +248,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	data.Files = []string{jobtest.Write(t, dir, "odd.csv", lines[0]+strings.Join(odd, ""))}
 	for _, format := range []string{"svg", "png"} {
 		picture := filepath.Join(dir, "reliability."+format)
-		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data, Reliability: picture})
+		r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: data, Reliability: picture})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,18 +294,18 @@ func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
 	for name, c := range map[string]struct {
-		change func(*TrainOptions)
+		change func(*options.Train)
 		code   int
 		words  []string
 	}{
-		"a method there is not": {func(o *TrainOptions) { o.Calibrate = "isotone" }, exit.CodeUsage,
+		"a method there is not": {func(o *options.Train) { o.Calibrate = "isotone" }, exit.CodeUsage,
 			[]string{`have "isotone"`, `did you mean "isotonic"?`}},
-		"one fold": {func(o *TrainOptions) { o.Lambda.Folds = 1 }, exit.CodeUsage,
+		"one fold": {func(o *options.Train) { o.Lambda.Folds = 1 }, exit.CodeUsage,
 			[]string{"--folds must be 2 or more"}},
-		"numbers": {func(o *TrainOptions) { o.Task = "regression" }, exit.CodeUsage,
+		"numbers": {func(o *options.Train) { o.Task = "regression" }, exit.CodeUsage,
 			[]string{"the labels are numbers"}},
-		"a class of one row": {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
-		"a class of one row, in rounds": {func(o *TrainOptions) {
+		"a class of one row": {func(o *options.Train) {}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
+		"a class of one row, in rounds": {func(o *options.Train) {
 			o.Learner = &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1}}, Bias: 1}
 		}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 	} {

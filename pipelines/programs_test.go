@@ -33,7 +33,7 @@ type programKind struct {
 	name, header string
 	row          func(r *rand.Rand) string
 	other        string // a row of a class that the recipe does not have; "" for none
-	options      func(*TrainOptions)
+	options      func(*options.Train)
 
 	rows   []string
 	recipe map[string]string // its files
@@ -48,21 +48,21 @@ var programKinds = []*programKind{
 		row: func(r *rand.Rand) string { return number(r) + "," + number(r) + "," + class(r) }},
 	{name: "targets", header: "x,y,p", row: func(r *rand.Rand) string {
 		return number(r) + "," + number(r) + "," + number(r)
-	}, options: func(o *TrainOptions) { o.Data.Label = "y,p" }},
+	}, options: func(o *options.Train) { o.Data.Label = "y,p" }},
 	{name: "weights", header: "x,z,w,y", row: func(r *rand.Rand) string {
 		return fmt.Sprintf("%s,%s,%d,%s", number(r), number(r), 1+r.IntN(300), class(r))
-	}, options: func(o *TrainOptions) {
+	}, options: func(o *options.Train) {
 		o.Data.Weight, o.Learner = "w", &ridge.LearnerOptions{Grid: "16", Solver: "gram", Weights: []string{"balanced"}}
 	}},
 	{name: "copies", header: "x,w,y", row: func(r *rand.Rand) string {
 		return fmt.Sprintf("%d,%d,%s", r.IntN(2), 1+r.IntN(2), class(r))
-	}, options: func(o *TrainOptions) { o.Data.Weight = "w" }},
+	}, options: func(o *options.Train) { o.Data.Weight = "w" }},
 	{name: "groups", header: "x,g,y", row: func(r *rand.Rand) string {
 		return fmt.Sprintf("%s,g%d,%s", number(r), r.IntN(20), number(r))
-	}, options: func(o *TrainOptions) { o.Split.Group = []string{"g"} }},
+	}, options: func(o *options.Train) { o.Split.Group = []string{"g"} }},
 	{name: "times", header: "x,t,y", row: func(r *rand.Rand) string {
 		return fmt.Sprintf("%s,%d,%s", number(r), r.IntN(90), class(r))
-	}, options: func(o *TrainOptions) { o.Data.Time, o.Split.Time = "t", true }},
+	}, options: func(o *options.Train) { o.Data.Time, o.Split.Time = "t", true }},
 }
 
 // train makes the recipe of the kind.
@@ -75,7 +75,7 @@ func (k *programKind) train(t *testing.T, seed uint64) {
 	root, m := newRoot(), disktest.New()
 	defer disk.Swap(m)()
 	m.Put(root+"/data.csv", []byte(k.header+"\n"+strings.Join(k.rows, "\n")+"\n"))
-	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Files: []string{root + "/data.csv"}, Label: "y"},
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{root + "/data.csv"}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 12}, Seed: 1}, Model: root + "/recipe", Lambda: lambdaOf(1e-3)}
 	o.Lambda.Folds = 3
 	if k.options != nil {
@@ -301,7 +301,7 @@ func (w *world) sum(rows []string) (*pile, error) {
 	p := &pile{dir: w.path("sums"), rows: rows}
 	data := w.files(rows)
 	err := w.do(fmt.Sprintf("sum of %d rows in %d files", len(rows), len(data.Files)), func(o options.Job) error {
-		_, err := Sum(jobtest.Ctx, SumOptions{Recipe: w.root + "/recipe", Data: data, Out: p.dir, Job: o})
+		_, err := Sum(jobtest.Ctx, options.Sum{Recipe: w.root + "/recipe", Data: data, Out: p.dir, Job: o})
 		return err
 	})
 	if err == nil {
@@ -358,16 +358,16 @@ func (w *world) addAll(piles ...*pile) error {
 		of, all.rows, all.parts = append(of, p.dir), append(all.rows, p.rows...), append(all.parts, p.parts...)
 		all.forgot = all.forgot || p.forgot
 	}
-	err := w.combine(fmt.Sprintf("add %d", len(piles)), SumDirs{Sums: of}, all)
+	err := w.combine(fmt.Sprintf("add %d", len(piles)), options.SumDirs{Sums: of}, all)
 	if err != nil && strings.Contains(err.Error(), "would count twice") {
 		return nil // files with equal content
 	}
 	return err
 }
 
-func (w *world) combine(what string, of SumDirs, to *pile) error {
+func (w *world) combine(what string, of options.SumDirs, to *pile) error {
 	err := w.do(what, func(o options.Job) error {
-		_, err := AddSums(jobtest.Ctx, AddSumsOptions{SumDirs: of, Out: to.dir, Job: o})
+		_, err := AddSums(jobtest.Ctx, options.AddSums{SumDirs: of, Out: to.dir, Job: o})
 		return err
 	})
 	if err != nil {
@@ -395,14 +395,14 @@ func (w *world) subtract() error {
 	for _, q := range rest.parts {
 		rest.rows = append(rest.rows, q.rows...)
 	}
-	return w.combine("subtract", SumDirs{Sums: []string{p.dir}, Without: []string{p.parts[i].dir}}, rest)
+	return w.combine("subtract", options.SumDirs{Sums: []string{p.dir}, Without: []string{p.parts[i].dir}}, rest)
 }
 
 // fitTo fits a model to a pile; it is "" if the rows are refused.
 func (w *world) fitTo(p *pile) (model string, err error) {
 	model = w.path("model")
 	failed := w.do("fit", func(o options.Job) error {
-		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{p.dir}}, Model: model, Job: o})
+		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{p.dir}}, Model: model, Job: o})
 		return err
 	})
 	if err := w.sameModel(model, p.rows, failed); err != nil || failed != nil {
@@ -435,7 +435,7 @@ func (w *world) forget() error {
 	rest := &pile{dir: w.path("less"), rows: rows[n:], parts: p.parts, forgot: true}
 	gone, out := w.files(rows[:n]), w.path("model")
 	failed := w.do(fmt.Sprintf("forget %d", n), func(o options.Job) error {
-		_, err := Forget(jobtest.Ctx, ForgetOptions{Model: model, SumDirs: SumDirs{Sums: []string{p.dir}}, Data: gone, Out: out,
+		_, err := Forget(jobtest.Ctx, options.Forget{Model: model, SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: gone, Out: out,
 			SaveSums: rest.dir, Job: o})
 		return err
 	})
@@ -455,7 +455,7 @@ func (w *world) train() error {
 func (w *world) trainOn(rows []string) error {
 	model, data := w.path("model"), w.files(rows)
 	failed := w.do("train", func(o options.Job) error {
-		_, err := Train(jobtest.Ctx, TrainOptions{Prepare: options.Prepare{Data: data, Job: o}, Recipe: w.root + "/recipe",
+		_, err := Train(jobtest.Ctx, options.Train{Prepare: options.Prepare{Data: data, Job: o}, Recipe: w.root + "/recipe",
 			Model: model})
 		return err
 	})
@@ -471,7 +471,7 @@ func (w *world) audit() error {
 	data := w.files(p.rows)
 	return w.do("audit", func(o options.Job) error {
 		o.Resume = false // it keeps nothing
-		_, err := Audit(jobtest.Ctx, AuditOptions{SumDirs: SumDirs{Sums: []string{p.dir}}, Data: data, Job: o})
+		_, err := Audit(jobtest.Ctx, options.Audit{SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: data, Job: o})
 		return err
 	})
 }

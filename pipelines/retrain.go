@@ -20,7 +20,7 @@ type RetrainOptions struct {
 	options.RetrainData
 
 	// Train has the options of the training runs, except for the data and the model.
-	Train TrainOptions `group:"" omit:"Recipe,Model,Intervals"`
+	Train options.Train `group:"" omit:"Recipe,Model,Intervals"`
 
 	// Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are
 	// separated by commas, or given one by one.
@@ -33,18 +33,11 @@ type RetrainOptions struct {
 	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION"`
 }
 
-// RetrainDataOptions is the part of RetrainOptions that says which partitions of the data to train and
-// compare on, and which sums to keep.
-type RetrainDataOptions = options.RetrainData
-
-// RetrainResult says what Retrain did, and why.
-type RetrainResult = results.Retrain
-
 // Retrain makes the model of a day: it sums the partitions of the data that changed, fits a model
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
 // no model, the error is an *exit.GateError (the model did not pass) or an *exit.OutcomeError, and
 // the result is complete, or nil if another run is at work. Other errors come with a nil result.
-func Retrain(ctx context.Context, o RetrainOptions) (*RetrainResult, error) {
+func Retrain(ctx context.Context, o RetrainOptions) (*results.Retrain, error) {
 	switch o.PairedGate {
 	case "":
 		o.PairedGate = defaultPairedGate
@@ -81,7 +74,7 @@ const (
 // checkRetrainable refuses options that retraining sets itself, several targets, whose models cannot be
 // compared, and options that only the first night could honour, because the models of later nights are
 // fitted to sums.
-func checkRetrainable(t TrainOptions) error {
+func checkRetrainable(t options.Train) error {
 	for _, own := range []struct {
 		flag string
 		set  bool

@@ -21,15 +21,15 @@ import (
 // What models that are fitted to sums cannot have is refused on the first night, whose model could.
 func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	dir := t.TempDir()
-	for flag, set := range map[string]func(*TrainOptions){
-		"--calibrate": func(o *TrainOptions) { o.Calibrate = "isotonic" },
-		"--threshold": func(o *TrainOptions) { o.Threshold = "f1" },
-		"--label":     func(o *TrainOptions) { o.Data.Label = "a,b" },
-		"--select":    func(o *TrainOptions) { o.Lambda.Select = options.SelectLogLoss },
-		"--recipe":    func(o *TrainOptions) { o.Recipe = dir },
-		"--model":     func(o *TrainOptions) { o.Model = dir },
-		"--work":      func(o *TrainOptions) { o.Job.Work = dir },
-		"--resume":    func(o *TrainOptions) { o.Job.Resume = true },
+	for flag, set := range map[string]func(*options.Train){
+		"--calibrate": func(o *options.Train) { o.Calibrate = "isotonic" },
+		"--threshold": func(o *options.Train) { o.Threshold = "f1" },
+		"--label":     func(o *options.Train) { o.Data.Label = "a,b" },
+		"--select":    func(o *options.Train) { o.Lambda.Select = options.SelectLogLoss },
+		"--recipe":    func(o *options.Train) { o.Recipe = dir },
+		"--model":     func(o *options.Train) { o.Model = dir },
+		"--work":      func(o *options.Train) { o.Job.Work = dir },
+		"--resume":    func(o *options.Train) { o.Job.Resume = true },
 	} {
 		n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Day = dayName(2)
@@ -117,7 +117,7 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 		n.o.Day = dayName(day)
 		for _, c := range []struct {
 			name, gate, paired string
-			set                func(*TrainOptions)
+			set                func(*options.Train)
 			want               string // "" where the gates fit
 		}{
 			{"numbers, of classes", "", "rmse better at 90%", nil,
@@ -126,12 +126,12 @@ func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
 			{"a score of numbers, of classes", "rmse<=1", "", nil, "--gate: this model has no rmse; it has accuracy"},
 			{"a score of probabilities, of a ridge", "log_loss<=1", "", nil, "--gate: this model has no log_loss"},
 			{"classes, of numbers", "", "error better at 90%",
-				func(o *TrainOptions) {
+				func(o *options.Train) {
 					o.Data.Label, o.Task, o.Data.Drop = "a", "regression",
 						[]string{"y"}
 				}, `--paired_gate: paired: "error better at 90%": these models are not compared by error; have mse, rmse, mae`},
 			{"probabilities, of a softmax", "log_loss<=100", "log_loss not worse by 99% at 50%",
-				func(o *TrainOptions) { o.Learner = softmax }, ""},
+				func(o *options.Train) { o.Learner = softmax }, ""},
 		} {
 			if day == 3 && c.set != nil {
 				continue // the champion has classes

@@ -139,7 +139,7 @@ func (n *nights) sameByItself(t *testing.T, day int, r *results.Retrain) {
 // errorOn returns the mean squared error of a model on a day.
 func (n *nights) errorOn(t *testing.T, day int, model string) float64 {
 	t.Helper()
-	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model,
+	r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: model,
 		Data: dataset.Options{Files: []string{partition(n.disk, day) + "/*"}, Label: "y"}})
 	if err != nil {
 		t.Fatal(err)

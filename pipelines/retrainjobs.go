@@ -136,7 +136,7 @@ func (j *retrainJobs) heldOutData(files []string) dataset.Options {
 func (j *retrainJobs) Compare(ctx context.Context, champion, model string,
 	files []string) (gates []registry.Gate, r *results.CompareModels, err error) {
 	if j.o.Gate != "" {
-		r, err := Evaluate(ctx, EvaluateOptions{
+		r, err := Evaluate(ctx, options.Evaluate{
 			Model: model, Data: j.heldOutData(files), Gate: j.o.Gate, MaxBadFraction: j.o.Train.MaxBadFraction, Job: j.scoreJob(),
 		})
 		if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
@@ -149,7 +149,7 @@ func (j *retrainJobs) Compare(ctx context.Context, champion, model string,
 	if champion == "" {
 		return gates, nil, nil
 	}
-	r, err = CompareModels(ctx, CompareModelsOptions{
+	r, err = CompareModels(ctx, options.CompareModels{
 		Champion: champion, Challenger: model, Data: j.heldOutData(files), Gate: j.o.PairedGate,
 		MaxBadFraction: j.o.Train.MaxBadFraction, Job: j.scoreJob(),
 	})

@@ -24,10 +24,10 @@ import (
 )
 
 // searching returns options of a small training with a search on the lines of a table.
-func searching(t *testing.T, lines []string) TrainOptions {
+func searching(t *testing.T, lines []string) options.Train {
 	t.Helper()
 	dir := t.TempDir()
-	return TrainOptions{
+	return options.Train{
 		Prepare: options.Prepare{
 			Data: dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
 			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
@@ -66,7 +66,7 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	unseen := dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "test.csv",
 		strings.Join(jobtest.Made(t, "friedman", 500, 4), ""))}, Label: "y"}
 	score := func(model string) float64 {
-		e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: unseen})
+		e, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: model, Data: unseen})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 // Files, their order, shards and threads do not change what a search finds.
 func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 260, 3)
-	files := func(o TrainOptions) (content [2]string) {
+	files := func(o options.Train) (content [2]string) {
 		t.Helper()
 		if _, err := Train(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
@@ -117,10 +117,10 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 // What is set is not searched.
 func TestSetFlagsAreNotSearched(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 100, 3)
-	for name, set := range map[string]func(o *TrainOptions){
-		"width":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Width: 2}, nil },
-		"gamma":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Gamma: 2}, nil },
-		"search": func(o *TrainOptions) { o.Search = options.NoSearch },
+	for name, set := range map[string]func(o *options.Train){
+		"width":  func(o *options.Train) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Width: 2}, nil },
+		"gamma":  func(o *options.Train) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Gamma: 2}, nil },
+		"search": func(o *options.Train) { o.Search = options.NoSearch },
 	} {
 		o := searching(t, lines)
 		set(&o)
@@ -173,7 +173,7 @@ func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
 		if rows != 400 {
 			continue
 		}
-		var byRecipe TrainOptions
+		var byRecipe options.Train
 		byRecipe.Data, byRecipe.Job, byRecipe.Recipe, byRecipe.Model = o.Data, o.Job, o.Model, o.Model+"-again"
 		again, err := Train(jobtest.Ctx, byRecipe)
 		if err != nil {
@@ -236,13 +236,13 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 	for _, c := range []struct {
 		name, why string
 		lines     []string
-		set       func(o *TrainOptions)
+		set       func(o *options.Train)
 	}{
-		{"few rows", "fewer than 40 rows", friedman[:30], func(*TrainOptions) {}},
-		{"few rows beside those held out", "too few rows are left", friedman[:46], func(*TrainOptions) {}},
-		{"few different rows", "there are only 13 different rows", few, func(*TrainOptions) {}},
-		{"several targets", "several targets", two, func(o *TrainOptions) { o.Data.Label = "y,z" }},
-		{"long rows", "more than 3,072 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
+		{"few rows", "fewer than 40 rows", friedman[:30], func(*options.Train) {}},
+		{"few rows beside those held out", "too few rows are left", friedman[:46], func(*options.Train) {}},
+		{"few different rows", "there are only 13 different rows", few, func(*options.Train) {}},
+		{"several targets", "several targets", two, func(o *options.Train) { o.Data.Label = "y,z" }},
+		{"long rows", "more than 3,072 numbers", wide, func(o *options.Train) { o.Data.Label = "" }},
 	} {
 		var weights [2]string
 		for i, search := range []options.Search{options.AutoSearch, options.NoSearch} {
@@ -277,13 +277,13 @@ func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rows int
-		set  func(o *TrainOptions)
+		set  func(o *options.Train)
 		want int
 	}{
-		{"60 rows", 60, func(o *TrainOptions) {}, 2048},
-		{"a kernel", 60, func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{}, nil }, 2048},
-		{"a number", 60, func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{Features: 3000}, nil }, 3000},
-		{"too few rows beside those held out", 46, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-3, 1e-2} },
+		{"60 rows", 60, func(o *options.Train) {}, 2048},
+		{"a kernel", 60, func(o *options.Train) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{}, nil }, 2048},
+		{"a number", 60, func(o *options.Train) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{Features: 3000}, nil }, 3000},
+		{"too few rows beside those held out", 46, func(o *options.Train) { o.Lambda.Path = []float64{1e-3, 1e-2} },
 			kernel.DefaultFeatures},
 	} {
 		o := searching(t, lines[:c.rows])

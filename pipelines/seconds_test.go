@@ -21,7 +21,7 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 			Out: data}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := trainPlain(jobtest.Ctx, TrainOptions{
+		r, err := trainPlain(jobtest.Ctx, options.Train{
 			Prepare: options.Prepare{Data: dataset.Options{Files: []string{data}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: options.Lambda{Path: []float64{1e-6}},

@@ -75,15 +75,15 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		at := func(name string) string { return filepath.Join(dir, name) }
 		rows, truth := stores(t, dir, seed, n, 30, most)
 		data := dataset.Options{Files: []string{at("rows.csv")}, Label: "y"}
-		o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
+		o := options.Train{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 			Kernel: &fourier.GaussianOptions{Features: 96}}}
 		o.Encode.Encode = preprocess.TargetEncoding
 		_, err := trainPlain(jobtest.Ctx, o)
 		if err == nil {
-			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: data, By: []string{"store"}, Out: at("sums")})
+			_, err = Sum(jobtest.Ctx, options.Sum{Recipe: at("recipe"), Data: data, By: []string{"store"}, Out: at("sums")})
 		}
 		if err == nil {
-			_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: options.SumDirs{Sums: []string{at("sums")}}, Model: at("each"), Each: "store"})
+			_, err = Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums")}}, Model: at("each"), Each: "store"})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
 		own := 0.0
 		for s := range n {
 			model := at(fmt.Sprintf("own-%d", s))
-			if _, err = Fit(jobtest.Ctx, FitOptions{SumDirs: options.SumDirs{Sums: []string{at("sums")},
+			if _, err = Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums")},
 				Where: fmt.Sprintf("store=s%02d", s)}, Model: model}); err != nil {
 				t.Fatal(err)
 			}
@@ -133,12 +133,12 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	stores(t, dir, 1, 3, 40, 60)
 	data := dataset.Options{Files: []string{at("rows.csv")}, Label: "y"}
-	o := TrainOptions{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
+	o := options.Train{Model: at("recipe"), Prepare: options.Prepare{Data: data, Seed: 1,
 		Kernel: &fourier.GaussianOptions{Features: 12}}}
 	_, err := trainPlain(jobtest.Ctx, o)
 	for out, by := range map[string][]string{"by": {"store"}, "plain": nil} {
 		if err == nil {
-			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: at("recipe"), Data: data, By: by, Out: at(out)})
+			_, err = Sum(jobtest.Ctx, options.Sum{Recipe: at("recipe"), Data: data, By: by, Out: at(out)})
 		}
 	}
 	if err != nil {
@@ -154,7 +154,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 		{"by", "x", "", "is not by that column"},
 		{"by", "store", "platt", "--each cannot be used with --calibrate"},
 	} {
-		_, err := Fit(jobtest.Ctx, FitOptions{SumDirs: options.SumDirs{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
+		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
 			Calibrate: bad.calibrate})
 		if err == nil || !strings.Contains(err.Error(), bad.want) || exit.Code(err) == exit.CodeFailed {
 			t.Errorf("%+v: %v", bad, err)

@@ -93,14 +93,14 @@ func TestSelectRefusals(t *testing.T) {
 		strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}
 	for _, c := range []struct {
 		by     options.Select
-		change func(o *TrainOptions)
+		change func(o *options.Train)
 		want   string
 	}{
-		{"eror", func(*TrainOptions) {}, `did you mean "error"`},
-		{"error", func(o *TrainOptions) { o.Lambda.Path = []float64{1} }, "there is only one"},
-		{"error", func(o *TrainOptions) { o.Lambda.C, o.Lambda.Path = 1, nil }, "there is only one"},
-		{"log_loss", func(*TrainOptions) {}, "is for classification; the labels are numbers"},
-		{"log_loss", func(o *TrainOptions) { o.Learner = jobtest.Iterative("svm", func(*iterative.Shared) {}) },
+		{"eror", func(*options.Train) {}, `did you mean "error"`},
+		{"error", func(o *options.Train) { o.Lambda.Path = []float64{1} }, "there is only one"},
+		{"error", func(o *options.Train) { o.Lambda.C, o.Lambda.Path = 1, nil }, "there is only one"},
+		{"log_loss", func(*options.Train) {}, "is for classification; the labels are numbers"},
+		{"log_loss", func(o *options.Train) { o.Learner = jobtest.Iterative("svm", func(*iterative.Shared) {}) },
 			"is for ridge; svm chooses by the errors"},
 	} {
 		o := fixed(1)

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // The metrics of rows with a prediction count the rows of answers, not those of refused requests.
@@ -68,10 +69,10 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 
 // A message names the option that is out of bounds, its bound and its value.
 func TestServingRefusesLimitsOutOfBounds(t *testing.T) {
-	for want, set := range map[string]func(*ServeOptions){
-		"--drain must be at least 0s (have -1s)": func(o *ServeOptions) { o.Limits.Drain = -time.Second },
-		"--max_body must be at least 1 (have 0)": func(o *ServeOptions) { o.Limits.MaxBody = 0 },
-		"--workers must be at least 0 (have -2)": func(o *ServeOptions) { o.Limits.Workers = -2 },
+	for want, set := range map[string]func(*options.Serve){
+		"--drain must be at least 0s (have -1s)": func(o *options.Serve) { o.Limits.Drain = -time.Second },
+		"--max_body must be at least 1 (have 0)": func(o *options.Serve) { o.Limits.MaxBody = 0 },
+		"--workers must be at least 0 (have -2)": func(o *options.Serve) { o.Limits.Workers = -2 },
 	} {
 		o := NewServeOptions()
 		o.Model = "model"

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -248,7 +249,7 @@ func (s *simulation) undisturbed(model string, texts []string) map[string]string
 	for name, text := range recipe {
 		m.Put("/recipe/"+name, []byte(text))
 	}
-	o := SumOptions{Recipe: "/recipe", Data: dataset.Options{Label: "y"}, Out: "/made/sums"}
+	o := options.Sum{Recipe: "/recipe", Data: dataset.Options{Label: "y"}, Out: "/made/sums"}
 	for i, text := range texts {
 		o.Data.Files = append(o.Data.Files, fmt.Sprintf("/data/%d.csv", i))
 		m.Put(o.Data.Files[i], []byte(text))
@@ -260,7 +261,7 @@ func (s *simulation) undisturbed(model string, texts []string) map[string]string
 	}
 	_, err := Sum(jobtest.Ctx, o)
 	if err == nil && !embeds {
-		_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{o.Out}}, Model: "/made/model"})
+		_, err = Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{o.Out}}, Model: "/made/model"})
 	}
 	storage.Flush()
 	if err != nil {

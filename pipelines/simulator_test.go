@@ -188,20 +188,20 @@ func (s *simulation) tasks() (all []task) {
 		data := dataset.Options{Files: []string{kept(day)}, Label: "y"}
 		out := at("sums/dt=%s", dayName(day))
 		all = append(all, s.making("sum", func(ctx context.Context) error {
-			_, err := Sum(ctx, SumOptions{Recipe: at("basis"), Data: data, Out: out, Job: o})
+			_, err := Sum(ctx, options.Sum{Recipe: at("basis"), Data: data, Out: out, Job: o})
 			return err
 		}, out))
 		summed = append(summed, out)
 		if day == 1 {
 			continue
 		}
-		fit := FitOptions{SumDirs: SumDirs{Sums: slices.Clone(summed)}, Model: at("fit-%d", day),
+		fit := options.Fit{SumDirs: options.SumDirs{Sums: slices.Clone(summed)}, Model: at("fit-%d", day),
 			SaveSums: at("fit-%d-sums", day), Job: o}
 		all = append(all, s.making("fit", func(ctx context.Context) error {
 			_, err := Fit(ctx, fit)
 			return err
 		}, fit.SaveSums, fit.Model))
-		forget := ForgetOptions{Model: fit.Model, SumDirs: fit.SumDirs,
+		forget := options.Forget{Model: fit.Model, SumDirs: fit.SumDirs,
 			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"},
 			Out:  at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
 		all = append(all, s.making("forget", func(ctx context.Context) error {
@@ -466,7 +466,7 @@ func newBasis(t *testing.T) *basis {
 	m := disktest.New()
 	defer disk.Swap(m)()
 	m.Put(kept(1), []byte(dailyCSV(1, 1)))
-	o := TrainOptions{Search: options.NoSearch, Prepare: options.Prepare{
+	o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{
 		Data: dataset.Options{Files: []string{kept(1)}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1},
 		Model: simRoot + "/basis", Lambda: lambdaOf(1e-4)}
 	if _, err := Train(jobtest.Ctx, o); err != nil {

@@ -57,7 +57,7 @@ func TestASizeIsChosenForFoundFeatures(t *testing.T) {
 			if size != c.short && !campaign.Whole() {
 				continue
 			}
-			train := TrainOptions{Model: filepath.Join(dir, size), Search: options.AutoSearch, Size: o}
+			train := options.Train{Model: filepath.Join(dir, size), Search: options.AutoSearch, Size: o}
 			train.Data, train.Seed = data, 1
 			train.Kernel = &fourier.GaussianOptions{Features: 2048}
 			train.Kernels = []kernel.Options{train.Kernel}
@@ -72,7 +72,7 @@ func TestASizeIsChosenForFoundFeatures(t *testing.T) {
 			if first := r.Size.Trials[0].Features; first != c.first {
 				t.Errorf("%s, %s: sizes begin with %d features, want %d: %+v", name, size, first, c.first, r.Size)
 			}
-			if _, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model, Data: data}); err != nil {
+			if _, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: r.Model, Data: data}); err != nil {
 				t.Errorf("%s, %s: %v", name, size, err)
 			}
 		}

@@ -75,7 +75,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 		{3000, true, false, options.Size{Time: 24 * time.Hour}, 1024, 1024},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Model: filepath.Join(dir, "chosen"), Search: "none", Size: c.size}
+		o := options.Train{Model: filepath.Join(dir, "chosen"), Search: "none", Size: c.size}
 		o.Data, o.Seed = sized(t, c.rows, c.rough, c.classes), 1
 		width := 1.0
 		if c.rough {
@@ -121,7 +121,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 
 // The time limit of a job also limits the rounds of an iterative learner.
 func TestTimeIsForRoundsToo(t *testing.T) {
-	o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none",
+	o := options.Train{Model: filepath.Join(t.TempDir(), "m"), Search: "none",
 		Size: options.Size{Time: time.Nanosecond}}
 	o.Data, o.Seed = sized(t, 200, false, true), 1
 	o.Kernel = &fourier.GaussianOptions{Features: 32, Width: 1}
@@ -170,7 +170,7 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 				&identity.Options{}
 		},
 	} {
-		o := TrainOptions{Model: filepath.Join(t.TempDir(), "m"), Search: "none"}
+		o := options.Train{Model: filepath.Join(t.TempDir(), "m"), Search: "none"}
 		o.Data, o.Kernel = data, &fourier.GaussianOptions{Features: 64}
 		change(&o)
 		if _, err := Train(jobtest.Ctx, o); err == nil || !strings.Contains(err.Error(), want) || exit.Code(err) != 2 {

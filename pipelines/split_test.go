@@ -49,10 +49,10 @@ func patients(groups, each, d int, seed uint64) []string {
 }
 
 // splits are the ways to hold out whole groups.
-var splits = map[string]func(*TrainOptions){
-	"group": func(o *TrainOptions) { o.Split.Group, o.Data.Drop = []string{"patient"}, []string{"fold", "day"} },
-	"fold":  func(o *TrainOptions) { o.Split.Fold, o.Data.Drop = "fold", []string{"patient", "day"} },
-	"time": func(o *TrainOptions) {
+var splits = map[string]func(*options.Train){
+	"group": func(o *options.Train) { o.Split.Group, o.Data.Drop = []string{"patient"}, []string{"fold", "day"} },
+	"fold":  func(o *options.Train) { o.Split.Fold, o.Data.Drop = "fold", []string{"patient", "day"} },
+	"time": func(o *options.Train) {
 		o.Split.Time, o.Data.Time, o.Data.Drop = true, "day", []string{"patient", "fold"}
 	},
 }
@@ -154,7 +154,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	for _, search := range []options.Search{options.NoSearch, options.AutoSearch} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
-			o := TrainOptions{Search: search, Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
+			o := options.Train{Search: search, Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
 			o.Kernels = []kernel.Options{o.Kernel, &fourier.LaplaceOptions{Features: 256}}
 			_, m := trainedModel(t, table, o)
 			learner := m.Manifest.Learner
@@ -176,7 +176,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	for name, set := range splits {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
-		o := TrainOptions{Search: options.NoSearch,
+		o := options.Train{Search: options.NoSearch,
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
@@ -188,12 +188,12 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 		for i, cut := range [][]string{lines[1:71], lines[71:]} {
 			file := jobtest.Write(t, dir, fmt.Sprintf("part%d.csv", i), lines[0]+strings.Join(cut, ""))
 			parts = append(parts, path(fmt.Sprint("sum", i)))
-			if _, err := Sum(jobtest.Ctx, SumOptions{Recipe: o.Model, Data: dataset.Options{Files: []string{file}},
+			if _, err := Sum(jobtest.Ctx, options.Sum{Recipe: o.Model, Data: dataset.Options{Files: []string{file}},
 				Out: parts[i]}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		if _, err := Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: parts}, Model: path("fitted")}); err != nil {
+		if _, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: parts}, Model: path("fitted")}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		whole, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))
@@ -226,28 +226,28 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		want string
 		code int
-		set  func(*TrainOptions)
+		set  func(*options.Train)
 	}{
-		{"fewer than 5 folds", exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patient"} }},
+		{"fewer than 5 folds", exit.CodeData, func(o *options.Train) { o.Split.Group = []string{"patient"} }},
 		{"cannot be used together", exit.CodeUsage,
-			func(o *TrainOptions) { o.Split.Group, o.Split.Fold = []string{"patient"}, "fold" }},
-		{"needs --time_column", exit.CodeUsage, func(o *TrainOptions) { o.Split.Time = true }},
+			func(o *options.Train) { o.Split.Group, o.Split.Fold = []string{"patient"}, "fold" }},
+		{"needs --time_column", exit.CodeUsage, func(o *options.Train) { o.Split.Time = true }},
 		{"cannot be used with --schema: give --time_column", exit.CodeUsage,
-			func(o *TrainOptions) { o.Split.Time, o.Types.Schema = true, "schema.yaml" }},
-		{"--time_gap needs --time_split", exit.CodeUsage, func(o *TrainOptions) { o.Split.Gap = "7d" }},
+			func(o *options.Train) { o.Split.Time, o.Types.Schema = true, "schema.yaml" }},
+		{"--time_gap needs --time_split", exit.CodeUsage, func(o *options.Train) { o.Split.Gap = "7d" }},
 		{"must be a number with a unit", exit.CodeUsage,
-			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},
+			func(o *options.Train) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7 days" }},
 		{"give a number without a unit", exit.CodeUsage,
-			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7d" }},
+			func(o *options.Train) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7d" }},
 		{"--time_split: the gap leaves no rows before it", exit.CodeData,
-			func(o *TrainOptions) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7" }},
-		{"must be a whole number", exit.CodeData, func(o *TrainOptions) { o.Split.Fold = "x0" }},
+			func(o *options.Train) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "7" }},
+		{"must be a whole number", exit.CodeData, func(o *options.Train) { o.Split.Fold = "x0" }},
 		{"cannot be used with --fold_column", exit.CodeUsage,
-			func(o *TrainOptions) { o.Split.Fold, o.Lambda.Folds = "fold", 3 }},
-		{`no column "patients"`, exit.CodeData, func(o *TrainOptions) { o.Split.Group = []string{"patients"} }},
+			func(o *options.Train) { o.Split.Fold, o.Lambda.Folds = "fold", 3 }},
+		{`no column "patients"`, exit.CodeData, func(o *options.Train) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Search: options.NoSearch, Prepare: options.Prepare{Seed: 1}, Lambda: options.Lambda{}}
+		o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{Seed: 1}, Lambda: options.Lambda{}}
 		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
@@ -266,12 +266,12 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 				float64(size)+0.1*r.NormFloat64()))
 		}
 	}
-	for name, set := range map[string]func(*TrainOptions){
-		"given": func(o *TrainOptions) { o.Encode.Encode, o.Search = preprocess.CountEncoding, options.NoSearch },
-		"found": func(o *TrainOptions) {},
+	for name, set := range map[string]func(*options.Train){
+		"given": func(o *options.Train) { o.Encode.Encode, o.Search = preprocess.CountEncoding, options.NoSearch },
+		"found": func(o *options.Train) {},
 	} {
 		dir := t.TempDir()
-		o := TrainOptions{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
+		o := options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "rows.csv", strings.Join(rows, ""))}, Label: "y"}
 		o.Split.Group = []string{"id"}
 		o.Types.Categorical = []string{"key"}
@@ -293,8 +293,8 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
-	train := func(name string, seed uint64, set func(*TrainOptions)) string {
-		o := TrainOptions{Search: options.NoSearch,
+	train := func(name string, seed uint64, set func(*options.Train)) string {
+		o := options.Train{Search: options.NoSearch,
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Files: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)
@@ -311,7 +311,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		_, rows[i], _ = strings.Cut(line, ",")
 	}
 	unnamed := write("unnamed.csv", rows)
-	alone := func(o *TrainOptions) { o.Data.Drop = []string{"patient", "fold", "day"} }
+	alone := func(o *options.Train) { o.Data.Drop = []string{"patient", "fold", "day"} }
 	grouped, other, plain := train("grouped", 1, splits["group"]), train("other", 2, alone), train("plain", 3, alone)
 	for _, c := range []struct {
 		champion, challenger, data, test string
@@ -323,7 +323,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		{other, plain, named, "mcnemar", nil},
 		{other, plain, named, "groups", []string{"patient"}},
 	} {
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: c.champion, Challenger: c.challenger,
+		r, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: c.champion, Challenger: c.challenger,
 			Data: dataset.Options{Files: []string{c.data}}, Group: c.group})
 		if err != nil {
 			t.Fatal(err)
@@ -342,7 +342,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 			[]string{"day"}, 200},
 		{grouped, unnamed, nil, nil, 401}, {plain, named, nil, nil, 401}, {plain, named, []string{"patient"}, nil, 200},
 	} {
-		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: c.model, Data: dataset.Options{Files: []string{c.data}},
+		r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: c.model, Data: dataset.Options{Files: []string{c.data}},
 			Group: c.group, Slices: c.slices})
 		if err != nil {
 			t.Fatal(err)
@@ -355,12 +355,12 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 		}
 	}
 	// A group whose name is a feature of the champion, which does not know the names of new groups, is one as well.
-	named1 := train("named", 4, func(o *TrainOptions) {
+	named1 := train("named", 4, func(o *options.Train) {
 		o.Data.Drop, o.Encode.Encode = []string{"fold", "day"},
 			preprocess.CountEncoding
 	})
 	for _, models := range [][2]string{{named1, grouped}, {grouped, named1}} {
-		r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: models[0], Challenger: models[1],
+		r, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: models[0], Challenger: models[1],
 			Data: dataset.Options{Files: []string{named}}})
 		if err != nil {
 			t.Fatal(err)
@@ -369,7 +369,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 			t.Errorf("%s: %+v by %v", filepath.Base(models[0]), c, r.Groups)
 		}
 	}
-	_, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: other, Challenger: plain,
+	_, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: other, Challenger: plain,
 		Data: dataset.Options{Files: []string{named}}, Group: []string{"nobody"}})
 	jobtest.WantError(t, "unknown group", err, exit.CodeUsage, "--group_column", "nobody")
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
@@ -33,7 +34,7 @@ type brook struct {
 	t       *testing.T
 	dir     string
 	digests map[string]string // of the models by name
-	o       StreamOptions
+	o       options.Stream
 	log     bytes.Buffer
 	rows    int
 }
@@ -45,7 +46,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	train := jobtest.Write(t, b.dir, "train.csv", "id,a,b,y\n"+strings.Repeat("r,1,2,p\ns,0.5,-1,q\nt,3,0.25,p\n", 20))
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
-		_, err := trainPlain(t.Context(), TrainOptions{
+		_, err := trainPlain(t.Context(), options.Train{
 			Prepare: options.Prepare{Data: dataset.Options{Files: []string{train}, Label: "y", Roles: dataset.Roles{ID: "id"}},
 				Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
 			Model: dir, Lambda: options.Lambda{Path: []float64{1e-3}},
@@ -60,10 +61,10 @@ func newBrook(t *testing.T, features ...int) *brook {
 		b.digests[filepath.Base(dir)] = m.SHA256
 	}
 	b.promote(fmt.Sprint("m", features[0]))
-	b.o = StreamOptions{
-		Predict: PredictOptions{
+	b.o = options.Stream{
+		Predict: options.Predict{
 			Model: b.path("models@champion"), Data: dataset.Options{Files: []string{b.path("in/*.csv")}}, Out: b.path("out"),
-			Content: PredictContent{Digest: true}, MaxBadFraction: 1, Job: options.Job{Log: &b.log},
+			Content: options.Content{Digest: true}, MaxBadFraction: 1, Job: options.Job{Log: &b.log},
 		},
 		Poll: time.Millisecond, PerRound: 2, UntilIdle: true,
 	}
@@ -198,7 +199,7 @@ func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	o := b.o
 	o.UntilIdle = false
-	o.Each = func(r StreamRound) error {
+	o.Each = func(r results.StreamRound) error {
 		if r.Files != 2 || r.Backlog != 3 || r.Model != b.digests["m8"] {
 			t.Errorf("first round: %+v", r)
 		}
@@ -294,7 +295,7 @@ func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
 	if err := os.CopyFS(b.path("models/broken"), os.DirFS(b.path("models/m24"))); err != nil {
 		t.Fatal(err)
 	}
-	o.Each = func(r StreamRound) error {
+	o.Each = func(r results.StreamRound) error {
 		want[b.digests[used[round]]] += 10
 		if r.Files != 1 || (r.ReloadError != "") != (round == 2) {
 			t.Errorf("round %d: %+v", round, r)
@@ -366,7 +367,7 @@ func TestAStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 			func() error { stop(); return nil },
 		}
 		done := 0
-		o.Each = func(r StreamRound) error {
+		o.Each = func(r results.StreamRound) error {
 			if done += int(r.Files); done < 2 || len(steps) == 0 {
 				return nil
 			}
@@ -420,7 +421,7 @@ func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 		restore := disk.Swap(&opening{FS: disk.Current(), name: name,
 			before: func() error { return errors.Join(os.Rename(name, aside), place(name)) }})
 		o := b.o
-		o.Each = func(r StreamRound) error {
+		o.Each = func(r results.StreamRound) error {
 			if _, err := os.Stat(aside); err == nil && r.Retried > 0 {
 				return errors.Join(os.RemoveAll(name), os.Rename(aside, name))
 			}
@@ -483,21 +484,21 @@ func TestAStreamRefuses(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 1)
 	for what, test := range map[string]struct {
-		change func(*StreamOptions)
+		change func(*options.Stream)
 		code   int
 		want   string
 	}{
-		"its own output": {func(o *StreamOptions) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,
+		"its own output": {func(o *options.Stream) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,
 			"where the stream writes"},
-		"no alias": {func(o *StreamOptions) { o.Model = b.path("models@challenger") }, exit.CodeModel,
+		"no alias": {func(o *options.Stream) { o.Model = b.path("models@challenger") }, exit.CodeModel,
 			"is challenger"},
-		"drift":    {func(o *StreamOptions) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
-		"no pause": {func(o *StreamOptions) { o.Poll = 0 }, exit.CodeUsage, "--poll must be at least 1ms (have 0s)"},
-		"negative age": {func(o *StreamOptions) { o.MaxAge = -time.Hour }, exit.CodeUsage,
+		"drift":    {func(o *options.Stream) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
+		"no pause": {func(o *options.Stream) { o.Poll = 0 }, exit.CodeUsage, "--poll must be at least 1ms (have 0s)"},
+		"negative age": {func(o *options.Stream) { o.MaxAge = -time.Hour }, exit.CodeUsage,
 			"--max_age must be at least 0s (have -1h0m0s)"},
-		"no probabilities":  {func(o *StreamOptions) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
-		"one file":          {func(o *StreamOptions) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
-		"a file in its way": {func(o *StreamOptions) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},
+		"no probabilities":  {func(o *options.Stream) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
+		"one file":          {func(o *options.Stream) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
+		"a file in its way": {func(o *options.Stream) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},
 	} {
 		o := b.o
 		test.change(&o)
@@ -505,7 +506,7 @@ func TestAStreamRefuses(t *testing.T) {
 		jobtest.WantError(t, what, err, test.code, test.want)
 	}
 	o := b.o
-	o.Each = func(StreamRound) error {
+	o.Each = func(results.StreamRound) error {
 		_, err := PredictStream(t.Context(), b.o)
 		jobtest.WantError(t, "a second stream", err, exit.CodeData, "in use by another run")
 		return nil

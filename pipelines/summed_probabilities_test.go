@@ -41,8 +41,8 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 		}
 		train := func(model string, of dataset.Options) {
 			t.Helper()
-			if _, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: path(model),
-				Decision: DecisionOptions{Calibrate: score.Platt},
+			if _, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: path(model),
+				Decision: options.Decision{Calibrate: score.Platt},
 				Prepare:  options.Prepare{Data: of, Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}); err != nil {
 				t.Fatal(err)
 			}
@@ -51,9 +51,9 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 		all := data("all", rows)
 		train("recipe", data("some", rows[:3000]))
 		train("rows", all)
-		_, err := Sum(jobtest.Ctx, SumOptions{Recipe: path("recipe"), Data: all, Out: path("sums")})
+		_, err := Sum(jobtest.Ctx, options.Sum{Recipe: path("recipe"), Data: all, Out: path("sums")})
 		if err == nil {
-			_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{path("sums")}}, Calibrate: score.Platt,
+			_, err = Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{path("sums")}}, Calibrate: score.Platt,
 				Model: path("fitted")})
 		}
 		if err != nil {
@@ -61,7 +61,7 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 		}
 		unseen := data("unseen", lines(8000, 2))
 		loss := func(model string) float64 {
-			r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: path(model), Data: unseen})
+			r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: path(model), Data: unseen})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,17 +107,17 @@ func TestLaterClassesHaveProbabilitiesFromSums(t *testing.T) {
 		}
 		return dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", text)}, Label: "l"}
 	}
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe",
-		Decision: DecisionOptions{Calibrate: score.Platt},
+	_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: dir + "/recipe",
+		Decision: options.Decision{Calibrate: score.Platt},
 		Lambda:   lambdaOf(1e-3), Prepare: options.Prepare{Data: file("ab", "ab", 300), Kernel: &fourier.GaussianOptions{Features: 32},
 			Seed: 1}})
 	for name, of := range map[string]dataset.Options{"one": file("one", "abc", 300), "two": file("two", "d", 1)} {
 		if err == nil {
-			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: of, Out: dir + "/sums/" + name})
+			_, err = Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: of, Out: dir + "/sums/" + name})
 		}
 	}
 	if err == nil {
-		_, err = Fit(jobtest.Ctx, FitOptions{SumDirs: SumDirs{Sums: []string{dir + "/sums/*"}}, Calibrate: score.Platt,
+		_, err = Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{dir + "/sums/*"}}, Calibrate: score.Platt,
 			Model: dir + "/fitted"})
 	}
 	if err != nil {

@@ -30,16 +30,16 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 			Roles: dataset.Roles{Weight: "w"}}
 	}
 	all := data("all", equal+mixed)
-	_, err := Train(jobtest.Ctx, TrainOptions{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+	_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Prepare: options.Prepare{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed),
 		"sum-all": all} {
 		if err == nil {
-			_, err = Sum(jobtest.Ctx, SumOptions{Recipe: dir + "/recipe", Data: of, Out: dir + "/" + name})
+			_, err = Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: of, Out: dir + "/" + name})
 		}
 	}
 	if err == nil {
-		_, err = AddSums(jobtest.Ctx, AddSumsOptions{SumDirs: SumDirs{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
+		_, err = AddSums(jobtest.Ctx, options.AddSums{SumDirs: options.SumDirs{Sums: []string{dir + "/sum-equal", dir + "/sum-mixed"}},
 			Out: dir + "/total"})
 	}
 	if err != nil {

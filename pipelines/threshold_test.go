@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // The threshold that evaluate names has the balanced accuracy that it names, for scores and for
@@ -34,8 +35,8 @@ func TestThresholdsDecide(t *testing.T) {
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
-		evaluate := func(threshold *float64) *EvaluateResult {
-			r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data, Threshold: threshold})
+		evaluate := func(threshold *float64) *results.Evaluate {
+			r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: data, Threshold: threshold})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,8 +61,8 @@ func TestThresholdsDecide(t *testing.T) {
 			t.Errorf("%q: %+v", method, got.Threshold)
 		}
 		predicted, err := Predict(jobtest.Ctx,
-			PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+string(method)),
-				Content: PredictContent{Threshold: best.Threshold}})
+			options.Predict{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"+string(method)),
+				Content: options.Content{Threshold: best.Threshold}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: other})
+			r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: other})
 			if err != nil {
 				t.Fatal(err)
 			}

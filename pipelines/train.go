@@ -27,31 +27,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// TrainOptions says what model to train, and on which data.
-type TrainOptions = options.Train
-
-// PrepareOptions is the part of TrainOptions that says which data to read, how rows become features, and what the
-// labels are.
-type PrepareOptions = options.Prepare
-
-// LambdaOptions are the part of TrainOptions that says how λ is chosen.
-type LambdaOptions = options.Lambda
-
-// DecisionOptions are the TrainOptions for probabilities, the threshold between two classes, and intervals.
-type DecisionOptions = options.Decision
-
 // NoSearch is the value of TrainOptions.Search that turns the search for features off.
 const NoSearch = options.NoSearch
-
-// TrainResult describes the trained model.
-type TrainResult = results.Train
-
-// RowCounts has the number of rows that a job read, used and set aside.
-type RowCounts = results.RowCounts
 
 // Train trains a model and publishes its directory, complete or not at all. It runs a profile pass,
 // and then either one pass that sums the features' second moments, followed by a solve, or one pass
 // per round of an iterative learner.
-func Train(ctx context.Context, o TrainOptions) (*TrainResult, error) {
+func Train(ctx context.Context, o options.Train) (*results.Train, error) {
 	return training.Run(ctx, o)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/records"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
@@ -156,7 +157,7 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 	if err := os.WriteFile(data, []byte(text.String()), 0o600); err != nil {
 		return "", err
 	}
-	o := TrainOptions{Lambda: LambdaOptions{Path: f.Options.Lambda}, Prepare: PrepareOptions{
+	o := options.Train{Lambda: options.Lambda{Path: f.Options.Lambda}, Prepare: options.Prepare{
 		Data: dataset.Options{Files: []string{data}, Format: "jsonl", As: "sample of rows", Label: f.Label,
 			Roles: dataset.Roles{Weight: f.Weight}},
 		Task: f.Options.Task, Room: f.Options.Room, Seed: f.Options.Seed, MaxBadFraction: 1,

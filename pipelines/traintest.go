@@ -12,6 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // TrainTestOptions says on which rows a model is evaluated after its training: the rows of files, or a
@@ -23,7 +25,7 @@ type TrainTestOptions struct {
 
 // TrainTestResult describes the trained model and its test.
 type TrainTestResult struct {
-	*TrainResult
+	*results.Train
 	Test *TrainTestScores `json:"test"`
 }
 
@@ -32,12 +34,12 @@ type TrainTestResult struct {
 type TrainTestScores struct {
 	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out
 	Share   float64 `json:"share,omitempty"`
-	*EvaluateResult
+	*results.Evaluate
 }
 
 // TrainAndTest trains a model as Train does and evaluates it on rows that training has not read. With Share,
 // the model is the same as from Train on the remaining rows only. If the evaluation fails, the model remains.
-func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*TrainTestResult, error) {
+func TrainAndTest(ctx context.Context, o options.Train, t TrainTestOptions) (*TrainTestResult, error) {
 	test, err := t.data(ctx, o)
 	if err != nil {
 		return nil, err
@@ -56,18 +58,18 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 		}
 		test.Part = o.Data.Part.Other()
 	}
-	if result.TrainResult, err = Train(ctx, o); result.TrainResult == nil {
+	if result.Train, err = Train(ctx, o); result.Train == nil {
 		return nil, err
 	}
-	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
+	evaluation := options.Evaluate{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	evaluation.Job.Work, evaluation.Job.Resume = prepare.WorkDirOfTest(o.Job.Work), false
 	scores, notScored := Evaluate(ctx, evaluation)
-	result.Test.EvaluateResult = scores
+	result.Test.Evaluate = scores
 	return result, errors.Join(err, exit.AfterPublish(o.Model, notScored))
 }
 
 // data returns the data of the test. It refuses options with which the model may have seen test rows.
-func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test dataset.Options, err error) {
+func (t TrainTestOptions) data(ctx context.Context, o options.Train) (test dataset.Options, err error) {
 	test = dataset.Options{Files: o.Data.Files, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}
 	if t.Share > 0 {
@@ -115,20 +117,20 @@ func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test datase
 
 // WriteTo prints the result for people.
 func (r *TrainTestResult) WriteTo(w io.Writer) (int64, error) {
-	if r.Test.EvaluateResult == nil {
-		return r.TrainResult.WriteTo(w)
+	if r.Test.Evaluate == nil {
+		return r.Train.WriteTo(w)
 	}
 	var b bytes.Buffer
-	if _, err := r.TrainResult.WriteTo(&b); err != nil {
+	if _, err := r.Train.WriteTo(&b); err != nil {
 		return 0, err
 	}
 	fmt.Fprintf(&b, "\ntest on rows that training has not read")
 	if t := r.Test; t.HeldOut != "" {
-		fmt.Fprintf(&b, " (%.3g%% of all; %s)", 100*float64(t.Rows.Read)/float64(t.Rows.Read+r.TrainResult.Rows.Read),
+		fmt.Fprintf(&b, " (%.3g%% of all; %s)", 100*float64(t.Rows.Read)/float64(t.Rows.Read+r.Train.Rows.Read),
 			t.HeldOut)
 	}
 	b.WriteString(":\n")
-	if _, err := r.Test.EvaluateResult.WriteTo(&b); err != nil {
+	if _, err := r.Test.Evaluate.WriteTo(&b); err != nil {
 		return 0, err
 	}
 	return b.WriteTo(w)

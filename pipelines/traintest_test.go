@@ -41,8 +41,8 @@ func visits(n, groups int, seed uint64) []string {
 	return lines
 }
 
-func tested(file, model string) TrainOptions {
-	o := TrainOptions{Prepare: options.Prepare{Data: dataset.Options{Files: []string{file}, Label: "y"},
+func tested(file, model string) options.Train {
+	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{file}, Label: "y"},
 		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: NoSearch}
 	return o
 }
@@ -57,7 +57,7 @@ func (nothing) Null([]float32, int) string           { return "" }
 var _ schema.Sink = nothing{}
 
 // heldOut returns the lines of the rows that a training with these options holds out.
-func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
+func heldOut(t *testing.T, o options.Train, share float64) (held []int64) {
 	t.Helper()
 	part, _, err := prepare.HoldOutTest(t.Context(), (spec.Options{Train: o}).PrepareOptions(), share)
 	if err != nil {
@@ -80,11 +80,11 @@ func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 
 // A training run with --test gives the model of the file without the test rows.
 func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
-	for name, set := range map[string]func(*TrainOptions){
-		"content": func(o *TrainOptions) { o.Data.Drop = []string{"who"} },
-		"groups":  func(o *TrainOptions) { o.Split.Group = []string{"who"} },
-		"time":    func(o *TrainOptions) { o.Split.Time, o.Data.Time = true, "day" },
-		"bad":     func(o *TrainOptions) { o.MaxBadFraction = 0.1 },
+	for name, set := range map[string]func(*options.Train){
+		"content": func(o *options.Train) { o.Data.Drop = []string{"who"} },
+		"groups":  func(o *options.Train) { o.Split.Group = []string{"who"} },
+		"time":    func(o *options.Train) { o.Split.Time, o.Data.Time = true, "day" },
+		"bad":     func(o *options.Train) { o.MaxBadFraction = 0.1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -181,15 +181,15 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, c := range map[string]struct {
-		set  func(*TrainOptions)
+		set  func(*options.Train)
 		test TrainTestOptions
 	}{
 		"is a file of the training data too": {nil, TrainTestOptions{Files: []string{file}}},
 		"above 0 and below 1":                {nil, TrainTestOptions{Share: 1}},
 		"none in one of the two parts":       {nil, TrainTestOptions{Share: 1 - 1e-9}},
-		"--fold_column":                      {func(o *TrainOptions) { o.Split.Fold = "size" }, TrainTestOptions{Share: 0.2}},
-		"--recipe":                           {func(o *TrainOptions) { o.Recipe = "model" }, TrainTestOptions{Share: 0.2}},
-		"there is one group":                 {func(o *TrainOptions) { o.Split.Group = []string{"who"} }, TrainTestOptions{Share: 0.2}},
+		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, TrainTestOptions{Share: 0.2}},
+		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, TrainTestOptions{Share: 0.2}},
+		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, TrainTestOptions{Share: 0.2}},
 	} {
 		o := tested(file, filepath.Join(dir, "model"))
 		o.Job.Log = io.Discard

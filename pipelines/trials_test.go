@@ -12,10 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/sgd"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // trials returns options of a path of a learner, on moons.
-func trials(t *testing.T) TrainOptions {
+func trials(t *testing.T) options.Train {
 	o := fixed(3)
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 500, 1), ""))}, Label: "y"}

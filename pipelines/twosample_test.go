@@ -13,6 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // people returns the lines of a table of related columns with groups of four rows, the header
@@ -31,9 +33,9 @@ func people(n int, seed uint64, sign float64) []string {
 	return lines
 }
 
-func twoSample(t *testing.T, a, b string, set func(*TwoSampleOptions)) (*TwoSampleResult, error) {
+func twoSample(t *testing.T, a, b string, set func(*options.TwoSample)) (*results.TwoSample, error) {
 	t.Helper()
-	o := TwoSampleOptions{A: a, B: b}
+	o := options.TwoSample{A: a, B: b}
 	o.Kernel, o.Data.Drop = &fourier.GaussianOptions{Features: 128}, []string{"home"}
 	if set != nil {
 		set(&o)
@@ -48,11 +50,11 @@ func TestTwoSampleSeesWhatNoColumnShows(t *testing.T) {
 	}
 	rows := people(600, 1, 1)
 	a, alike, related := write("a.csv", rows), write("b.csv", people(500, 2, 1)), write("c.csv", people(500, 3, -1))
-	r, err := twoSample(t, a, alike, func(o *TwoSampleOptions) { o.MinP, o.MaxDrift = 0.001, 0.1 })
+	r, err := twoSample(t, a, alike, func(o *options.TwoSample) { o.MinP, o.MaxDrift = 0.001, 0.1 })
 	if err != nil || r.Features.P < 0.001 || len(r.Columns) > 0 || r.A.Used != 600 || r.B.Used != 500 {
 		t.Errorf("drawn alike: %+v, %v", r, err)
 	}
-	r, err = twoSample(t, a, related, func(o *TwoSampleOptions) { o.MinP = 0.001 })
+	r, err = twoSample(t, a, related, func(o *options.TwoSample) { o.MinP = 0.001 })
 	jobtest.WantError(t, "related otherwise", err, exit.CodeGate, "p < 1e-06, below 0.001")
 	if r.Features.P != drift.MinP || len(r.Columns) > 0 || r.Features.AtLeast < 0.1 {
 		t.Fatalf("related otherwise: %+v", r.Features)
@@ -60,7 +62,7 @@ func TestTwoSampleSeesWhatNoColumnShows(t *testing.T) {
 	if text := jobtest.Text(t, r); !strings.Contains(text, "p < 1e-06 that both are from the same distribution") {
 		t.Error(text)
 	}
-	_, err = twoSample(t, a, related, func(o *TwoSampleOptions) { o.MaxDrift = 0.1 })
+	_, err = twoSample(t, a, related, func(o *options.TwoSample) { o.MaxDrift = 0.1 })
 	jobtest.WantError(t, "a bound on the distance", err, exit.CodeGate, "the features have moved by at least")
 
 	// Neither the order of the tables nor files, readers or the order of rows change p.
@@ -69,7 +71,7 @@ func TestTwoSampleSeesWhatNoColumnShows(t *testing.T) {
 	slices.Reverse(half)
 	write("part-2.csv", append(rows[:1:1], half...))
 	for _, again := range [][2]string{{related, a}, {dir + "/part-*.csv", related}} {
-		s, err := twoSample(t, again[0], again[1], func(o *TwoSampleOptions) { o.Job.Engine.Threads, o.Job.ShardBytes = 2, 1000 })
+		s, err := twoSample(t, again[0], again[1], func(o *options.TwoSample) { o.Job.Engine.Threads, o.Job.ShardBytes = 2, 1000 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +84,7 @@ func TestTwoSampleSeesWhatNoColumnShows(t *testing.T) {
 func TestTwoSampleTakesTheRecipeOfAModel(t *testing.T) {
 	dir := t.TempDir()
 	a := jobtest.Write(t, dir, "a.csv", strings.Join(people(600, 1, 1), ""))
-	var o TrainOptions
+	var o options.Train
 	o.Data.Files, o.Data.Label, o.Data.Drop, o.Model = []string{a}, "y", []string{"home"}, dir+"/model"
 	o.Kernel, o.Search = &fourier.GaussianOptions{Features: 64}, "none"
 	_, err := Train(jobtest.Ctx, o)
@@ -96,14 +98,14 @@ func TestTwoSampleTakesTheRecipeOfAModel(t *testing.T) {
 		unlabelled.WriteString(strings.Replace(line[:strings.LastIndex(line, ",")], "Rome", "Lima", 1) + "\n")
 	}
 	b := jobtest.Write(t, dir, "b.csv", unlabelled.String())
-	r, err := TwoSample(jobtest.Ctx, TwoSampleOptions{A: a, B: b, Recipe: dir + "/model"})
+	r, err := TwoSample(jobtest.Ctx, options.TwoSample{A: a, B: b, Recipe: dir + "/model"})
 	if err != nil || r.Dim != 64 || r.Features.P > 1e-3 || len(r.Notes) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if len(r.Columns) == 0 || r.Columns[0].Name != "city" {
 		t.Errorf("columns %+v", r.Columns)
 	}
-	r, err = TwoSample(jobtest.Ctx, TwoSampleOptions{A: a, B: b, Recipe: dir + "/grouped"})
+	r, err = TwoSample(jobtest.Ctx, options.TwoSample{A: a, B: b, Recipe: dir + "/grouped"})
 	jobtest.WantError(t, "groups", err, exit.CodeUsage, "its rows have weights or groups", "keep one row of each group")
 	if r != nil {
 		t.Error(r)
@@ -131,7 +133,7 @@ func TestTwoSampleRefusesWhatHasNoAnswer(t *testing.T) {
 	b := jobtest.Write(t, dir, "b.csv", strings.Join(people(29, 2, 1), ""))
 	for _, c := range []struct {
 		b    string
-		set  func(*TwoSampleOptions)
+		set  func(*options.TwoSample)
 		code int
 		want string
 	}{
@@ -139,10 +141,10 @@ func TestTwoSampleRefusesWhatHasNoAnswer(t *testing.T) {
 		{a, nil, exit.CodeData, "its rows would count twice"},
 		{dir + "/*.csv", nil, exit.CodeData, "its rows would count twice"},
 		{"", nil, exit.CodeUsage, "test needs two tables"},
-		{b, func(o *TwoSampleOptions) { o.Prepare.Data.Files = []string{a} }, exit.CodeUsage, "not from Prepare.Data"},
-		{b, func(o *TwoSampleOptions) { o.MinP = 1e-9 }, exit.CodeUsage, "--min_p must be"},
-		{b, func(o *TwoSampleOptions) { o.MinP = 2 }, exit.CodeUsage, "--min_p must be"},
-		{b, func(o *TwoSampleOptions) { o.MaxDrift = 2 }, exit.CodeUsage, "--max_drift must be"},
+		{b, func(o *options.TwoSample) { o.Prepare.Data.Files = []string{a} }, exit.CodeUsage, "not from Prepare.Data"},
+		{b, func(o *options.TwoSample) { o.MinP = 1e-9 }, exit.CodeUsage, "--min_p must be"},
+		{b, func(o *options.TwoSample) { o.MinP = 2 }, exit.CodeUsage, "--min_p must be"},
+		{b, func(o *options.TwoSample) { o.MaxDrift = 2 }, exit.CodeUsage, "--max_drift must be"},
 	} {
 		r, err := twoSample(t, a, c.b, c.set)
 		jobtest.WantError(t, c.want, err, c.code, c.want)

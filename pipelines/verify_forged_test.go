@@ -52,7 +52,7 @@ func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 // verified returns the text and JSON of a verification, without the model's name.
 func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 	t.Helper()
-	v, err := Verify(jobtest.Ctx, VerifyOptions{Model: dir, Data: data})
+	v, err := Verify(jobtest.Ctx, options.Verify{Model: dir, Data: data})
 	if err != nil {
 		return "", err
 	}
@@ -184,29 +184,29 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	always, classes := editsOfSVM(t), editsOfClasses(t)
 	for name, c := range map[string]struct {
 		data   dataset.Options
-		change func(*TrainOptions)
+		change func(*options.Train)
 		edits  map[string]edit
 	}{
-		"classes": {data, func(o *TrainOptions) {}, merged(always, classes, map[string]edit{
+		"classes": {data, func(o *options.Train) {}, merged(always, classes, map[string]edit{
 			"seed of the features": func(m *models.Manifest) { within(t, &m.Recipe, `"seed":3`, `"seed":4`) },
 			"width of the recipe":  func(m *models.Manifest) { within(t, &m.Recipe, `"width":`, `"width":1`) },
 		})},
-		"held out": {data, func(o *TrainOptions) { o.Lambda.Folds = 5 }, merged(always, classes, map[string]edit{
+		"held out": {data, func(o *options.Train) { o.Lambda.Folds = 5 }, merged(always, classes, map[string]edit{
 			"nothing held out": func(m *models.Manifest) {
 				m.Learner.Log.HeldOutRows, m.Learner.Log.HeldOutErrors = 0, 0
 			},
 		})},
-		"weights of classes": {data, func(o *TrainOptions) {
+		"weights of classes": {data, func(o *options.Train) {
 			o.Learner.(*svm.LearnerOptions).Weights = []string{"1=3"}
 			o.Calibrate = score.Platt
 		}, merged(always, classes, map[string]edit{
 			"weights": setting(t, `"weights":[1,3]`, `"weights":[1,1]`),
 		})},
-		"numbers": {numbers, func(o *TrainOptions) { o.Scale = []string{"standard"} }, merged(always, map[string]edit{
+		"numbers": {numbers, func(o *options.Train) { o.Scale = []string{"standard"} }, merged(always, map[string]edit{
 			"range of the targets": func(m *models.Manifest) { m.TargetGrid[0].High++ },
 			"scale":                func(m *models.Manifest) { within(t, &m.Recipe, `"mean":[`, `"mean":[1`) },
 		})},
-		"learned": {data, func(o *TrainOptions) {
+		"learned": {data, func(o *options.Train) {
 			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
 		}, map[string]edit{

@@ -40,47 +40,47 @@ func chance(n int) []string {
 
 func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 	moons, numbers := jobtest.Made(t, "moons", 400, 1), jobtest.Made(t, "friedman", 300, 1)
-	type change func(*TrainOptions)
+	type change func(*options.Train)
 	for name, c := range map[string]struct {
 		lines []string
 		held  bool // the weights were fitted without the first fold
 		change
 	}{
-		"one lambda":           {moons, false, func(o *TrainOptions) {}},
-		"no folds":             {moons, false, func(o *TrainOptions) { o.Lambda.Folds = 1 }},
-		"folds":                {moons, true, func(o *TrainOptions) { o.Lambda.Folds = 7 }},
-		"calibrated":           {moons, false, func(o *TrainOptions) { o.Calibrate = score.Platt }},
-		"calibrated, by folds": {moons, false, func(o *TrainOptions) { o.Calibrate, o.Lambda.Folds = score.Platt, 7 }},
-		"path":                 {moons, false, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
+		"one lambda":           {moons, false, func(o *options.Train) {}},
+		"no folds":             {moons, false, func(o *options.Train) { o.Lambda.Folds = 1 }},
+		"folds":                {moons, true, func(o *options.Train) { o.Lambda.Folds = 7 }},
+		"calibrated":           {moons, false, func(o *options.Train) { o.Calibrate = score.Platt }},
+		"calibrated, by folds": {moons, false, func(o *options.Train) { o.Calibrate, o.Lambda.Folds = score.Platt, 7 }},
+		"path":                 {moons, false, func(o *options.Train) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
 		"path, calibrated": {moons, false,
-			func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, score.Isotonic }},
-		"early end": {moons, true, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience = 2 }},
+			func(o *options.Train) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, score.Isotonic }},
+		"early end": {moons, true, func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Patience = 2 }},
 		"early end, calibrated": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience, o.Calibrate = 1, score.Platt }},
+			func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Patience, o.Calibrate = 1, score.Platt }},
 		"early end of a path": {moons, false,
-			func(o *TrainOptions) {
+			func(o *options.Train) {
 				o.Learner.(*svm.LearnerOptions).Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3}
 			}},
 		"end before the first step": {chance(400), true,
-			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
-		"partitions": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Partitions = 3 }},
+			func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
+		"partitions": {moons, false, func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Partitions = 3 }},
 		"partitions, early end": {moons, true,
-			func(o *TrainOptions) {
+			func(o *options.Train) {
 				o.Learner.(*svm.LearnerOptions).Partitions, o.Learner.(*svm.LearnerOptions).Patience = 3, 2
 			}},
-		"no intercept":             {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Bias = 0 }},
-		"a large constant feature": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Bias = 10 }},
+		"no intercept":             {moons, false, func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Bias = 0 }},
+		"a large constant feature": {moons, false, func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Bias = 10 }},
 		"balanced classes": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Weights = []string{"balanced"} }},
+			func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Weights = []string{"balanced"} }},
 		"a class that weighs more": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Weights = []string{"1=3"} }},
-		"logistic": {moons, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Loss = "logistic" }},
+			func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Weights = []string{"1=3"} }},
+		"logistic": {moons, false, func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Loss = "logistic" }},
 		"squared hinge": {moons, false,
-			func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Loss = "squared_hinge" }},
-		"numbers":            {numbers, false, func(o *TrainOptions) {}},
-		"numbers, early end": {numbers, true, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Patience = 2 }},
-		"huber":              {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.LearnerOptions).Loss = "huber" }},
-		"learned features": {moons, false, func(o *TrainOptions) {
+			func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Loss = "squared_hinge" }},
+		"numbers":            {numbers, false, func(o *options.Train) {}},
+		"numbers, early end": {numbers, true, func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Patience = 2 }},
+		"huber":              {numbers, false, func(o *options.Train) { o.Learner.(*svm.LearnerOptions).Loss = "huber" }},
+		"learned features": {moons, false, func(o *options.Train) {
 			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = options.Game{Chains: 8, Steps: 4, Take: 4}
 		}},
@@ -113,7 +113,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 			if zero := trained.Log.Rounds == 0; zero != (name == "end before the first step") {
 				t.Fatalf("the weights are those after %d rounds", trained.Log.Rounds)
 			}
-			v, err := Verify(jobtest.Ctx, VerifyOptions{Model: o.Model, Data: o.Data})
+			v, err := Verify(jobtest.Ctx, options.Verify{Model: o.Model, Data: o.Data})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
-	train := func(model string, change func(*TrainOptions)) {
+	train := func(model string, change func(*options.Train)) {
 		t.Helper()
 		o := fixed(3)
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, model), []float64{1e-6}
@@ -137,18 +137,18 @@ func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	train("first", func(*TrainOptions) {})
-	train("on", func(o *TrainOptions) {
+	train("first", func(*options.Train) {})
+	train("on", func(o *options.Train) {
 		o.Learner.(*svm.LearnerOptions).Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
 	})
-	if v, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
+	if v, err := Verify(jobtest.Ctx, options.Verify{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// Weights that are taken as they came have none.
-	train("same", func(o *TrainOptions) {
+	train("same", func(o *options.Train) {
 		o.Learner.(*svm.LearnerOptions).Time, o.Learner.(*svm.LearnerOptions).Init = time.Nanosecond, filepath.Join(dir, "first")
 	})
-	_, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "same"), Data: data})
+	_, err := Verify(jobtest.Ctx, options.Verify{Model: filepath.Join(dir, "same"), Data: data})
 	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "for which there are no dual variables")
 }
 

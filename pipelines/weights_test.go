@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // weightedTable has rows of two numbers, a weight and a class or, with targets, a number. Weights
@@ -50,21 +51,21 @@ func weightedTable(n int, targets bool, weights ...string) (lines, repeated []st
 	return lines, repeated
 }
 
-func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
+func weightedOptions(t *testing.T, lines []string, weight string) options.Train {
 	t.Helper()
 	dir := t.TempDir()
 	name := jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))
-	return TrainOptions{
+	return options.Train{
 		Prepare: options.Prepare{
 			Data:   dataset.Options{Files: []string{name}, Label: "y", Roles: dataset.Roles{Weight: weight}},
 			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
 		},
-		Decision: DecisionOptions{Calibrate: "none"}, // curves of probabilities trust rows, not weights
+		Decision: options.Decision{Calibrate: "none"}, // curves of probabilities trust rows, not weights
 		Model:    filepath.Join(dir, "model"),
 	}
 }
 
-func mustTrain(t *testing.T, o TrainOptions) (*TrainResult, []byte, *models.Manifest) {
+func mustTrain(t *testing.T, o options.Train) (*results.Train, []byte, *models.Manifest) {
 	t.Helper()
 	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
@@ -121,8 +122,8 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 				}
 			}
 			// Weighted rows have the scores of repeated rows.
-			evaluate := func(o TrainOptions) *EvaluateResult {
-				r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Files: o.Data.Files}})
+			evaluate := func(o options.Train) *results.Evaluate {
+				r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: dataset.Options{Files: o.Data.Files}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -171,7 +172,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 			}
 		}
 		a, b := weightedOptions(t, lines, "w"), weightedOptions(t, repeated, "")
-		for _, o := range []*TrainOptions{&a, &b} {
+		for _, o := range []*options.Train{&a, &b} {
 			o.Learner, o.Lambda.Path = jobtest.Iterative(name, set), []float64{1e-2}
 			// The width of the kernel depends on the sample, which has distinct rows.
 			o.Kernel = &fourier.GaussianOptions{Features: 64, Width: 1.5}
@@ -185,7 +186,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 			t.Errorf("%s: weights of the manifest %+v", name, m.Weights)
 		}
 		if name == "svm" {
-			v, err := Verify(jobtest.Ctx, VerifyOptions{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
+			v, err := Verify(jobtest.Ctx, options.Verify{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
 			if err != nil || !v.Certificate.Same || math.Abs(v.Certificate.Primal-x.Log.Objective) > 1e-7 {
 				t.Errorf("verified: %+v, %v; objective %g", v, err, x.Log.Objective)
 			}
@@ -194,7 +195,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 	for _, name := range []string{"ridge", "svm", "sgd", "cg"} {
 		a, b := weightedOptions(t, equal, "w"), weightedOptions(t, equal, "")
 		b.Data.Drop = []string{"w"}
-		for _, o := range []*TrainOptions{&a, &b} {
+		for _, o := range []*options.Train{&a, &b} {
 			if name != "ridge" {
 				o.Learner = jobtest.Iterative(name, func(s *iterative.Shared) { s.Rounds = 5 })
 			}
@@ -243,7 +244,7 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	o := weightedOptions(t, lines, "w")
 	o.Calibrate, o.Lambda.Path, o.Learner = "platt", []float64{1e-3}, ridge.NewLearnerOptions()
 	_, _, m := mustTrain(t, o)
-	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Files: o.Data.Files}})
+	r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: dataset.Options{Files: o.Data.Files}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestProbabilitiesFollowWeights(t *testing.T) {
 	}
 	// Counts are the same as with equal weights.
 	ones := strings.NewReplacer(",3,", ",1,", ",0.25,", ",1,").Replace(strings.Join(lines, ""))
-	equal, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model,
+	equal, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model,
 		Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "ones.csv", ones)}}})
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +282,7 @@ func TestScoresUseWeightsAsTheyAre(t *testing.T) {
 		lines[i] = strings.Replace(strings.Split(line, ",")[2], "w", "copy", 1) + "," + line
 	}
 	data := dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(lines, ""))}}
-	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data, Slices: []string{"copy"}})
+	r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: data, Slices: []string{"copy"}})
 	if err != nil {
 		t.Fatal(err)
 	}

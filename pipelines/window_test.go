@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // slides is how often the window of the test moves: as many days are added and subtracted.
@@ -23,7 +24,7 @@ func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
 	const window, days = 30, 37 // of which each comes again after it has left
 	r := rand.New(rand.NewPCG(5, 7))
 	day := func(i int) string { return in(fmt.Sprint("day-", i%days)) }
-	train := TrainOptions{Model: in("recipe")}
+	train := options.Train{Model: in("recipe")}
 	train.Data.Files, train.Data.Label = []string{in("rows-0.csv")}, "l"
 	train.Kernel, train.Lambda.Folds = &fourier.GaussianOptions{Features: 24, Form: fourier.Offset}, 2
 	for i := range days {
@@ -38,7 +39,7 @@ func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		o := SumOptions{Recipe: in("recipe"), Out: day(i)}
+		o := options.Sum{Recipe: in("recipe"), Out: day(i)}
 		o.Data.Files = []string{name}
 		if _, err := Sum(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
@@ -46,7 +47,7 @@ func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
 	}
 	add := func(out string, from, without []string) *sums.Manifest {
 		t.Helper()
-		o := AddSumsOptions{SumDirs: SumDirs{Sums: from, Without: without}, Out: out}
+		o := options.AddSums{SumDirs: options.SumDirs{Sums: from, Without: without}, Out: out}
 		r, err := AddSums(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)

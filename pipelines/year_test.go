@@ -132,7 +132,7 @@ func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n.o = RetrainOptions{
 		RetrainData: options.RetrainData{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
 			Window: options.Window{Days: c.window}, Author: options.Author{By: "test"}},
-		Train: TrainOptions{Search: options.NoSearch, Prepare: options.Prepare{
+		Train: options.Train{Search: options.NoSearch, Prepare: options.Prepare{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
 		Gate: "accuracy>=0.8", PairedGate: "not worse by 10% at 80%",
@@ -269,8 +269,8 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 		return jobtest.Write(t, dir, name, strings.Join(append(lines[:1:1], some...), ""))
 	}
 	files[0] = write("left.csv", lines[6:])
-	o := ForgetOptions{
-		Model: n.reg.ModelDir(report.Model), SumDirs: SumDirs{Sums: slices.Compact(sums)},
+	o := options.Forget{
+		Model: n.reg.ModelDir(report.Model), SumDirs: options.SumDirs{Sums: slices.Compact(sums)},
 		Data: dataset.Options{Files: []string{write("gone.csv", lines[1:6])}, Label: "y"},
 		Out:  dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // skeletons of Daniely, Frostig, Gupta and Singer ("Random Features for
@@ -55,8 +56,8 @@ func (e experiment) compositional(ctx context.Context) error {
 			return err
 		}
 		fmt.Printf("\nFig. 3, %s skeleton, CIFAR-10 24×24 crops, 128 images:\n", name)
-		r, err := pipelines.CompareKernel(ctx, pipelines.CompareKernelOptions{
-			Prepare: pipelines.PrepareOptions{
+		r, err := pipelines.CompareKernel(ctx, options.CompareKernel{
+			Prepare: options.Prepare{
 				Data:   dataset.Options{Files: []string{cifar}, Format: "cifar10"},
 				Kernel: &skeleton.Options{Skeleton: s}, Seed: 1,
 			},
@@ -81,8 +82,8 @@ func (e experiment) compositional(ctx context.Context) error {
 	for _, dim := range budgets {
 		for _, k := range []kernel.Options{&skeleton.Options{Skeleton: mnist, Features: dim},
 			&fourier.GaussianOptions{Features: dim}} {
-			percent, trained, err := e.testError(ctx, "compositional-model", pipelines.PrepareOptions{Kernel: k, Seed: 1},
-				pipelines.LambdaOptions{})
+			percent, trained, err := e.testError(ctx, "compositional-model", options.Prepare{Kernel: k, Seed: 1},
+				options.Lambda{})
 			if err != nil {
 				return err
 			}

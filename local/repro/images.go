@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // convolutions is an architecture of Table 1 of Daniely, Frostig, Gupta and Singer (2017) after its
@@ -103,8 +103,8 @@ func (e experiment) imageTable(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			percent, _, err := e.errorOn(ctx, test, "images-model", pipelines.PrepareOptions{Data: train, Scale: m.scale,
-				Kernel: m.kernel, Seed: 1}, pipelines.LambdaOptions{})
+			percent, _, err := e.errorOn(ctx, test, "images-model", options.Prepare{Data: train, Scale: m.scale,
+				Kernel: m.kernel, Seed: 1}, options.Lambda{})
 			if err != nil {
 				return err
 			}

@@ -21,6 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 func main() {
@@ -125,21 +127,21 @@ func (e experiment) mnist(part string) dataset.Options {
 }
 
 // testError trains on MNIST and returns the error on its test part in percent.
-func (e experiment) testError(ctx context.Context, name string, o pipelines.PrepareOptions,
-	lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
+func (e experiment) testError(ctx context.Context, name string, o options.Prepare,
+	lambda options.Lambda) (float64, *results.Train, error) {
 	o.Data = e.mnist("train")
 	return e.errorOn(ctx, e.mnist("t10k"), name, o, lambda)
 }
 
 // errorOn trains and returns the error on test rows in percent.
-func (e experiment) errorOn(ctx context.Context, test dataset.Options, name string, o pipelines.PrepareOptions,
-	lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
+func (e experiment) errorOn(ctx context.Context, test dataset.Options, name string, o options.Prepare,
+	lambda options.Lambda) (float64, *results.Train, error) {
 	model := filepath.Join(e.out, name)
 	if err := os.RemoveAll(model); err != nil {
 		return 0, nil, err
 	}
 	defer os.RemoveAll(model)
-	train := pipelines.TrainOptions{Prepare: o, Model: model, Lambda: lambda}
+	train := options.Train{Prepare: o, Model: model, Lambda: lambda}
 	if !e.searches {
 		train.Search = pipelines.NoSearch
 	}
@@ -147,7 +149,7 @@ func (e experiment) errorOn(ctx context.Context, test dataset.Options, name stri
 	if err != nil {
 		return 0, nil, err
 	}
-	scored, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{Model: model, Data: test})
+	scored, err := pipelines.Evaluate(ctx, options.Evaluate{Model: model, Data: test})
 	if err != nil {
 		return 0, nil, err
 	}

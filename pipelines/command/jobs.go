@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/spf13/cobra"
 )
 
@@ -58,7 +59,7 @@ func embedCommand() *cobra.Command {
 }
 
 func featurizeCommand() *cobra.Command {
-	var o pipelines.FeaturizeOptions
+	var o options.Featurize
 	kernels := newKernels("gaussian")
 	return newCommand("featurize", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
@@ -84,14 +85,14 @@ func generateCommand() *cobra.Command {
 }
 
 func evaluateCommand() *cobra.Command {
-	var o pipelines.EvaluateOptions
+	var o options.Evaluate
 	return newCommand("evaluate", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		return pipelines.Evaluate(cmd.Context(), o)
 	})
 }
 
 func reportCommand() *cobra.Command {
-	var o pipelines.ReportOptions
+	var o options.Report
 	cmd := newCommand("report", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Model = args[0]
 		return pipelines.Report(cmd.Context(), o)
@@ -101,14 +102,14 @@ func reportCommand() *cobra.Command {
 }
 
 func compareCommand() *cobra.Command {
-	var o pipelines.CompareModelsOptions
+	var o options.CompareModels
 	return newCommand("compare", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		return pipelines.CompareModels(cmd.Context(), o)
 	})
 }
 
 func testCommand() *cobra.Command {
-	var o pipelines.TwoSampleOptions
+	var o options.TwoSample
 	kernels := newKernels("gaussian", "features", strconv.Itoa(twosample.Features))
 	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
 		if o.Recipe != "" {
@@ -128,9 +129,9 @@ func testCommand() *cobra.Command {
 
 func verifyCommand() *cobra.Command {
 	var o struct {
-		pipelines.VerifyOptions
-		Forgotten pipelines.ForgetOptions `group:"Model and output" omit:"Model,Data,Out,SaveSums,MaxBadFraction,Job"`
-		Audit     bool                    `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
+		options.Verify
+		Forgotten options.Forget `group:"Model and output" omit:"Model,Data,Out,SaveSums,MaxBadFraction,Job"`
+		Audit     bool           `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
 	}
 	return newCommand("verify", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		f := o.Forgotten
@@ -141,10 +142,10 @@ func verifyCommand() *cobra.Command {
 		case o.Audit && f.Certificate != "":
 			return nil, exit.Usagef("--audit and --certificate cannot be used together: verify one after the other")
 		case o.Audit:
-			return pipelines.Audit(cmd.Context(), pipelines.AuditOptions{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
+			return pipelines.Audit(cmd.Context(), options.Audit{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
 				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		case f.Certificate == "":
-			return pipelines.Verify(cmd.Context(), o.VerifyOptions)
+			return pipelines.Verify(cmd.Context(), o.Verify)
 		}
 		f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
 		remove, err := takeIDs(cmd, &f)
@@ -160,7 +161,7 @@ func inspectCommand() *cobra.Command {
 	var o struct {
 		Model      string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
 		Importance string `flag:"importance" group:"Model and output" placeholder:"FILE" help:"File for a plot of the importance of columns, their effects on predictions for the rows of --data: .png or .svg."`
-		pipelines.InspectOptions
+		options.Inspect
 	}
 	return newCommand("inspect", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		ctx, rows := cmd.Context(), len(o.Data.Files) > 0
@@ -170,16 +171,16 @@ func inspectCommand() *cobra.Command {
 		case o.Importance != "" && (o.Model == "" || !rows):
 			return nil, exit.Usagef("--importance needs --model and --data: it draws effects on predictions")
 		case o.Model == "":
-			return pipelines.InspectData(ctx, o.InspectOptions)
+			return pipelines.InspectData(ctx, o.Inspect)
 		}
 		tables := append(namesOf(&o.Types), "columns", "drop", "weight_column", "id_column", "time_column", "write_schema")
 		if err := refuse(cmd, tables, "cannot be used with --model: a model has its columns and their types"); err != nil {
 			return nil, err
 		}
-		var result *pipelines.InspectModelResult
+		var result *results.InspectModel
 		var err error
 		if rows {
-			result, err = pipelines.InspectEffects(ctx, pipelines.InspectEffectsOptions{Model: o.Model, Data: o.Data,
+			result, err = pipelines.InspectEffects(ctx, options.InspectEffects{Model: o.Model, Data: o.Data,
 				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		} else {
 			result, err = pipelines.InspectModel(ctx, o.Model)
@@ -193,12 +194,12 @@ func inspectCommand() *cobra.Command {
 
 func explainCommand() *cobra.Command {
 	var o struct {
-		pipelines.ExplainOptions
+		options.Explain
 		LogFlags
 	}
 	return newCommand("explain", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		o.Log = jobLog(cmd)
-		return pipelines.Explain(cmd.Context(), o.ExplainOptions)
+		return pipelines.Explain(cmd.Context(), o.Explain)
 	})
 }
 
@@ -215,39 +216,39 @@ func exportCommand() *cobra.Command {
 
 func sumCommand() *cobra.Command {
 	var o struct {
-		pipelines.SumOptions
-		Of                []string `flag:"of,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up."`
-		pipelines.SumDirs `group:"Model and output" omit:"Sums"`
+		options.Sum
+		Of              []string `flag:"of,common" group:"Model and output" list:"commas" placeholder:"DIRS" help:"Patterns of directories of sums to add up."`
+		options.SumDirs `group:"Model and output" omit:"Sums"`
 	}
 	return newCommand("sum", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		switch {
 		case len(o.Of) == 0 && (len(o.Without) > 0 || o.Last != "" || o.Where != ""):
 			return nil, exit.Usagef("--where, --without and --last choose among the sums of --of")
 		case len(o.Of) == 0:
-			return pipelines.Sum(cmd.Context(), o.SumOptions)
+			return pipelines.Sum(cmd.Context(), o.Sum)
 		case o.Recipe != "" || len(o.Data.Files)+len(o.By) > 0:
 			return nil, exit.Usagef("--of adds up sums, which have their recipe: leave out --recipe, --data and --by")
 		}
 		o.Sums = o.Of
-		return pipelines.AddSums(cmd.Context(), pipelines.AddSumsOptions{SumDirs: o.SumDirs, Out: o.Out, Job: o.Job})
+		return pipelines.AddSums(cmd.Context(), options.AddSums{SumDirs: o.SumDirs, Out: o.Out, Job: o.Job})
 	})
 }
 
 func fitCommand() *cobra.Command {
 	var o struct {
-		pipelines.FitOptions
+		options.Fit
 		Plan bool `flag:"plan,common" group:"Job" help:"Read the manifests of the sums, print a bound on the memory that the fit uses and an estimate of its time, and exit."`
 	}
 	return newCommand("fit", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Plan {
-			return plan.Fit(cmd.Context(), o.FitOptions)
+			return plan.Fit(cmd.Context(), o.Fit)
 		}
-		return pipelines.Fit(cmd.Context(), o.FitOptions)
+		return pipelines.Fit(cmd.Context(), o.Fit)
 	})
 }
 
 func forgetCommand() *cobra.Command {
-	var o pipelines.ForgetOptions
+	var o options.Forget
 	return newCommand("forget", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		remove, err := takeIDs(cmd, &o)
 		if err != nil {
@@ -259,7 +260,7 @@ func forgetCommand() *cobra.Command {
 }
 
 // takeIDs replaces - in --ids by a temporary file with the content of standard input; remove deletes the file.
-func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() error, err error) {
+func takeIDs(cmd *cobra.Command, o *options.Forget) (remove func() error, err error) {
 	if o.IDs != standardInput {
 		return func() error { return nil }, nil
 	}
@@ -272,13 +273,13 @@ func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() erro
 
 func askCommand() *cobra.Command {
 	var o struct {
-		pipelines.AskOptions
+		options.Ask
 		LogFlags
 	}
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Question = options.Question(args[0])
 		o.Log = jobLog(cmd)
-		return pipelines.Ask(cmd.Context(), o.AskOptions)
+		return pipelines.Ask(cmd.Context(), o.Ask)
 	})
 	cmd.ValidArgs = option.Names(pipelines.Questions()...)
 	cmd.Args = oneArgument("a question", cmd.ValidArgs)
@@ -287,12 +288,12 @@ func askCommand() *cobra.Command {
 
 func pruneCommand() *cobra.Command {
 	var o struct {
-		pipelines.PruneOptions
+		options.Prune
 		LogFlags
 	}
 	return newCommand("prune", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		o.Log = jobLog(cmd)
-		return pipelines.PruneSums(cmd.Context(), o.PruneOptions)
+		return pipelines.PruneSums(cmd.Context(), o.Prune)
 	})
 }
 
@@ -319,7 +320,7 @@ func (v versionReport) WriteTo(w io.Writer) (int64, error) {
 }
 
 func serveCommand() *cobra.Command {
-	var o pipelines.ServeOptions
+	var o options.Serve
 	return newCommand("serve", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if l, ok := cmd.ErrOrStderr().(*jsonLog); ok {
 			slog.SetDefault(slog.New(l.handler))

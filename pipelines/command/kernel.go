@@ -8,10 +8,11 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func kernelCommand() *cobra.Command {
-	var o pipelines.CompareKernelOptions
+	var o options.CompareKernel
 	kernels := newKernels("gaussian")
 	cmd := newCommand("kernel", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {

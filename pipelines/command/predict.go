@@ -11,6 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub" // pubsub://
 )
 
@@ -22,15 +24,15 @@ const (
 
 func predictCommand() *cobra.Command {
 	var o struct {
-		Stream bool `flag:"stream,common" group:"Streams" help:"Predict every file that appears, or every message, until the command is stopped. See bochner help stream."`
-		pipelines.StreamOptions
+		Forever bool `flag:"stream,common" group:"Streams" help:"Predict every file that appears, or every message, until the command is stopped. See bochner help stream."`
+		options.Stream
 	}
 	return newCommand("predict", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		if o.Stream {
-			return nil, predictStream(cmd, o.StreamOptions)
+		if o.Forever {
+			return nil, predictStream(cmd, o.Stream)
 		}
-		batches := namesOf(&pipelines.PredictOptions{})
-		only := slices.DeleteFunc(namesOf(&pipelines.StreamOptions{}), func(name string) bool {
+		batches := namesOf(&options.Predict{})
+		only := slices.DeleteFunc(namesOf(&options.Stream{}), func(name string) bool {
 			return slices.Contains(batches, name)
 		})
 		if err := refuse(cmd, only, "is for --stream"); err != nil {
@@ -69,7 +71,7 @@ func checkOutFormat(cmd *cobra.Command, out, format string) error {
 }
 
 // predictStream predicts until the stream ends, and prints the counts of each round.
-func predictStream(cmd *cobra.Command, o pipelines.StreamOptions) error {
+func predictStream(cmd *cobra.Command, o options.Stream) error {
 	switch {
 	case cmd.Flags().Changed("resume") || cmd.Flags().Changed("work"):
 		return exit.Usagef("--stream continues from the files in --out, without --resume and --work")
@@ -78,10 +80,10 @@ func predictStream(cmd *cobra.Command, o pipelines.StreamOptions) error {
 	case !cmd.Flags().Changed("max_bad_fraction"):
 		o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
 	}
-	line := func(r pipelines.StreamRound) error {
+	line := func(r results.StreamRound) error {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 	}
-	o.Each = func(r pipelines.StreamRound) error {
+	o.Each = func(r results.StreamRound) error {
 		switch {
 		case isSet(cmd, "json"):
 			return line(r)

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -72,7 +73,7 @@ func TestScoresOfWindowsMatchEvaluate(t *testing.T) {
 			want := map[string]any{}
 			for name, w := range map[string]string{"early": "[0:500000)", "late": "[500000:1000000)"} {
 				data := dataset.Options{Files: []string{in(name + ".csv")}}
-				e, err := pipelines.Evaluate(t.Context(), pipelines.EvaluateOptions{Model: in("model"), Data: data})
+				e, err := pipelines.Evaluate(t.Context(), options.Evaluate{Model: in("model"), Data: data})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -21,17 +21,18 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
 
 func trainCommand() *cobra.Command {
 	var o struct {
-		pipelines.TrainOptions
+		options.Train
 		Test    []string `flag:"test,common" group:"Data" placeholder:"FILES" help:"Evaluate the model on rows that no earlier step has read: the rows of these files, or a share of the rows of the data, such as 0.2. The content of a row decides whether it is held out; with --group_column whole groups are held out, with --time_split the latest rows. Can be given several times."`
 		Plan    bool     `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
 		Timings bool     `flag:"timings" group:"Job" help:"Print the time of each stage."`
 	}
-	flags := newTrainingFlags(&o.TrainOptions)
+	flags := newTrainingFlags(&o.Train)
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Model == "" && !o.Plan {
 			if len(o.Data.Files) == 0 {
@@ -117,10 +118,10 @@ func parseTest(given []string) (t pipelines.TrainTestOptions, err error) {
 type trainingFlags struct {
 	*kernelFlags
 	learners *learnerFlags
-	o        *pipelines.TrainOptions
+	o        *options.Train
 }
 
-func newTrainingFlags(o *pipelines.TrainOptions) *trainingFlags {
+func newTrainingFlags(o *options.Train) *trainingFlags {
 	o.Learned.Running = iterative.Defaults().Running
 	o.Learned.PerJob = 0 // one round of a game
 	return &trainingFlags{newKernels("gaussian"), newLearners(&o.Learned.Running), o}
@@ -131,7 +132,7 @@ func (f *trainingFlags) flags() []*option.Option {
 }
 
 // chosen returns the options with the kernel and the learner that the flags choose.
-func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, err error) {
+func (f *trainingFlags) chosen(cmd *cobra.Command) (o options.Train, err error) {
 	o = *f.o
 	if o.Kernel, err = f.kernelFlags.chosen(); err != nil {
 		return o, err
@@ -147,7 +148,7 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o pipelines.TrainOptions, er
 // fixedByRecipe refuses flags whose values the recipe determines: all except the flags of sum and
 // those listed.
 func fixedByRecipe(cmd *cobra.Command, list string) (err error) {
-	var sum pipelines.SumOptions
+	var sum options.Sum
 	sum.Data.Formats = dataset.NewOptions()
 	free := append(flagNames(cmd, list), namesOf(&sum, &jobFlags{}, &printFlags{})...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
