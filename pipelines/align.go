@@ -20,28 +20,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// AlignOptions says which features to learn, and from which labelled data.
-type AlignOptions struct {
-	options.Prepare `omit:"Split,Room"` // Kernel is learned or harmonic
-	Learned         options.Game        `group:"Learned features"`
-
-	// Directory to create; it must not exist.
-	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
-
-	// Folds of the rows. The first fold is not used, so that train can choose lambda and report
-	// held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out
-	// errors.
-	Folds int `flag:"folds,common" group:"Learner"`
-
-	// File for a plot of the game's log, .png or .svg.
-	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE"`
-}
-
 // Align learns features from labelled rows, by the game between a kernel and a support vector
 // machine or by weighting drawn frequencies, and publishes them as a directory that learned.Options
 // and learned.HarmonicOptions read. It takes a profile pass, a pass that samples rows, and two
 // passes per round of the game.
-func Align(ctx context.Context, o AlignOptions) (result *results.Align, err error) {
+func Align(ctx context.Context, o options.Align) (result *results.Align, err error) {
 	switch k := o.Kernel.(type) {
 	case nil:
 		o.Kernel = &learned.Options{}
@@ -52,14 +35,14 @@ func Align(ctx context.Context, o AlignOptions) (result *results.Align, err erro
 		o.Kernel = &learned.Options{Width: k.Width, Gamma: k.Gamma, Features: k.Features, Form: k.Form}
 	}
 	o.Learned = tuning.GameDefaults(o.Learned)
-	if err := o.validate(); err != nil {
+	if err := validateAlign(o); err != nil {
 		return nil, err
 	}
 	o.Learned.HeldOut = cmp.Or(o.Folds, spec.DefaultFolds)
 	if o.Learned.HeldOut == 1 {
 		o.Learned.HeldOut = 0
 	}
-	t, err := training.Begin(ctx, o.training(), o.Out, prepare.CheckLabeled)
+	t, err := training.Begin(ctx, alignTraining(o), o.Out, prepare.CheckLabeled)
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +66,12 @@ func Align(ctx context.Context, o AlignOptions) (result *results.Align, err erro
 		Seconds: t.Job.Seconds}, exit.AfterPublish(o.Out, err)
 }
 
-// training returns the options of a training run that learns these features.
-func (o AlignOptions) training() spec.Options {
+// alignTraining returns the options of a training run that learns these features.
+func alignTraining(o options.Align) spec.Options {
 	return spec.Options{Train: options.Train{Prepare: o.Prepare, Learned: o.Learned}}
 }
 
-func (o AlignOptions) validate() error {
+func validateAlign(o options.Align) error {
 	f, isFound := o.Kernel.(kernel.Learned)
 	switch {
 	case o.Out == "":
@@ -101,7 +84,7 @@ func (o AlignOptions) validate() error {
 	case f.Directory() != "":
 		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}
-	if err := cmp.Or(report.CheckPicture(o.Curve), prepare.Validate(o.training().PrepareOptions()),
+	if err := cmp.Or(report.CheckPicture(o.Curve), prepare.Validate(alignTraining(o).PrepareOptions()),
 		tuning.ValidateGame(o.Learned, f)); err != nil {
 		return err
 	}

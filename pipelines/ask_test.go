@@ -219,7 +219,7 @@ func friedmanDays(t *testing.T, n int) (o options.Train, days []string) {
 	t.Helper()
 	for i := range n {
 		name := filepath.Join(t.TempDir(), "rows.csv")
-		if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "friedman", Rows: 50, Seed: uint64(i), Noise: -1, Out: name}); err != nil {
+		if _, err := Generate(jobtest.Ctx, options.Generate{Set: "friedman", Rows: 50, Seed: uint64(i), Noise: -1, Out: name}); err != nil {
 			t.Fatal(err)
 		}
 		data, err := storage.ReadFile(jobtest.Ctx, name, 1<<20)

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
@@ -104,7 +105,7 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 	t.Helper()
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", NoGate, a.learner
+	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", options.NoGate, a.learner
 	for day := 1; day <= lastDay; day++ {
 		files := []string{a.dayRows(day)}
 		if i := slices.IndexFunc(badDays, func(b badDay) bool { return b.day == day }); i >= 0 {
@@ -197,7 +198,7 @@ func TestDaysMayLackLabelsAndValues(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	a := apprentices(2)[1]
-	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", NoGate, a.learner
+	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", options.NoGate, a.learner
 	for day := 1; day <= 4; day++ {
 		lines := strings.SplitAfter(a.dayRows(day), "\n")
 		if day%3 == 1 {

@@ -25,7 +25,7 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	slog.SetDefault(theirs)
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{filepath.Join(dir, "data.csv")}, Label: "y"}
-	if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: 100, Seed: 1, Noise: -1,
+	if _, err := Generate(jobtest.Ctx, options.Generate{Set: "moons", Rows: 100, Seed: 1, Noise: -1,
 		Out: data.Files[0]}); err != nil {
 		t.Fatal(err)
 	}

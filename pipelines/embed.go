@@ -16,28 +16,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// EmbedOptions says which data to embed, and how.
-type EmbedOptions struct {
-	options.Prepare    `omit:"Split,Room"`
-	pca.LearnerOptions `group:"Learner"`
-	// Directory to create; it must not exist.
-	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
-	// File for a plot of a sample of the rows along the first two components, .png or .svg.
-	Picture string `flag:"picture,common" group:"Model and output" placeholder:"FILE"`
-}
-
 // Embed creates a model that maps rows to their coordinates along the directions in which
 // features vary most: kernel PCA by random features. It takes a profile pass and a pass that
 // sums the features' second moments. Labels are used for the plot only.
-func Embed(ctx context.Context, o EmbedOptions) (result *results.Embed, err error) {
+func Embed(ctx context.Context, o options.Embed) (result *results.Embed, err error) {
 	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
 	}
-	if err := o.validate(); err != nil {
+	if err := validateEmbed(o); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Prepare: o.Prepare, Model: o.Model}}, o.Model, o.checkLabels)
+	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Prepare: o.Prepare, Model: o.Model}}, o.Model,
+		func(d *dataset.Dataset) error { return checkLabels(o, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +63,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *results.Embed, err erro
 	}, exit.AfterPublish(o.Model, err)
 }
 
-func (o EmbedOptions) validate() error {
+func validateEmbed(o options.Embed) error {
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory to create")
 	}
@@ -92,7 +83,7 @@ func (o EmbedOptions) validate() error {
 }
 
 // checkLabels returns an error if a plot is asked for and the data has no labels to colour it.
-func (o EmbedOptions) checkLabels(d *dataset.Dataset) error {
+func checkLabels(o options.Embed, d *dataset.Dataset) error {
 	if o.Picture == "" || d.Labeled {
 		return nil
 	}

@@ -223,7 +223,7 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	for _, label := range []string{"", "y"} {
 		spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
 			strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: label}
-		if _, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
+		if _, err := Embed(jobtest.Ctx, options.Embed{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 			Model: filepath.Join(dir, "m"+label)}); err != nil {
 			t.Errorf("label %q: %v", label, err)
 		}
@@ -235,7 +235,7 @@ func TestTargetStatisticsNeedATraining(t *testing.T) {
 	spec := encodedBy(options.Train{}, preprocess.TargetEncoding).Prepare
 	spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",
 		strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
-	_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
+	_, err := Embed(jobtest.Ctx, options.Embed{Prepare: spec, LearnerOptions: pca.LearnerOptions{Components: 2},
 		Model: filepath.Join(dir, "m")})
 	jobtest.WantError(t, "embed", err, exit.CodeUsage, "--encode target learns from labels")
 	_, err = Featurize(jobtest.Ctx, options.Featurize{Prepare: spec, Out: filepath.Join(dir, "f")})

@@ -66,7 +66,7 @@ func Example_rows() {
 	}
 	defer os.RemoveAll(dir)
 	model, train := filepath.Join(dir, "model"), filepath.Join(dir, "train.csv")
-	if _, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 1000, Seed: 1, Noise: -1,
+	if _, err := pipelines.Generate(ctx, options.Generate{Set: "moons", Rows: 1000, Seed: 1, Noise: -1,
 		Out: train}); err != nil {
 		panic(err)
 	}

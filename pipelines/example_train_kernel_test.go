@@ -16,13 +16,13 @@ import (
 // moons makes a table of two classes, and the spec of sinc features for it.
 func moons(ctx context.Context, dir string) (options.Prepare, error) {
 	name := filepath.Join(dir, "moons.csv")
-	_, err := pipelines.Generate(ctx, pipelines.GenerateOptions{Set: "moons", Rows: 400, Seed: 1, Noise: -1, Out: name})
+	_, err := pipelines.Generate(ctx, options.Generate{Set: "moons", Rows: 400, Seed: 1, Noise: -1, Out: name})
 	return options.Prepare{Data: dataset.Options{Files: []string{name}, Label: "y"},
 		Kernel: &sincOptions{Features: 256, Width: 0.4}, Seed: 1}, err
 }
 
 // A kernel of another package is trained like the kernels of this module: its options are
-// TrainOptions.Kernel, and flags of the command line.
+// options.Train.Kernel, and flags of the command line.
 func ExampleTrain_kernelOfAnotherPackage() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "")

@@ -13,7 +13,7 @@ import (
 )
 
 // A learner of another package is trained like the learners of this module: its options are
-// TrainOptions.Learner, and flags of the command line.
+// options.Train.Learner, and flags of the command line.
 func ExampleTrain_learnerOfAnotherPackage() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "")

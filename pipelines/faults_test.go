@@ -134,7 +134,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			return err
 		}},
 		{name: "embed", out: "model", run: func(root string, o options.Job) error {
-			_, err := Embed(jobtest.Ctx, EmbedOptions{Prepare: options.Prepare{Data: data(root),
+			_, err := Embed(jobtest.Ctx, options.Embed{Prepare: options.Prepare{Data: data(root),
 				Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, LearnerOptions: pca.LearnerOptions{Components: 2},
 				Model: root + "/model"})
 			return err

@@ -2,7 +2,6 @@ package pipelines
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -11,31 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/options"
+	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// GenerateOptions says which sample data to generate. The defaults in tags are those of the command: in Go, Rows must
-// be set, and a Noise of 0 is none.
-type GenerateOptions struct {
-	Set string // name of a synthetic.Set
-	// Number of rows.
-	Rows int64 `flag:"rows,common" group:"Data" default:"2000"`
-	// Random seed; another seed gives other rows of the same distribution.
-	Seed uint64 `flag:"seed,common" group:"Data" default:"1"`
-	// Standard deviation of the noise; below 0 is the set's own.
-	Noise float64 `flag:"noise,common" group:"Data" default:"-1"`
-	// File to create; it must not exist.
-	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
-}
-
-// GenerateResult describes the file.
-type GenerateResult struct {
-	Out  string `json:"out"`
-	Rows int64  `json:"rows"`
-}
-
 // Generate writes a CSV file of sample data, complete or not at all.
-func Generate(ctx context.Context, o GenerateOptions) (*GenerateResult, error) {
+func Generate(ctx context.Context, o options.Generate) (*results.Generate, error) {
 	set, ok := synthetic.Find(o.Set)
 	switch {
 	case !ok:
@@ -62,11 +42,5 @@ func Generate(ctx context.Context, o GenerateOptions) (*GenerateResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &GenerateResult{o.Out, o.Rows}, nil
-}
-
-// WriteTo prints the result for people.
-func (g *GenerateResult) WriteTo(w io.Writer) (int64, error) {
-	n, err := fmt.Fprintf(w, "wrote %s rows to %s\n", report.Groups(g.Rows), g.Out)
-	return int64(n), err
+	return &results.Generate{Out: o.Out, Rows: o.Rows}, nil
 }

@@ -233,7 +233,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
 	for _, grid := range []string{"8", "16"} {
-		result, err := Embed(jobtest.Ctx, EmbedOptions{
+		result, err := Embed(jobtest.Ctx, options.Embed{
 			Prepare: options.Prepare{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64},
 				Seed: 1},
 			Model: filepath.Join(dir, "model"+grid), LearnerOptions: pca.LearnerOptions{Components: 7, Grid: features.Bits(grid)},

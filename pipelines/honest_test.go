@@ -208,7 +208,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	search := options.Game{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *results.Align {
 		t.Helper()
-		r, err := Align(jobtest.Ctx, AlignOptions{Prepare: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})
+		r, err := Align(jobtest.Ctx, options.Align{Prepare: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func trainPlain(ctx context.Context, o options.Train) (*results.Train, error) {
 func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
-	if _, err := Generate(t.Context(), GenerateOptions{Set: "moons", Rows: 300, Seed: 1, Noise: -1,
+	if _, err := Generate(t.Context(), options.Generate{Set: "moons", Rows: 300, Seed: 1, Noise: -1,
 		Out: data.Files[0]}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // PredictManifest is the name of the file that describes a directory of predictions: a
-// PredictResult with the model.
+// results.Predict with the model.
 const PredictManifest = apply.PredictManifest
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one line

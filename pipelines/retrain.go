@@ -15,33 +15,15 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// RetrainOptions says what to retrain, and when a new model becomes champion.
-type RetrainOptions struct {
-	options.RetrainData
-
-	// Train has the options of the training runs, except for the data and the model.
-	Train options.Train `group:"" omit:"Recipe,Model,Intervals"`
-
-	// Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are
-	// separated by commas, or given one by one.
-	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION"`
-
-	// Condition on the difference from the champion, in words (see compare), or none. Several are
-	// separated by commas, or given one by one.
-	//
-	// "" is the default, NoGate no condition.
-	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION"`
-}
-
 // Retrain makes the model of a day: it sums the partitions of the data that changed, fits a model
 // to the window, compares it with the champion, and makes it champion if it passes. If it promotes
 // no model, the error is an *exit.GateError (the model did not pass) or an *exit.OutcomeError, and
 // the result is complete, or nil if another run is at work. Other errors come with a nil result.
-func Retrain(ctx context.Context, o RetrainOptions) (*results.Retrain, error) {
+func Retrain(ctx context.Context, o options.Retrain) (*results.Retrain, error) {
 	switch o.PairedGate {
 	case "":
 		o.PairedGate = defaultPairedGate
-	case NoGate:
+	case options.NoGate:
 		o.PairedGate = ""
 	}
 	_, gateErr := evaluate.ParseGates(o.Gate)
@@ -62,9 +44,6 @@ func Retrain(ctx context.Context, o RetrainOptions) (*results.Retrain, error) {
 	}
 	return report, err
 }
-
-// NoGate as a PairedGate promotes a new model whatever its difference from the champion.
-const NoGate = "none"
 
 const (
 	pairedFlag        = "paired_gate"            // flag of PairedGate

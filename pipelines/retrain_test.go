@@ -71,14 +71,14 @@ func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
 	}
 }
 
-// Without a PairedGate, the default of the command decides about a champion; NoGate promotes without a condition.
+// Without a PairedGate, the default of the command decides about a champion; options.NoGate promotes without a condition.
 func TestZeroPairedGateIsTheDefault(t *testing.T) {
-	var o RetrainOptions
+	var o options.Retrain
 	option.List(&o)
 	if o.PairedGate != defaultPairedGate {
 		t.Errorf("the default of the command is %q", o.PairedGate)
 	}
-	for gate, want := range map[string][]string{"": {"error " + defaultPairedGate}, NoGate: nil} {
+	for gate, want := range map[string][]string{"": {"error " + defaultPairedGate}, options.NoGate: nil} {
 		dir := t.TempDir()
 		n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Gate, n.o.PairedGate = "", gate
@@ -97,7 +97,7 @@ func TestZeroPairedGateIsTheDefault(t *testing.T) {
 		for _, g := range r.Gates {
 			got = append(got, g.Condition)
 		}
-		if !slices.Equal(got, want) || gate == NoGate && r.Outcome != results.Promoted {
+		if !slices.Equal(got, want) || gate == options.NoGate && r.Outcome != results.Promoted {
 			t.Errorf("gate %q: conditions %q, want %q\n%s", gate, got, want, r.Text())
 		}
 	}

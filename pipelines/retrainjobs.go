@@ -28,7 +28,7 @@ import (
 )
 
 // retrainJobs implements days.Jobs by calling the other jobs with the options of a retraining.
-type retrainJobs struct{ o RetrainOptions }
+type retrainJobs struct{ o options.Retrain }
 
 // buildJob returns the options of a job that creates a directory. The job continues the work of an
 // earlier run that was stopped.
@@ -88,7 +88,7 @@ func (j *retrainJobs) Reference(ctx context.Context, model string, files []strin
 	if t.Types.Schema == "" && d.Schema.Traits().Columns { // so that values may be missing, as in Train
 		t.Types.Fill = schema.Median
 	}
-	_, err = Embed(ctx, EmbedOptions{Prepare: t, Model: model})
+	_, err = Embed(ctx, options.Embed{Prepare: t, Model: model})
 	return err
 }
 

@@ -17,7 +17,7 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 	train := func(rows, features int) *results.Train {
 		t.Helper()
 		data := filepath.Join(t.TempDir(), "data.csv")
-		if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: int64(rows), Seed: 1, Noise: -1,
+		if _, err := Generate(jobtest.Ctx, options.Generate{Set: "moons", Rows: int64(rows), Seed: 1, Noise: -1,
 			Out: data}); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ type simulation struct {
 // simPlan is what a simulation consists of.
 type simPlan struct {
 	nights   int
-	o        RetrainOptions
+	o        options.Retrain
 	calm     bool        // nothing fails
 	registry bool        // drivers change the registry by hand most of the time
 	events   []dataEvent // still to come
@@ -96,7 +96,7 @@ func newSimulation(seed uint64, turns *disktest.Turns, b *basis) *simulation {
 	}
 	s.o = newNights(calendar{window: []int{0, 0, 3}[r.IntN(3)]}, nil, simRoot+"/models", simRoot+"/data", "").o
 	s.o.Train.Kernel, s.o.Train.Job.Engine.Threads = &fourier.GaussianOptions{Features: 8}, 1
-	s.o.Gate, s.o.PairedGate = "", []string{NoGate, NoGate, "not worse by 10% at 80%"}[r.IntN(3)]
+	s.o.Gate, s.o.PairedGate = "", []string{options.NoGate, options.NoGate, "not worse by 10% at 80%"}[r.IntN(3)]
 	s.o.MaxDrift = []float64{0, yearDrift}[r.IntN(2)]
 	s.o.KeepSums.Prune = r.IntN(2) == 0
 	s.turns.Stick = []float64{0.5, 0.9, 0.99, 0.999}[r.IntN(4)]
@@ -234,7 +234,7 @@ func (s *simulation) making(name string, run func(context.Context) error, outs .
 }
 
 // retrain is a night.
-func (s *simulation) retrain(ctx context.Context, o RetrainOptions) error {
+func (s *simulation) retrain(ctx context.Context, o options.Retrain) error {
 	report, err := Retrain(ctx, o)
 	if report == nil {
 		return err

@@ -13,7 +13,7 @@ import (
 func Sum(ctx context.Context, o options.Sum) (*results.Sum, error) { return days.Sum(ctx, o) }
 
 // Fit fits a model to sums and publishes its directory, as training on their rows with
-// TrainOptions.Recipe does.
+// options.Train.Recipe does.
 func Fit(ctx context.Context, o options.Fit) (*results.Train, error) { return days.Fit(ctx, o) }
 
 // AddSums adds and subtracts sums and publishes the result as a directory of sums.

@@ -4,8 +4,8 @@
 // and decides between passes what to do next.
 //
 // Most jobs are implemented in packages under pipelines/internal: training, days (Sum, Fit, Forget, Retrain),
-// apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. This package has aliases for their
-// options, which are structs of package options, and for their results. FitStored and TrainRows are not jobs but
+// apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. Options are structs of
+// package options, results are structs of package results. FitStored and TrainRows are not jobs but
 // transforms, for pipelines of other programs.
 //
 // Errors name options by the flags of the command: --max_bad_fraction is the field MaxBadFraction.
@@ -26,9 +26,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
-
-// NoSearch is the value of TrainOptions.Search that turns the search for features off.
-const NoSearch = options.NoSearch
 
 // Train trains a model and publishes its directory, complete or not at all. It runs a profile pass,
 // and then either one pass that sums the features' second moments, followed by a solve, or one pass

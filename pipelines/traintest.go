@@ -1,11 +1,8 @@
 package pipelines
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -16,35 +13,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// TrainTestOptions says on which rows a model is evaluated after its training: the rows of files, or a
-// share of the rows of the data. Training does not read them.
-type TrainTestOptions struct {
-	Files []string
-	Share float64 // above 0 and below 1; 0 to use Files
-}
-
-// TrainTestResult describes the trained model and its test.
-type TrainTestResult struct {
-	*results.Train
-	Test *TrainTestScores `json:"test"`
-}
-
-// TrainTestScores has the scores of a model on rows that its training has not read. EvaluateResult is nil if the
-// evaluation failed.
-type TrainTestScores struct {
-	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out
-	Share   float64 `json:"share,omitempty"`
-	*results.Evaluate
-}
-
 // TrainAndTest trains a model as Train does and evaluates it on rows that training has not read. With Share,
 // the model is the same as from Train on the remaining rows only. If the evaluation fails, the model remains.
-func TrainAndTest(ctx context.Context, o options.Train, t TrainTestOptions) (*TrainTestResult, error) {
-	test, err := t.data(ctx, o)
+func TrainAndTest(ctx context.Context, o options.Train, t options.TrainTest) (*results.TrainTest, error) {
+	test, err := testData(ctx, o, t)
 	if err != nil {
 		return nil, err
 	}
-	result := &TrainTestResult{Test: &TrainTestScores{Share: t.Share}}
+	result := &results.TrainTest{Test: &results.TestScores{Share: t.Share}}
 	if t.Share > 0 {
 		if err := (spec.Options{Train: o}).WithDefaults().Validate(); err != nil {
 			return nil, err
@@ -68,8 +44,8 @@ func TrainAndTest(ctx context.Context, o options.Train, t TrainTestOptions) (*Tr
 	return result, errors.Join(err, exit.AfterPublish(o.Model, notScored))
 }
 
-// data returns the data of the test. It refuses options with which the model may have seen test rows.
-func (t TrainTestOptions) data(ctx context.Context, o options.Train) (test dataset.Options, err error) {
+// testData returns the data of the test. It refuses options with which the model may have seen test rows.
+func testData(ctx context.Context, o options.Train, t options.TrainTest) (test dataset.Options, err error) {
 	test = dataset.Options{Files: o.Data.Files, Objects: o.Data.Objects, As: o.Data.As, Format: o.Data.Format,
 		Label: o.Data.Label, LabelText: o.Data.LabelText, Formats: o.Data.Formats}
 	if t.Share > 0 {
@@ -113,25 +89,4 @@ func (t TrainTestOptions) data(ctx context.Context, o options.Train) (test datas
 		}
 	}
 	return test, nil
-}
-
-// WriteTo prints the result for people.
-func (r *TrainTestResult) WriteTo(w io.Writer) (int64, error) {
-	if r.Test.Evaluate == nil {
-		return r.Train.WriteTo(w)
-	}
-	var b bytes.Buffer
-	if _, err := r.Train.WriteTo(&b); err != nil {
-		return 0, err
-	}
-	fmt.Fprintf(&b, "\ntest on rows that training has not read")
-	if t := r.Test; t.HeldOut != "" {
-		fmt.Fprintf(&b, " (%.3g%% of all; %s)", 100*float64(t.Rows.Read)/float64(t.Rows.Read+r.Train.Rows.Read),
-			t.HeldOut)
-	}
-	b.WriteString(":\n")
-	if _, err := r.Test.Evaluate.WriteTo(&b); err != nil {
-		return 0, err
-	}
-	return b.WriteTo(w)
 }

@@ -43,7 +43,7 @@ func visits(n, groups int, seed uint64) []string {
 
 func tested(file, model string) options.Train {
 	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{file}, Label: "y"},
-		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: NoSearch}
+		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: options.NoSearch}
 	return o
 }
 
@@ -98,7 +98,7 @@ func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
 			}
 			o := tested(all, filepath.Join(dir, "tested"))
 			set(&o)
-			result, err := TrainAndTest(t.Context(), o, TrainTestOptions{Share: 0.2})
+			result, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 			} else {
 				o.Data.Drop = []string{"day", "colour", "who"}
 			}
-			r, err := TrainAndTest(t.Context(), o, TrainTestOptions{Share: 0.3})
+			r, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,14 +182,14 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}
 	for want, c := range map[string]struct {
 		set  func(*options.Train)
-		test TrainTestOptions
+		test options.TrainTest
 	}{
-		"is a file of the training data too": {nil, TrainTestOptions{Files: []string{file}}},
-		"above 0 and below 1":                {nil, TrainTestOptions{Share: 1}},
-		"none in one of the two parts":       {nil, TrainTestOptions{Share: 1 - 1e-9}},
-		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, TrainTestOptions{Share: 0.2}},
-		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, TrainTestOptions{Share: 0.2}},
-		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, TrainTestOptions{Share: 0.2}},
+		"is a file of the training data too": {nil, options.TrainTest{Files: []string{file}}},
+		"above 0 and below 1":                {nil, options.TrainTest{Share: 1}},
+		"none in one of the two parts":       {nil, options.TrainTest{Share: 1 - 1e-9}},
+		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, options.TrainTest{Share: 0.2}},
+		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, options.TrainTest{Share: 0.2}},
+		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, options.TrainTest{Share: 0.2}},
 	} {
 		o := tested(file, filepath.Join(dir, "model"))
 		o.Job.Log = io.Discard
@@ -210,7 +210,7 @@ func TestWorkDirectoriesOfATestLeaveNothing(t *testing.T) {
 	file := jobtest.Write(t, t.TempDir(), "visits.csv", strings.Join(visits(300, 60, 1), ""))
 	o := tested(file, filepath.Join(dir, "model"))
 	o.Job.Work = filepath.Join(dir, "work") + "/"
-	if _, err := TrainAndTest(t.Context(), o, TrainTestOptions{Share: 0.3}); err != nil {
+	if _, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.3}); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

@@ -78,7 +78,7 @@ func dayName(day int) string {
 // nights is a year under way.
 type nights struct {
 	calendar
-	o     RetrainOptions
+	o     options.Retrain
 	root  string // of the data
 	disk  string // where a copy of the data is, for trainings from scratch
 	reg   registry.Registry
@@ -129,7 +129,7 @@ func (s bucketStops) stop(call int, run func(ctx context.Context)) bool {
 
 func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n := &nights{calendar: c, root: data, disk: disk, reg: registry.Registry{Dir: models}, stops: s}
-	n.o = RetrainOptions{
+	n.o = options.Retrain{
 		RetrainData: options.RetrainData{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
 			Window: options.Window{Days: c.window}, Author: options.Author{By: "test"}},
 		Train: options.Train{Search: options.NoSearch, Prepare: options.Prepare{

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 func main() {
@@ -27,19 +28,19 @@ func main() {
 }
 
 func run(ctx context.Context, train, test, model string) (accuracy float64, err error) {
-	_, err = pipelines.Train(ctx, pipelines.TrainOptions{
-		Prepare: pipelines.PrepareOptions{
+	_, err = pipelines.Train(ctx, options.Train{
+		Prepare: options.Prepare{
 			Data:   dataset.Options{Files: []string{train}, Label: "-1"},
 			Kernel: &fourier.GaussianOptions{Features: 128},
 			Seed:   1,
 		},
 		Model:  model,
-		Lambda: pipelines.LambdaOptions{Path: []float64{1e-6}},
+		Lambda: options.Lambda{Path: []float64{1e-6}},
 	})
 	if err != nil {
 		return 0, err
 	}
-	result, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{
+	result, err := pipelines.Evaluate(ctx, options.Evaluate{
 		Model: model,
 		Data:  dataset.Options{Files: []string{test}, Label: "-1"},
 	})

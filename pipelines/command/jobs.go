@@ -26,7 +26,7 @@ import (
 )
 
 func alignCommand() *cobra.Command {
-	var o pipelines.AlignOptions
+	var o options.Align
 	o.Learned.Keep = iterative.DefaultKeep
 	kernels := newKernels("learned")
 	cmd := newCommand("align", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
@@ -42,7 +42,7 @@ func alignCommand() *cobra.Command {
 
 func embedCommand() *cobra.Command {
 	var o struct {
-		pipelines.EmbedOptions
+		options.Embed
 		Plan bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit."`
 	}
 	o.LearnerOptions = *pca.NewLearnerOptions()
@@ -54,7 +54,7 @@ func embedCommand() *cobra.Command {
 		if o.Plan {
 			return plan.Embedding(cmd.Context(), options.Train{Prepare: o.Prepare, Model: o.Model}, o.LearnerOptions)
 		}
-		return pipelines.Embed(cmd.Context(), o.EmbedOptions)
+		return pipelines.Embed(cmd.Context(), o.Embed)
 	}, kernels.flags()...)
 }
 
@@ -70,7 +70,7 @@ func featurizeCommand() *cobra.Command {
 }
 
 func generateCommand() *cobra.Command {
-	var o pipelines.GenerateOptions
+	var o options.Generate
 	cmd := newCommand("generate", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Set = args[0]
 		return pipelines.Generate(cmd.Context(), o)
@@ -205,12 +205,12 @@ func explainCommand() *cobra.Command {
 
 func exportCommand() *cobra.Command {
 	var o struct {
-		pipelines.ExportOptions
+		options.Export
 		LogFlags
 	}
 	return newCommand("export", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		o.Log = jobLog(cmd)
-		return pipelines.Export(cmd.Context(), o.ExportOptions)
+		return pipelines.Export(cmd.Context(), o.Export)
 	})
 }
 

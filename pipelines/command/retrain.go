@@ -14,6 +14,7 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // laterMargin is how far targets of later days may lie beyond the range of the first days, on either
@@ -22,7 +23,7 @@ import (
 const laterMargin = 1
 
 func retrainCommand() *cobra.Command {
-	var o pipelines.RetrainOptions
+	var o options.Retrain
 	flags := newTrainingFlags(&o.Train)
 	cmd := newCommand("retrain", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if err := refuse(cmd, flagNames(cmd, notRetrained), "cannot be used with retrain"); err != nil {
@@ -42,7 +43,7 @@ func retrainCommand() *cobra.Command {
 			r.Train.Room = laterMargin
 		}
 		r.Data, r.Log = o.Train.Data.Files[0], o.Train.Job.Log
-		r.PairedGate = cmp.Or(o.PairedGate, pipelines.NoGate)
+		r.PairedGate = cmp.Or(o.PairedGate, options.NoGate)
 		r.Settings, r.Command = recipeSettings(cmd), retrainCommandLine(cmd)
 		return pipelines.Retrain(cmd.Context(), r)
 	}, flags.flags()...)

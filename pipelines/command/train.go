@@ -93,7 +93,7 @@ func defaultModel(files []string, as string) string {
 }
 
 // parseTest returns the options of --test: files, or a number, which is a share of the rows.
-func parseTest(given []string) (t pipelines.TrainTestOptions, err error) {
+func parseTest(given []string) (t options.TrainTest, err error) {
 	for _, text := range given {
 		share, err := strconv.ParseFloat(text, 64)
 		if err != nil {

@@ -1,6 +1,5 @@
 // Package options has the options of the jobs in package pipelines: a struct for each job, and structs that
-// several jobs share, such as Job, Prepare and SumDirs. Package pipelines has the names that programs use:
-// pipelines.TrainOptions is Train.
+// several jobs share, such as Job, Prepare and SumDirs.
 //
 // The tags of a field describe a flag of the command. The first paragraph of its comment is the help of the
 // flag, and names other options by their flags: --lambda is Lambda.Path. The zero value of a field is the

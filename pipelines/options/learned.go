@@ -96,3 +96,20 @@ const (
 	PickTop  Pick = "top"
 	PickDraw Pick = "draw"
 )
+
+// Align says which features to learn, and from which labelled data.
+type Align struct {
+	Prepare `omit:"Split,Room"` // Kernel is learned or harmonic
+	Learned Game                `group:"Learned features"`
+
+	// Directory to create; it must not exist.
+	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
+
+	// Folds of the rows. The first fold is not used, so that train can choose lambda and report
+	// held-out errors on it; 0 is 5. 1 learns from all rows, and then no rows are left for held-out
+	// errors.
+	Folds int `flag:"folds,common" group:"Learner"`
+
+	// File for a plot of the game's log, .png or .svg.
+	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE"`
+}

@@ -130,3 +130,24 @@ func (k *KeptSums) UnmarshalText(text []byte) error {
 	}
 	return nil
 }
+
+// NoGate as a PairedGate promotes a new model whatever its difference from the champion.
+const NoGate = "none"
+
+// Retrain says what to retrain, and when a new model becomes champion.
+type Retrain struct {
+	RetrainData
+
+	// Train has the options of the training runs, except for the data and the model.
+	Train Train `group:"" omit:"Recipe,Model,Intervals"`
+
+	// Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are
+	// separated by commas, or given one by one.
+	Gate string `flag:"gate,common" group:"Model and output" list:"joined" placeholder:"CONDITION"`
+
+	// Condition on the difference from the champion, in words (see compare), or none. Several are
+	// separated by commas, or given one by one.
+	//
+	// "" is the default, NoGate no condition.
+	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION"`
+}

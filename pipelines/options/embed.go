@@ -1,0 +1,15 @@
+package options
+
+import (
+	"github.com/bochner-ml/bochner/models/pca"
+)
+
+// Embed says which data to embed, and how.
+type Embed struct {
+	Prepare            `omit:"Split,Room"`
+	pca.LearnerOptions `group:"Learner"`
+	// Directory to create; it must not exist.
+	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
+	// File for a plot of a sample of the rows along the first two components, .png or .svg.
+	Picture string `flag:"picture,common" group:"Model and output" placeholder:"FILE"`
+}
