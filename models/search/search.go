@@ -43,7 +43,7 @@ type Result struct {
 	Chosen  Trial   `json:"chosen"`
 	Tried   int     `json:"tried"` // candidates
 	Trials  []Trial `json:"trials"`
-	// Stopped is true if Enough ended the search.
+	// Stopped is true if Options.Stop ended the search.
 	Stopped bool `json:"stopped,omitempty"`
 
 	// Kernel has the chosen width, for rows after Steps and the Metric of Joined, which apply to rows of the pilot.
@@ -137,29 +137,12 @@ func (r *runner) isDuplicate(s *viewRows) bool {
 
 // run is Run with the given rungs.
 func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
-	candidates, err := r.screen(ctx, rungs[0])
-	for i := 0; i < len(rungs) && err == nil; i++ {
-		candidates, err = r.nextRung(ctx, candidates, rungs, i)
-	}
-	if err != nil && err != errEnough {
-		return nil, err
-	}
-	order(candidates)
-	chosen := r.simplest(candidates)
-	if len(rungs) == 3 {
-		chosen = r.narrowest(candidates, chosen)
-	}
-	if err == nil {
-		chosen, err = r.confirm(ctx, candidates, chosen, rungs[len(rungs)-1])
-	}
-	if err == nil {
-		chosen, err = r.landmarks(ctx, chosen, rungs[len(rungs)-1])
-	}
-	if err != nil && err != errEnough {
+	chosen, err := r.choose(ctx, rungs)
+	if err != nil && err != errStopped {
 		return nil, err
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: err == errEnough}
+		Stopped: err == errStopped}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
 		steps := result.Steps
@@ -171,6 +154,41 @@ func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
 		}
 	}
 	return result, err
+}
+
+// choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
+func (r *runner) choose(ctx context.Context, rungs []*rung) (*entry, error) {
+	candidates, err := r.tryRungs(ctx, rungs)
+	if err != nil && err != errStopped {
+		return nil, err
+	}
+	order(candidates)
+	chosen := r.simplest(candidates)
+	if len(rungs) == mostRungs {
+		chosen = r.narrowest(candidates, chosen)
+	}
+	if err != nil {
+		return chosen, err
+	}
+	last := rungs[len(rungs)-1]
+	if chosen, err = r.confirm(ctx, candidates, chosen, last); err != nil {
+		return chosen, err
+	}
+	return r.landmarks(ctx, chosen, last)
+}
+
+// tryRungs tries candidates on all rungs. Errors are like those of a step.
+func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*entry, error) {
+	candidates, err := r.screen(ctx, rungs[0])
+	if err != nil {
+		return candidates, err
+	}
+	for i := range rungs {
+		if candidates, err = r.nextRung(ctx, candidates, rungs, i); err != nil {
+			return candidates, err
+		}
+	}
+	return candidates, nil
 }
 
 // step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
@@ -385,13 +403,13 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 // maxWorkers is the largest number of trials that run at the same time.
 const maxWorkers = 4
 
-// errEnough is returned once Options.Stop has ended the search.
-var errEnough = errors.New("the search was ended")
+// errStopped is returned once Options.Stop has ended the search.
+var errStopped = errors.New("search: stopped")
 
 // tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
-// get all threads. If it returns errEnough, no candidate has changed.
+// get all threads. If it returns errStopped, no candidate has changed.
 func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) error {
-	enough := func() bool { return r.trials != nil && r.options.Stop != nil && r.options.Stop() }
+	stop := func() bool { return r.trials != nil && r.options.Stop != nil && r.options.Stop() }
 	before := make([]entry, len(candidates))
 	for i, e := range candidates {
 		before[i] = *e
@@ -405,7 +423,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) er
 		workers := min(workers, len(group))
 		parallel.Ranges(len(group), 1, workers, func(lo, hi int) {
 			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
-				if enough() {
+				if stop() {
 					stopped.Store(true)
 					break
 				}
@@ -420,7 +438,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) er
 		for i, e := range candidates {
 			*e = before[i]
 		}
-		return errEnough
+		return errStopped
 	}
 	for _, e := range candidates {
 		r.trials = append(r.trials, e.trial)

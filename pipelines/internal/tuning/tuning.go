@@ -206,7 +206,7 @@ type Search struct {
 	Kernels   []kernel.Options
 	Folds     int         // the pilot has no rows of the first fold; with 0 it may have any rows
 	Landmarks bool        // tries landmarks as features, if the number of rows suits them
-	Enough    func() bool // ends the search as soon as it returns true; may be nil
+	Stop      func() bool // ends the search as soon as it returns true; may be nil
 }
 
 // Run searches, and replaces the recipe of the session by the best that it finds. If nothing was searched, the result
@@ -271,7 +271,7 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.R
 	result, err = search.Run(ctx, pilot, search.Options{
 		Views: p.Recipe.Views(o.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
 		Seed: o.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
-		Threads: s.Session.Job.Engine.Threads, Stop: s.Enough,
+		Threads: s.Session.Job.Engine.Threads, Stop: s.Stop,
 	})
 	switch {
 	case ctx.Err() != nil:
