@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -50,7 +51,7 @@ func (p *problem) solveIn(eq *system, total *Sum, lambda float64) (f *factor, pi
 func (p *problem) fitWeights(fit *Solution, eq *system, total *Sum) (*factor, error) {
 	f, pivot := p.solveIn(eq, total, fit.Lambda)
 	if f == nil {
-		return nil, fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
+		return nil, noSolution("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
 	}
 	return f, p.weights(fit, eq)
 }
@@ -133,10 +134,21 @@ func (p *problem) weights(fit *Solution, eq *system) error {
 		fit.Intercept[c] = float32(b)
 	}
 	if !exact.AllFinite(fit.Intercept) || !exact.AllFinite(fit.Weights) {
-		return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
+		return noSolution("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
 	}
 	return nil
 }
+
+// ErrNoSolution matches each error of Solve that says that the rows, with this λ, have no solution: they are of one
+// class, their sums are not exact, the matrix is not positive definite, or weights do not fit in float32.
+var ErrNoSolution = errors.New("ridge: no solution")
+
+// unsolvable is an error that ErrNoSolution matches.
+type unsolvable struct{ error }
+
+func (unsolvable) Is(target error) bool { return target == ErrNoSolution }
+
+func noSolution(format string, args ...any) error { return unsolvable{fmt.Errorf(format, args...)} }
 
 func notDefinite(pivot, dim int) string {
 	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)
