@@ -48,7 +48,7 @@ func (r *runner) addLevels(views *[]View) error {
 	standard, s := (*views)[0], r.views[standardView]
 	add := func(name string, steps ...features.Recipe) error {
 		v := View{name, append(slices.Clip(standard.Steps), steps...)}
-		s, err := newViewRows(r.pilot, v, s.mostHats, r.options.Threads)
+		s, err := newViewRows(r.pilot, v, s.mostPiecewise, r.options.Threads)
 		if err == nil && !r.isDuplicate(s) {
 			r.views[name], *views = s, append(*views, v)
 		}

@@ -214,7 +214,7 @@ type Search struct {
 func (s *Search) Run(ctx context.Context) (r *Result, why string, err error) {
 	j, p := s.Session.Job, s.Session.Prepared
 	rows := PilotRows(p.Counts.Used, max(p.Profile.Dim, p.Recipe.Scaling.Dim))
-	sum, err := s.Session.SurveyWeighed(ctx, s.Folds, rows, search.Parts)
+	sum, err := s.Session.SurveyWeighed(ctx, s.Folds, rows, search.Folds)
 	if err != nil {
 		return nil, "", err
 	}
@@ -253,7 +253,7 @@ func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error
 	switch {
 	case p == nil || p.N < minSearched:
 		return nil, tooFew, nil
-	case p.Part != nil && slices.Max(p.Part) == slices.Min(p.Part):
+	case p.Fold != nil && slices.Max(p.Fold) == slices.Min(p.Fold):
 		return nil, "the rows that are not held out have too few groups, folds or times", nil
 	case p.Constant():
 		return nil, "the labels are all equal", nil
@@ -401,8 +401,8 @@ func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []s
 		if copies != nil {
 			weights[i] *= float64(copies[i])
 		}
-		if part := row[d+2]; part >= 0 {
-			p.Part = append(p.Part, uint8(part))
+		if fold := row[d+2]; fold >= 0 {
+			p.Fold = append(p.Fold, uint8(fold))
 		}
 		weighted = weighted || weights[i] != weights[0]
 	}
