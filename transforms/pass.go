@@ -59,8 +59,8 @@ type Pass struct {
 // Common returns the part that all kinds of passes share.
 func (p *Pass) Common() *Pass { return p }
 
-// Kind is a kind of pass: a pointer to a struct that embeds Pass.
-type Kind interface{ Common() *Pass }
+// AnyPass is a pass of any kind: a pointer to a struct that embeds Pass.
+type AnyPass interface{ Common() *Pass }
 
 // File is a file that recipes refer to by its hash, such as learned frequencies.
 type File struct {
@@ -99,7 +99,7 @@ const maxPass = 1 << 30
 
 // StorePass writes a pass into the directory, under a name derived from its content, and
 // returns its name. Recipes of the pass may name the files.
-func StorePass(ctx context.Context, dir string, p Kind, files []File) (uri string, err error) {
+func StorePass(ctx context.Context, dir string, p AnyPass, files []File) (uri string, err error) {
 	pass, err := json.Marshal(p)
 	if err != nil {
 		return "", err
@@ -121,7 +121,7 @@ type passes struct{ Cache[any] }
 func LoadPass[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	return cached(w, uri, func(p *P) error {
 		err := load(ctx, uri, p)
-		if k, ok := any(p).(Kind); ok && err == nil {
+		if k, ok := any(p).(AnyPass); ok && err == nil {
 			w.ShareSelection(k.Common())
 		}
 		return err

@@ -38,7 +38,7 @@ type passFiles struct{ sum, reports string }
 // given files. If both exist, from a stopped run, nothing runs. If the reports show that a shard boundary was
 // inside a quoted field, scan tries again and reads the file as one shard. It returns the reports in the order
 // of the rows.
-func (j *Job) scan(ctx context.Context, p transforms.Kind, name string,
+func (j *Job) scan(ctx context.Context, p transforms.AnyPass, name string,
 	build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
 	common := p.Common()
 	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
@@ -55,19 +55,12 @@ func (j *Job) scan(ctx context.Context, p transforms.Kind, name string,
 	}
 }
 
-// sumPass is a pass that ends in one encoded sum.
-type sumPass interface {
-	transforms.Kind
-	// Sum returns the sum, and a dataset.Report in JSON for each shard.
-	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
-}
-
-// ScanSum runs a pass that ends in one encoded sum and decodes it into sum, which must be zero. It
+// ScanSum runs a pass that ends in one encoded sum (transforms.Sum) and decodes it into sum, which must be zero. It
 // returns the reports in the order of the rows.
-func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
+func (j *Job) ScanSum(ctx context.Context, p transforms.AnyPass, name string,
 	sum wire.Coded) (reports []dataset.Report, err error) {
 	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		sum, reports := p.Sum(s, sc)
+		sum, reports := transforms.Sum(s, sc, p)
 		transforms.Write(s, files.sum, sum)
 		transforms.WriteLines(s, files.reports, reports)
 	})
@@ -90,7 +83,7 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 // largeSum is the size in bytes above which an encoded sum takes much of a job's memory.
 const largeSum = 1 << 20
 
-func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
+func (j *Job) scanOnce(ctx context.Context, p transforms.AnyPass, name string,
 	build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
 	files = passFiles{sum: j.Work.File(name+".bin", engine.Program(), p),
 		reports: j.Work.File(name+".reports", engine.Program(), p)}
@@ -132,7 +125,7 @@ func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 	return out
 }
 
-func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
+func (j *Job) runPass(ctx context.Context, p transforms.AnyPass, files passFiles,
 	build func(beam.Scope, transforms.Scan, passFiles)) error {
 	if err := ForgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
 		return err
@@ -175,7 +168,7 @@ func (j *Job) NoteDamage(err error) {
 }
 
 // StorePass writes the pass file and returns the scan of the pass.
-func (j *Job) StorePass(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+func (j *Job) StorePass(ctx context.Context, p transforms.AnyPass) (transforms.Scan, error) {
 	j.Worker.ShareSelection(p.Common())
 	uri, err := transforms.StorePass(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
