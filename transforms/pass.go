@@ -6,7 +6,7 @@
 //
 // All passes have one form:
 //
-//	readers → read the reader's shards in blocks → fold each block into a sum → merge the sums
+//	readers → read the reader's shards in blocks → add each block to a sum → merge the sums
 //
 // A reader reads some of the shards: it is a separate chain of the graph or an element of one,
 // which a runner may split while it is read. The number of readers and the places where they are
@@ -74,7 +74,7 @@ type File struct {
 type Labeling struct {
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
 	Grid    linear.Grids       `json:"grid,omitempty"` // grids to which a pass of sums rounds numbers
-	// Within says that rows with numbers beyond the grid cannot be used. If it is false, there are
+	// Within says that rows with numbers beyond the Grid, of one target, cannot be used. If it is false, there are
 	// no such numbers.
 	Within bool `json:"within,omitempty"`
 	// Open says, in a profile pass, that the kind of labels is not known yet.
@@ -228,6 +228,9 @@ func (t *Labeling) Label() dataset.Label {
 	case t == nil:
 		return nil
 	case t.Classes == nil && t.Within:
+		if len(t.Grid) != 1 {
+			panic("transforms: Within needs the grid of one target")
+		}
 		return t.within
 	case t.Classes == nil:
 		return schema.ParseTarget

@@ -117,7 +117,7 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader
 // adds an encoded sum to the sum.
 func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
 	emit, report func([]byte)) error {
-	fold := func(at profile.ShardStart, b *rowio.Block) error {
+	process := func(at profile.ShardStart, b *rowio.Block) error {
 		begun, mapped := time.Now(), r.values[MapTime].Load()
 		err := a.Add(at, b)
 		r.Add(AddTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
@@ -134,7 +134,7 @@ func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byt
 		saver.reports = append(saver.reports, *r)
 		return nil
 	}
-	if err := r.Each(ctx, p, a.Label, fold, done); err != nil {
+	if err := r.Each(ctx, p, a.Label, process, done); err != nil {
 		return err
 	}
 	emit(wire.Marshal(a.Sum))

@@ -48,6 +48,7 @@ type perSet struct {
 
 // NewAccumulator returns an Accumulator without rows, for one stripe of the sums of a reader.
 func NewAccumulator(r *transforms.Reader, p *Pass) (*Accumulator, error) {
+	p.Spec.validate()
 	m, err := r.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
