@@ -24,7 +24,7 @@ func (r *rounds) survey(ctx context.Context) (*surveyed, error) {
 	p := t.Prepared
 	l, folds := r.learner, r.folds
 	scalesTargets := p.Target.Grid != nil && l.Common().Init == "" // otherwise initial weights determine the scale
-	samples := l.Samples(p.Recipe.Dim)
+	samples := l.Needs(iterative.Size{Features: p.Recipe.Dim}).Sample
 	if folds == 0 && samples == 0 && !scalesTargets {
 		return &surveyed{rows: p.Counts.Used, weights: p.Weights()}, nil
 	}
