@@ -1,4 +1,4 @@
-package falkon
+package cg
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ func init() {
 		Open: func(options []byte, files iterative.Files) (iterative.Learner, error) {
 			var o Options
 			if err := json.Unmarshal(options, &o); err != nil {
-				return nil, fmt.Errorf("falkon: options of the learner: %w", err)
+				return nil, fmt.Errorf("cg: options of the learner: %w", err)
 			}
 			return New(o, files)
 		},
