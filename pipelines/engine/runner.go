@@ -136,7 +136,9 @@ func Await(ctx context.Context, run func() error, cancel func()) error {
 
 // Failure returns the cause of a pipeline's error: the fault.Fault of a worker, or an *exit.RunnerError.
 func (e Engine) Failure(err error) error {
-	err = fault.Find(err)
+	if f, ok := fault.Find(err); ok {
+		return f
+	}
 	_, reported := errors.AsType[*fault.Fault](err)
 	switch {
 	case err == nil, reported, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
