@@ -98,17 +98,17 @@ func TrainRows(s beam.Scope, o TrainRowsOptions, all beam.PCollection) (fitted, 
 func await(row beam.X, _ func(*string) bool, emit func(beam.X)) { emit(row) }
 
 // sampleLineFn writes each row as a line of JSON after its hash, in 16 hexadecimal digits.
-type sampleLineFn struct{ bundle *records.Type }
+type sampleLineFn struct{ rowType *records.Type }
 
 func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 	v := reflect.ValueOf(row)
-	if f.bundle == nil {
+	if f.rowType == nil {
 		var err error
-		if f.bundle, err = records.TypeOf(v.Type()); err != nil {
+		if f.rowType, err = records.TypeOf(v.Type()); err != nil {
 			return "", err
 		}
 	}
-	line, err := f.bundle.JSON(v)
+	line, err := f.rowType.JSON(v)
 	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Wrap(fault.Data, err)
 }
 

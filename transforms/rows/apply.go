@@ -35,7 +35,7 @@ type applyFn struct {
 	Keep      bool // emit rows with their predictions
 	Score     bool // read labels and compare them with predictions
 
-	bundle *applying
+	state *applying
 }
 
 // applyKeyedFn is applyFn for pairs of a key and a row.
@@ -62,21 +62,21 @@ func (f *applyFn) Setup(ctx context.Context) error {
 	if err != nil {
 		return fault.Wrap(fault.Model, err)
 	}
-	f.bundle = &applying{handle: h}
+	f.state = &applying{handle: h}
 	return nil
 }
 
 // Teardown releases the model.
 func (f *applyFn) Teardown() {
-	if f.bundle != nil {
-		f.bundle.handle.Close()
+	if f.state != nil {
+		f.state.handle.Close()
 	}
 	f.Fn.Teardown()
 }
 
 func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
-	f.bundle.reset() // the last bundle may have failed
-	f.bundle.reader = transforms.NewReader(f.Fn, 0)
+	f.state.reset() // the last bundle may have failed
+	f.state.reader = transforms.NewReader(f.Fn, 0)
 }
 
 func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
@@ -90,7 +90,7 @@ func (f *applyKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w
 }
 
 func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(result)) error {
-	b := f.bundle
+	b := f.state
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
@@ -102,13 +102,13 @@ func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(re
 
 func (f *applyFn) FinishBundle(ctx context.Context, emit func(result)) error {
 	err := f.flush(ctx, emit)
-	f.bundle.reader.Commit(ctx)
+	f.state.reader.Commit(ctx)
 	return err
 }
 
 // flush applies one model to all collected rows.
 func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
-	b := f.bundle
+	b := f.state
 	defer b.reset()
 	if len(b.items) == 0 {
 		return nil
@@ -166,7 +166,7 @@ func (b *applying) use(m *models.Model, fill, labeled bool) error {
 
 // apply emits the results of the rows from first to end−1.
 func (f *applyFn) apply(first, end int, emit func(result)) error {
-	b := f.bundle
+	b := f.state
 	reject := func(i int, reason string) {
 		emit(result{Prediction: Prediction{Key: b.keys[first+i]}, Reason: reason, at: b.at[first+i]})
 		b.reader.Add(transforms.RowsSetAside, 1)
@@ -236,7 +236,7 @@ func lossesOf(output models.Applied, i, k int, y []float64) (losses []float64) {
 
 // features emits the features of the rows of the block.
 func (f *applyFn) features(first int, emit func(result), reject func(int, string)) {
-	b := f.bundle
+	b := f.state
 	_, d := b.model.Map.Dims()
 	for i, step := 0, rowio.RowsPerFeatureBlock(d); i < b.block.N; i += step {
 		n := min(step, b.block.N-i)

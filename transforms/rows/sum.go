@@ -93,7 +93,7 @@ type sumFn struct {
 	transforms.Fn
 	Recipe Recipe
 
-	bundle *windowSums
+	sums *windowSums
 }
 
 // sumKeyedFn is sumFn for pairs of a key and a row.
@@ -125,7 +125,7 @@ type windowed struct {
 }
 
 func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
-	f.bundle = nil // the last bundle may have failed
+	f.sums = nil // the last bundle may have failed
 }
 
 func (f *sumFn) ProcessElement(
@@ -164,17 +164,17 @@ func (f *sumFn) begin(ctx context.Context) error {
 		windows: map[beam.Window]*windowed{}, mostWaiting: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
 	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
-	f.bundle = b
+	f.sums = b
 	return nil
 }
 
 func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summed)) error {
-	if f.bundle == nil {
+	if f.sums == nil {
 		if err := f.begin(ctx); err != nil {
 			return err
 		}
 	}
-	b := f.bundle
+	b := f.sums
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
@@ -369,7 +369,7 @@ func (b *windowSums) close(w *windowed, emit func(summed)) error {
 }
 
 func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
-	b := f.bundle
+	b := f.sums
 	if b == nil {
 		return nil
 	}
@@ -382,7 +382,7 @@ func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
 			return err
 		}
 	}
-	f.bundle = nil
+	f.sums = nil
 	b.reader.Commit(ctx)
 	return nil
 }
@@ -401,10 +401,10 @@ func (b *windowSums) next() *windowed {
 type shardFn struct {
 	Shards int
 
-	bundle int // the last shard
+	last int
 }
 
 func (f *shardFn) ProcessElement(row beam.X) (int, beam.X) {
-	f.bundle = (f.bundle + 1) % f.Shards
-	return f.bundle, row
+	f.last = (f.last + 1) % f.Shards
+	return f.last, row
 }

@@ -41,7 +41,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	f := &sumFn{Fn: fn("test", 1)}
 	f.Setup()
 	t.Cleanup(f.Teardown)
-	f.bundle = &windowSums{
+	f.sums = &windowSums{
 		recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn,
 			0), windows: map[typex.Window]*windowed{}, mostOpen: most, mostWaiting: room,
 	}
@@ -80,7 +80,7 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		if err := f.add(t.Context(), nil, r, placeIn(typex.NoFiringPane(), at[i], 0), emit); err != nil {
 			t.Fatal(err)
 		}
-		if b := f.bundle; len(b.open) > b.mostOpen || b.waiting > b.mostWaiting+1024*16 {
+		if b := f.sums; len(b.open) > b.mostOpen || b.waiting > b.mostWaiting+1024*16 {
 			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(b.open), b.waiting)
 		}
 	}
