@@ -1,7 +1,6 @@
 package ridge
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -139,16 +138,13 @@ func (p *problem) weights(fit *Solution, eq *system) error {
 	return nil
 }
 
-// ErrNoSolution matches each error of Solve that says that the rows, with this λ, have no solution: they are of one
-// class, their sums are not exact, the matrix is not positive definite, or weights do not fit in float32.
-var ErrNoSolution = errors.New("ridge: no solution")
+// NoSolutionError is an error of Solve that says that the rows, with this λ, have no solution: they are of one class,
+// their sums are not exact, the matrix is not positive definite, or weights do not fit in float32.
+type NoSolutionError string
 
-// unsolvable is an error that ErrNoSolution matches.
-type unsolvable struct{ error }
+func (e NoSolutionError) Error() string { return string(e) }
 
-func (unsolvable) Is(target error) bool { return target == ErrNoSolution }
-
-func noSolution(format string, args ...any) error { return unsolvable{fmt.Errorf(format, args...)} }
+func noSolution(format string, args ...any) error { return NoSolutionError(fmt.Sprintf(format, args...)) }
 
 func notDefinite(pivot, dim int) string {
 	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)

@@ -236,7 +236,7 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 // the larger of two equal ones. The weights for a λ are the same, bit for bit, with or without folds.
 //
 // It fails if there are no rows, if all rows are of one class, if fewer than two folds have rows,
-// or if the matrix is not positive definite to working precision, which happens only for small λ. See ErrNoSolution.
+// or if the matrix is not positive definite to working precision, which happens only for small λ. See NoSolutionError.
 func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err

@@ -31,8 +31,11 @@ var (
 // cannotFit reports whether an error says that nothing follows from the numbers of a trial, such as a matrix that is
 // not positive definite or gradients that are 0. Other trials may succeed.
 func cannotFit(err error) bool {
-	return slices.ContainsFunc([]error{errNotFinite, errNoLambda, errNotDefinite, ridge.ErrNoSolution, agop.ErrNoMetric,
-		agop.ErrNoWaves, kernel.ErrEqualRows, kernel.ErrNotFinite}, func(e error) bool { return errors.Is(err, e) })
+	if _, ok := errors.AsType[ridge.NoSolutionError](err); ok {
+		return true
+	}
+	return slices.ContainsFunc([]error{errNotFinite, errNoLambda, errNotDefinite, agop.ErrNoMetric, agop.ErrNoWaves,
+		kernel.ErrEqualRows, kernel.ErrNotFinite}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // newFit adds up the features of the rows train of x, of d numbers each. It fails if a feature is not finite.
