@@ -14,10 +14,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Reader reads some of the shards of a pass, in one worker, and does the work of the pass on their rows.
-type Reader struct {
+// Task is a piece of the work of a DoFn, whose rows and times its Meter counts.
+type Task struct {
 	Fn
 	*Meter
+}
+
+// NewTask begins a piece of work.
+func NewTask(f Fn) Task { return Task{f, f.Worker.NewMeter()} }
+
+// Reader reads some of the shards of a pass, in one worker, and does the work of the pass on their rows.
+type Reader struct {
+	Task
 	Number int
 	Stripe int // of Scan.Stripes
 	// Request says what the blocks hold besides values; Label and Mode are set by Read.
@@ -32,7 +40,7 @@ type Reader struct {
 
 // NewReader begins the work of a DoFn on all shards of an element, which is a reader or a stripe of one.
 func NewReader(f Fn, element int) *Reader {
-	r := &Reader{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
+	r := &Reader{Task: NewTask(f), begun: time.Now()}
 	r.Number, r.Stripe = f.Scan.readerOf(element)
 	r.repeats = r.Stripe > 0
 	return r

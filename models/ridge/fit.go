@@ -144,7 +144,9 @@ type NoSolutionError string
 
 func (e NoSolutionError) Error() string { return string(e) }
 
-func noSolution(format string, args ...any) error { return NoSolutionError(fmt.Sprintf(format, args...)) }
+func noSolution(format string, args ...any) error {
+	return NoSolutionError(fmt.Sprintf(format, args...))
+}
 
 func notDefinite(pivot, dim int) string {
 	return fmt.Sprintf("not positive definite (pivot %d of %d)", pivot+1, dim)

@@ -55,7 +55,7 @@ func (a *Audited) Code(c *wire.Coder) {
 // beginAudit returns the sum of one reader of an Audit. It uses an Accumulator whose folds audit instead
 // of summing.
 func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.Accumulator, error) {
-	s, err := NewAccumulator(r, &p.Pass)
+	s, err := NewAccumulator(r.Task, r.Stripe, &p.Pass)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}

@@ -45,7 +45,7 @@ type applyKeyedFn struct{ applyFn }
 type applying struct {
 	collector
 	handle *models.Handle
-	reader *transforms.Reader
+	task   transforms.Task
 
 	// Of the model that was used last.
 	model   *models.Model
@@ -76,7 +76,7 @@ func (f *applyFn) Teardown() {
 
 func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
 	f.state.reset() // the last bundle may have failed
-	f.state.reader = transforms.NewReader(f.Fn, 0)
+	f.state.task = transforms.NewTask(f.Fn)
 }
 
 func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
@@ -102,7 +102,7 @@ func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(re
 
 func (f *applyFn) FinishBundle(ctx context.Context, emit func(result)) error {
 	err := f.flush(ctx, emit)
-	f.state.reader.Commit(ctx)
+	f.state.task.Commit(ctx)
 	return err
 }
 
@@ -124,7 +124,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 			return err
 		}
 	}
-	b.reader.Commit(ctx)
+	b.task.Commit(ctx)
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (b *applying) use(m *models.Model, fill, labeled bool) error {
 	}
 	b.records = records.New(s, o)
 	b.applier = models.Applier{Model: m, Map: func(phi, x []float32, n int) []float32 {
-		return b.reader.Apply(m.Map, phi, x, n)
+		return b.task.Apply(m.Map, phi, x, n)
 	}}
 	return nil
 }
@@ -169,10 +169,10 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 	b := f.state
 	reject := func(i int, reason string) {
 		emit(result{Prediction: Prediction{Key: b.keys[first+i]}, Reason: reason, at: b.at[first+i]})
-		b.reader.Add(transforms.RowsSetAside, 1)
+		b.task.Add(transforms.RowsSetAside, 1)
 	}
-	b.reader.Add(transforms.RowsRead, int64(end-first))
-	stop := b.reader.Clock(transforms.ReadTime)
+	b.task.Add(transforms.RowsRead, int64(end-first))
+	stop := b.task.Clock(transforms.ReadTime)
 	err := b.records.Read(&b.block, b.items[first:end], reject)
 	stop()
 	if err != nil {
@@ -210,7 +210,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 			r.Losses = lossesOf(output, i, k, b.block.Labels(i))
 		}
 		emit(r)
-		b.reader.Add(transforms.RowsUsed, 1)
+		b.task.Add(transforms.RowsUsed, 1)
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 	_, d := b.model.Map.Dims()
 	for i, step := 0, rowio.RowsPerFeatureBlock(d); i < b.block.N; i += step {
 		n := min(step, b.block.N-i)
-		b.phi = b.reader.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
+		b.phi = b.task.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
 		for r := range n {
 			item, phi := int(b.block.Lines[i+r])-1, b.phi[r*d:(r+1)*d]
 			if !exact.AllFinite(phi) {
@@ -250,7 +250,7 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 			at := first + item
 			emit(result{Prediction: Prediction{Key: b.keys[at], Model: b.model.Manifest.SHA256},
 				Features: append([]float32(nil), phi...), at: b.at[at]})
-			b.reader.Add(transforms.RowsUsed, 1)
+			b.task.Add(transforms.RowsUsed, 1)
 		}
 	}
 }

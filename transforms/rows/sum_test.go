@@ -42,8 +42,8 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	f.Setup()
 	t.Cleanup(f.Teardown)
 	f.sums = &windowSums{
-		recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn,
-			0), windows: map[typex.Window]*windowed{}, mostOpen: most, mostWaiting: room,
+		recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
+		windows: map[typex.Window]*windowed{}, mostOpen: most, mostWaiting: room,
 	}
 	return f
 }
