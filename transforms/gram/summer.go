@@ -17,7 +17,7 @@ import (
 // has no values of λ.
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
-		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
+		Recipe: r.Features, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
 		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Frequent: r.Rule.Frequent,
 	}
 }

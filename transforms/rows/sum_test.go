@@ -30,7 +30,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		t.Fatal(err)
 	}
 	r := &recipe{Recipe: &sums.Recipe{
-		Task: models.Classification, Recipe: sealed,
+		Task: models.Classification, Features: sealed,
 		Opened: sums.Opened{Dim: 16, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}}}, Input: models.Input{Dim: 2,
 			Label: "l"}, Classes: schema.NewVocabulary([]string{"a", "b"}),
 		Rule: sums.Rule{Folds: 3, Steps: 127},
