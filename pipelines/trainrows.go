@@ -112,7 +112,7 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Wrap(fault.Data, err)
 }
 
-// lowestFn combines lines into the Most least of them: the rows with the least hashes.
+// lowestFn combines lines into the first Most of them in order: the rows with the smallest hashes.
 type lowestFn struct{ Most int }
 
 type lowest struct{ Lines []string }
@@ -167,14 +167,14 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 	o.Model = storage.Join(f.Options.Dir, "recipe")
 	_, err = Train(ctx, o)
 	if errors.Is(err, fs.ErrExist) {
-		place := o.Model
-		again := existingModel(ctx, place, func(dir string) error {
-			o.Model = dir
-			_, err := Train(ctx, o)
+		existing := existingModel(ctx, o.Model, func(dir string) error {
+			same := o
+			same.Model = dir
+			_, err := Train(ctx, same)
 			return err
 		})
-		if again != nil {
-			return place, nil
+		if existing != nil {
+			return o.Model, nil
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}
