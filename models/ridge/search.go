@@ -173,8 +173,7 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 	return best, func(value int) []float64 { return means[value] }, nil
 }
 
-// table returns a row for each value that was tried, with the errors of its folds and the fits
-// without fold 0.
+// table returns a row for each value that was tried, with the errors of its folds and the fits without fold 0.
 func (s *search) table() (rows []CVResult, folds [][]float64, trials []*Solution) {
 	for i, t := range s.tallies {
 		if t.failed == "" && len(t.done) == 0 {
