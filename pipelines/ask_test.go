@@ -68,7 +68,7 @@ func gridRows(t *testing.T, model, file string) (all []gridRow) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := r.Recipe.Open()
+	opened, err := r.Features.Open()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func ExampleTrain_kernelOfAnotherPackage() {
 	// accuracy 0.99
 }
 
-// CompareKernel tells whether the features of a kernel estimate it: their error falls with the
+// CompareKernel reports whether the features of a kernel estimate it: their error falls with the
 // root of their number.
 func TestFeaturesOfAnotherPackageEstimateTheirKernel(t *testing.T) {
 	spec, err := moons(t.Context(), t.TempDir())

@@ -50,7 +50,7 @@ func newRoot() string {
 	return fmt.Sprintf("/root-%06d", faultRoots.n)
 }
 
-// allFaults tells whether every fault is tried, not a few of each kind.
+// allFaults reports whether every fault is tried, not a few of each kind.
 func allFaults() bool { return os.Getenv("BOCHNER_FAULTS") != "" }
 
 // prepared returns a file system with what the job reads.

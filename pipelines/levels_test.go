@@ -24,7 +24,7 @@ import (
 // leveledRow is a row of a table whose columns a condition can be on.
 type leveledRow struct{ day, country, source, text string }
 
-// holds tells whether a condition with these parts holds for the row.
+// holds reports whether a condition with these parts holds for the row.
 func (r leveledRow) holds(countries []string, source, from string, not bool) bool {
 	in := false
 	for _, c := range countries {

@@ -20,9 +20,9 @@ func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
 		}
 		build = c.worker
 		_, err = LoadPass[Pass](t.Context(), NewWorker(t.TempDir()), uri)
-		if c.taken && err != nil || !c.taken &&
-			(err == nil || !strings.Contains(fault.Find(err).Error(), c.driver) ||
-				!strings.Contains(err.Error(), "--worker_binary")) {
+		f, failed := fault.Find(err)
+		if failed == c.taken || failed &&
+			(!strings.Contains(f.Message, c.driver) || !strings.Contains(f.Message, "--worker_binary")) {
 			t.Errorf("driver %q, worker %q: %v", c.driver, c.worker, err)
 		}
 	}

@@ -40,9 +40,8 @@ func TestFaultsComeThroughTheRunners(t *testing.T) {
 			p, s := beam.NewPipelineWithRoot()
 			beam.ParDo(s, &failFn{Text: text}, beam.Impulse(s))
 			_, err := execute(context.Background(), p)
-			var f *fault.Fault
-			if got := fault.Find(err); !errors.As(got, &f) || f.Kind != fault.Data || f.Message != text {
-				t.Errorf("%s: %q: got %v", name, text, got)
+			if f, ok := fault.Find(err); !ok || f.Kind != fault.Data || f.Message != text {
+				t.Errorf("%s: %q: got %v", name, text, f)
 			}
 		}
 		p, s := beam.NewPipelineWithRoot()

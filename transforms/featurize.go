@@ -38,7 +38,7 @@ type Featurize struct {
 // SetOut sets the directory of the files.
 func (p *Featurize) SetOut(dir string) { p.Out = dir }
 
-// Write reads all rows of the pass in sc.Pass, whatever its receiver, and writes their features, in the order of the
+// Write reads all rows of the pass that sc.Pass stores, and writes their features, in the order of the
 // rows, to files of at most 64 MiB of numbers. If the pass has a Target, it also writes the labels: the index of the
 // class, or the number. It returns the Written of each shard, in JSON.
 func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {

@@ -27,7 +27,7 @@ func profiled(t *testing.T, ctx context.Context, dir string, d *dataset.Dataset)
 		return
 	}
 	p, s := beam.NewPipelineWithRoot()
-	sum, reports := pass.Sum(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 1})
+	sum, reports := transforms.Sum(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 1}, pass)
 	transforms.Write(s, filepath.Join(dir, "sum"), sum)
 	transforms.WriteLines(s, filepath.Join(dir, "reports"), reports)
 	if _, err := prismtest.Runners["direct"](ctx, p); err != nil {

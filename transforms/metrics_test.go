@@ -75,7 +75,7 @@ func TestCountersAccountForRows(t *testing.T) {
 			readers, tries, sums = 1, 1, "read map fold store solve" // of steps of one name its result has the counters of the last alone
 		}
 		for what, c := range map[string]struct {
-			pass    transforms.Kind
+			pass    transforms.AnyPass
 			stripes int
 			stages  string // stages that take time
 		}{"profile": {&survey.Profile{Pass: common}, 1, "read fold"}, "gram": {fold, 1, sums}, "gram in stripes": {fold, 3, sums}} {
@@ -110,7 +110,7 @@ func TestCountersAccountForRows(t *testing.T) {
 
 // countedRun runs a pass and returns its counters and its worker.
 func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (beam.PipelineResult, error),
-	pass transforms.Kind, readers, stripes int) (map[string]int64, *transforms.Worker) {
+	pass transforms.AnyPass, readers, stripes int) (map[string]int64, *transforms.Worker) {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
 	worker := transforms.NewWorker(dir)
@@ -123,7 +123,7 @@ func countedRun(t *testing.T, execute func(context.Context, *beam.Pipeline) (bea
 	sc := transforms.Scan{Pass: uri, Readers: readers, Stripes: stripes, Threads: 1}
 	p, s := beam.NewPipelineWithRoot()
 	if profile, ok := pass.(*survey.Profile); ok {
-		sum, reports := profile.Sum(s, sc)
+		sum, reports := transforms.Sum(s, sc, profile)
 		transforms.Write(s, at("sum"), sum)
 		transforms.WriteLines(s, at("reports"), reports)
 	} else {

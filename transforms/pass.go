@@ -6,7 +6,7 @@
 //
 // All passes have one form:
 //
-//	readers → read the reader's shards in blocks → fold each block into a sum → merge the sums
+//	readers → read the reader's shards in blocks → add each block to a sum → merge the sums
 //
 // A reader reads some of the shards: it is a separate chain of the graph or an element of one,
 // which a runner may split while it is read. The number of readers and the places where they are
@@ -59,8 +59,8 @@ type Pass struct {
 // Common returns the part that all kinds of passes share.
 func (p *Pass) Common() *Pass { return p }
 
-// Kind is a kind of pass: a pointer to a struct that embeds Pass.
-type Kind interface{ Common() *Pass }
+// AnyPass is a pass of any kind: a pointer to a struct that embeds Pass.
+type AnyPass interface{ Common() *Pass }
 
 // File is a file that recipes refer to by its hash, such as learned frequencies.
 type File struct {
@@ -74,7 +74,7 @@ type File struct {
 type Labeling struct {
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
 	Grid    linear.Grids       `json:"grid,omitempty"` // grids to which a pass of sums rounds numbers
-	// Within says that rows with numbers beyond the grid cannot be used. If it is false, there are
+	// Within says that rows with numbers beyond the Grid, of one target, cannot be used. If it is false, there are
 	// no such numbers.
 	Within bool `json:"within,omitempty"`
 	// Open says, in a profile pass, that the kind of labels is not known yet.
@@ -99,7 +99,7 @@ const maxPass = 1 << 30
 
 // StorePass writes a pass into the directory, under a name derived from its content, and
 // returns its name. Recipes of the pass may name the files.
-func StorePass(ctx context.Context, dir string, p Kind, files []File) (uri string, err error) {
+func StorePass(ctx context.Context, dir string, p AnyPass, files []File) (uri string, err error) {
 	pass, err := json.Marshal(p)
 	if err != nil {
 		return "", err
@@ -121,7 +121,7 @@ type passes struct{ Cache[any] }
 func LoadPass[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	return cached(w, uri, func(p *P) error {
 		err := load(ctx, uri, p)
-		if k, ok := any(p).(Kind); ok && err == nil {
+		if k, ok := any(p).(AnyPass); ok && err == nil {
 			w.ShareSelection(k.Common())
 		}
 		return err
@@ -228,6 +228,9 @@ func (t *Labeling) Label() dataset.Label {
 	case t == nil:
 		return nil
 	case t.Classes == nil && t.Within:
+		if len(t.Grid) != 1 {
+			panic("transforms: Within needs the grid of one target")
+		}
 		return t.within
 	case t.Classes == nil:
 		return schema.ParseTarget

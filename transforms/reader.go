@@ -3,26 +3,29 @@ package transforms
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"path"
-	"reflect"
 	"runtime/debug"
-	"strings"
 	"time"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
-	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Reader reads some of the shards of a pass, in one worker, and does the work of the pass on their rows.
-type Reader struct {
+// Task is a piece of the work of a DoFn, whose rows and times its Meter counts.
+type Task struct {
 	Fn
 	*Meter
+}
+
+// NewTask begins a piece of work.
+func NewTask(f Fn) Task { return Task{f, f.Worker.NewMeter()} }
+
+// Reader reads some of the shards of a pass, in one worker, and does the work of the pass on their rows.
+type Reader struct {
+	Task
 	Number int
 	Stripe int // of Scan.Stripes
 	// Request says what the blocks hold besides values; Label and Mode are set by Read.
@@ -37,7 +40,7 @@ type Reader struct {
 
 // NewReader begins the work of a DoFn on all shards of an element, which is a reader or a stripe of one.
 func NewReader(f Fn, element int) *Reader {
-	r := &Reader{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
+	r := &Reader{Task: NewTask(f), begun: time.Now()}
 	r.Number, r.Stripe = f.Scan.readerOf(element)
 	r.repeats = r.Stripe > 0
 	return r
@@ -85,12 +88,12 @@ func (r *Reader) shards(p *Pass) []dataset.Shard { return r.Scan.assign(&p.Data,
 // place where the shard of the rows begins.
 type BlockFunc func(profile.ShardStart, *rowio.Block) error
 
-// Each reads the shards of the reader and calls fold with every block of their rows, in order. While
-// fold runs, the next block is read. A separate goroutine calls label to convert labels to numbers; a
+// Each reads the shards of the reader and calls process with every block of their rows, in order. While
+// process runs, the next block is read. A separate goroutine calls label to convert labels to numbers; a
 // nil label leaves them unread. After each shard, Each calls done with its report, which done may
-// change. Shards that a checkpoint covers are not read again. Errors come from fold, done or the
+// change. Shards that a checkpoint covers are not read again. Errors come from process, done or the
 // Saver; problems of the data are in the reports.
-func (r *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold BlockFunc,
+func (r *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, process BlockFunc,
 	done func(*dataset.Report) error) error {
 	shards := r.shards(p)
 	first, end := r.rest(len(shards))
@@ -100,7 +103,7 @@ func (r *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bl
 		return err
 	}
 	for shard, source := range r.ahead(ctx, p, shards[:end], first+n) {
-		report, err := r.Read(ctx, p, shard, source, label, fold)
+		report, err := r.Read(ctx, p, shard, source, label, process)
 		if err != nil {
 			return err
 		}
@@ -118,7 +121,7 @@ func (r *Reader) Each(ctx context.Context, p *Pass, label dataset.Label, fold Bl
 
 // Read reads one shard as Each does, from the source that dataset.Dataset.Ahead yields with it.
 func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label,
-	fold BlockFunc) (report dataset.Report, err error) {
+	process BlockFunc) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	request := r.Request
@@ -131,7 +134,7 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 			if p.EqualWeights {
 				b.Weights = b.Weights[:0]
 			}
-			if err = fold(profile.ShardStart{File: shard.File, Start: shard.Start}, b); err != nil {
+			if err = process(profile.ShardStart{File: shard.File, Start: shard.Start}, b); err != nil {
 				cancel()
 			}
 			bad := int64(len(b.Bad))
@@ -176,7 +179,7 @@ type shardEnd struct {
 }
 
 func newBlockQueue() *blockQueue {
-	const ahead = 2 // blocks: one being read, one being folded
+	const ahead = 2 // blocks: one being read, one being processed
 	q := &blockQueue{make(chan *rowio.Block, ahead), make(chan *rowio.Block, ahead), make(chan shardEnd, 1)}
 	for range ahead {
 		q.free <- new(rowio.Block)
@@ -228,139 +231,5 @@ func (q *blockQueue) report(ctx context.Context) (dataset.Report, error) {
 		return end.report, nil
 	default:
 		return dataset.Report{}, ctx.Err()
-	}
-}
-
-// fieldsOnly omits the time, level and message, which the log of a runner adds itself.
-var fieldsOnly = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
-		return slog.Attr{}
-	}
-	return a
-}}
-
-// logLine writes a line to the runner's log, which is plain text: fields, given as for slog,
-// follow the message as key=value. In-process runners show it if the job is verbose.
-func logLine(ctx context.Context, message string, fields ...any) {
-	var text strings.Builder
-	slog.New(slog.NewTextHandler(&text, fieldsOnly)).InfoContext(ctx, "", fields...)
-	beamlog.Output(ctx, beamlog.SevInfo, 1, message+": "+strings.TrimSuffix(text.String(), "\n"))
-}
-
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*readerFn]())
-	beam.RegisterDoFn(reflect.TypeFor[*elementsFn]())
-}
-
-// Scan tells the DoFns of a pass what to read. Each of them has it as a field.
-type Scan struct {
-	Pass    string // URI of the pass file
-	Readers int    // how many readers share the shards
-	// Stripes is the number of stripes into which sums are cut; 0 means 1. Every reader is read once
-	// for each stripe, so that a worker holds the sums of only one.
-	Stripes int `json:",omitempty"`
-	Threads int // for the algebra on one block
-
-	SolveThreads int // for the one worker that solves; 0 means all of its cores
-
-	// Checkpoint is the least time between two checkpoints of a reader; 0 is CheckpointInterval, and
-	// a negative one stores a checkpoint after every shard.
-	Checkpoint time.Duration
-
-	// Reshuffle makes readers the elements of one chain, which the runner distributes to its
-	// workers, instead of giving each reader a chain. It is for runners such as Flink, in
-	// which every worker takes part in every chain: they would start all chains on one worker.
-	Reshuffle bool
-
-	// Split lets the runner give a part of a reader to another worker while the reader is read; see Splittable.
-	Split bool
-	// Cuts holds, for each element, the shards in ascending order at which the reader is cut from
-	// the beginning, because an earlier run has stored checkpoints of the pieces.
-	Cuts map[int][]int `json:",omitempty"`
-}
-
-func (sc Scan) interval() time.Duration {
-	if sc.Checkpoint != 0 {
-		return sc.Checkpoint
-	}
-	return CheckpointInterval
-}
-
-// assign returns the shards of each reader.
-func (sc Scan) assign(d *dataset.Dataset, shards []dataset.Shard) [][]dataset.Shard {
-	readers := make([][]dataset.Shard, sc.Readers)
-	for k, mine := range dataset.Balance(len(shards), sc.Readers, func(i int) int64 { return d.Bytes(shards[i]) }) {
-		for _, i := range mine {
-			readers[k] = append(readers[k], shards[i])
-		}
-	}
-	return readers
-}
-
-// stripes returns the number of stripes.
-func (sc Scan) stripes() int { return max(1, sc.Stripes) }
-
-// readerOf returns the reader and the stripe of an element. The stripes of a reader are consecutive
-// elements, which a chain processes one after the other.
-func (sc Scan) readerOf(element int) (reader, stripe int) {
-	return element / sc.stripes(), element % sc.stripes()
-}
-
-// Chains creates the chains of the graph: one for each reader, or one for all readers. Their elements are
-// the numbers of readers, or of their stripes.
-func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
-	n := sc.Readers
-	if sc.Reshuffle {
-		n = 1
-	}
-	out := make([]beam.PCollection, n)
-	for k := range out {
-		out[k] = sc.Begin(s, beam.ParDo(s, &readerFn{Reader: k}, beam.Impulse(s)))
-	}
-	return out
-}
-
-// Begin returns the elements of a chain, given the number of its reader. With Reshuffle there is one chain,
-// and the runner distributes the elements of all readers to its workers.
-func (sc Scan) Begin(s beam.Scope, reader beam.PCollection) beam.PCollection {
-	switch {
-	case sc.Reshuffle:
-		return beam.Reshuffle(s, beam.ParDo(s, &elementsFn{Elements: sc.Readers * sc.stripes()}, reader))
-	case sc.stripes() > 1:
-		return beam.ParDo(s, &elementsFn{Elements: sc.Stripes}, reader)
-	}
-	return reader
-}
-
-// Apply runs the DoFn on every reader, and returns its output.
-func (sc Scan) Apply(s beam.Scope, fn any) beam.PCollection {
-	var out []beam.PCollection
-	for _, reader := range sc.Chains(s) {
-		out = append(out, beam.ParDo(s, fn, reader))
-	}
-	return beam.Flatten(s, out...)
-}
-
-// Apply2 is Apply for a DoFn with two outputs.
-func (sc Scan) Apply2(s beam.Scope, fn any) (first, second beam.PCollection) {
-	var firsts, seconds []beam.PCollection
-	for _, reader := range sc.Chains(s) {
-		a, b := beam.ParDo2(s, fn, reader)
-		firsts, seconds = append(firsts, a), append(seconds, b)
-	}
-	return beam.Flatten(s, firsts...), beam.Flatten(s, seconds...)
-}
-
-// readerFn starts a chain with the number of its reader.
-type readerFn struct{ Reader int }
-
-func (f *readerFn) ProcessElement([]byte) int { return f.Reader }
-
-// elementsFn emits the numbers of the elements of a reader, or of all readers with Scan.Reshuffle.
-type elementsFn struct{ Elements int }
-
-func (f *elementsFn) ProcessElement(reader int, emit func(int)) {
-	for k := range f.Elements {
-		emit(reader*f.Elements + k)
 	}
 }

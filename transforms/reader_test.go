@@ -162,7 +162,7 @@ func TestAScanEndsWithItsContext(t *testing.T) {
 }
 
 // Blocks arrive in the order of the file, and none is overwritten while it is
-// being folded.
+// being processed.
 func TestBlocksArriveInOrder(t *testing.T) {
 	const n = 30_000
 	d := openText(t, tableText(n), dataset.Options{Label: "y"})

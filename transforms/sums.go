@@ -37,6 +37,7 @@ type sumKind struct {
 	merge func(a, b []byte) ([]byte, error)
 }
 
+// sumKinds are the registered kinds, by the names of their types, such as "survey.Profile".
 var sumKinds = map[string]sumKind{}
 
 // Mergeable is a pointer to a sum that can be encoded and merged.
@@ -46,12 +47,13 @@ type Mergeable[S any] interface {
 	Merge(*S)
 }
 
-// RegisterSum registers a kind of pass under a name; call it in init. A pass P has a sum S. begin
-// returns the accumulator of a reader.
+// RegisterSum registers a kind of pass for Sum; call it in init. A pass P has a sum S. begin returns the
+// accumulator of a reader.
 func RegisterSum[S, P any, K interface {
 	*P
-	Kind
-}, M Mergeable[S]](kind string, begin func(context.Context, *Reader, *P) (Accumulator, error)) {
+	AnyPass
+}, M Mergeable[S]](begin func(context.Context, *Reader, *P) (Accumulator, error)) {
+	kind := reflect.TypeFor[P]().String()
 	if _, exists := sumKinds[kind]; exists {
 		panic("transforms: sum " + kind + " is registered twice")
 	}
@@ -89,12 +91,14 @@ func merge[S any, M Mergeable[S]](a, b []byte) ([]byte, error) {
 	return wire.Marshal(M(&x)), nil
 }
 
-// Sum reads all rows with a pass of a registered kind. It returns the encoded sum of the pass, and a
-// dataset.Report in JSON for each shard.
-func Sum(s beam.Scope, sc Scan, kind string) (sum, reports beam.PCollection) {
+// Sum reads all rows with a pass of a registered kind, which sc.Pass stores. It returns the encoded sum of the pass,
+// and a dataset.Report in JSON for each shard.
+func Sum(s beam.Scope, sc Scan, p AnyPass) (sum, reports beam.PCollection) {
+	kind := reflect.TypeOf(p).Elem().String()
 	if _, ok := sumKinds[kind]; !ok {
-		panic("transforms: no sum " + kind + " is registered")
+		panic("transforms: no sum of a " + kind + " is registered")
 	}
+	s = s.Scope(kind)
 	sums, reports := sc.Apply2(s, &sumFn{Splittable: Splittable{Fn{Scan: sc}}, Kind: kind})
 	return beam.Combine(s, &mergeSumsFn{Kind: kind}, sums), reports
 }
@@ -113,7 +117,7 @@ func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader
 // adds an encoded sum to the sum.
 func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byte) error,
 	emit, report func([]byte)) error {
-	fold := func(at profile.ShardStart, b *rowio.Block) error {
+	process := func(at profile.ShardStart, b *rowio.Block) error {
 		begun, mapped := time.Now(), r.values[MapTime].Load()
 		err := a.Add(at, b)
 		r.Add(AddTime, int64(time.Since(begun))-(r.values[MapTime].Load()-mapped))
@@ -130,7 +134,7 @@ func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byt
 		saver.reports = append(saver.reports, *r)
 		return nil
 	}
-	if err := r.Each(ctx, p, a.Label, fold, done); err != nil {
+	if err := r.Each(ctx, p, a.Label, process, done); err != nil {
 		return err
 	}
 	emit(wire.Marshal(a.Sum))

@@ -51,7 +51,7 @@ func (f *tickFn) ProcessElement(p state.Provider, _ int, tick []byte, emit func(
 	return f.Next.Write(p, next)
 }
 
-// nextTick tells whether a tick planned for next is due now, and when the one after it is. After a late tick,
+// nextTick reports whether a tick planned for next is due now, and when the one after it is. After a late tick,
 // that is an interval after the planned time, so that a tick in time is not skipped. If it has passed too, the
 // ticks in between are left out.
 func nextTick(now, next, every int64) (after int64, due bool) {

@@ -22,19 +22,18 @@ import (
 
 // graphs are the pipelines that the jobs run, one for each of their passes.
 var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
-	"profile":       sums((*survey.Profile)(nil).Sum),
-	"columns":       sums((*survey.Columns)(nil).Sum),
-	"survey":        sums((*survey.Sample)(nil).Sum),
-	"audit":         sums((*gram.Audit)(nil).Sum),
-	"tally":         sums((*survey.Contents)(nil).Sum),
-	"weigh":         sums((*survey.Weights)(nil).Sum),
-	"targets":       sums((*survey.Targets)(nil).Sum),
-	"calibration":   sums((*scoring.Calibration)(nil).Sum),
-	"trials":        sums((*scoring.Trials)(nil).Sum),
-	"threshold":     sums((*scoring.Threshold)(nil).Sum),
-	"compared":      sums((&scoring.Compare{}).Sum),
-	"class scores":  sums((&scoring.Score{Classifies: true}).Sum),
-	"target scores": sums((&scoring.Score{}).Sum),
+	"survey.Profile":      sums(&survey.Profile{}),
+	"survey.Columns":      sums(&survey.Columns{}),
+	"survey.Sample":       sums(&survey.Sample{}),
+	"gram.Audit":          sums(&gram.Audit{}),
+	"survey.Contents":     sums(&survey.Contents{}),
+	"survey.Weights":      sums(&survey.Weights{}),
+	"survey.Targets":      sums(&survey.Targets{}),
+	"scoring.Calibration": sums(&scoring.Calibration{}),
+	"scoring.Trials":      sums(&scoring.Trials{}),
+	"scoring.Threshold":   sums(&scoring.Threshold{}),
+	"scoring.Compare":     sums(&scoring.Compare{}),
+	"scoring.Score":       sums(&scoring.Score{}),
 	"fold, merge, store and solve": func(s beam.Scope, sc transforms.Scan) {
 		parts, reports := gram.Sums(s, sc, gram.State{})
 		stored := gram.Merge(s, sc, gram.State{}, parts)
@@ -97,9 +96,9 @@ func withKey(r rows.Row) (string, rows.Row) { return r.Key, r }
 func placeOf(st rows.Stored) string         { return st.Dir }
 
 // sums is the pipeline of a pass that ends in one sum.
-func sums(sum func(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)) func(beam.Scope, transforms.Scan) {
+func sums(p transforms.AnyPass) func(beam.Scope, transforms.Scan) {
 	return func(s beam.Scope, sc transforms.Scan) {
-		sum, reports := sum(s, sc)
+		sum, reports := transforms.Sum(s, sc, p)
 		transforms.Write(s, "sum", sum)
 		transforms.WriteLines(s, "reports", reports)
 	}
@@ -147,7 +146,7 @@ func TestVetFindsUnregisteredTypes(t *testing.T) {
 // DoFns travel as JSON: what is not exported is zero on the workers, as is right for
 // what Setup and StartBundle make.
 func TestDoFnsHaveNoHiddenFields(t *testing.T) {
-	made := []string{"Worker", "bundle"}
+	made := []string{"Worker", "state", "sums", "last", "decoder", "watched"}
 	seen := 0
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()

@@ -207,16 +207,16 @@ func (w *Worker) Gridded(s features.Sealed) (features.Gridded, error) {
 	return g, nil
 }
 
-// Apply stores the features of n rows of x in phi, growing it as needed. The reader's
-// threads share the rows; the number of threads does not change the features.
-func (r *Reader) Apply(m features.Map, phi, x []float32, n int) []float32 {
-	defer r.Clock(MapTime)()
+// Apply stores the features of n rows of x in phi, growing it as needed. The threads of Scan
+// share the rows; the number of threads does not change the features.
+func (t Task) Apply(m features.Map, phi, x []float32, n int) []float32 {
+	defer t.Clock(MapTime)()
 	in, out := m.Dims()
 	phi = GrowFeatures(phi, n*out)
-	threads := max(1, min(r.Scan.Threads, n))
+	threads := max(1, min(t.Scan.Threads, n))
 	var wg parallel.Group
-	for t := range threads {
-		lo, hi := t*n/threads, (t+1)*n/threads
+	for i := range threads {
+		lo, hi := i*n/threads, (i+1)*n/threads
 		wg.Go(func() { m.Apply(phi[lo*out:], x[lo*in:], hi-lo) })
 	}
 	wg.Wait()

@@ -102,6 +102,13 @@ const (
 // MaxSample is the largest sample for MedianWidth: 8.4 million distances, 67 MB.
 const MaxSample = 4096
 
+// Errors of MedianWidth that the rows of a sample cause.
+var (
+	ErrNotFinite = errors.New("kernel: the sample contains NaN or an infinity; clean the data first")
+	ErrEqualRows = errors.New("kernel: all rows of the sample are equal, so the median distance is undefined; give the " +
+		"width as a number")
+)
+
 // MedianWidth returns the median of the pairwise distances of the n rows of sample
 // (n×d, row-major), the usual width of a kernel (Bullins, Zhang & Zhang,
 // "Not-so-random features", 2018, §A.1). Pairs of equal rows are ignored: they
@@ -131,12 +138,11 @@ func MedianWidth(sample []float32, n, d int, distance Distance) (float64, error)
 		}
 	})
 	if bad.Load() {
-		return 0, fmt.Errorf("kernel: the sample contains NaN or an infinity; clean the data first")
+		return 0, ErrNotFinite
 	}
 	low, high := middle(all)
 	if high == 0 {
-		return 0, errors.New("kernel: all rows of the sample are equal, so the median distance is undefined; " +
-			"give the width as a number")
+		return 0, ErrEqualRows
 	}
 	if distance == Euclidean {
 		low, high = math.Sqrt(low), math.Sqrt(high)

@@ -127,7 +127,7 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 				continue
 			}
 			t := grow(&s.f64, lanes*width)
-			op.limbs(l, t, a, b, left, right)
+			op.mulLimbs(l, t, a, b, left, right)
 			if whole {
 				for r := range lanes {
 					addTo(g[r*cols:][:width], scale, t[r*width:][:width])
@@ -200,10 +200,10 @@ func (op *operand) panel(p int) []int8 {
 	return op.block.quads(p, 0, op.quads)
 }
 
-// limbs overwrites t (lanes×width, row-major) with the products of the columns of panel a, which
+// mulLimbs overwrites t (lanes×width, row-major) with the products of the columns of panel a, which
 // have left limbs, and of width columns from panel b on, which have right limbs. If w has limbs, the
 // second columns are times the weights of the rows. The common factor of the weights is left out.
-func (op *operand) limbs(l *level, t []float64, a, b, left, right int) {
+func (op *operand) mulLimbs(l *level, t []float64, a, b, left, right int) {
 	clear(t)
 	panels, from := op.block.panels(), 0
 	if op.w != nil && op.w.limbs > 0 {

@@ -1,6 +1,7 @@
 package agop
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -173,8 +174,8 @@ func (r Root) validate() error {
 	return nil
 }
 
-// Diagonal returns the diagonal metric of the diagonal of M, d numbers ≥ 0. It fails if they are not
-// finite, or all 0: then the prediction does not depend on the rows.
+// Diagonal returns the diagonal metric of the diagonal of M, d numbers ≥ 0. The error is ErrNoMetric
+// if they are not finite, or all 0: then the prediction does not depend on the rows.
 func (r Root) Diagonal(diagonal []float64) (preprocess.DiagonalMetric, error) {
 	scale, err := r.scale(diagonal)
 	if err != nil {
@@ -261,7 +262,10 @@ func (r Root) value(w float64) float64 {
 	return w
 }
 
-// scale returns d/tr M.
+// ErrNoMetric is the error of gradients that are not finite, or all 0.
+var ErrNoMetric = errors.New("no metric follows from them")
+
+// scale returns d/tr M. The error is ErrNoMetric if that is not a number.
 func (r Root) scale(diagonal []float64) (float64, error) {
 	if err := r.validate(); err != nil {
 		return 0, err
@@ -272,8 +276,8 @@ func (r Root) scale(diagonal []float64) (float64, error) {
 	}
 	scale := float64(len(diagonal)) / trace
 	if !(trace > 0) || math.IsInf(trace, 0) || math.IsInf(scale, 0) {
-		return 0, fmt.Errorf(
-			"agop: the gradients of the model are 0 or not finite (mean square %v), so no metric follows from them", trace)
+		return 0, fmt.Errorf("agop: the gradients of the model are 0 or not finite (mean square %v), so %w", trace,
+			ErrNoMetric)
 	}
 	return scale, nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Options are the options of one learner: a pointer to a struct whose fields have the tags flag and help.
+// Options are the options of one learner: a pointer to a struct whose fields have the tag flag, and as help a doc
+// comment or the tag help.
 // Methods do not change it.
 type Options interface {
 	// Validate returns an error if an option is out of range.
@@ -47,20 +48,11 @@ type LearnerOptions interface {
 	WithDefaults() LearnerOptions
 	// DefaultLoss returns the name of the default loss, for classes or for targets.
 	DefaultLoss(classes bool) string
-	// Samples returns the number of rows that Seal needs in Setting.Sample, given the number of features; 0
-	// if none.
-	Samples(features int) int
+	// Needs returns what training at that size needs.
+	Needs(s Size) Needs
 	// Seal returns the options for Definition.Open, to be encoded in JSON. The error is about the user's
 	// options.
 	Seal(p loss.Problem, s Setting) (any, error)
-	// Resumes reports whether the fit for one λ may start from the weights for another, because the result
-	// does not depend on the initial weights.
-	Resumes() bool
-	// Steps returns about how many steps a fit of all rounds takes for each row and output, besides scoring
-	// it. A step multiplies a row by the weights and changes them.
-	Steps() float64
-	// Memory returns the most memory for training at that size.
-	Memory(s Size) Memory
 }
 
 // Augmented are the options of an iterative learner that accepts images that are changed at random in each
@@ -76,7 +68,7 @@ type Setting struct {
 	Seed uint64
 	// Heaviest is the largest weight of a training row, in units of the mean weight.
 	Heaviest float64
-	Sample   Block // training rows, as many as Samples returns
+	Sample   Block // training rows, as many as Needs.Sample
 
 	// The rest is for a Joint learner: all values of λ that are fitted together, including the problem's;
 	// whether they are only compared on held-out rows; and the file with the sample (EncodeSample), "" in
@@ -86,12 +78,24 @@ type Setting struct {
 	SampleFile string
 }
 
-// Size is the size of a training.
+// Size is the size of a training run. Features is at least 1; the other numbers are 0 if they are not known yet.
 type Size struct {
-	Rows              int64 // 0 if unknown
+	Rows              int64
 	Outputs, Features int
 	Partitions        int
 	Lambdas           int // number of λ that a Joint learner fits together
+}
+
+// Needs says what training needs.
+type Needs struct {
+	Sample int // number of rows in Setting.Sample; 0 if none
+	// AnyStart says that the fit for one λ may start from the weights for another, because the result does not depend
+	// on the initial weights. Otherwise each λ starts from zero weights and has as many rounds as the others.
+	AnyStart bool
+	// Steps is about how many steps a fit of all rounds takes for each row and output, besides scoring it. A step
+	// multiplies a row by the weights and changes them.
+	Steps  float64
+	Memory Memory
 }
 
 // Memory is the most memory of an iterative learner, in bytes, besides rows and features.
@@ -167,7 +171,7 @@ type Shared struct {
 // Defaults returns the default options.
 func Defaults() Shared { return Shared{Running: Running{Keep: DefaultKeep}} }
 
-// Common returns s. It and the methods below are defaults for LearnerOptions, for options that embed Shared.
+// Common returns s. It and Needs are defaults for LearnerOptions, for options that embed Shared.
 func (s *Shared) Common() *Shared { return s }
 
 // WithRounds returns a copy with the given rounds if none are set, for LearnerOptions.WithDefaults.
@@ -178,20 +182,11 @@ func (s *Shared) WithRounds(rounds int) Shared {
 	return c
 }
 
-// Samples returns 0.
-func (s *Shared) Samples(int) int { return 0 }
-
-// Resumes returns false: each λ starts from zero weights and has as many rounds as the others.
-func (s *Shared) Resumes() bool { return false }
-
-// Steps returns 0.
-func (s *Shared) Steps() float64 { return 0 }
-
-// Memory assumes a learner that holds ten float32 arrays of the size of its weights, or five float64
-// arrays.
-func (s *Shared) Memory(size Size) Memory {
+// Needs assumes a learner that holds ten float32 arrays of the size of its weights, or five float64 arrays, and
+// needs nothing else.
+func (s *Shared) Needs(size Size) Needs {
 	weights := 4 * int64(size.Outputs) * int64(size.Features)
-	return Memory{Worker: 10 * weights, Partition: 10 * weights, Update: 10 * weights}
+	return Needs{Memory: Memory{Worker: 10 * weights, Partition: 10 * weights, Update: 10 * weights}}
 }
 
 // Validate returns an error if an option is out of range.

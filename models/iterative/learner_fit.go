@@ -47,7 +47,7 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
 	}
 	_, dim := d.Map.Dims()
-	sampled := options.Samples(dim)
+	sampled := options.Needs(Size{Features: dim}).Sample
 	survey := 0 // number of rows for the profile
 	if DefinitionOf(options).Joint {
 		survey = sampled

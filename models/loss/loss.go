@@ -15,6 +15,7 @@
 package loss
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -47,9 +48,6 @@ var table = []entry{
 	{"epsilon_insensitive", false, true, func(e float64) Scalar { return insensitive{e} }},
 }
 
-// defaultEpsilon is used if epsilon is 0, for targets in [−1, 1].
-const defaultEpsilon = 0.05
-
 // Names lists the losses for classes, or for targets.
 func Names(classes bool) []string {
 	var names []string
@@ -62,8 +60,7 @@ func Names(classes bool) []string {
 }
 
 // newLoss returns the loss of that name for classes or for targets. epsilon applies to huber
-// and epsilon_insensitive, in units of the targets; 0 means 0.05. Other losses
-// ignore it.
+// and epsilon_insensitive, in units of the targets. Other losses ignore it.
 func newLoss(name string, classes bool, epsilon float64) (*Loss, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 0) {
 		return nil, fmt.Errorf("loss: epsilon is %g, want a number of 0 or more", epsilon)
@@ -78,11 +75,11 @@ func newLoss(name string, classes bool, epsilon float64) (*Loss, error) {
 			return nil, fmt.Errorf("loss: %s is for %s; for %s use one of %s", name, kinds[!classes], kinds[classes],
 				strings.Join(names, ", "))
 		}
+		if name == "huber" && epsilon == 0 {
+			return nil, errors.New("loss: huber needs an epsilon above 0")
+		}
 		l := &Loss{Name: name, classes: classes}
 		if e.scalar != nil {
-			if epsilon == 0 {
-				epsilon = defaultEpsilon
-			}
 			l.Scalar = e.scalar(epsilon)
 		}
 		return l, nil

@@ -266,14 +266,15 @@ func TestNamesAndTheirTasks(t *testing.T) {
 		{"huber", true, 0, "huber is for targets"},
 		{"hnge", true, 0, `did you mean "hinge"`},
 		{"huber", false, -1, "epsilon is -1"},
+		{"huber", false, 0, "epsilon above 0"},
 		{"huber", false, math.NaN(), "epsilon"},
 	} {
 		if _, err := newLoss(c.name, c.classes, c.epsilon); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	l, err := newLoss("huber", false, 0)
-	if err != nil || l.Scalar != (huber{defaultEpsilon}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
+	l, err := newLoss("huber", false, 0.05)
+	if err != nil || l.Scalar != (huber{0.05}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if l, _ := newLoss("squared", true, 0); l.Code(2, 2) != 1 || l.Code(2, 1) != -1 || l.Smooth() != 1 {

@@ -23,7 +23,7 @@ const (
 // given with the row.
 type Problem struct {
 	Loss       string  `json:"loss"`                 // a name of Names
-	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive; 0 means 0.05
+	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive
 	Regression bool    `json:"regression,omitempty"` // labels are targets, not indices of classes
 	Outputs    int     `json:"outputs"`              // k, the number of classes; 1 in a regression
 	Dim        int     `json:"dim"`                  // D

@@ -23,7 +23,7 @@ func TestProblemNamesTheFault(t *testing.T) {
 				[]float64{1}
 		},
 	} {
-		p := Problem{Loss: "hinge", Outputs: 3, Dim: 5, Rows: 10, Lambda: 1}
+		p := Problem{Loss: "hinge", Epsilon: 0.05, Outputs: 3, Dim: 5, Rows: 10, Lambda: 1}
 		if _, err := p.Validate(); err != nil {
 			t.Fatal(err)
 		}

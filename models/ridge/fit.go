@@ -50,7 +50,7 @@ func (p *problem) solveIn(eq *system, total *Sum, lambda float64) (f *factor, pi
 func (p *problem) fitWeights(fit *Solution, eq *system, total *Sum) (*factor, error) {
 	f, pivot := p.solveIn(eq, total, fit.Lambda)
 	if f == nil {
-		return nil, fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
+		return nil, noSolution("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, p.Shape.Dim), fit.Lambda)
 	}
 	return f, p.weights(fit, eq)
 }
@@ -133,9 +133,19 @@ func (p *problem) weights(fit *Solution, eq *system) error {
 		fit.Intercept[c] = float32(b)
 	}
 	if !exact.AllFinite(fit.Intercept) || !exact.AllFinite(fit.Weights) {
-		return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
+		return noSolution("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
 	}
 	return nil
+}
+
+// NoSolutionError is an error of Solve that says that the rows, with this λ, have no solution: they are of one class,
+// their sums are not exact, the matrix is not positive definite, or weights do not fit in float32.
+type NoSolutionError string
+
+func (e NoSolutionError) Error() string { return string(e) }
+
+func noSolution(format string, args ...any) error {
+	return NoSolutionError(fmt.Sprintf(format, args...))
 }
 
 func notDefinite(pivot, dim int) string {

@@ -143,7 +143,7 @@ func (p *problem) checkRows(total *Sum) error {
 		return errors.New("ridge: no rows to fit to")
 	}
 	if total.head.Weight() == 0 {
-		return fmt.Errorf("ridge: all %d rows have weight 0", total.Rows())
+		return noSolution("ridge: all %d rows have weight 0", total.Rows())
 	}
 	if err := checkExact(total); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (p *problem) checkRows(total *Sum) error {
 		if c < len(p.Classes) {
 			name = fmt.Sprintf("%q", p.Classes[c])
 		}
-		return fmt.Errorf("ridge: all %d rows are of class %s; two classes are needed", total.Rows(), name)
+		return noSolution("ridge: all %d rows are of class %s; two classes are needed", total.Rows(), name)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func checkExact(total *Sum) error {
 		squares = max(squares, float64(total.moments(c).qq))
 	}
 	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {
-		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a "+
+		return noSolution("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a "+
 			"grid of 8 bits", total.Rows())
 	}
 	return nil

@@ -19,9 +19,8 @@ type Residual struct {
 // CheckWeights compares a model with the Sum that it was fitted to, with one λ. It overwrites the Sum, and
 // fails if Solve does.
 //
-// Let A = G_c + μR be the matrix of the system, and v the weights in its units. If Cholesky's
-// method found them in float64 and they were rounded to float32, then ρ = R_c − A·v is bounded for
-// each equation and output by
+// Let A = G_c + μR be the matrix of the system, and v the weights in its units. If Cholesky's method found them in
+// float64 and they were rounded to float32, then ρ = R_c − A·v is bounded for each equation and output by
 //
 //	|ρ_i| ≤ (2⁻²⁴ + 8(D+9)u)·(h_i Σ_j h_j|v_j| + |R_i| + |s_i t|/n),   h_j² = Σz_j² + μR_j,   u = 2⁻⁵³,
 //

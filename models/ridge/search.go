@@ -30,8 +30,7 @@ type search struct {
 	factor        *solver.Factor // the last of them, whose memory the next one takes over
 }
 
-// newSearch returns a search that has tried nothing. If rows are stored but sums must be solved, it completes
-// the total of folds.
+// newSearch returns a search that has tried nothing.
 func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	total := folds.total
 	if len(folds.filled) < 2 {
@@ -47,21 +46,25 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	s.tallies = make([]tally, len(s.values))
 	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
 	s.method = solverPlan(p.FoldPlan).MethodFor(solverShape(p.Shape), rows)
-	if p.Rows == nil {
-		return s, nil
+	if p.Rows != nil {
+		s.few = s.newFewRows()
 	}
-	s.few = s.newFewRows()
-	if s.few != nil {
-		return s, nil
+	return s, nil
+}
+
+// completeTotal sums the stored rows of all folds if sums must be solved: so far the total is only an outline, which
+// is enough for the dual problem and for reading sums again.
+func (s *search) completeTotal() error {
+	if s.Rows == nil || s.few != nil {
+		return nil
 	}
-	folds.heads = nil
-	if p.rereads() {
-		return s, nil
+	s.heads = nil
+	if s.rereads() {
+		return nil
 	}
-	var err error
-	folds.total, err = p.sumOf(everyFold)
-	p.buffer = nil // it is the total
-	return s, err
+	total, err := s.sumOf(everyFold)
+	s.foldSums.total, s.buffer = total, nil // the buffer is the total
+	return err
 }
 
 // run tries values until the best λ is found, and returns its index in values. coarse says that the first fold
@@ -170,8 +173,7 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 	return best, func(value int) []float64 { return means[value] }, nil
 }
 
-// table returns a row for each value that was tried, with the errors of its folds and the fits
-// without fold 0.
+// table returns a row for each value that was tried, with the errors of its folds and the fits without fold 0.
 func (s *search) table() (rows []CVResult, folds [][]float64, trials []*Solution) {
 	for i, t := range s.tallies {
 		if t.failed == "" && len(t.done) == 0 {

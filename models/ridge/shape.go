@@ -13,11 +13,10 @@
 // rows are then integers, held exactly in float64. Sums can be added in any order, and subtracted again,
 // without changing a bit, so equal data give equal models however they were cut.
 //
-// A pass fills a Sum for each fold of a FoldPlan. Parts are the pieces of a Sum that workers exchange, at
-// most 8 MiB each; a Stripe is a range of parts, for sums too large for one worker. Where n < D, GridRows
-// are stored instead of sums. Solve chooses λ and returns a Solution; SolveChain does so for folds that
-// follow each other in time. Fit does all of this for rows in memory. An Evaluator answers questions by
-// fits to some sums and errors on others.
+// A pass fills a Sum for each fold of a FoldPlan. Parts are the pieces of a Sum that workers exchange, at most 8 MiB
+// each; a Stripe is a range of parts, for sums too large for one worker. Where n < D, GridRows are stored instead of
+// sums. Solve chooses λ and returns a Solution; SolveChain does so for folds that follow each other in time. Fit does
+// all of this for rows in memory. An Evaluator answers questions by fits to some sums and errors on others.
 package ridge
 
 import (
@@ -300,8 +299,7 @@ func FitStripes(shape Shape, folds int, most int64,
 // maxStripes is the most stripes that FitStripes tries. Beyond it rows would be read too often.
 const maxStripes = 256
 
-// Part returns the range of the parts of a fold that are in the stripe, from first up to end; empty if none
-// is.
+// Part returns the range of the parts of a fold that are in the stripe, from first up to end; empty if none is.
 func (s Stripe) Part(shape Shape, fold int) (first, end int) {
 	parts := shape.NumParts()
 	first, end = max(s.First-fold*parts, 0), min(s.End-fold*parts, parts)

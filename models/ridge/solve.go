@@ -72,9 +72,8 @@ type LambdaSearch struct {
 
 // Request says what Solve returns besides λ and weights.
 type Request struct {
-	// CoarseBelow is the λ at and below which the grid may be too coarse, see TooCoarse. If the first fold
-	// leads to such a λ, Solve returns a Coarse solution, and the caller sums again on a finer grid. With 0
-	// it always fits.
+	// CoarseBelow is the λ at and below which the grid may be too coarse, see TooCoarse. If the first fold leads to
+	// such a λ, Solve returns a Coarse solution, and the caller sums again on a finer grid. With 0 it always fits.
 	CoarseBelow float64
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
@@ -88,9 +87,8 @@ type Request struct {
 
 // Source provides the sums of the rows: by one of Add, Sums and Rows.
 type Source struct {
-	// Add adds the sum of a fold to another Sum of that Shape, 0 ≤ fold < max(Folds, 1). It is called
-	// several times for a fold if Folds ≥ 2. Sums that are read from storage need no memory besides what
-	// Solve takes; see Memory.
+	// Add adds the sum of a fold to another Sum of that Shape, 0 ≤ fold < max(Folds, 1). It is called several times
+	// for a fold if Folds ≥ 2. Sums that are read from storage need no memory besides what Solve takes; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape // for Add
 	// Sums are the sums of the folds, in memory. Solve changes them only if there is one.
@@ -150,10 +148,9 @@ type FirstFits struct {
 	Discriminants []discriminant.Discriminant
 }
 
-// CVResult is the result of cross-validation for one λ. Errors are squares in the units of the target; for
-// classes they are summed over the ±1 codes. Errors of several targets are divided by the variance of each
-// target over all rows and averaged, so 1 − MSE is the mean R². Means are weighted where rows or classes
-// have weights.
+// CVResult is the result of cross-validation for one λ. Errors are squares in the units of the target; for classes
+// they are summed over the ±1 codes. Errors of several targets are divided by the variance of each target over all
+// rows and averaged, so 1 − MSE is the mean R². Means are weighted where rows or classes have weights.
 type CVResult struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted by a fit without its fold
@@ -177,10 +174,9 @@ type CVResult struct {
 // HeldOutResult has the errors of a λ on the rows of fold 0, scored as in prediction: with features that are
 // not rounded. Solve leaves it zero.
 type HeldOutResult struct {
-	// HeldOutRows is the number of rows of fold 0 that were scored with weights fitted without them; 0 if
-	// none were. HeldOutErrors is how many of them got a wrong class: by the largest score, or by
-	// probabilities that were fitted to the other half of them. HeldOutMSE is their mean squared error;
-	// FoldMSE is the error with rounded features.
+	// HeldOutRows is the number of rows of fold 0 that were scored with weights fitted without them; 0 if none were.
+	// HeldOutErrors is how many of them got a wrong class: by the largest score, or by probabilities that were fitted
+	// to the other half of them. HeldOutMSE is their mean squared error; FoldMSE is the error with rounded features.
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutErrors int64   `json:"held_errors"`
 	HeldOutMSE    float64 `json:"held_mse"`
@@ -189,8 +185,7 @@ type HeldOutResult struct {
 	// HeldOutLogLoss is the log loss of those rows: of the probabilities if there are any, otherwise by
 	// score.LogLosses.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
-	// HeldOutError is the weighted share of HeldOutErrors, if rows have weights. HeldOutMSE is weighted
-	// then.
+	// HeldOutError is the weighted share of HeldOutErrors, if rows have weights. HeldOutMSE is weighted then.
 	HeldOutError float64 `json:"held_error,omitempty"`
 	// HeldOutEffective is the number of independent rows that would give an error rate of the same
 	// precision, if rows belong to groups or repeat; 0 otherwise.
@@ -217,9 +212,9 @@ func solverShape(s Shape) solver.Shape {
 // Memory returns the most bytes that Solve uses, apart from small constants. That is the sum of all rows;
 // with folds ≥ 2 also the matrix of one fold and its sum, as lower triangles; and a few times the D×k
 // weights. If folds are solved by descent, it adds the factors in float32 and the sums over a subset of
-// the features, or the stored rows. rows may be 0 if unknown. For 10,000 features and 10 classes it is
-// slightly more than 0.42 + 0.49 + 0.42 + 0.83 GB. Above 16,384 features only one sum, and the subset of
-// the features of each fold, is in memory.
+// the features, or the stored rows. rows may be 0 if unknown. For 10,000 features and 10 classes the sum of
+// all rows takes 0.42 GB, the matrix of a fold 0.49 GB, its sum 0.42 GB, and the factors 0.83 GB. Above
+// solver.RereadAbove features only one sum, and the subset of the features of each fold, is in memory.
 func Memory(shape Shape, p FoldPlan, rows int64, threads int) int64 {
 	return solver.Memory(solverShape(shape), solverPlan(p), rows, threads) + sketchBytes(shape.Dim)
 }
@@ -237,12 +232,11 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
 }
 
-// Solve chooses λ by cross-validation and fits the weights to all rows. It takes the λ with the least
-// held-out error, the larger of two equal ones. The weights for a λ are the same, bit for bit, with or
-// without folds.
+// Solve chooses λ by cross-validation and fits the weights to all rows. It takes the λ with the least held-out error,
+// the larger of two equal ones. The weights for a λ are the same, bit for bit, with or without folds.
 //
 // It fails if there are no rows, if all rows are of one class, if fewer than two folds have rows,
-// or if the matrix is not positive definite to working precision, which happens only for small λ.
+// or if the matrix is not positive definite to working precision, which happens only for small λ. See NoSolutionError.
 func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -288,6 +282,9 @@ func Solve(opts Options) (*Solution, error) {
 func (p *problem) chooseLambda(fit *Solution, eq *system, folds *foldSums) error {
 	s, err := p.newSearch(eq, folds)
 	if err != nil {
+		return err
+	}
+	if err := s.completeTotal(); err != nil {
 		return err
 	}
 	var best int

@@ -147,9 +147,8 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 	}
 }
 
-// AddTargets adds the rows of z, without weights, with their targets on the grid: y is row-major,
-// n×Outputs, |y| ≤ 32767. It panics if the sum is for classes or for rows with weights, or if lengths or
-// targets do not fit.
+// AddTargets adds the rows of z, without weights, with their targets on the grid: y is row-major, n×Outputs, |y| ≤
+// 32767. It panics if the sum is for classes or for rows with weights, or if lengths or targets do not fit.
 func (s *Sum) AddTargets(z *features.Grid, y []int32, threads int) {
 	s.addTargets(z, y, nil, threads)
 }

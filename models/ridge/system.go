@@ -51,9 +51,8 @@ func newSystem(shape Shape, u Units, factors []float64, threads int) *system {
 	return eq
 }
 
-// errorFactors returns a factor for the squared errors of each output: 1 unless there are several targets.
-// Errors of these are divided by their variances over the rows of total and averaged, because targets may have
-// different units.
+// errorFactors returns a factor for the squared errors of each output: 1 unless there are several targets. Errors of
+// these are divided by their variances over the rows of total and averaged, because targets may have different units.
 func errorFactors(total *Sum) []float64 {
 	k := total.shape.Outputs
 	factors := slices.Repeat([]float64{1}, k)
@@ -154,9 +153,8 @@ func (eq *system) squares(weights []float64) (s float64) {
 	return s
 }
 
-// trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system, with the factors of the outputs. Because
-// (G_c + μI)V = R_c, the quadratic form need not be computed: ‖q_c‖² - 2 tr VᵀR_c + tr VᵀG_cV = ‖q_c‖² - tr
-// VᵀR_c - μ‖V‖².
+// trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system, with the factors of the outputs. Because (G_c +
+// μI)V = R_c, the quadratic form need not be computed: ‖q_c‖² - 2 tr VᵀR_c + tr VᵀG_cV = ‖q_c‖² - tr VᵀR_c - μ‖V‖².
 func (eq *system) trainError(mu float64, total, out *Sum) float64 {
 	k, w := eq.shape.Outputs, eq.shape.width()
 	var e float64
@@ -204,8 +202,7 @@ func (eq *system) fitted() solver.HeldOutFit {
 	return solver.HeldOutFit{N: eq.n, Columns: eq.colSum, Targets: eq.outSum, Factors: eq.factors}
 }
 
-// discriminants returns the discriminants of the classes on the rows of fold, for the scores of the
-// solution.
+// discriminants returns the discriminants of the classes on the rows of fold, for the scores of the solution.
 func (eq *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
 	sums := solver.ClassFold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
 	for c := range fold.shape.Outputs {
@@ -216,9 +213,8 @@ func (eq *system) discriminants(fold *Sum, threads int) []discriminant.Discrimin
 	return solver.Discriminants(eq.fitted(), sums, vt, threads)
 }
 
-// centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are
-// in total and not in out; out may be nil. The numerator is computed in 128 bits, so that
-// targets far from zero lose no precision.
+// centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are in total and not in out; out
+// may be nil. The numerator is computed in 128 bits, so that targets far from zero lose no precision.
 func centredSquares(total, out *Sum, c int) float64 {
 	m := total.moments(c)
 	if out != nil {

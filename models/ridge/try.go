@@ -62,8 +62,7 @@ func (s *search) try(values, folds []int) error {
 	return nil
 }
 
-// trial is a λ to try, with the shared factor that preconditions its descents; nil if each fold has its own
-// factor.
+// trial is a λ to try, with the shared factor that preconditions its descents; nil if each fold has its own factor.
 type trial struct {
 	index  int // in values
 	factor *solver.Factor
@@ -221,9 +220,8 @@ func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
 	}
 }
 
-// record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum
-// on the other rows, and squares the squared norm of the weights. eq holds the solution where it is needed
-// later.
+// record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum on the
+// other rows, and squares the squared norm of the weights. eq holds the solution where it is needed later.
 func (s *search) record(fold *Sum, number, value int, e, train, squares float64) {
 	tally, rows := &s.tallies[value], fold.head.Weight()
 	if number == 0 {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Largest number of piecewise-linear columns (hat functions), which are at most 1/hatShare of all features.
-	mostHats = 512
-	hatShare = 4
+	// Largest number of piecewise-linear columns, which are at most 1/piecewiseShare of all features.
+	mostPiecewise  = 512
+	piecewiseShare = 4
 	// leastValues is the smallest number of distinct values of a column of a pair.
 	leastValues = 20
 	// pairColumns is the number of columns among which a pair is chosen.
@@ -30,13 +30,13 @@ const (
 	leastPair = 1.0 / 64
 )
 
-// hats returns the recipe of the piecewise-linear columns of a view; nil if there are none.
-func (s *viewRows) hats() *preprocess.Bins {
+// piecewise returns the recipe of the piecewise-linear columns of a view; nil if there are none.
+func (s *viewRows) piecewise() *preprocess.Bins {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.cut {
 		n := len(s.x) / s.d
-		s.bins, s.cut = preprocess.NewPiecewiseLinear(s.x, n, s.d, s.mostHats), true
+		s.bins, s.cut = preprocess.NewPiecewiseLinear(s.x, n, s.d, s.mostPiecewise), true
 	}
 	return s.bins
 }
@@ -180,79 +180,82 @@ func (r *runner) nearest(s *viewRows, train []int) float64 {
 	return total / float64(len(train))
 }
 
-// pairs returns the pair of each part's training rows in a view, and last the pair of all rows. weights are
-// diagonal metrics in the same order. It returns nil if a pair cannot be found.
-func (r *runner) pairs(view string, weights []*learnedMetric, rung *rung) []*pair {
+// pairs returns the pair of each fold's training rows in a view, and last the pair of all rows. weights are
+// diagonal metrics in the same order. It returns nil if a fold has no pair.
+func (r *runner) pairs(view string, weights []*learnedMetric, spec *trialSpec) ([]*pair, error) {
 	v, out := r.views[view], make([]*pair, len(weights))
-	for part, m := range weights {
-		if m.ready() != nil {
-			return nil
+	for fold, m := range weights {
+		if err := m.ready(); err != nil {
+			return nil, err
 		}
 		d, ok := m.recipe.(preprocess.DiagonalMetric)
 		if !ok {
-			return nil
+			return nil, nil
 		}
-		train := rung.allRows
-		if part < len(rung.train) {
-			train = rung.train[part]
+		train := spec.allRows
+		if fold < len(spec.train) {
+			train = spec.train[fold]
 		}
-		out[part] = r.bestPair(v, v.numbers(d.A), train)
-		if out[part] == nil {
-			return nil
+		out[fold] = r.bestPair(v, v.numbers(d.A), train)
+		if out[fold] == nil {
+			return nil, nil
 		}
-		if _, err := out[part].rows.median(kernel.Euclidean); err != nil {
-			return nil
+		if _, err := out[fold].rows.median(kernel.Euclidean); err != nil {
+			return nil, err
 		}
 	}
-	return out
+	return out, nil
 }
 
-// addFeatures tries narrow kernels of two columns, and piecewise-linear columns, as additional features of the
-// best candidates.
-func (r *runner) addFeatures(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
-	try := func(more ...*entry) error {
-		if err := r.tryAll(ctx, more, rung); err != nil {
-			return err
-		}
-		candidates = append(candidates, more...)
-		order(candidates)
-		return nil
-	}
-	best := candidates[0]
+// addPair tries narrow kernels of two columns as additional features of the best candidate.
+func (r *runner) addPair(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+	parent := candidates[0]
 	at := slices.IndexFunc(candidates, func(e *entry) bool {
-		return e.View == best.View && e.Metric == diagonalMetric && e.judged != nil
+		return e.View == parent.View && e.Metric == diagonalMetric && e.judged != nil
 	})
-	if at >= 0 {
-		if pairs := r.pairs(best.View, candidates[at].metric, rung); pairs != nil {
-			parent := best
-			for w := firstPair; w >= leastPair; w /= 2 {
-				next := best.with(func(c *Candidate) { c.Pair = w })
-				next.pairs = pairs
-				if err := try(next); err != nil {
-					return candidates, err
-				}
-				if next.judged == nil || !(next.mean() < parent.mean()) {
-					break
-				}
-				parent = next
-			}
-		}
+	if at < 0 {
+		return candidates, nil
 	}
-	candidates, err := r.pairOfResiduals(ctx, candidates, rung)
-	if err != nil {
+	pairs, err := r.pairs(parent.View, candidates[at].metric, spec)
+	switch {
+	case cannotFit(err) || err == nil && pairs == nil:
+		return candidates, nil
+	case err != nil:
 		return candidates, err
 	}
+	for w := firstPair; w >= leastPair; w /= 2 {
+		next := parent.with(func(c *Candidate) { c.Pair = w })
+		next.pairs = pairs
+		if err := r.tryAll(ctx, []*entry{next}, spec); err != nil {
+			return candidates, err
+		}
+		candidates = append(candidates, next)
+		order(candidates)
+		if next.judged == nil || !(next.mean() < parent.mean()) {
+			break
+		}
+		parent = next
+	}
+	return candidates, nil
+}
+
+// addPiecewise tries piecewise-linear columns as additional features of the best two candidates that have some.
+func (r *runner) addPiecewise(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
 	var more []*entry
 	for _, e := range candidates {
 		if len(more) == 2 || e.judged == nil {
 			break
 		}
-		if r.views[e.View].hats() == nil || slices.ContainsFunc(more,
-			func(f *entry) bool { return f.kind() == e.with(func(c *Candidate) { c.PiecewiseLinear = true }).kind() }) {
-			continue
+		next := e.with(func(c *Candidate) { c.PiecewiseLinear = true })
+		if r.views[e.View].piecewise() != nil &&
+			!slices.ContainsFunc(more, func(f *entry) bool { return f.kind() == next.kind() }) {
+			more = append(more, next)
 		}
-		more = append(more, e.with(func(c *Candidate) { c.PiecewiseLinear = true }))
 	}
-	err = try(more...)
-	return candidates, err
+	if err := r.tryAll(ctx, more, spec); err != nil {
+		return candidates, err
+	}
+	candidates = append(candidates, more...)
+	order(candidates)
+	return candidates, nil
 }

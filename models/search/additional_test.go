@@ -65,7 +65,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		const width = 1.7
 		e.matrix = newKernelMatrix(fourier.GaussianAt, v.distances(kernel.Euclidean, whole(p), 1), width,
 			make([]float64, triangle(p.N)))
-		if err := r.addJoined(e, 0, new(scratch), 1); err != nil {
+		if err := (&foldTrial{r, e, nil, 0, new(scratch), 1}).addJoined(); err != nil {
 			t.Fatal(err)
 		}
 		joined, err := r.joinedOf(e, 0)
@@ -95,10 +95,10 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	}
 }
 
-func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
+func TestTooFewFeaturesForPiecewiseLinearColumnsAreRefused(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
-	hats := preprocess.NewPiecewiseLinear(p.X, p.N, p.D, 1000)
-	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, PiecewiseLinear: hats}
+	piecewise := preprocess.NewPiecewiseLinear(p.X, p.N, p.D, 1000)
+	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, PiecewiseLinear: piecewise}
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
 		t.Error("96 piecewise-linear columns leave 4 features")
 	}

@@ -75,28 +75,30 @@ func (c Candidate) String() string {
 	return b.String()
 }
 
-// complexity ranks candidates: the simpler of two has the smaller number.
+// complexity ranks candidates: the simpler of two has the smaller number. Additional features count 5 each, a
+// diagonal metric as much as two of them, and a full metric more than a diagonal one of any number of rounds.
 func (c Candidate) complexity() int {
+	const feature, diagonal, full = 5, 10, 20
 	n := 0
 	switch c.Metric {
 	case diagonalMetric:
-		n = 10 + c.Rounds
+		n = diagonal + c.Rounds
 	case fullMetric:
-		n = 20 + c.Rounds
+		n = full + c.Rounds
 	}
 	switch c.View {
 	case levelsView, wholeView:
-		n += 5
-	case bothView:
-		n += 6
-	case differencesView:
-		n += 7
+		n += feature
+	case bothView: // also keeps the numbers
+		n += feature + 1
+	case differencesView: // also has distances of two columns
+		n += feature + 2
 	}
 	if c.PiecewiseLinear {
-		n += 5
+		n += feature
 	}
 	if c.Pair > 0 {
-		n += 5
+		n += feature
 	}
 	return n
 }

@@ -3,9 +3,12 @@ package search
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/models/agop"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -24,6 +27,16 @@ var (
 	errNotFinite = errors.New("search: features are not finite")
 	errNoLambda  = errors.New("search: no lambda can be solved for")
 )
+
+// cannotFit reports whether an error says that nothing follows from the numbers of a trial, such as a matrix that is
+// not positive definite or gradients that are 0. Other trials may succeed.
+func cannotFit(err error) bool {
+	if _, ok := errors.AsType[ridge.NoSolutionError](err); ok {
+		return true
+	}
+	return slices.ContainsFunc([]error{errNotFinite, errNoLambda, errNotDefinite, agop.ErrNoMetric, agop.ErrNoWaves,
+		kernel.ErrEqualRows, kernel.ErrNotFinite}, func(e error) bool { return errors.Is(err, e) })
+}
 
 // newFit adds up the features of the rows train of x, of d numbers each. It fails if a feature is not finite.
 func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, threads int) (*fit, error) {
@@ -170,7 +183,7 @@ func (j *judged) mean() float64 {
 	return sum / j.weight
 }
 
-// add adds the rows of another part.
+// add adds the rows of another fold.
 func (j *judged) add(k *judged) {
 	j.loss = append(j.loss, k.loss...)
 	j.weight += k.weight

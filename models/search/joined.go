@@ -17,10 +17,10 @@ import (
 type Joined struct {
 	Kernel   kernel.Options
 	Features int `flag:"features,common"` // of all parts together, at most
-	// Metric are steps before Kernel. They do not apply to Pair and Hats.
+	// Metric are steps before Kernel. They do not apply to Pair and PiecewiseLinear.
 	Metric []features.Recipe
 	// Pair returns the recipe of out features of two columns; nil for none. Pair and Kernel each get half of the
-	// features that Hats leave.
+	// features that PiecewiseLinear leaves.
 	Pair            func(out int, seed uint64) features.Recipe
 	PiecewiseLinear *preprocess.Bins // piecewise-linear columns; nil for none
 	// Landmarks replace random features of Kernel, whose recipe becomes their field Of; nil for random features.
@@ -109,17 +109,17 @@ func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recip
 	return preprocess.Join{Parts: parts}
 }
 
-// joinedOf returns the additional features of a candidate for a part. Kernel and Features are not set.
-func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
+// joinedOf returns the additional features of a candidate for a fold. Kernel and Features are not set.
+func (r *runner) joinedOf(e *entry, fold int) (*Joined, error) {
 	o := &Joined{}
 	if e.metric != nil {
-		o.Metric = []features.Recipe{e.metric[part].recipe}
+		o.Metric = []features.Recipe{e.metric[fold].recipe}
 	}
 	if e.PiecewiseLinear {
-		o.PiecewiseLinear = r.views[e.View].hats()
+		o.PiecewiseLinear = r.views[e.View].piecewise()
 	}
 	if e.Pair > 0 {
-		p, d := e.pairs[part], r.views[e.View].d
+		p, d := e.pairs[fold], r.views[e.View].d
 		median, err := p.rows.median(kernel.Euclidean)
 		if err != nil {
 			return nil, err
@@ -130,27 +130,17 @@ func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
 	return o, nil
 }
 
-// joined returns the recipe of a kernel with out features, joined with the additional features of e, for rows of
-// the view.
-func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (features.Recipe, error) {
-	o, err := r.joinedOf(e, part)
-	if err != nil {
-		return nil, err
-	}
-	return o.join(main, out, r.options.Seed), nil
-}
-
-// addJoined adds the kernels of the additional features to the matrix of e. s is memory.
-func (r *runner) addJoined(e *entry, part int, s *scratch, threads int) error {
-	m := e.matrix
+// addJoined adds the kernels of the additional features to the kernel matrix.
+func (t *foldTrial) addJoined() error {
+	e, m := t.e, t.e.matrix
 	if e.Pair > 0 {
-		p := e.pairs[part]
+		p := e.pairs[t.fold]
 		median, err := p.rows.median(kernel.Euclidean)
 		if err != nil {
 			return err
 		}
-		matrix := newKernelMatrix(fourier.GaussianAt, p.rows.distances(kernel.Euclidean, m.radialRows, threads),
-			float64(e.Pair*median), grow(&s.pair, len(m.K)))
+		matrix := newKernelMatrix(fourier.GaussianAt, p.rows.distances(kernel.Euclidean, m.radialRows, t.threads),
+			float64(e.Pair*median), grow(&t.memory.pair, len(m.K)))
 		for i, v := range matrix.K {
 			m.K[i] += v
 		}
@@ -158,15 +148,15 @@ func (r *runner) addJoined(e *entry, part int, s *scratch, threads int) error {
 	if !e.PiecewiseLinear {
 		return nil
 	}
-	v := r.views[e.View]
-	hats := v.hats()
-	made, err := hats.New()
+	v := t.views[e.View]
+	piecewise := v.piecewise()
+	made, err := piecewise.New()
 	if err != nil {
 		return err
 	}
-	_, out := hats.Dims()
+	_, out := piecewise.Dims()
 	phi := make([]float32, m.N*out)
 	made.Apply(phi, m.gather(v.x, v.d), m.N)
-	m.addProducts(phi, out, threads)
+	m.addProducts(phi, out, t.threads)
 	return nil
 }

@@ -27,7 +27,7 @@ const (
 // landmarks returns the best variant of chosen with landmarks (package landmarks) if its loss is more than half a
 // standard error below the loss of as many random features; otherwise chosen. Random features approximate a
 // narrow kernel badly unless there are many more of them than rows.
-func (r *runner) landmarks(ctx context.Context, chosen *entry, rung *rung) (*entry, error) {
+func (r *runner) landmarks(ctx context.Context, chosen *entry, spec *trialSpec) (*entry, error) {
 	if !r.options.Landmarks || chosen.judged == nil || r.pilot.N < fewRows || r.views[chosen.View].d > landmarkColumns {
 		return chosen, nil
 	}
@@ -35,10 +35,10 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, rung *rung) (*ent
 	if err != nil || fourier.RadialOf(recipe) == nil {
 		return chosen, err
 	}
-	at := *rung
+	at := *spec
 	at.steps = 1
 	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
-	if rung.exact {
+	if spec.exact {
 		at.drawn, at.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	}
 	r.spare = nil // memory for other sizes
@@ -58,12 +58,12 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, rung *rung) (*ent
 
 // atLandmarks returns the best variant of chosen with landmarks, with its width or a smaller one. It stops when a
 // smaller width does not lower the loss. best is nil if the first variant cannot be fitted.
-func (r *runner) atLandmarks(ctx context.Context, chosen *entry, at *rung) (best *entry, err error) {
+func (r *runner) atLandmarks(ctx context.Context, chosen *entry, spec *trialSpec) (best *entry, err error) {
 	start := coarse[:3]
 	for i, width := 0, chosen.Width; i < landmarkWidths; i, width = i+1, width/2 {
 		e := chosen.with(func(c *Candidate) { c.Width, c.Landmarks = width, true })
 		e.start = start
-		if err := r.tryAll(ctx, []*entry{e}, at); err != nil || e.judged == nil {
+		if err := r.tryAll(ctx, []*entry{e}, spec); err != nil || e.judged == nil {
 			return best, err
 		}
 		if best != nil && !(e.mean() < best.mean()) {

@@ -84,7 +84,7 @@ func TestPairsStandNextToLandmarks(t *testing.T) {
 		}
 	}
 	if !odd {
-		t.Error("no part has an odd number of landmarks: the test sees nothing")
+		t.Error("no fold has an odd number of landmarks: the test sees nothing")
 	}
 }
 

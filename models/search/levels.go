@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/models/search/differences"
+	"github.com/bochner-ml/bochner/models/search/jumps"
 )
 
 const (
@@ -48,7 +49,7 @@ func (r *runner) addLevels(views *[]View) error {
 	standard, s := (*views)[0], r.views[standardView]
 	add := func(name string, steps ...features.Recipe) error {
 		v := View{name, append(slices.Clip(standard.Steps), steps...)}
-		s, err := newViewRows(r.pilot, v, s.mostHats, r.options.Threads)
+		s, err := newViewRows(r.pilot, v, s.mostPiecewise, r.options.Threads)
 		if err == nil && !r.isDuplicate(s) {
 			r.views[name], *views = s, append(*views, v)
 		}
@@ -82,13 +83,13 @@ func (r *runner) addLevels(views *[]View) error {
 
 // whole returns the levels of all columns of small whole numbers; no columns if these are too many levels.
 func (r *runner) whole(s *viewRows) preprocess.BinLevels {
-	most := mostJumpLevels(r.pilot.N)
+	most := jumps.MostLevels(r.pilot.N)
 	to, total := newLevels(s.d), 0
 	for j := range s.d {
 		if !r.options.Levels(j) || !r.isWhole(j) {
 			continue
 		}
-		if c, ok := jumpLevels(s.x, s.d, j, mostWhole); ok {
+		if c, ok := jumps.Levels(s.x, s.d, j, mostWhole); ok {
 			to.Columns = append(to.Columns, c)
 			total += len(c.Cuts) + 1
 		}
@@ -127,12 +128,12 @@ func newLevels(d int) preprocess.BinLevels {
 func (r *runner) levels(s *viewRows) preprocess.BinLevels {
 	type found struct {
 		column preprocess.BinColumn
-		jumps  float64
+		share  float64 // of its jumps
 	}
 	var all []found
 	var left [][]float64
-	var share float64
-	most := mostJumpLevels(len(s.x) / s.d)
+	var rest float64 // share of the variance of the labels
+	most := jumps.MostLevels(len(s.x) / s.d)
 	n := min(len(s.x)/s.d, jumpRows, jumpNumbers/(s.d*r.outputs))
 	to := newLevels(s.d)
 	if n < fewRows {
@@ -142,7 +143,7 @@ func (r *runner) levels(s *viewRows) preprocess.BinLevels {
 		if !r.options.Levels(j) {
 			continue
 		}
-		c, ok := jumpLevels(s.x, s.d, j, most)
+		c, ok := jumps.Levels(s.x, s.d, j, most)
 		if !ok {
 			continue
 		}
@@ -153,14 +154,14 @@ func (r *runner) levels(s *viewRows) preprocess.BinLevels {
 					codes[c] = append(codes[c], r.code(i, c))
 				}
 			}
-			left, share = jumpResiduals(codes, s.x, s.d, r.options.Threads)
+			left, rest = jumps.Residuals(codes, s.x, s.d, r.options.Threads)
 		}
-		jumps, sure := jumpShare(left, s.x, s.d, c)
-		if jumps >= leastJumps && float64(jumps*share) >= leastShare && sure >= sureJumps {
-			all = append(all, found{c, jumps})
+		share, sure := jumps.Share(left, s.x, s.d, c)
+		if share >= leastJumps && float64(share*rest) >= leastShare && sure >= sureJumps {
+			all = append(all, found{c, share})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.jumps, a.jumps) })
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.share, a.share) })
 	total := 0
 	for _, f := range all {
 		if n := len(f.column.Cuts) + 1; total+n <= most {
@@ -174,7 +175,7 @@ func (r *runner) levels(s *viewRows) preprocess.BinLevels {
 // MoreColumns returns an upper bound on the numbers that a view with levels adds to each row, for a pilot of n
 // rows of d numbers, of which repeated may become levels.
 func MoreColumns(n, d, repeated int) int {
-	return min(mostJumpLevels(n), repeated*(n/rowsPerLevel)) + min(differences.Max(d), repeated*(repeated-1)/2)
+	return min(jumps.MostLevels(n), repeated*(n/jumps.RowsPerLevel)) + min(differences.Max(d), repeated*(repeated-1)/2)
 }
 
 // levelsFor returns the view with levels in which metrics are learned, in addition to the view of the best

@@ -32,7 +32,7 @@ const (
 // root says how a metric follows from the average outer product of gradients.
 var root = agop.Root{Floor: 0.001, Power: 1}
 
-// learnedMetric is a metric. A candidate has one per part, learned from the rows outside it, and a last one for
+// learnedMetric is a metric. A candidate has one per fold, learned from the rows outside it, and a last one for
 // all rows.
 type learnedMetric struct {
 	recipe features.Recipe
@@ -57,8 +57,8 @@ func (m *learnedMetric) ready() error {
 
 // inMetric returns the rows of a view in a metric. On rungs with exact kernels it keeps them, with their distances,
 // for other trials.
-func (r *runner) inMetric(m *learnedMetric, s *viewRows, rung *rung) (*viewRows, error) {
-	if !rung.exact {
+func (r *runner) inMetric(m *learnedMetric, s *viewRows, spec *trialSpec) (*viewRows, error) {
+	if !spec.exact {
 		return m.apply(s)
 	}
 	m.mu.Lock()
@@ -104,7 +104,7 @@ func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].smooth }
 // metrics tries learned metrics in the view of the best candidate, in the view of the best smooth one, which
 // gains more from them, and in a view with levels. Among many irrelevant columns, levels help only once a metric
 // has found the relevant ones.
-func (r *runner) metrics(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
+func (r *runner) metrics(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
 	views := []string{candidates[0].View}
 	smooth := slices.IndexFunc(candidates, func(e *entry) bool { return e.judged != nil && r.smooth(e) })
 	if smooth >= 0 && candidates[smooth].View != views[0] {
@@ -114,21 +114,21 @@ func (r *runner) metrics(ctx context.Context, candidates []*entry, rung *rung) (
 	levels := r.levelsFor(candidates)
 	for _, v := range views {
 		var err error
-		if candidates, err = r.metricsIn(ctx, v, kinds, candidates, rung); err != nil {
+		if candidates, err = r.metricsIn(ctx, v, kinds, candidates, spec); err != nil {
 			return candidates, err
 		}
 	}
 	if levels == "" || slices.Contains(views, levels) {
 		return candidates, nil
 	}
-	return r.metricsIn(ctx, levels, kinds[:1], candidates, rung)
+	return r.metricsIn(ctx, levels, kinds[:1], candidates, spec)
 }
 
 // metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from
 // the best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does
 // better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*entry,
-	rung *rung) ([]*entry, error) {
+	spec *trialSpec) ([]*entry, error) {
 	first := r.plain(candidates, view)
 	leads := view == candidates[0].View && candidates[0].Metric == noMetric // the best is here, and has no metric
 	if first == nil {
@@ -139,7 +139,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 			return candidates, nil
 		}
 		first = base.with(func(c *Candidate) { c.View = view })
-		if err := r.tryAll(ctx, []*entry{first}, rung); err != nil {
+		if err := r.tryAll(ctx, []*entry{first}, spec); err != nil {
 			return candidates, err
 		}
 		if first.judged == nil {
@@ -147,14 +147,14 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 		}
 		candidates = r.withoutHelper(append(candidates, first))
 	}
-	kernels := r.kernelsFor(candidates, first, rung.exact || !leads)
+	kernels := r.kernelsFor(candidates, first, spec.exact || !leads)
 	for _, kind := range kinds {
 		beaten := candidates[0].Metric != noMetric && candidates[0].View != view
 		if kind == fullMetric && (beaten || r.views[view].d > fullColumns) {
 			continue
 		}
 		var err error
-		if candidates, err = r.rounds(ctx, first, kind, kernels, candidates, rung); err != nil {
+		if candidates, err = r.rounds(ctx, first, kind, kernels, candidates, spec); err != nil {
 			return candidates, err
 		}
 		order(candidates)
@@ -165,13 +165,13 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 // rounds tries metrics learned from the candidate parent, then from the best smooth one that has such a metric,
 // while the loss falls. It returns the candidates with all of these added.
 func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, candidates []*entry,
-	rung *rung) ([]*entry, error) {
-	most, least := mostRounds, least(candidates)
-	if rung.exact {
+	spec *trialSpec) ([]*entry, error) {
+	most, least := mostRounds, leastLoss(candidates)
+	if spec.exact {
 		most = fewRounds
 	}
 	for round := 1; round <= most && parent != nil; round++ {
-		next, err := r.refine(ctx, parent, kind, round, kernels, rung)
+		next, err := r.refine(ctx, parent, kind, round, kernels, spec)
 		if err != nil {
 			return candidates, err
 		}
@@ -200,7 +200,7 @@ const maxLossRatio = 1.1
 // leading returns the kernels for the next metric: the parent's, the best candidate's, and smooth ones with
 // losses not far from the best.
 func (r *runner) leading(candidates []*entry, parent string) []string {
-	names, least := []string{parent}, least(candidates)
+	names, least := []string{parent}, leastLoss(candidates)
 	for _, e := range candidates {
 		if e.judged != nil && !slices.Contains(names, e.Kernel) &&
 			(e.mean() == least || r.smooth(e) && e.mean() < maxLossRatio*least) {
@@ -210,8 +210,8 @@ func (r *runner) leading(candidates []*entry, parent string) []string {
 	return names
 }
 
-// least returns the smallest loss of the candidates, +Inf if all failed.
-func least(candidates []*entry) float64 {
+// leastLoss returns the smallest loss of the candidates, +Inf if all failed.
+func leastLoss(candidates []*entry) float64 {
 	least := math.Inf(1)
 	for _, e := range candidates {
 		if e.judged != nil {
@@ -251,30 +251,31 @@ func (r *runner) plain(candidates []*entry, view string) *entry {
 	return nil
 }
 
-// refine learns a metric from the fits of parent, one for each part, and tries the kernels with it. It returns
-// the tried candidates; none if no metric can be learned.
+// refine learns a metric from the fits of parent, one for each fold, and tries the kernels with it. It returns
+// the tried candidates; none if no metric can be learned, because gradients are 0, say.
 func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string,
-	rung *rung) ([]*entry, error) {
-	metrics := make([]*learnedMetric, len(rung.train)+1)
-	errs := make([]error, len(rung.train))
+	spec *trialSpec) ([]*entry, error) {
+	metrics := make([]*learnedMetric, len(spec.train)+1)
+	errs := make([]error, len(spec.train))
 	threads := max(1, r.options.Threads)
 	workers := min(threads, len(errs))
 	parallel.Ranges(len(errs), 1, workers, func(lo, hi int) {
-		for part := lo; part < hi && ctx.Err() == nil; part++ {
-			metrics[part], errs[part] = r.learn(parent, kind, part, rung, threads/workers)
+		for fold := lo; fold < hi && ctx.Err() == nil; fold++ {
+			metrics[fold], errs[fold] = r.learn(parent, kind, fold, spec, threads/workers)
 		}
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	for _, err := range errs {
-		if err != nil {
-			return nil, nil // gradients are 0, say: there is no metric to try
-		}
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil && !cannotFit(err) }); i >= 0 {
+		return nil, errs[i]
+	}
+	if slices.ContainsFunc(errs, cannotFit) {
+		return nil, nil
 	}
 	from := *parent // later trials of the parent find another λ
 	metrics[len(errs)] = &learnedMetric{later: func() (*learnedMetric, error) {
-		return r.learn(&from, kind, len(errs), rung, threads)
+		return r.learn(&from, kind, len(errs), spec, threads)
 	}}
 	var next []*entry
 	for _, k := range kernels {
@@ -293,34 +294,34 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 			next = append(next, &entry{Candidate: c, start: parent.start, metric: metrics})
 		}
 	}
-	if err := r.tryAll(ctx, next, rung); err != nil || round > 1 {
+	if err := r.tryAll(ctx, next, spec); err != nil || round > 1 {
 		return next, err
 	}
 	order(next)
-	return r.climb(ctx, next, rung, 1, func(best Candidate) []Candidate {
+	return r.climb(ctx, next, spec, 1, func(best Candidate) []Candidate {
 		best.Width /= 2
 		return []Candidate{best}
 	})
 }
 
-// learn learns a metric from a fit of parent to the rows outside one part; the part after the last means all
+// learn learns a metric from a fit of parent to the rows outside one fold; the fold after the last means all
 // rows.
-func (r *runner) learn(parent *entry, kind string, part int, rung *rung, threads int) (*learnedMetric, error) {
+func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, threads int) (*learnedMetric, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {
-		m := parent.metric[part]
+		m := parent.metric[fold]
 		err := m.ready()
 		if err != nil {
 			return nil, err
 		}
-		if x, err = r.inMetric(m, x, rung); err != nil {
+		if x, err = r.inMetric(m, x, spec); err != nil {
 			return nil, err
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := rung.allRows, parent.lambda[0]
-	if part < len(rung.train) {
-		train, lambda = rung.train[part], parent.lambda[part]
+	train, lambda := spec.allRows, parent.lambda[0]
+	if fold < len(spec.train) {
+		train, lambda = spec.train[fold], parent.lambda[fold]
 	}
 	k := r.kernels[parent.Kernel]
 	median, err := x.median(k.distance)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -23,14 +24,14 @@ func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 		{Candidate: Candidate{View: "clipped", Kernel: "laplace", Width: 1}, start: coarse},
 		{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 1}, start: coarse},
 	}
-	rung := rungs[len(rungs)-1]
-	if err := r.tryAll(t.Context(), candidates, rung); err != nil {
+	spec := rungs[len(rungs)-1]
+	if err := r.tryAll(t.Context(), candidates, spec); err != nil {
 		t.Fatal(err)
 	}
 	for i := range candidates[0].loss { // so that it leads
 		candidates[0].loss[i] = 0.99 * candidates[1].loss[i]
 	}
-	if candidates, err = r.metrics(t.Context(), candidates, rung); err != nil {
+	if candidates, err = r.metrics(t.Context(), candidates, spec); err != nil {
 		t.Fatal(err)
 	}
 	for _, view := range []string{"clipped", "none"} {
@@ -41,6 +42,35 @@ func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 				t.Errorf("no %s metric was tried in the view %s", kind, view)
 			}
 		}
+	}
+}
+
+// brokenKernel fails when its recipe is chosen.
+type brokenKernel struct{ fourier.GaussianOptions }
+
+var errBroken = errors.New("broken")
+
+func (*brokenKernel) Choose(*kernel.Data) (*kernel.Choice, error) { return nil, errBroken }
+
+// Only numbers that allow no metric, such as gradients of 0, are a reason to try none. Other errors end the search.
+func TestOtherErrorsThanOfNumbersEndTheSearchForMetrics(t *testing.T) {
+	r, spec, candidates := screened(t, made(250, 4, 0.1, false, ridgeLine))
+	parent := candidates[0]
+	try := func() ([]*entry, error) {
+		return r.refine(t.Context(), parent, diagonalMetric, 1, []string{parent.Kernel}, spec)
+	}
+	x := r.views[parent.View].x
+	r.views[parent.View].x = make([]float32, len(x))
+	if tried, err := try(); tried != nil || err != nil {
+		t.Errorf("equal rows: tried %d candidates, error %v", len(tried), err)
+	}
+	r.views[parent.View].x = x
+	r.kernels[parent.Kernel] = kernelOf{options: new(brokenKernel), smooth: true}
+	if _, err := try(); !errors.Is(err, errBroken) {
+		t.Errorf("error %v, want %v", err, errBroken)
+	}
+	if _, err := r.metrics(t.Context(), candidates, spec); !errors.Is(err, errBroken) {
+		t.Errorf("metrics: error %v, want %v", err, errBroken)
 	}
 }
 

@@ -29,9 +29,9 @@ type Pilot struct {
 
 	Weights []float64 // of the rows, > 0; nil if they are all 1
 
-	// Part has the part of each row, less than Parts; nil if the hash of a row decides it.
-	Part []uint8
-	// Ordered says that a part is judged by fits to later parts only, whose rows are earlier in time.
+	// Fold has the fold of each row, less than Folds; nil if the hash of a row decides it.
+	Fold []uint8
+	// Ordered says that a fold is judged by fits to later folds only, whose rows are earlier in time.
 	Ordered bool
 }
 
@@ -45,10 +45,10 @@ func (p *Pilot) validate() error {
 	case p.N < 1 || p.N > MaxRows || p.D < 1:
 		return fmt.Errorf("search: pilot of %d rows of %d numbers, want 1 to %d rows", p.N, p.D, MaxRows)
 	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N ||
-		p.Part != nil && len(p.Part) != p.N:
+		p.Fold != nil && len(p.Fold) != p.N:
 		return errors.New("search: rows, labels, weights and parts of the pilot differ in number")
-	case slices.ContainsFunc(p.Part, func(part uint8) bool { return part >= Parts }):
-		return fmt.Errorf("search: a part of the pilot is outside 0 to %d", Parts-1)
+	case slices.ContainsFunc(p.Fold, func(fold uint8) bool { return fold >= Folds }):
+		return fmt.Errorf("search: a part of the pilot is outside 0 to %d", Folds-1)
 	case p.Classes < 0 || p.Classes == 1:
 		return fmt.Errorf("search: %d classes, want 2 or more, or 0 for targets", p.Classes)
 	}
@@ -60,23 +60,23 @@ func (p *Pilot) validate() error {
 	return nil
 }
 
-// Parts is the number of parts of a pilot. A candidate is fitted to all but one.
-const Parts = 5
+// Folds is the number of folds of a pilot. A candidate is fitted to all but one.
+const Folds = 5
 
-// salt separates the parts of a pilot from the folds of the data and from samples.
+// salt separates the folds of a pilot from the folds of the data and from samples.
 const salt = 0x70696c6f74 // "pilot"
 
-// split returns the part of each row: Part, or from the hash of its numbers, so that equal rows share a part.
+// split returns the fold of each row: Fold, or from the hash of its numbers, so that equal rows share a fold.
 func (p *Pilot) split() []uint8 {
-	if p.Part != nil {
-		return p.Part
+	if p.Fold != nil {
+		return p.Fold
 	}
-	part := make([]uint8, p.N)
-	for i := range part {
+	folds := make([]uint8, p.N)
+	for i := range folds {
 		h := rowio.Hash(salt, p.X[i*p.D:(i+1)*p.D])
-		part[i] = uint8((h ^ h>>32) % Parts)
+		folds[i] = uint8((h ^ h>>32) % Folds)
 	}
-	return part
+	return folds
 }
 
 // labels are the labels of a pilot in the form that fits use.
@@ -130,8 +130,8 @@ func (l *labels) weight(i int) float64 {
 	return l.weights[i]
 }
 
-// With at least oneJudges rows, a single part of the pilot has fewJudged rows, by a wide margin.
-const oneJudges = Parts * fewJudged * 4 / 3
+// With at least oneJudges rows, a single fold of the pilot has fewJudged rows, by a wide margin.
+const oneJudges = Folds * fewJudged * 4 / 3
 
 // levelViews is the largest number of views with levels, in addition to the given views.
 const levelViews = 3
@@ -147,7 +147,7 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 		size := sizes[i]
 		if size.exact {
 			// Exact kernels: matrices of all rows of the trial with the additional features, twice of
-			// the training rows, and between these and the judged rows. Of few rows more than one part judges.
+			// the training rows, and between these and the judged rows. Of few rows more than one fold judges.
 			train := min(int64(size.train), int64(n))
 			bytes := train + int64(size.judge)
 			if n < oneJudges {
@@ -155,19 +155,19 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 			}
 			bytes = min(bytes, int64(n))
 			fit = max(fit, drawnBytes(bytes))
-			small = 8 * (bytes*(bytes+1) + 2*train*train + train*int64(size.judge) + bytes*(mostHats+productRows))
+			small = 8 * (bytes*(bytes+1) + 2*train*train + train*int64(size.judge) + bytes*(mostPiecewise+productRows))
 			near = 2 * bytes * (bytes + 1)
-			// Rows in two metrics of each part, with distances in two norms.
-			judging := min(Parts, Parts*fewJudged/int64(max(n, 1))+2)
+			// Rows in two metrics of each fold, with distances in two norms.
+			judging := min(Folds, Folds*fewJudged/int64(max(n, 1))+2)
 			shared = 2 * judging * (rows + 2*near)
 			// Fits to learn metrics from.
 			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
 		shared = 0                            // metrics are not learned on the first rung
-		judge := min(size.judge, n/Parts*5/4) // rows of a part, which chance makes larger
-		hats := min(mostHats, preprocess.MaxBinKnots*d)
-		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+hats, judge, outputs))
+		judge := min(size.judge, n/Folds*5/4) // rows of a fold, which chance makes larger
+		piecewise := min(mostPiecewise, preprocess.MaxBinKnots*d)
+		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+piecewise, judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, distances of each in two norms, and two columns of one.

@@ -18,54 +18,57 @@ var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
 // products tries metrics of columns that matter only together, and then metrics learned from these, if the best
 // candidate leaves much of the labels unexplained.
-func (r *runner) products(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
+func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
 	view := r.options.Views[0].Name
 	best, smooth := candidates[0], r.plain(candidates, view)
-	if best.judged == nil || smooth == nil || !(best.mean()/rung.scale > float64(unexplained*r.nullLoss(rung))) {
+	if best.judged == nil || smooth == nil || !(best.mean()/spec.scale > float64(unexplained*r.nullLoss(spec))) {
 		return candidates, nil
 	}
-	metrics := make([]*learnedMetric, len(rung.train)+1)
-	for part := range metrics {
-		train := rung.allRows
-		if part < len(rung.train) {
-			train = rung.train[part]
+	metrics := make([]*learnedMetric, len(spec.train)+1)
+	for fold := range metrics {
+		train := spec.allRows
+		if fold < len(spec.train) {
+			train = spec.train[fold]
 		}
 		weights := r.pairWeights(r.views[view], train)
-		if weights == nil || part == 0 && r.weighs(candidates, view, weights) {
+		if weights == nil || fold == 0 && r.weighs(candidates, view, weights) {
 			return candidates, nil
 		}
 		d, err := pairRoot.Diagonal(weights)
-		if err != nil {
+		switch {
+		case cannotFit(err):
 			return candidates, nil
+		case err != nil:
+			return candidates, err
 		}
-		metrics[part] = &learnedMetric{recipe: d}
+		metrics[fold] = &learnedMetric{recipe: d}
 	}
 	var first []*entry
 	for _, w := range firstWidths {
 		c := Candidate{View: view, Kernel: smooth.Kernel, Width: w, Metric: diagonalMetric, Products: true}
 		first = append(first, &entry{Candidate: c, start: coarse, metric: metrics})
 	}
-	if err := r.tryAll(ctx, first, rung); err != nil {
+	if err := r.tryAll(ctx, first, spec); err != nil {
 		return candidates, err
 	}
 	candidates = append(candidates, first...)
 	order(first)
 	var err error
 	if first[0].judged != nil && first[0].mean() < roundRatio*best.mean() {
-		kernels := r.kernelsFor(candidates, smooth, rung.exact)
-		candidates, err = r.rounds(ctx, first[0], diagonalMetric, kernels, candidates, rung)
+		kernels := r.kernelsFor(candidates, smooth, spec.exact)
+		candidates, err = r.rounds(ctx, first[0], diagonalMetric, kernels, candidates, spec)
 	}
 	order(candidates)
 	return candidates, err
 }
 
-// nullLoss returns the loss without features, divided by rung.scale: 1, or the entropy of the classes in nats.
-func (r *runner) nullLoss(rung *rung) float64 {
+// nullLoss returns the loss without features, divided by trialSpec.scale: 1, or the entropy of the classes in nats.
+func (r *runner) nullLoss(spec *trialSpec) float64 {
 	if r.grid != nil {
 		return 1
 	}
 	counts, total := make([]float64, r.outputs), 0.0
-	for _, i := range rung.allRows {
+	for _, i := range spec.allRows {
 		counts[int(r.y[i])] += r.weight(i)
 		total += r.weight(i)
 	}
@@ -141,47 +144,52 @@ func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
 // pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where
 // strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
 // nothing if there are more than mostCodes+1 classes.
-func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
-	best, residualPairs := candidates[0], make([]*pair, len(rung.train)+1)
+func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+	best, residualPairs := candidates[0], make([]*pair, len(spec.train)+1)
 	v := r.views[best.View]
 	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
 		return candidates, nil
 	}
-	for part, train := range rung.train {
+	for fold, train := range spec.train {
 		rows := train[:min(len(train), pairs.MaxRows)]
-		left, err := r.residuals(best, part, rows, rung)
-		if err != nil || ctx.Err() != nil {
+		left, err := r.residuals(best, fold, rows, spec)
+		switch {
+		case ctx.Err() != nil:
 			return candidates, ctx.Err()
+		case cannotFit(err):
+			return candidates, nil
+		case err != nil:
+			return candidates, err
 		}
 		columns, ok := pairs.Best(pairs.Rows{X: v.x, D: v.d, Indices: rows}, left, r.options.Threads)
 		if !ok {
 			return candidates, nil
 		}
-		residualPairs[part] = v.newPair(columns)
+		residualPairs[fold] = v.newPair(columns)
 	}
-	residualPairs[len(rung.train)] = residualPairs[0]
+	residualPairs[len(spec.train)] = residualPairs[0]
 	next := best.with(func(c *Candidate) { c.Pair, c.InResiduals = 2*firstPair, true })
 	next.pairs = residualPairs
-	if err := r.tryAll(ctx, []*entry{next}, rung); err != nil {
+	if err := r.tryAll(ctx, []*entry{next}, spec); err != nil {
 		return candidates, err
 	}
 	candidates = append(candidates, next)
 	if order(candidates); candidates[0] != next {
 		return candidates, nil
 	}
-	return r.climb(ctx, candidates, rung, 2, func(best Candidate) []Candidate {
+	return r.climb(ctx, candidates, spec, 2, func(best Candidate) []Candidate {
 		narrow, wide := best, best
 		narrow.Pair, wide.Pair = best.Pair/2, best.Pair*2
 		return []Candidate{narrow, wide}
 	})
 }
 
-// residuals returns the codes of rows minus predictions by the candidate e, with the metric of a part. Each half
+// residuals returns the codes of rows minus predictions by the candidate e, with the metric of a fold. Each half
 // of the rows, every other one, is predicted by a fit to the other half.
-func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]float32, error) {
+func (r *runner) residuals(e *entry, fold int, rows []int, spec *trialSpec) ([][]float32, error) {
 	residual := &entry{Candidate: e.Candidate}
 	if e.metric != nil {
-		residual.metric = e.metric[part:]
+		residual.metric = e.metric[fold:]
 	}
 	var halves [2][]int
 	for at, i := range rows {
@@ -190,9 +198,9 @@ func (r *runner) residuals(e *entry, part int, rows []int, rung *rung) ([][]floa
 	s, codes := r.borrow(), r.codes(rows)
 	defer r.giveBack(s)
 	for h, judged := range halves {
-		half := *rung
+		half := *spec
 		half.train, half.judge, half.steps = halves[1-h:][:1], halves[h:][:1], 0
-		if _, err := r.fitPart(residual, &half, 0, e.start, s, r.options.Threads); err != nil {
+		if _, err := (&foldTrial{r, residual, &half, 0, s, r.options.Threads}).run(e.start); err != nil {
 			return nil, err
 		}
 		for c, y := range codes {

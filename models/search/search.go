@@ -43,7 +43,7 @@ type Result struct {
 	Chosen  Trial   `json:"chosen"`
 	Tried   int     `json:"tried"` // candidates
 	Trials  []Trial `json:"trials"`
-	// Stopped is true if Enough ended the search.
+	// Stopped is true if Options.Stop ended the search.
 	Stopped bool `json:"stopped,omitempty"`
 
 	// Kernel has the chosen width, for rows after Steps and the Metric of Joined, which apply to rows of the pilot.
@@ -67,7 +67,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
-func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
+func newRunner(p *Pilot, o Options) (r *runner, rungs []*trialSpec, err error) {
 	if err := p.validate(); err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +80,7 @@ func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
 		o.Views = o.Views[:1]
 	}
 	for _, v := range o.Views {
-		s, err := newViewRows(p, v, min(mostHats, kernel.Count(o.Features)/hatShare), o.Threads)
+		s, err := newViewRows(p, v, min(mostPiecewise, kernel.Count(o.Features)/piecewiseShare), o.Threads)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -97,8 +97,8 @@ func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
 		return nil, nil, err
 	}
 	rungs = newRungs(p.split(), p.Ordered)
-	for _, rung := range rungs {
-		rung.scale = r.variance(slices.Concat(rung.judge...))
+	for _, spec := range rungs {
+		spec.scale = r.variance(slices.Concat(spec.judge...))
 	}
 	return r, rungs, nil
 }
@@ -136,30 +136,13 @@ func (r *runner) isDuplicate(s *viewRows) bool {
 }
 
 // run is Run with the given rungs.
-func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
-	candidates, err := r.screen(ctx, rungs[0])
-	for i := 0; i < len(rungs) && err == nil; i++ {
-		candidates, err = r.nextRung(ctx, candidates, rungs, i)
-	}
-	if err != nil && err != errEnough {
-		return nil, err
-	}
-	order(candidates)
-	chosen := r.simplest(candidates)
-	if len(rungs) == 3 {
-		chosen = r.narrowest(candidates, chosen)
-	}
-	if err == nil {
-		chosen, err = r.confirm(ctx, candidates, chosen, rungs[len(rungs)-1])
-	}
-	if err == nil {
-		chosen, err = r.landmarks(ctx, chosen, rungs[len(rungs)-1])
-	}
-	if err != nil && err != errEnough {
+func (r *runner) run(ctx context.Context, rungs []*trialSpec) (*Result, error) {
+	chosen, err := r.choose(ctx, rungs)
+	if err != nil && err != errStopped {
 		return nil, err
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: err == errEnough}
+		Stopped: err == errStopped}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
 		steps := result.Steps
@@ -173,12 +156,47 @@ func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
 	return result, err
 }
 
+// choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
+func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (*entry, error) {
+	candidates, err := r.tryRungs(ctx, rungs)
+	if err != nil && err != errStopped {
+		return nil, err
+	}
+	order(candidates)
+	chosen := r.simplest(candidates)
+	if len(rungs) == mostRungs {
+		chosen = r.narrowest(candidates, chosen)
+	}
+	if err != nil {
+		return chosen, err
+	}
+	last := rungs[len(rungs)-1]
+	if chosen, err = r.confirm(ctx, candidates, chosen, last); err != nil {
+		return chosen, err
+	}
+	return r.landmarks(ctx, chosen, last)
+}
+
+// tryRungs tries candidates on all rungs. Errors are like those of a step.
+func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, error) {
+	candidates, err := r.screen(ctx, rungs[0])
+	if err != nil {
+		return candidates, err
+	}
+	for i := range rungs {
+		if candidates, err = r.nextRung(ctx, candidates, rungs, i); err != nil {
+			return candidates, err
+		}
+	}
+	return candidates, nil
+}
+
 // step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
 // the unfinished trials.
-type step func(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error)
+type step func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error)
 
 // nextRung tries the best candidates on rung i, and new ones derived from them. Errors are like those of a step.
-func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*rung, i int) ([]*entry, error) {
+func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*trialSpec, i int) ([]*entry, error) {
 	keep := r.finalists
 	var steps []step
 	switch i {
@@ -191,7 +209,8 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*run
 	}
 	deriving := min(1, len(rungs)-1) // the second rung, or the only one
 	if i == deriving && r.pilot.N >= fewRows {
-		steps = append(steps, r.metrics, r.products, r.rougher, r.widths(2, 1), r.addFeatures)
+		steps = append(steps, r.metrics, r.products, r.rougher, r.widths(2, 1), r.addPair, r.pairOfResiduals,
+			r.addPiecewise)
 	}
 	if i > 0 {
 		r.spare = nil // memory for other sizes
@@ -224,7 +243,7 @@ var firstWidths = []float64{1, 0.5}
 
 // screen tries kernels in the first view, and the best of them in the other views. Rough kernels of the Euclidean
 // distance are left to rougher.
-func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
+func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) {
 	var candidates []*entry
 	add := func(view, name string) {
 		for _, w := range firstWidths {
@@ -237,7 +256,7 @@ func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
 		}
 	}
 	r.standard = candidates[0]
-	if err := r.tryAll(ctx, candidates, rung); err != nil {
+	if err := r.tryAll(ctx, candidates, spec); err != nil {
 		return candidates, err
 	}
 	order(candidates)
@@ -255,7 +274,7 @@ func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
 			add(v.Name, k)
 		}
 	}
-	if err := r.tryAll(ctx, candidates[first:], rung); err != nil {
+	if err := r.tryAll(ctx, candidates[first:], spec); err != nil {
 		return candidates[:first], err
 	}
 	order(candidates)
@@ -265,8 +284,8 @@ func (r *runner) screen(ctx context.Context, rung *rung) ([]*entry, error) {
 // widths returns a step that divides and multiplies the best candidate's width by a factor, at most limit times,
 // while the loss falls.
 func (r *runner) widths(factor float64, limit int) step {
-	return func(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
-		return r.climb(ctx, candidates, rung, limit, func(best Candidate) (next []Candidate) {
+	return func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+		return r.climb(ctx, candidates, spec, limit, func(best Candidate) (next []Candidate) {
 			for _, w := range []float64{best.Width / factor, best.Width * factor} {
 				best.Width = w
 				next = append(next, best)
@@ -278,8 +297,8 @@ func (r *runner) widths(factor float64, limit int) step {
 
 // rougher tries the kernels just before and after the best candidate's in the list, while the loss falls. Rougher
 // kernels have larger widths.
-func (r *runner) rougher(ctx context.Context, candidates []*entry, rung *rung) ([]*entry, error) {
-	return r.climb(ctx, candidates, rung, len(r.choices), func(best Candidate) (next []Candidate) {
+func (r *runner) rougher(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
+	return r.climb(ctx, candidates, spec, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
 			return best.Metric == fullMetric && r.kernels[k].distance != kernel.Euclidean
 		})
@@ -299,7 +318,7 @@ func (r *runner) rougher(ctx context.Context, candidates []*entry, rung *rung) (
 }
 
 // climb tries the neighbours of the best candidate, at most limit times, while the loss falls.
-func (r *runner) climb(ctx context.Context, candidates []*entry, rung *rung, limit int,
+func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec, limit int,
 	neighbours func(best Candidate) []Candidate) ([]*entry, error) {
 	for range limit {
 		best := candidates[0]
@@ -311,7 +330,7 @@ func (r *runner) climb(ctx context.Context, candidates []*entry, rung *rung, lim
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		if err := r.tryAll(ctx, more, rung); err != nil {
+		if err := r.tryAll(ctx, more, spec); err != nil {
 			return candidates, err
 		}
 		candidates = append(candidates, more...)
@@ -385,13 +404,13 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 // maxWorkers is the largest number of trials that run at the same time.
 const maxWorkers = 4
 
-// errEnough is returned once Options.Stop has ended the search.
-var errEnough = errors.New("the search was ended")
+// errStopped is returned once Options.Stop has ended the search.
+var errStopped = errors.New("search: stopped")
 
 // tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
-// get all threads. If it returns errEnough, no candidate has changed.
-func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) error {
-	enough := func() bool { return r.trials != nil && r.options.Stop != nil && r.options.Stop() }
+// get all threads. If it returns errStopped, no candidate has changed.
+func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpec) error {
+	stop := func() bool { return r.trials != nil && r.options.Stop != nil && r.options.Stop() }
 	before := make([]entry, len(candidates))
 	for i, e := range candidates {
 		before[i] = *e
@@ -405,11 +424,11 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) er
 		workers := min(workers, len(group))
 		parallel.Ranges(len(group), 1, workers, func(lo, hi int) {
 			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
-				if enough() {
+				if stop() {
 					stopped.Store(true)
 					break
 				}
-				r.try(group[i], rung, threads/workers)
+				r.try(group[i], spec, threads/workers)
 			}
 		})
 	}
@@ -420,7 +439,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, rung *rung) er
 		for i, e := range candidates {
 			*e = before[i]
 		}
-		return errEnough
+		return errStopped
 	}
 	for _, e := range candidates {
 		r.trials = append(r.trials, e.trial)

@@ -175,29 +175,29 @@ func TestASearchIsAFunctionOfThePilot(t *testing.T) {
 }
 
 // A candidate and its metric are not fitted to rows that judge it, or to equal rows, unless
-// Pilot.Part separates these.
+// Pilot.Fold separates these.
 func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 	for _, n := range []int{50, 300, 900, 3000, 9000} {
 		p := made(n, 2, 1, false, ridgeLine)
 		for i := range n / 2 { // copies of other rows
 			copy(p.X[2*(n-1-i):2*(n-i)], p.X[2*i:2*i+2])
 		}
-		for _, rung := range newRungs(p.split(), false) {
-			if len(rung.train) != len(rung.judge) {
-				t.Fatal("parts differ in number")
+		for _, spec := range newRungs(p.split(), false) {
+			if len(spec.train) != len(spec.judge) {
+				t.Fatal("folds differ in number")
 			}
-			for part := range rung.train {
+			for fold := range spec.train {
 				fitted := map[[2]float32]bool{}
-				for _, i := range rung.train[part] {
+				for _, i := range spec.train[fold] {
 					fitted[[2]float32(p.X[2*i:])] = true
 				}
-				for _, i := range rung.judge[part] {
+				for _, i := range spec.judge[fold] {
 					if fitted[[2]float32(p.X[2*i:])] {
 						t.Errorf("%d rows: row %d is judged and fitted to", n, i)
 					}
 				}
-				if len(fitted) == 0 || len(rung.judge[part]) == 0 {
-					t.Errorf("%d rows: a part without rows", n)
+				if len(fitted) == 0 || len(spec.judge[fold]) == 0 {
+					t.Errorf("%d rows: a fold without rows", n)
 				}
 			}
 		}

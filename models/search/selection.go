@@ -158,11 +158,11 @@ func unusual(width float64) bool { return width < narrow || width > wide }
 // With few rows, candidates are tried with exact kernels. If the width of chosen is unusual, confirm compares it
 // with the best candidate of a usual width and with the default, all with random features and by the rule of
 // simplest. The trial of the default is replaced too, so that the two trials of the result are comparable.
-func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry, rung *rung) (*entry, error) {
-	if !rung.exact || chosen.judged == nil || !unusual(chosen.Width) {
+func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry, spec *trialSpec) (*entry, error) {
+	if !spec.exact || chosen.judged == nil || !unusual(chosen.Width) {
 		return chosen, nil
 	}
-	drawn := *rung
+	drawn := *spec
 	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
 	same := func(e *entry) *entry {
 		next := *e
@@ -189,28 +189,32 @@ func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry
 	return r.simplest(all), nil
 }
 
-// drawMatrix sets the kernel matrix of e to the inner products of the recipe's features of the rows of x.
-func (e *entry) drawMatrix(rung *rung, recipe features.Recipe, x *viewRows, s *scratch, threads int) error {
+// drawMatrix sets the kernel matrix to the inner products of the recipe's features of the rows of x.
+func (t *foldTrial) drawMatrix(recipe features.Recipe, x *viewRows) error {
 	made, err := recipe.New()
 	if err != nil {
 		return err
 	}
-	n := len(rung.rows.rows)
+	rows := t.spec.rows
+	n := len(rows.rows)
 	_, out := made.Dims()
 	phi := make([]float32, n*out)
-	made.Apply(phi, rung.rows.gather(x.x, x.d), n)
-	e.matrix = &kernelMatrix{rung.rows, n, grow(&s.all, triangle(n))}
-	clear(e.matrix.K)
+	made.Apply(phi, rows.gather(x.x, x.d), n)
+	matrix := &kernelMatrix{rows, n, grow(&t.memory.all, triangle(n))}
+	clear(matrix.K)
 	block := make([]float32, n*min(out, drawnBlock))
 	for lo := 0; lo < out; lo += drawnBlock {
 		d := min(drawnBlock, out-lo)
 		for i := range n {
 			copy(block[i*d:(i+1)*d], phi[i*out+lo:(i+1)*out])
 		}
-		e.matrix.addProducts(block[:n*d], d, threads)
+		matrix.addProducts(block[:n*d], d, t.threads)
 	}
+	t.e.matrix = matrix
 	return nil
 }
 
 // drawnBytes bounds the memory of drawMatrix for n rows, without the matrix itself.
-func drawnBytes(n int64) int64 { return n * (4*(mostDrawn+mostHats) + 12*drawnBlock + 8*productRows) }
+func drawnBytes(n int64) int64 {
+	return n * (4*(mostDrawn+mostPiecewise) + 12*drawnBlock + 8*productRows)
+}

@@ -26,11 +26,11 @@ type Trial struct {
 	Failed string  `json:"failed,omitempty"` // the reason if there is no loss
 }
 
-// rung is a stage of the search: which rows its trials fit and judge, and with how many features.
-type rung struct {
-	train    [][]int // for each judging part, the rows to fit
-	judge    [][]int // for each judging part, the rows to judge
-	allRows  []int   // rows of all parts, for fits that no part judges
+// trialSpec says which rows trials fit and judge, and with how many features. Each rung of the search has one.
+type trialSpec struct {
+	train    [][]int // for each judging fold, the rows to fit
+	judge    [][]int // for each judging fold, the rows to judge
+	allRows  []int   // rows of all folds, for fits that no fold judges
 	features int
 	exact    bool        // exact kernels instead of features, if the kernel is radial
 	drawn    bool        // exact kernel matrices are products of random features
@@ -40,22 +40,22 @@ type rung struct {
 	steps    int         // how often path multiplies or divides λ by factor
 }
 
-// size returns the number of rows of a fit, and the number of judged rows of all parts.
-func (rung *rung) size() (train, judged int) {
-	for _, j := range rung.judge {
+// size returns the number of rows of a fit, and the number of judged rows of all folds.
+func (s *trialSpec) size() (train, judged int) {
+	for _, j := range s.judge {
 		judged += len(j)
 	}
-	return len(rung.train[0]), judged
+	return len(s.train[0]), judged
 }
 
 // entry is a candidate with its last trial.
 type entry struct {
 	Candidate
 	start  []float64        // values of λ to try first
-	lambda []float64        // chosen in the last trial, by part
-	matrix *kernelMatrix    // during a trial; without metric, pairs and landmarks all parts share it
-	metric []*learnedMetric // by part; nil without one
-	pairs  []*pair          // by part; nil without one
+	lambda []float64        // chosen in the last trial, by fold
+	matrix *kernelMatrix    // during a trial; without metric, pairs and landmarks all folds share it
+	metric []*learnedMetric // by fold; nil without one
+	pairs  []*pair          // by fold; nil without one
 	*judged
 	trial Trial
 }
@@ -93,9 +93,9 @@ type viewRows struct {
 	mu      sync.Mutex // of near, bins and cut
 	near    map[kernel.Distance]*distances
 
-	mostHats int
-	bins     *preprocess.Bins // of piecewise-linear columns, once they are cut
-	cut      bool
+	mostPiecewise int
+	bins          *preprocess.Bins // of piecewise-linear columns, once they are cut
+	cut           bool
 }
 
 func newEmptyRows(d int) *viewRows {
@@ -107,7 +107,7 @@ const mapRows = 64
 
 func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
 	s := newEmptyRows(p.D)
-	s.x, s.mostHats = p.X, most
+	s.x, s.mostPiecewise = p.X, most
 	for _, step := range v.Steps {
 		m, err := step.New()
 		if err != nil {
@@ -172,65 +172,84 @@ func (r *runner) giveBack(s *scratch) {
 }
 
 // try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
-func (r *runner) try(e *entry, rung *rung, threads int) {
-	train, judgedRows := rung.size()
-	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: rung.features, Judged: judgedRows}
-	e.judged, e.lambda = nil, make([]float64, len(rung.train))
+func (r *runner) try(e *entry, spec *trialSpec, threads int) {
+	train, judgedRows := spec.size()
+	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: spec.features, Judged: judgedRows}
+	e.judged, e.lambda = nil, make([]float64, len(spec.train))
 	all := new(judged)
 	start := e.start
 	memory := r.borrow()
 	defer r.giveBack(memory)
 	defer func() { e.matrix = nil }()
-	for part := range rung.train {
-		best, err := r.fitPart(e, rung, part, start, memory, threads)
+	for fold := range spec.train {
+		best, err := (&foldTrial{r, e, spec, fold, memory, threads}).run(start)
 		if err != nil {
 			e.trial.Failed = err.Error()
 			return
 		}
 		all.add(best.judged)
 		start = []float64{best.lambda}
-		e.lambda[part] = best.lambda
+		e.lambda[fold] = best.lambda
 	}
 	if mean := all.mean(); !exact.Finite(mean) {
 		e.trial.Failed = "scores are not finite"
 		return
 	}
 	e.judged, e.start = all, []float64{e.lambda[0]}
-	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/rung.scale
+	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/spec.scale
 	if r.grid == nil {
 		e.trial.Error = all.wrong / all.weight
 	}
 }
 
-// fitPart judges a part by fits of a candidate to the other rows, for several λ from start on, and returns the best.
-// s is memory, and holds the scores of the last fit. errNoLambda means that no λ could be solved for.
-func (r *runner) fitPart(e *entry, rung *rung, part int, start []float64, s *scratch, threads int) (*solved, error) {
-	score, err := r.scorer(e, rung, part, s, threads)
+// foldTrial is the trial of a candidate on one fold.
+type foldTrial struct {
+	*runner
+	e       *entry
+	spec    *trialSpec
+	fold    int
+	memory  *scratch
+	threads int
+}
+
+// run judges the fold by fits to the other rows, for several λ from start on, and returns the best. The scores of the
+// last fit stay in memory. errNoLambda means that no λ could be solved for.
+func (t *foldTrial) run(start []float64) (*solved, error) {
+	score, err := t.scorer()
 	if err != nil {
 		return nil, err
 	}
-	judge := rung.judge[part]
-	s.scores = slices.Grow(s.scores[:0], len(judge)*r.outputs)[:len(judge)*r.outputs]
-	best, solves := path(start, rung.factor, rung.steps, func(lambda float64) *solved {
-		if score(lambda, s.scores) != nil {
-			return nil
+	judge := t.spec.judge[t.fold]
+	scores := slices.Grow(t.memory.scores[:0], len(judge)*t.outputs)[:len(judge)*t.outputs]
+	t.memory.scores = scores
+	var failure error
+	best, solves := path(start, t.spec.factor, t.spec.steps, func(lambda float64) *solved {
+		err := score(lambda, scores)
+		if err == nil {
+			return &solved{lambda, t.judge(judge, scores)}
 		}
-		return &solved{lambda, r.judge(judge, s.scores)}
+		if !cannotFit(err) {
+			failure = err
+		}
+		return nil
 	})
-	e.trial.Solves += solves
-	if best == nil {
+	t.e.trial.Solves += solves
+	switch {
+	case failure != nil:
+		return nil, failure
+	case best == nil:
 		return nil, errNoLambda
 	}
 	return best, nil
 }
 
-// scorer returns a function that fits a candidate, for some λ, to the rows outside one part and stores the scores of
-// that part. s is memory.
-func (r *runner) scorer(e *entry, rung *rung, part int, s *scratch, threads int) (
-	score func(lambda float64, scores []float32) error, err error) {
-	k, x := r.kernels[e.Kernel], r.views[e.View]
+// scorer returns a function that fits the candidate, for some λ, to the rows outside the fold and stores the scores of
+// the fold.
+func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error, err error) {
+	e, spec := t.e, t.spec
+	k, x := t.kernels[e.Kernel], t.views[e.View]
 	if e.metric != nil {
-		if x, err = r.inMetric(e.metric[part], x, rung); err != nil {
+		if x, err = t.inMetric(e.metric[t.fold], x, spec); err != nil {
 			return nil, err
 		}
 	}
@@ -238,32 +257,34 @@ func (r *runner) scorer(e *entry, rung *rung, part int, s *scratch, threads int)
 	if err != nil {
 		return nil, err
 	}
-	width, out := float64(e.Width*median), rung.features
+	width, out := float64(e.Width*median), spec.features
 	if e.Pair > 0 {
 		out /= 2
 	}
-	recipe, err := recipeOf(k.options, x.d, out, width, r.options.Seed)
+	recipe, err := recipeOf(k.options, x.d, out, width, t.options.Seed)
 	if err != nil {
 		return nil, err
 	}
 	shape := fourier.RadialOf(recipe)
+	train, judge, isExact := spec.train[t.fold], spec.judge[t.fold], spec.exact && shape != nil
 	if e.Landmarks {
-		reduced, release, err := x.landmarksOf(recipe, rung.train[part])
+		reduced, release, err := x.landmarksOf(recipe, train)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
 		recipe = reduced
 	}
-	train, judge, isExact := rung.train[part], rung.judge[part], rung.exact && shape != nil
-	if (rung.drawn || !isExact) && (e.Pair > 0 || e.PiecewiseLinear) {
-		if recipe, err = r.joined(e, part, recipe, out); err != nil {
+	if (spec.drawn || !isExact) && (e.Pair > 0 || e.PiecewiseLinear) {
+		o, err := t.joinedOf(e, t.fold)
+		if err != nil {
 			return nil, err
 		}
-		x = r.views[e.View] // the joined recipe contains the metric
+		recipe = o.join(recipe, out, t.options.Seed)
+		x = t.views[e.View] // the joined recipe contains the metric
 	}
 	if !isExact {
-		f, err := newFit(recipe, x.x, x.d, train, r.labels, threads)
+		f, err := newFit(recipe, x.x, x.d, train, t.labels, t.threads)
 		if err != nil {
 			return nil, err
 		}
@@ -271,18 +292,18 @@ func (r *runner) scorer(e *entry, rung *rung, part int, s *scratch, threads int)
 		return func(lambda float64, scores []float32) error { return f.scores(lambda, phi, len(judge), scores) }, nil
 	}
 	switch {
-	case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks: // the matrix of another part
-	case rung.drawn:
-		err = e.drawMatrix(rung, recipe, x, s, threads)
+	case e.matrix != nil && e.metric == nil && e.pairs == nil && !e.Landmarks: // the matrix of another fold
+	case spec.drawn:
+		err = t.drawMatrix(recipe, x)
 	default:
-		near := x.distances(k.distance, rung.rows, threads)
-		e.matrix = newKernelMatrix(shape.At, near, width, grow(&s.all, triangle(near.N)))
-		err = r.addJoined(e, part, s, threads)
+		near := x.distances(k.distance, spec.rows, t.threads)
+		e.matrix = newKernelMatrix(shape.At, near, width, grow(&t.memory.all, triangle(near.N)))
+		err = t.addJoined()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newExactRidge(e.matrix, train, judge, r.labels, s, threads).scores, nil
+	return newExactRidge(e.matrix, train, judge, t.labels, t.memory, t.threads).scores, nil
 }
 
 // variance returns the weighted variance of the targets of those rows, scaled by the range of all targets. It is
@@ -308,7 +329,7 @@ func (l *labels) variance(rows []int) float64 {
 	return 1
 }
 
-// sizes are the sizes of trials: rows to fit, rows to judge in each part, and features. Small ones use exact
+// sizes are the sizes of trials: rows to fit, rows to judge in each fold, and features. Small ones use exact
 // kernels, which correspond to infinitely many features.
 var sizes = []struct {
 	train, judge, features int
@@ -326,10 +347,14 @@ const (
 	moreJudged = 400
 )
 
-// rungSizes returns the indices in sizes of the rungs for a pilot of n rows: few rows first, then one or two
-// larger ones if there are more.
+// mostRungs is the number of rungs for a large pilot. The training data usually have many more rows, and the best
+// width falls as rows are added.
+const mostRungs = 3
+
+// rungSizes returns the indices in sizes of the rungs for a pilot of n rows, at most mostRungs: few rows first, then
+// one or two larger ones if there are more.
 func rungSizes(n int) []int {
-	switch n = n * (Parts - 1) / Parts; {
+	switch n = n * (Folds - 1) / Folds; {
 	case n > 5000:
 		return []int{0, 2, 3}
 	case n > 1200:
@@ -340,28 +365,28 @@ func rungSizes(n int) []int {
 	return []int{0}
 }
 
-// newRungs returns the rungs for rows of these parts. A part is judged by a fit to the other parts or, if ordered
-// is true, to later parts only. At least two parts must have rows.
-func newRungs(part []uint8, ordered bool) []*rung {
-	var out []*rung
-	for _, i := range rungSizes(len(part)) {
+// newRungs returns a trialSpec for each rung, given the folds of the rows. A fold is judged by a fit to the other folds
+// or, if ordered is true, to later folds only. At least two folds must have rows.
+func newRungs(folds []uint8, ordered bool) []*trialSpec {
+	var out []*trialSpec
+	for _, i := range rungSizes(len(folds)) {
 		size := sizes[i]
-		rung := &rung{features: size.features, exact: size.exact, factor: 10, steps: 1}
+		spec := &trialSpec{features: size.features, exact: size.exact, factor: 10, steps: 1}
 		enough := fewJudged
 		if len(out) > 0 {
-			rung.factor, rung.steps, enough = math.Sqrt(10), 2, moreJudged
-			if rung.exact { // a matrix of the rows is factored for each λ and part
-				rung.steps, enough = 1, fewJudged
+			spec.factor, spec.steps, enough = math.Sqrt(10), 2, moreJudged
+			if spec.exact { // a matrix of the rows is factored for each λ and fold
+				spec.steps, enough = 1, fewJudged
 			}
 		}
-		has := make([]bool, len(part))
-		for p, judged := uint8(0), 0; p < Parts && judged < enough; p++ {
+		has := make([]bool, len(folds))
+		for fold, judged := uint8(0), 0; fold < Folds && judged < enough; fold++ {
 			var train, judge []int
-			for row, in := range part {
+			for row, in := range folds {
 				switch {
-				case in == p && len(judge) < size.judge:
+				case in == fold && len(judge) < size.judge:
 					judge = append(judge, row)
-				case (in > p || in < p && !ordered) && len(train) < size.train:
+				case (in > fold || in < fold && !ordered) && len(train) < size.train:
 					train = append(train, row)
 				default:
 					continue
@@ -372,13 +397,13 @@ func newRungs(part []uint8, ordered bool) []*rung {
 				continue
 			}
 			judged += len(judge)
-			rung.train, rung.judge = append(rung.train, train), append(rung.judge, judge)
+			spec.train, spec.judge = append(spec.train, train), append(spec.judge, judge)
 		}
-		rung.rows = newRadialRows(len(part), func(row int) bool { return has[row] })
-		for row := range min(len(part), size.train*Parts/(Parts-1)) {
-			rung.allRows = append(rung.allRows, row)
+		spec.rows = newRadialRows(len(folds), func(row int) bool { return has[row] })
+		for row := range min(len(folds), size.train*Folds/(Folds-1)) {
+			spec.allRows = append(spec.allRows, row)
 		}
-		out = append(out, rung)
+		out = append(out, spec)
 	}
 	return out
 }

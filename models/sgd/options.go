@@ -82,12 +82,15 @@ func (o *LearnerOptions) DefaultLoss(classes bool) string {
 // Augmentation returns Augment.
 func (o *LearnerOptions) Augmentation() []string { return o.Augment }
 
-// Samples returns the number of rows to find a rate on; 0 if the rate is given.
-func (o *LearnerOptions) Samples(features int) int {
-	if o.Rate != 0 {
-		return 0
+// Needs returns what training needs: a sample to find a rate on, unless it is given, and memory for weights with their
+// velocities and gradients.
+func (o *LearnerOptions) Needs(s iterative.Size) iterative.Needs {
+	weights := 4 * int64(s.Outputs) * int64(s.Features)
+	n := iterative.Needs{Memory: iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}}
+	if o.Rate == 0 {
+		n.Sample = iterative.SampleSize(s.Features)
 	}
-	return iterative.SampleSize(features)
+	return n
 }
 
 // Seal returns the options of the problem. If no rate is given, it finds one on the sample.
@@ -105,12 +108,6 @@ func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) 
 	}
 	_, err := newLearner(sealed)
 	return sealed, err
-}
-
-// Memory returns the memory for training: weights with their velocities and gradients.
-func (o *LearnerOptions) Memory(s iterative.Size) iterative.Memory {
-	weights := 4 * int64(s.Outputs) * int64(s.Features)
-	return iterative.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
 }
 
 // Fit trains on rows in memory, like a job over files with one partition. Nil options mean NewLearnerOptions().

@@ -199,7 +199,7 @@ func problems() map[string]loss.Problem {
 	}
 	all["softmax/weights"] = loss.Problem{Loss: "softmax", Outputs: 3, Weights: []float64{0.5, 1, 2}}
 	for _, name := range loss.Names(false) {
-		all[name+"/targets"] = loss.Problem{Loss: name, Outputs: 1, Regression: true}
+		all[name+"/targets"] = loss.Problem{Loss: name, Outputs: 1, Regression: true, Epsilon: 0.05}
 	}
 	for name, p := range all {
 		p.Dim, p.Rows, p.Lambda = 8, 96, 0.1

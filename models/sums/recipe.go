@@ -27,14 +27,14 @@ const RecipeFile = "recipe.json"
 // Recipe says how rows become sums and sums a model, without reading the rows again. It is part of a model
 // directory, and shared by all models that are trained by it. Parts hold a copy.
 type Recipe struct {
-	Format  int             `json:"format"`
-	Task    models.Task     `json:"task"`
-	Seed    uint64          `json:"seed,string"`
-	Recipe  features.Sealed `json:"recipe"`
-	Kernel  string          `json:"kernel"` // in words
-	Width   float64         `json:"width,omitempty"`
-	Learner string          `json:"learner"`
-	Input   models.Input    `json:"input"`
+	Format   int             `json:"format"`
+	Task     models.Task     `json:"task"`
+	Seed     uint64          `json:"seed,string"`
+	Features features.Sealed `json:"recipe"`
+	Kernel   string          `json:"kernel"` // in words
+	Width    float64         `json:"width,omitempty"`
+	Learner  string          `json:"learner"`
+	Input    models.Input    `json:"input"`
 	// Classes of a classification. Parts may have further classes.
 	Classes *schema.Vocabulary `json:"classes,omitempty"`
 	// TargetGrid is the grid of the targets of a regression. Rows with targets outside it cannot be used.
@@ -78,7 +78,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 		return nil, nil, fmt.Errorf("%w: %s", ErrNotBySums, dir)
 	}
 	r := &Recipe{
-		Task: m.Task, Seed: m.Seed, Recipe: m.Recipe, Kernel: p.Kernel, Width: m.Profile.Width, Learner: m.Learner.Kind,
+		Task: m.Task, Seed: m.Seed, Features: m.Recipe, Kernel: p.Kernel, Width: m.Profile.Width, Learner: m.Learner.Kind,
 		Input: m.Input, TargetGrid: m.TargetGrid, Rule: *p.Rule,
 	}
 	if m.Task == models.Classification {
@@ -108,7 +108,7 @@ func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, err
 // Unlabelled returns a recipe for one sum of rows without labels, weights and groups. It keeps only the
 // features, their grid, the input and the files.
 func (r *Recipe) Unlabelled() (*Recipe, error) {
-	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Recipe: r.Recipe, Kernel: r.Kernel, Width: r.Width,
+	u := &Recipe{Task: models.Embedding, Seed: r.Seed, Features: r.Features, Kernel: r.Kernel, Width: r.Width,
 		Learner: r.Learner, Input: r.Input, Rule: Rule{Folds: 1, Steps: r.Rule.Steps, Components: 1}}
 	for _, f := range r.ExtraFiles {
 		u.Files = append(u.Files, models.NewFileEntry(f.Name, f.Data))
@@ -161,7 +161,7 @@ func (r *Recipe) complete() error {
 	if err := r.checkTask(); err != nil {
 		return err
 	}
-	opened, err := r.Recipe.Open()
+	opened, err := r.Features.Open()
 	if err != nil {
 		return err
 	}

@@ -236,7 +236,7 @@ func cases(n, d int) map[string]func(partitions int) (options, data) {
 			return options{
 				Problem: loss.Problem{
 					Loss: lossName, Regression: regression, Outputs: outputs, Dim: d, Rows: int64(n),
-					Lambda: 0.03, Weights: weights,
+					Epsilon: 0.05, Lambda: 0.03, Weights: weights,
 				},
 				Bias: 1, Partitions: partitions, Passes: 10, Seed: 7,
 			}, sample(n, d, outputs, regression)

@@ -66,10 +66,6 @@ func (o *LearnerOptions) DefaultLoss(classes bool) string {
 	return "epsilon_insensitive"
 }
 
-// Resumes reports whether the result is the optimum, wherever a run starts. If patience ends the rounds,
-// each λ needs the same start.
-func (o *LearnerOptions) Resumes() bool { return o.Patience == 0 }
-
 // Seal returns the options of the problem.
 func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	sealed := options{Problem: p, Bias: o.Bias, Partitions: o.Partitions, Passes: o.Passes, Seed: s.Seed}
@@ -77,14 +73,20 @@ func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) 
 	return sealed, err
 }
 
-// Steps implements iterative.LearnerOptions. A round has fewer steps than the one before, as fewer rows move.
-// Partitions are solved separately, so more of them need more steps. Measured numbers were between a
-// twentieth (for classes that are easy to separate) and five times this estimate.
-func (o *LearnerOptions) Steps() float64 { return 10 * math.Sqrt(float64(o.Rounds*o.Partitions)) }
+// Needs returns what training needs. The result is the optimum, wherever a run starts; but if patience ends the
+// rounds, each λ needs the same start.
+//
+// A round has fewer steps than the one before, as fewer rows move. Partitions are solved separately, so more of them
+// need more steps. Measured numbers were between a twentieth (for classes that are easy to separate) and five times
+// this estimate.
+func (o *LearnerOptions) Needs(s iterative.Size) iterative.Needs {
+	return iterative.Needs{AnyStart: o.Patience == 0, Steps: 10 * math.Sqrt(float64(o.Rounds*o.Partitions)),
+		Memory: memory(s)}
+}
 
-// Memory returns the memory for training: weights and steps in float64, the window, and dual variables
+// memory returns the memory for training: weights and steps in float64, the window, and dual variables
 // before, after, and in their encoding.
-func (o *LearnerOptions) Memory(s iterative.Size) iterative.Memory {
+func memory(s iterative.Size) iterative.Memory {
 	k, d := int64(s.Outputs), int64(s.Features)
 	if k == 2 {
 		k = 1 // two classes have one problem

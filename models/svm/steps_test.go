@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -42,7 +43,7 @@ func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
 					gap, _ = report.Gap()
 					gap /= report.Objective
 				}
-				got, want := steps/(n*outputs), plan.Steps()
+				got, want := steps/(n*outputs), plan.Needs(iterative.Size{Features: 1}).Steps
 				t.Logf("%s, lambda %g, %d partitions, %d rounds: %.3g steps at a row, plans assume %.3g", name, lambda, partitions,
 					plan.Rounds, got, want)
 				if got < want/20 || got > 5*want {

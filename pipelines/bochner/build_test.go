@@ -102,7 +102,7 @@ const buildName = "build-under-test-1"
 // usualGC has a program, whose memory is measured, collect garbage as it does for users.
 var usualGC = []string{"GOGC=100", "GOMEMLIMIT=off", "GODEBUG="}
 
-// long tells whether the campaigns are run as a whole, not a short part of each.
+// long reports whether the campaigns are run as a whole, not a short part of each.
 func long() bool { return os.Getenv("BOCHNER_LONG") != "" }
 
 // build compiles the program without cgo, and without tables for debuggers, which are half the

@@ -182,7 +182,7 @@ func runPython(t *testing.T, dir, at, text string) {
 	}
 }
 
-// prints tells whether an output is what a document shows, apart from what stands for any
+// prints reports whether an output is what a document shows, apart from what stands for any
 // text, and from spaces at the ends of lines.
 func prints(got string, want []string) bool {
 	var pattern strings.Builder

@@ -96,7 +96,7 @@ func number(file string) int {
 	return id
 }
 
-// inSecondPass tells whether the job that makes dir/model is in its fold pass:
+// inSecondPass reports whether the job that makes dir/model is in its second pass:
 // what the first pass has found stands there.
 func inSecondPass(dir string) bool {
 	found, _ := filepath.Glob(filepath.Join(dir, ".bochner-model/state/profile-*.reports"))

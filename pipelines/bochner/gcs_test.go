@@ -148,7 +148,7 @@ func (s *objects) files(t *testing.T, dir string) map[string]string {
 	return got
 }
 
-// there tells whether any object matches a pattern.
+// there reports whether any object matches a pattern.
 func (s *objects) there(t *testing.T, pattern string) bool {
 	list, err := storage.List(t.Context(), bucket+pattern)
 	return err == nil && len(list) > 0

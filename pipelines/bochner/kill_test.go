@@ -130,7 +130,7 @@ func (s *started) signal(sig os.Signal) {
 	<-s.ended
 }
 
-// killed tells whether the program was ended by SIGKILL, not by itself.
+// killed reports whether the program was ended by SIGKILL, not by itself.
 func (s *started) killed() bool {
 	status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
@@ -272,7 +272,7 @@ func (c *chore) stopped(t *testing.T, so func() bool) *started {
 	return nil
 }
 
-// frozen waits until the program does nothing, and tells whether it has not ended.
+// frozen waits until the program does nothing, and reports whether it has not ended.
 func (s *started) frozen() bool {
 	id := fmt.Sprint(s.cmd.Process.Pid)
 	return s.until(func() bool {

@@ -183,7 +183,7 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 
 // isNoise reports whether a warning needs no line: it repeats the job's error or is listed in noise.
 func isNoise(message string) bool {
-	_, reported := errors.AsType[*fault.Fault](fault.Find(errors.New(message)))
+	_, reported := fault.Find(errors.New(message))
 	return reported ||
 		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
@@ -312,7 +312,9 @@ func Await(ctx context.Context, run func() error, cancel func()) error {
 
 // Failure returns the cause of a pipeline's error: the fault.Fault of a worker, or an *exit.RunnerError.
 func (e Engine) Failure(err error) error {
-	err = fault.Find(err)
+	if f, ok := fault.Find(err); ok {
+		return f
+	}
 	_, reported := errors.AsType[*fault.Fault](err)
 	switch {
 	case err == nil, reported, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -60,7 +60,8 @@ func TestExitCodes(t *testing.T) {
 func TestMissingRightsAreNotBadData(t *testing.T) {
 	denied := &storage.Error{Op: "open", Name: "f",
 		Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}
-	for _, err := range []error{denied, fault.Find(fault.Wrap(fault.Data, denied))} {
+	found, _ := fault.Find(fault.Wrap(fault.Data, denied))
+	for _, err := range []error{denied, found} {
 		if !WriteFailed(err) || Code(err) != CodeData {
 			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), Code(err))
 		}

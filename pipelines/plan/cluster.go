@@ -162,7 +162,7 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Va
 			outputs = 1 // the scores of two classes are opposite
 		}
 		// a product with the weights, and their update
-		w.steps = float64(p.fits) * rows * outputs * l.Steps() * 4 * features
+		w.steps = float64(p.fits) * rows * outputs * l.Needs(iterative.Size{Features: p.Features}).Steps * 4 * features
 		return w
 	}
 	mapped := float64(p.mappings(m.Stripes))

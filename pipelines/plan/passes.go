@@ -107,12 +107,13 @@ func (p *Plan) iterative(o spec.Options) {
 		p.fits++ // the final fit to all rows
 	}
 	p.scan("one to profile it")
-	if folds > 0 || l.Samples(p.Features) > 0 || p.Regression && r.Init == "" {
+	needs := l.Needs(iterative.Size{Features: p.Features})
+	if folds > 0 || needs.Sample > 0 || p.Regression && r.Init == "" {
 		p.scan("one to survey it")
 	}
 	p.fitPasses = p.fits * (r.Rounds + 1)
 	need := "of which learners rarely need all"
-	if l.Steps() > 0 {
+	if needs.Steps > 0 {
 		need = "all of which " + p.Learner + " may need with many partitions"
 	}
 	p.Passes += p.fitPasses

@@ -215,8 +215,7 @@ func TestARoundThatMissesRowsFails(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: pass, Readers: 2, Threads: 2}, 0, 1, 0)
 	_, err := beam.Run(context.Background(), "direct", p)
-	if err := fault.Find(err); err == nil ||
-		!strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
+	if f, ok := fault.Find(err); !ok || !strings.Contains(f.Message, "has read 100 rows, the first pass 101") {
 		t.Errorf("error %v", err)
 	}
 	if there, err := storage.Exists(context.Background(), StateFile(pass, 1)); there || err != nil {
@@ -241,8 +240,8 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 			p, s := beam.NewPipelineWithRoot()
 			Rounds(s, transforms.Scan{Pass: pass, Readers: 1, Threads: 2}, 0, 1, 0)
 			_, err := beam.Run(context.Background(), "direct", p)
-			if err = fault.Find(err); (err != nil) != torn || torn &&
-				!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
+			if f, ok := fault.Find(err); ok != (err != nil) || ok != torn || torn &&
+				!strings.Contains(f.Message, "a.csv: a shard boundary falls inside a quoted field") {
 				t.Errorf("cut at %d, %d partitions: error %v", cut, partitions, err)
 			}
 		}
@@ -257,7 +256,7 @@ func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
 				p, s := beam.NewPipelineWithRoot()
 				Rounds(s, transforms.Scan{Pass: pass, Readers: 1, Threads: threads}, 0, 1, keep)
 				_, err := beam.Run(context.Background(), "direct", p)
-				if err := fault.Find(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
+				if f, ok := fault.Find(err); !ok || !strings.Contains(f.Message, "a worker that ") {
 					t.Errorf("error %v", err)
 				}
 				if cached := cachedOf(pass); len(cached.parts) != 0 || cached.used != 0 {
@@ -369,8 +368,8 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	graph, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: uri, Readers: 1, Threads: 2}, 0, 1, 0)
 	_, err = beam.Run(ctx, "direct", graph)
-	if err = fault.Find(err); err == nil ||
-		!strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
+	if f, ok := fault.Find(err); !ok ||
+		!strings.Contains(f.Message, "a.csv: a shard boundary falls inside a quoted field") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -80,7 +80,7 @@ func Wrap(kind Kind, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, marked := Find(errors.New(err.Error())).(*Fault); marked {
+	if _, marked := find(err.Error()); marked {
 		return err
 	}
 	if f, ok := errors.AsType[*Fault](err); ok {
@@ -111,26 +111,31 @@ func panicOf(text string) (what string, ok bool) {
 	return what, ok && strings.Contains(what, "runtime/debug.Stack")
 }
 
-// Find returns the fault that a worker reported, given the error of the runner. It returns
-// the error itself if that contains no fault.
-func Find(err error) error {
+// Find returns the fault that a worker reported, given the error of the runner. It returns false if that contains no
+// fault.
+func Find(err error) (*Fault, bool) {
 	if err == nil || errors.Is(err, context.Canceled) {
-		return err
+		return nil, false
 	}
-	_, rest, found := strings.Cut(err.Error(), faultMark)
+	return find(err.Error())
+}
+
+// find finds a fault in the text of an error.
+func find(text string) (*Fault, bool) {
+	_, rest, found := strings.Cut(text, faultMark)
 	if !found {
-		if what, ok := panicOf(err.Error()); ok {
-			return &Fault{Crash, what}
+		if what, ok := panicOf(text); ok {
+			return &Fault{Crash, what}, true
 		}
-		return err
+		return nil, false
 	}
-	text, _, _ := strings.Cut(rest, " ")
-	data, decodeErr := base64.RawURLEncoding.DecodeString(text)
+	encoded, _, _ := strings.Cut(rest, " ")
+	data, err := base64.RawURLEncoding.DecodeString(encoded)
 	f := new(Fault)
-	if decodeErr != nil || json.Unmarshal(data, f) != nil {
-		return err
+	if err != nil || json.Unmarshal(data, f) != nil {
+		return nil, false
 	}
-	return f
+	return f, true
 }
 
 // Names of packages that begin errors. Those in inner and middle are removed after a colon, too: no
@@ -138,8 +143,8 @@ func Find(err error) error {
 const (
 	inner  = "avroio|csvio|dataset|imageio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
-	outer  = "activation|agop|align|bins|blas|calibrate|chain|columns|command|compress|differences|disk|drift|" +
-		"effects|epochs|exact|export|falkon|features|harmonic|image|iterative|join|kernel|labels|" +
+	outer  = "activation|agop|align|bins|blas|calibrate|cg|chain|columns|command|compress|differences|disk|drift|" +
+		"effects|epochs|exact|export|features|harmonic|image|iterative|join|kernel|labels|" +
 		"landmarks|learned|learner|linear|lines|loss|maxout|messages|metric|models|onnx|option|page|" +
 		"paired|patches|pca|picture|points|preprocess|profile|pubsub|retrain|rounds|rows|scale|schema|" +
 		"score|scoring|search|serve|sgd|shapley|skeleton|stream|stretch|sums|svm|weight|wire"

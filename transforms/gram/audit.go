@@ -3,8 +3,6 @@ package gram
 import (
 	"context"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -14,16 +12,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[Audited]("audit", beginAudit) }
+func init() { transforms.RegisterSum[Audited](beginAudit) }
 
-// Audit is a pass that reads the rows again, to check the sums of a Pass with package models/audit.
+// Audit is a pass that reads the rows again, to check the sums of a Pass with package models/audit. Its sum is Audited.
 type Audit struct{ Pass }
-
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded Audited, and a JSON
-// dataset.Report for each shard.
-func (*Audit) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("gram.Audit"), sc, "audit")
-}
 
 // Audited is the result of an Audit: the values that package audit computes from the rows of each
 // fold (Left, level by level), and for each level the frequent rows that are counted separately.
@@ -63,7 +55,7 @@ func (a *Audited) Code(c *wire.Coder) {
 // beginAudit returns the sum of one reader of an Audit. It uses an Accumulator whose folds audit instead
 // of summing.
 func beginAudit(_ context.Context, r *transforms.Reader, p *Audit) (transforms.Accumulator, error) {
-	s, err := NewAccumulator(r, &p.Pass)
+	s, err := NewAccumulator(r.Task, r.Stripe, &p.Pass)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}

@@ -42,8 +42,7 @@ type Pass struct {
 }
 
 // Spec describes the sums of a Pass, and how Solve uses them. Solve reads the sums of one set of folds only,
-// so a pass with Levels is not solved, and neither is one with Random. Rows excludes Levels, Frequent and
-// Random.
+// so a pass with Levels is not solved, and neither is one with Random.
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
@@ -63,9 +62,11 @@ type Spec struct {
 	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
 	// has no names, it has the rows of all other levels.
 	Levels [][]string `json:"levels,omitempty"`
-	// NoPassFollows says that no later pass reads the data, so the solve need not store trials for it.
-	NoPassFollows bool `json:"no_pass_follows,omitempty"`
-	// Rows says to store the few rows instead of their sums; see ridge.StoresRows.
+	// PassFollows says that a later pass scores the rows of the first fold, so that the solve checks their classes
+	// and stores trials.
+	PassFollows bool `json:"pass_follows,omitempty"`
+	// Rows says to store the few rows instead of their sums; see ridge.StoresRows. It excludes Levels, Frequent and
+	// Random.
 	Rows bool `json:"rows,omitempty"`
 	// Steps is the number of steps of the features' grid from 0 to their bound: 127 for 8 bits.
 	Steps int `json:"steps"`
@@ -133,6 +134,13 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 		}
 		return sums.finish(ctx, emit, report)
 	})
+}
+
+// validate panics if options exclude each other.
+func (s *Spec) validate() {
+	if s.Rows && (s.Levels != nil || s.Frequent != nil || s.Random != nil) {
+		panic("gram: rows are stored, but not by level, by frequency or in an audit")
+	}
 }
 
 // NumSums returns the number of sums: one for each fold, of each level.

@@ -26,7 +26,6 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // table returns lines of 3 numbers and a label, some of them alike.
@@ -97,7 +96,7 @@ func sumParts(t *testing.T, p *Pass, shardBytes int64, runner string, sc transfo
 	parts, reports := Sums(s, sc, st)
 	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, sc, st, Merge(s, sc, st, parts), reports)))
 	if _, err := prismtest.Runners[runner](ctx, pipeline); err != nil {
-		t.Fatal(fault.Find(err))
+		t.Fatal(err)
 	}
 	var all []byte
 	for _, run := range readRuns(t, st, p.Spec.Folds, p.Shape(64)) {

@@ -40,7 +40,7 @@ type checkpoints struct {
 }
 
 func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, error) {
-	s, err := NewAccumulator(r, p)
+	s, err := NewAccumulator(r.Task, r.Stripe, p)
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +242,9 @@ func selectRows(to, b *rowio.Block, indices []int) *rowio.Block {
 // foldSum collects the rows of one fold until a block is full, and adds its features to
 // the fold's sum.
 type foldSum struct {
-	reader *transforms.Reader
-	pass   *Pass
-	m      features.Gridded
+	task transforms.Task
+	pass *Pass
+	m    features.Gridded
 
 	sum      *ridge.Sum
 	gridRows *ridge.GridRows // used instead of the sum if rows are stored
@@ -259,30 +259,30 @@ type foldSum struct {
 	saturated int64
 }
 
-func newFoldSum(r *transforms.Reader, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
-	f := &foldSum{reader: r, pass: p, m: m, sum: sum, grid: grid}
+func newFoldSum(t transforms.Task, p *Pass, m features.Gridded, sum *ridge.Sum, grid *features.Grid) *foldSum {
+	f := &foldSum{task: t, pass: p, m: m, sum: sum, grid: grid}
 	f.rows = profile.WeightCollector{Weights: p.Spec.Weights, Unlabeled: p.Spec.Components > 0, Full: f.add}
 	return f
 }
 
 // add adds a block of rows with weights on the grid, if there is one.
 func (f *foldSum) add(b *rowio.Block, weights []int64) {
-	stop := f.reader.Clock(transforms.MapTime)
-	saturated := f.m.Quantize(f.grid, b.X, b.N, f.reader.Scan.Threads)
+	stop := f.task.Clock(transforms.MapTime)
+	saturated := f.m.Quantize(f.grid, b.X, b.N, f.task.Scan.Threads)
 	stop()
 	if f.counts {
 		f.saturated += saturated
-		f.reader.Add(transforms.FeaturesSaturated, saturated)
+		f.task.Add(transforms.FeaturesSaturated, saturated)
 	}
 	if f.audit != nil {
-		f.audit.Add(f.left, f.grid, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
+		f.audit.Add(f.left, f.grid, b.Y, f.pass.grid(), weights, f.task.Scan.Threads)
 		return
 	}
-	defer f.reader.Clock(transforms.AddTime)()
+	defer f.task.Clock(transforms.AddTime)()
 	if f.gridRows != nil {
 		f.labels = ridge.AppendLabels(f.labels[:0], b.N, b.Y, f.pass.grid())
-		f.gridRows.Add(f.grid, f.labels, weights, f.reader.Scan.Threads)
+		f.gridRows.Add(f.grid, f.labels, weights, f.task.Scan.Threads)
 		return
 	}
-	f.sum.Add(f.grid, b.Y, f.pass.grid(), weights, f.reader.Scan.Threads)
+	f.sum.Add(f.grid, b.Y, f.pass.grid(), weights, f.task.Scan.Threads)
 }

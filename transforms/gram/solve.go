@@ -182,7 +182,7 @@ func (s *solver) fit(ctx context.Context) (fitted fits, report FitReport, err er
 		fitted, report, err = s.components()
 		return fitted, report, fault.Wrap(fault.Data, err)
 	}
-	if classes := s.pass.Target.Classes; spec.FitWithoutFirst && classes != nil && !spec.NoPassFollows {
+	if classes := s.pass.Target.Classes; spec.FitWithoutFirst && classes != nil && spec.PassFollows {
 		head, err := s.firstHead(ctx)
 		if err != nil {
 			return fitted, report, err
@@ -321,7 +321,7 @@ func (s *solver) ridgeOptions() ridge.Options {
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.HoldsOut() && !p.Spec.NoPassFollows &&
+	opts.Trials = opts.HoldsOut() && p.Spec.PassFollows &&
 		ridge.TrialBytes(s.source.Shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	return opts
 }

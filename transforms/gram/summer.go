@@ -17,7 +17,7 @@ import (
 // has no values of λ.
 func SpecOf(r *sums.Recipe, classes int) Spec {
 	return Spec{
-		Recipe: r.Recipe, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
+		Recipe: r.Features, Outputs: r.Shape(classes).Outputs, FoldPlan: r.Rule.FoldPlan(), Components: r.Rule.Components,
 		Weights: r.Rule.Weights, Steps: r.Rule.Steps, Frequent: r.Rule.Frequent,
 	}
 }
@@ -46,24 +46,25 @@ type perSet struct {
 	contents []byte               // see TakeRowHashes
 }
 
-// NewAccumulator returns an Accumulator without rows, for one stripe of the sums of a reader.
-func NewAccumulator(r *transforms.Reader, p *Pass) (*Accumulator, error) {
-	m, err := r.Worker.Gridded(p.Spec.Recipe)
+// NewAccumulator returns an Accumulator without rows, for one stripe of the sums.
+func NewAccumulator(t transforms.Task, stripe int, p *Pass) (*Accumulator, error) {
+	p.Spec.validate()
+	m, err := t.Worker.Gridded(p.Spec.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	s := &Accumulator{pass: p, assigner: p.Assigner(), listsContents: p.Spec.RowHashes && r.Stripe == 0}
+	s := &Accumulator{pass: p, assigner: p.Assigner(), listsContents: p.Spec.RowHashes && stripe == 0}
 	if s.encoder, err = transforms.TargetEncoder(p.Spec.Recipe); err != nil {
 		return nil, err
 	}
 	_, dim := m.Dims()
 	s.shape = p.Shape(dim)
 	shape, grid := s.shape, features.NewGrid(dim, p.Spec.Steps)
-	cut := ridge.CutStripes(shape, p.Spec.NumSums(), r.Scan.Stripes)
-	if len(cut) != max(1, r.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
-		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", r.Scan.Stripes, len(cut))
+	cut := ridge.CutStripes(shape, p.Spec.NumSums(), t.Scan.Stripes)
+	if len(cut) != max(1, t.Scan.Stripes) || p.Spec.Rows && len(cut) > p.Spec.Folds {
+		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", t.Scan.Stripes, len(cut))
 	}
-	s.stripe = cut[r.Stripe]
+	s.stripe = cut[stripe]
 	if len(cut) > 1 {
 		runtime.GC() // free the sums of an earlier stripe before this one is allocated
 	}
@@ -72,18 +73,18 @@ func NewAccumulator(r *transforms.Reader, p *Pass) (*Accumulator, error) {
 		switch first, end := s.stripe.Part(shape, fold); {
 		case first == end:
 		case p.Spec.Random != nil:
-			f = newFoldSum(r, p, m, nil, grid) // see beginAudit
+			f = newFoldSum(t, p, m, nil, grid) // see beginAudit
 		case p.Spec.Rows:
-			f = newFoldSum(r, p, m, nil, grid)
+			f = newFoldSum(t, p, m, nil, grid)
 			f.gridRows, f.counts = ridge.NewGridRows(shape), true
 		default:
-			f = newFoldSum(r, p, m, ridge.NewPartSum(shape, first, end), grid)
+			f = newFoldSum(t, p, m, ridge.NewPartSum(shape, first, end), grid)
 			f.counts = first == 0
 		}
 		s.folds = append(s.folds, f)
 	}
 	if len(p.Spec.Levels) > 0 {
-		s.levels = newByLevel(p, r.Stripe == 0)
+		s.levels = newByLevel(p, stripe == 0)
 	}
 	s.startCopyCounts()
 	return s, nil

@@ -35,7 +35,7 @@ type applyFn struct {
 	Keep      bool // emit rows with their predictions
 	Score     bool // read labels and compare them with predictions
 
-	bundle *applying
+	state *applying
 }
 
 // applyKeyedFn is applyFn for pairs of a key and a row.
@@ -45,7 +45,7 @@ type applyKeyedFn struct{ applyFn }
 type applying struct {
 	collector
 	handle *models.Handle
-	reader *transforms.Reader
+	task   transforms.Task
 
 	// Of the model that was used last.
 	model   *models.Model
@@ -62,21 +62,21 @@ func (f *applyFn) Setup(ctx context.Context) error {
 	if err != nil {
 		return fault.Wrap(fault.Model, err)
 	}
-	f.bundle = &applying{handle: h}
+	f.state = &applying{handle: h}
 	return nil
 }
 
 // Teardown releases the model.
 func (f *applyFn) Teardown() {
-	if f.bundle != nil {
-		f.bundle.handle.Close()
+	if f.state != nil {
+		f.state.handle.Close()
 	}
 	f.Fn.Teardown()
 }
 
 func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
-	f.bundle.reset() // the last bundle may have failed
-	f.bundle.reader = transforms.NewReader(f.Fn, 0)
+	f.state.reset() // the last bundle may have failed
+	f.state.task = transforms.NewTask(f.Fn)
 }
 
 func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime,
@@ -90,7 +90,7 @@ func (f *applyKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w
 }
 
 func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(result)) error {
-	b := f.bundle
+	b := f.state
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
@@ -102,13 +102,13 @@ func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(re
 
 func (f *applyFn) FinishBundle(ctx context.Context, emit func(result)) error {
 	err := f.flush(ctx, emit)
-	f.bundle.reader.Commit(ctx)
+	f.state.task.Commit(ctx)
 	return err
 }
 
 // flush applies one model to all collected rows.
 func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
-	b := f.bundle
+	b := f.state
 	defer b.reset()
 	if len(b.items) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
 			return err
 		}
 	}
-	b.reader.Commit(ctx)
+	b.task.Commit(ctx)
 	return nil
 }
 
@@ -159,20 +159,20 @@ func (b *applying) use(m *models.Model, fill, labeled bool) error {
 	}
 	b.records = records.New(s, o)
 	b.applier = models.Applier{Model: m, Map: func(phi, x []float32, n int) []float32 {
-		return b.reader.Apply(m.Map, phi, x, n)
+		return b.task.Apply(m.Map, phi, x, n)
 	}}
 	return nil
 }
 
 // apply emits the results of the rows from first to end−1.
 func (f *applyFn) apply(first, end int, emit func(result)) error {
-	b := f.bundle
+	b := f.state
 	reject := func(i int, reason string) {
 		emit(result{Prediction: Prediction{Key: b.keys[first+i]}, Reason: reason, at: b.at[first+i]})
-		b.reader.Add(transforms.RowsSetAside, 1)
+		b.task.Add(transforms.RowsSetAside, 1)
 	}
-	b.reader.Add(transforms.RowsRead, int64(end-first))
-	stop := b.reader.Clock(transforms.ReadTime)
+	b.task.Add(transforms.RowsRead, int64(end-first))
+	stop := b.task.Clock(transforms.ReadTime)
 	err := b.records.Read(&b.block, b.items[first:end], reject)
 	stop()
 	if err != nil {
@@ -210,7 +210,7 @@ func (f *applyFn) apply(first, end int, emit func(result)) error {
 			r.Losses = lossesOf(output, i, k, b.block.Labels(i))
 		}
 		emit(r)
-		b.reader.Add(transforms.RowsUsed, 1)
+		b.task.Add(transforms.RowsUsed, 1)
 	}
 	return nil
 }
@@ -236,11 +236,11 @@ func lossesOf(output models.Applied, i, k int, y []float64) (losses []float64) {
 
 // features emits the features of the rows of the block.
 func (f *applyFn) features(first int, emit func(result), reject func(int, string)) {
-	b := f.bundle
+	b := f.state
 	_, d := b.model.Map.Dims()
 	for i, step := 0, rowio.RowsPerFeatureBlock(d); i < b.block.N; i += step {
 		n := min(step, b.block.N-i)
-		b.phi = b.reader.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
+		b.phi = b.task.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
 		for r := range n {
 			item, phi := int(b.block.Lines[i+r])-1, b.phi[r*d:(r+1)*d]
 			if !exact.AllFinite(phi) {
@@ -250,7 +250,7 @@ func (f *applyFn) features(first int, emit func(result), reject func(int, string
 			at := first + item
 			emit(result{Prediction: Prediction{Key: b.keys[at], Model: b.model.Manifest.SHA256},
 				Features: append([]float32(nil), phi...), at: b.at[at]})
-			b.reader.Add(transforms.RowsUsed, 1)
+			b.task.Add(transforms.RowsUsed, 1)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func splitFeatures(r result, use func(Features), reject func(Rejected)) {
 type pairFn struct {
 	Type beam.EncodedType
 
-	bundle beam.ElementDecoder
+	decoder beam.ElementDecoder
 }
 
 func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject func(Rejected)) (err error) {
@@ -108,10 +108,10 @@ func (f *pairFn) ProcessElement(r result, use func(beam.X, Prediction), reject f
 		return nil
 	}
 	if r.row == nil {
-		if f.bundle == nil {
-			f.bundle = beam.NewElementDecoder(f.Type.T)
+		if f.decoder == nil {
+			f.decoder = beam.NewElementDecoder(f.Type.T)
 		}
-		if r.row, err = f.bundle.Decode(bytes.NewReader(r.Row)); err != nil {
+		if r.row, err = f.decoder.Decode(bytes.NewReader(r.Row)); err != nil {
 			return fault.Wrap(fault.Internal, err)
 		}
 	}

@@ -25,7 +25,7 @@ func storePane(t *testing.T, out string, w beam.Window, pane int, rows ...Row) (
 	publish := publishFn{Fn: f.Fn, Out: out}
 	transforms.Shared(f.Worker, func() *recipes { return &recipes{transforms.Cache[*recipe]{Size: 2}} }).Get(
 		fmt.Sprint(publish.Recipe.Digest, publish.Recipe.Dir, publish.Recipe.Classes),
-		func() (*recipe, error) { return f.bundle.recipe, nil })
+		func() (*recipe, error) { return f.sums.recipe, nil })
 	var counts []count
 	store := storeFn{Out: out}
 	emit := func(x summed) {

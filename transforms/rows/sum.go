@@ -93,7 +93,7 @@ type sumFn struct {
 	transforms.Fn
 	Recipe Recipe
 
-	bundle *windowSums
+	sums *windowSums
 }
 
 // sumKeyedFn is sumFn for pairs of a key and a row.
@@ -107,7 +107,7 @@ type windowSums struct {
 	collector
 	recipe      *recipe
 	records     *records.Reader
-	reader      *transforms.Reader
+	task        transforms.Task
 	block       rowio.Block
 	windows     map[beam.Window]*windowed
 	open        []*windowed // windows with sums, the least recently used first
@@ -125,7 +125,7 @@ type windowed struct {
 }
 
 func (f *sumFn) StartBundle(_ context.Context, _ func(summed)) {
-	f.bundle = nil // the last bundle may have failed
+	f.sums = nil // the last bundle may have failed
 }
 
 func (f *sumFn) ProcessElement(
@@ -160,21 +160,21 @@ func (f *sumFn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &windowSums{recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn, 0),
+	b := &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
 		windows: map[beam.Window]*windowed{}, mostWaiting: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
 	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
-	f.bundle = b
+	f.sums = b
 	return nil
 }
 
 func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summed)) error {
-	if f.bundle == nil {
+	if f.sums == nil {
 		if err := f.begin(ctx); err != nil {
 			return err
 		}
 	}
-	b := f.bundle
+	b := f.sums
 	if err := b.add(key, row, at); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (b *windowSums) read(emit func(summed)) error {
 	if len(b.items) == 0 {
 		return nil
 	}
-	r, used := b.reader, len(b.items)
+	used := len(b.items)
 	for i := range b.items {
 		b.windowOf(i).count.Read++
 	}
@@ -218,16 +218,16 @@ func (b *windowSums) read(emit func(summed)) error {
 		b.windowOf(i).count.Rejected++
 		used--
 	}
-	stop := r.Clock(transforms.ReadTime)
+	stop := b.task.Clock(transforms.ReadTime)
 	err := b.records.Read(&b.block, b.items, reject)
 	stop()
 	if err != nil {
 		return fault.Wrap(fault.Data, err)
 	}
 	b.check(reject)
-	r.Add(transforms.RowsRead, int64(len(b.items)))
-	r.Add(transforms.RowsUsed, int64(used))
-	r.Add(transforms.RowsSetAside, int64(len(b.items)-used))
+	b.task.Add(transforms.RowsRead, int64(len(b.items)))
+	b.task.Add(transforms.RowsUsed, int64(used))
+	b.task.Add(transforms.RowsSetAside, int64(len(b.items)-used))
 	for i, line := range b.block.Lines {
 		if err := b.give(b.windowOf(int(line)-1), i); err != nil {
 			return err
@@ -292,7 +292,7 @@ func (b *windowSums) addWaiting(w *windowed) error {
 	if i := slices.Index(b.open, w); i >= 0 {
 		b.open = slices.Delete(b.open, i, i+1)
 	} else {
-		s, err := gram.NewAccumulator(b.reader, &b.recipe.pass)
+		s, err := gram.NewAccumulator(b.task, 0, &b.recipe.pass)
 		if err != nil {
 			return fault.Wrap(fault.Internal, err)
 		}
@@ -369,7 +369,7 @@ func (b *windowSums) close(w *windowed, emit func(summed)) error {
 }
 
 func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
-	b := f.bundle
+	b := f.sums
 	if b == nil {
 		return nil
 	}
@@ -382,8 +382,8 @@ func (f *sumFn) FinishBundle(ctx context.Context, emit func(summed)) error {
 			return err
 		}
 	}
-	f.bundle = nil
-	b.reader.Commit(ctx)
+	f.sums = nil
+	b.task.Commit(ctx)
 	return nil
 }
 
@@ -401,10 +401,10 @@ func (b *windowSums) next() *windowed {
 type shardFn struct {
 	Shards int
 
-	bundle int // the last shard
+	last int
 }
 
 func (f *shardFn) ProcessElement(row beam.X) (int, beam.X) {
-	f.bundle = (f.bundle + 1) % f.Shards
-	return f.bundle, row
+	f.last = (f.last + 1) % f.Shards
+	return f.last, row
 }

@@ -30,7 +30,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 		t.Fatal(err)
 	}
 	r := &recipe{Recipe: &sums.Recipe{
-		Task: models.Classification, Recipe: sealed,
+		Task: models.Classification, Features: sealed,
 		Opened: sums.Opened{Dim: 16, Schema: &dataset.Schema{Dim: 2, Columns: []string{"x", "y"}}}, Input: models.Input{Dim: 2,
 			Label: "l"}, Classes: schema.NewVocabulary([]string{"a", "b"}),
 		Rule: sums.Rule{Folds: 3, Steps: 127},
@@ -41,9 +41,9 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	f := &sumFn{Fn: fn("test", 1)}
 	f.Setup()
 	t.Cleanup(f.Teardown)
-	f.bundle = &windowSums{
-		recipe: r, records: r.reader(), reader: transforms.NewReader(f.Fn,
-			0), windows: map[typex.Window]*windowed{}, mostOpen: most, mostWaiting: room,
+	f.sums = &windowSums{
+		recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
+		windows: map[typex.Window]*windowed{}, mostOpen: most, mostWaiting: room,
 	}
 	return f
 }
@@ -80,7 +80,7 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		if err := f.add(t.Context(), nil, r, placeIn(typex.NoFiringPane(), at[i], 0), emit); err != nil {
 			t.Fatal(err)
 		}
-		if b := f.bundle; len(b.open) > b.mostOpen || b.waiting > b.mostWaiting+1024*16 {
+		if b := f.sums; len(b.open) > b.mostOpen || b.waiting > b.mostWaiting+1024*16 {
 			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(b.open), b.waiting)
 		}
 	}

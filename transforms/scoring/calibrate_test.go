@@ -72,7 +72,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		}
 		out := filepath.Join(dir, "counts")
 		graph, s := beam.NewPipelineWithRoot()
-		counts, _ := p.Sum(s, transforms.Scan{Pass: uri, Readers: readers, Threads: 1})
+		counts, _ := transforms.Sum(s, transforms.Scan{Pass: uri, Readers: readers, Threads: 1}, p)
 		transforms.Write(s, out, counts)
 		if _, err := beam.Run(ctx, "direct", graph); err != nil {
 			return nil, err

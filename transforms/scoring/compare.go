@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
@@ -19,11 +18,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[Compared]("compared", beginCompare) }
+func init() { transforms.RegisterSum[Compared](beginCompare) }
 
 // Compare is a pass that scores two models, the champion and the challenger, on the same labelled
 // rows. Its Mode must be dataset.KeepPlace, so that rows of two readers can be matched by their
-// places, and rows must keep their weights. If rows have keys, these are the keys of their groups.
+// places, and rows must keep their weights. If rows have keys, these are the keys of their groups. Its sum is Compared.
 type Compare struct {
 	transforms.Pass
 	Champion   Model `json:"champion"`
@@ -37,11 +36,6 @@ type Compare struct {
 	// Grid is the grid of the weights of rows, by which rows count; nil if they have none.
 	Grid   *profile.WeightGrid `json:"grid,omitempty"`
 	Slices []Slice             `json:"slices,omitempty"` // columns of the champion's rows
-}
-
-// Sum reads all rows and returns one encoded Compared, and a JSON dataset.Report for each shard.
-func (p *Compare) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scoring.Compare"), sc, "compared")
 }
 
 // Compared is the result of Compare. Its sums are exact.

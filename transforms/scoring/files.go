@@ -255,7 +255,7 @@ func faultOf(err error) *fault.Fault {
 	if _, ok := errors.AsType[*dataset.Error](err); ok {
 		kind = fault.Data
 	}
-	if f, ok := errors.AsType[*fault.Fault](fault.Find(fault.Wrap(kind, err))); ok {
+	if f, ok := fault.Find(fault.Wrap(kind, err)); ok {
 		return f
 	}
 	return &fault.Fault{Kind: kind, Message: err.Error()}

@@ -3,7 +3,6 @@ package scoring
 import (
 	"context"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rowio"
@@ -96,20 +95,14 @@ func (h *heldOutScorer) score(at profile.ShardStart, b *rowio.Block) (err error)
 	return nil
 }
 
-func init() { transforms.RegisterSum[score.CalibrationCounts]("calibration", beginCalibration) }
+func init() { transforms.RegisterSum[score.CalibrationCounts](beginCalibration) }
 
 // Calibration is a pass that counts the scores of the rows of the first fold, computed with
-// weights that were fitted without this fold.
+// weights that were fitted without this fold. Its sum is score.CalibrationCounts. Rows without a finite score, for which
+// the model predicts nothing, are not counted.
 type Calibration struct {
 	transforms.Pass
 	HeldOut
-}
-
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded score.CalibrationCounts
-// of the scores and classes, and a JSON dataset.Report for each shard. Rows without a finite score, for which the
-// model predicts nothing, are not counted.
-func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scoring.Calibration"), sc, "calibration")
 }
 
 func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Accumulator, error) {
@@ -122,23 +115,17 @@ func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration)
 	})
 }
 
-func init() { transforms.RegisterSum[score.ThresholdCounts]("threshold", beginThreshold) }
+func init() { transforms.RegisterSum[score.ThresholdCounts](beginThreshold) }
 
 // Threshold is a pass that counts the values that a threshold between two classes is compared with, for
-// the rows of the first fold, with weights that were fitted without this fold.
+// the rows of the first fold, with weights that were fitted without this fold. Its sum is score.ThresholdCounts. The half
+// of a row follows from its content. Rows without a finite score are not counted.
 type Threshold struct {
 	transforms.Pass
 	HeldOut
 	// Probabilities are the model's; nil if it has none.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Positive      int                   `json:"positive"` // class that is predicted above the threshold
-}
-
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded score.ThresholdCounts and
-// a JSON dataset.Report for each shard. The half of a row follows from its content. Rows without a finite score are
-// not counted.
-func (*Threshold) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scoring.Threshold"), sc, "threshold")
 }
 
 func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Accumulator, error) {

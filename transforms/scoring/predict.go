@@ -54,7 +54,7 @@ func (p *Predict) SetOut(dir string) { p.Out = dir }
 // ConstantColumn is a column with the same value in all rows.
 type ConstantColumn struct{ Name, Value string }
 
-// Write reads all rows of the pass in sc.Pass, whatever its receiver, and writes one file for each shard. The file
+// Write reads all rows of the pass that sc.Pass stores, and writes one file for each shard. The file
 // has a line for every row, in the order of the rows, with the predicted class or numbers. Write returns the
 // transforms.Written of each shard, in JSON.
 func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {

@@ -6,22 +6,20 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() {
-	transforms.RegisterSum[ClassScores]("class scores", beginScore)
-	transforms.RegisterSum[TargetScores]("target scores", beginScore)
-}
+func init() { transforms.RegisterSum[Scores](beginScore) }
 
 // Score is a pass that compares predictions with labels. If rows have keys, they are the keys of their groups.
+// Its sum is Scores.
 type Score struct {
 	transforms.Pass
 	Model
@@ -32,14 +30,25 @@ type Score struct {
 	Worst  int                 `json:"worst,omitempty"` // number of rows with the largest losses to keep
 }
 
-// Sum reads all rows and returns one encoded ClassScores, or TargetScores for a
-// regression model, and a JSON dataset.Report for each shard.
-func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	kind := "target scores"
-	if p.Classifies {
-		kind = "class scores"
+// Scores is the result of Score: one of its fields.
+type Scores struct {
+	Classes *ClassScores  // of a classifier
+	Targets *TargetScores // of a regression
+}
+
+// Merge adds the scores of other rows.
+func (s *Scores) Merge(t *Scores) {
+	if s.Classes != nil {
+		s.Classes.Merge(t.Classes)
+	} else {
+		s.Targets.Merge(t.Targets)
 	}
-	return transforms.Sum(s.Scope("scoring.Score"), sc, kind)
+}
+
+// Code codes the field that is set.
+func (s *Scores) Code(c *wire.Coder) {
+	wire.Optional(c, &s.Classes, func(classes *ClassScores) { classes.Code(c) })
+	wire.Optional(c, &s.Targets, func(targets *TargetScores) { targets.Code(c) })
 }
 
 func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms.Accumulator, error) {
@@ -71,7 +80,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Accumulator {
 		sum.Worst = score.NewWorst(p.Worst)
 	}
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
-	return transforms.Accumulator{Sum: sum, Label: labels.index, Add: func(_ profile.ShardStart, b *rowio.Block) error {
+	return transforms.Accumulator{Sum: &Scores{Classes: sum}, Label: labels.index, Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		sets.classes(sum.Coverage, output, b.Y, repeats)
@@ -125,7 +134,7 @@ func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	var intervals *covering
 	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
+	return transforms.Accumulator{Sum: &Scores{Targets: sum}, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		targets := output.Targets

@@ -85,7 +85,7 @@ type filesFn struct {
 	Spec   []byte // of a Files
 	Repeat bool   // fail the bundle if a file must be tried again, because nothing else would find the file again
 
-	bundle *filing
+	state *filing
 }
 
 // filing is the state of a filesFn.
@@ -105,14 +105,14 @@ func (f *filesFn) Setup(ctx context.Context) error {
 	if err != nil {
 		return fault.Wrap(fault.Model, err)
 	}
-	f.bundle = &filing{files, h}
+	f.state = &filing{files, h}
 	return nil
 }
 
 // Teardown releases the model.
 func (f *filesFn) Teardown() {
-	if f.bundle != nil {
-		f.bundle.handle.Close()
+	if f.state != nil {
+		f.state.handle.Close()
 	}
 	f.Fn.Teardown()
 }
@@ -122,9 +122,9 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	if err := json.Unmarshal(task, &file); err != nil {
 		return err
 	}
-	r, err := f.bundle.files.known(ctx, file)
+	r, err := f.state.files.known(ctx, file)
 	if err == nil && !r.Known {
-		r, err = f.bundle.files.do(ctx, transforms.NewReader(f.Fn, 0), f.bundle.handle.Model(ctx), file)
+		r, err = f.state.files.do(ctx, transforms.NewReader(f.Fn, 0), f.state.handle.Model(ctx), file)
 	}
 	if err != nil {
 		return fault.Wrap(fault.Internal, err)
@@ -172,7 +172,7 @@ type listFn struct {
 	Spec []byte // of a Files
 	WatchOptions
 
-	bundle *watched
+	watched *watched
 }
 
 // Setup finds the watch, which goes on where an earlier listFn of the job in this process has stopped.
@@ -183,7 +183,7 @@ func (f *listFn) Setup() (err error) {
 		return err
 	}
 	key := string(f.Spec) + string(encoded(f.WatchOptions))
-	f.bundle, err = transforms.Shared(f.Worker, newWatches).Get(key, func() (*watched, error) {
+	f.watched, err = transforms.Shared(f.Worker, newWatches).Get(key, func() (*watched, error) {
 		return &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done,
 			Recheck: recheck}}, nil
 	})
@@ -191,9 +191,9 @@ func (f *listFn) Setup() (err error) {
 }
 
 func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)) error {
-	f.bundle.Lock()
-	defer f.bundle.Unlock()
-	arrived, err := f.bundle.Next(ctx, f.MaxFiles)
+	f.watched.Lock()
+	defer f.watched.Unlock()
+	arrived, err := f.watched.Next(ctx, f.MaxFiles)
 	if err != nil {
 		return fault.Wrap(fault.Internal, err)
 	}

@@ -13,7 +13,7 @@ func TestWatchesEndWithTheirStream(t *testing.T) {
 		return f
 	}
 	first, second := list("/one"), list("/one")
-	if first.bundle != second.bundle {
+	if first.watched != second.watched {
 		t.Error("two listFn of one stream have different watches")
 	}
 	first.Teardown()
@@ -21,7 +21,7 @@ func TestWatchesEndWithTheirStream(t *testing.T) {
 	defer list("/two").Teardown()
 	later := list("/one")
 	defer later.Teardown()
-	if later.bundle == first.bundle {
+	if later.watched == first.watched {
 		t.Error("the watch of a stream is in memory after its end")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
@@ -12,10 +11,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[TrialScores]("trials", beginTrials) }
+func init() { transforms.RegisterSum[TrialScores](beginTrials) }
 
 // Trials is a pass that scores the rows of the first fold with the weights of several fits, all of
-// which were fitted without this fold.
+// which were fitted without this fold. Its sum is TrialScores, in which targets, like scores, range from −1 to 1.
 type Trials struct {
 	transforms.Pass
 	HeldOut
@@ -24,12 +23,6 @@ type Trials struct {
 	Grouped bool `json:"grouped,omitempty"`  // rows with the same fold hash depend on each other
 	// Conformal, unless nil, says to collect conformity scores.
 	Conformal *Conformal `json:"conformal,omitempty"`
-}
-
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded TrialScores, in which
-// targets, like scores, range from −1 to 1, and a JSON dataset.Report for each shard.
-func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("scoring.Trials"), sc, "trials")
 }
 
 func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Accumulator, error) {

@@ -87,7 +87,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 			}
 			out := filepath.Join(dir, "trials")
 			graph, s := beam.NewPipelineWithRoot()
-			trials, _ := p.Sum(s, transforms.Scan{Pass: uri, Readers: cut.readers, Threads: 1})
+			trials, _ := transforms.Sum(s, transforms.Scan{Pass: uri, Readers: cut.readers, Threads: 1}, p)
 			transforms.Write(s, out, trials)
 			if _, err := beam.Run(ctx, "direct", graph); err != nil {
 				t.Fatal(err)

@@ -1,13 +1,11 @@
 // Package survey holds the passes that describe rows before a model is fitted. Columns surveys the
 // columns of a table, Profile computes statistics of all rows and labels, Sample samples the training
 // rows, Contents counts repeated rows, Targets sums labels by the levels of categories, and Weights
-// collects the weights of rows. Each pass has a method Sum, which adds it to a pipeline.
+// collects the weights of rows. transforms.Sum adds such a pass to a pipeline.
 package survey
 
 import (
 	"context"
-
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
@@ -17,17 +15,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[ProfileSum]("profile", beginProfile) }
+func init() { transforms.RegisterSum[ProfileSum](beginProfile) }
 
 // Profile is a pass that computes the profile of rows, and of their labels if it has a
-// target.
+// target. Its sum is a ProfileSum.
 type Profile struct{ transforms.Pass }
-
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded ProfileSum, and a JSON
-// dataset.Report for each shard.
-func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("survey.Profile"), sc, "profile")
-}
 
 // ProfileSum is the result of a profile pass, a function of the rows alone.
 type ProfileSum struct {

@@ -3,16 +3,17 @@ package survey
 import (
 	"context"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[profile.Sum]("survey", beginSurvey) }
+func init() { transforms.RegisterSum[profile.Sum](beginSample) }
 
-// Sample is a pass that counts the training rows and takes a sample of them.
+// Sample is a pass that counts the training rows and takes a sample of them. Its sum is a profile.Sum of these rows
+// and their weights. The last columns of a sampled row are its labels: the index of its class, or its targets as
+// fractions of their ranges. The columns of Weigh follow.
 type Sample struct {
 	transforms.Pass
 	Folds  int `json:"folds,omitempty"`  // number of folds, the first of which is held out; 0 holds out nothing
@@ -23,16 +24,8 @@ type Sample struct {
 	Parts int  `json:"parts,omitempty"`
 }
 
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded profile.Sum of the
-// training rows and their weights, with a sample of the rows, and a JSON dataset.Report for each shard. The last
-// columns of a sampled row are its labels: the index of its class, or its targets as fractions of their ranges. The
-// columns of Weigh follow.
-func (*Sample) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
-}
-
-// beginSurvey sums the rows that are not held out, with their labels.
-func beginSurvey(_ context.Context, _ *transforms.Reader, p *Sample) (transforms.Accumulator, error) {
+// beginSample sums the rows that are not held out, with their labels.
+func beginSample(_ context.Context, _ *transforms.Reader, p *Sample) (transforms.Accumulator, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, samples, mine []uint64
 	var labeled rowio.Block
@@ -78,20 +71,14 @@ func beginSurvey(_ context.Context, _ *transforms.Reader, p *Sample) (transforms
 		}}, nil
 }
 
-func init() { transforms.RegisterSum[schema.Survey]("columns", beginColumns) }
+func init() { transforms.RegisterSum[schema.Survey](beginColumns) }
 
 // Columns is a pass that surveys the columns of a format with columns, from which
-// schema.Infer finds their types. It reads no labels: no row is set aside for its values.
+// schema.Infer finds their types. It reads no labels: no row is set aside for its values. Its sum is a schema.Survey.
 type Columns struct {
 	transforms.Pass
 	Columns int          `json:"columns"` // number of columns that readers describe
 	Rules   schema.Rules `json:"rules"`
-}
-
-// Sum reads all records of the pass in sc.Pass, whatever its receiver, and returns one encoded schema.Survey, and a
-// JSON dataset.Report for each shard.
-func (*Columns) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("survey.Columns"), sc, "columns")
 }
 
 func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transforms.Accumulator, error) {
@@ -100,18 +87,13 @@ func beginColumns(_ context.Context, r *transforms.Reader, p *Columns) (transfor
 	return transforms.Accumulator{Sum: sum, Add: func(profile.ShardStart, *rowio.Block) error { return nil }}, nil
 }
 
-func init() { transforms.RegisterSum[profile.ContentCounts]("tally", beginTally) }
+func init() { transforms.RegisterSum[profile.ContentCounts](beginContents) }
 
-// Contents is a pass that counts rows by content in each shard, for data with few different rows.
+// Contents is a pass that counts rows by content in each shard, for data with few different rows. Its sum is
+// profile.ContentCounts.
 type Contents struct{ transforms.Pass }
 
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded profile.ContentCounts,
-// and a JSON dataset.Report for each shard.
-func (*Contents) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("survey.Tally"), sc, "tally")
-}
-
-func beginTally(_ context.Context, _ *transforms.Reader, p *Contents) (transforms.Accumulator, error) {
+func beginContents(_ context.Context, _ *transforms.Reader, p *Contents) (transforms.Accumulator, error) {
 	sum := new(profile.ContentCounts)
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rowio.Block) error {
 		sum.AddBlock(at, b, p.Seed, p.Target.Labels())
@@ -119,18 +101,12 @@ func beginTally(_ context.Context, _ *transforms.Reader, p *Contents) (transform
 	}}, nil
 }
 
-func init() { transforms.RegisterSum[profile.WeightSum]("weigh", beginWeigh) }
+func init() { transforms.RegisterSum[profile.WeightSum](beginWeights) }
 
-// Weights is a pass that collects the weights of rows.
+// Weights is a pass that collects the weights of rows. Its sum is a profile.WeightSum.
 type Weights struct{ transforms.Pass }
 
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded profile.WeightSum, and a
-// JSON dataset.Report for each shard.
-func (*Weights) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("survey.Weigh"), sc, "weigh")
-}
-
-func beginWeigh(_ context.Context, _ *transforms.Reader, p *Weights) (transforms.Accumulator, error) {
+func beginWeights(_ context.Context, _ *transforms.Reader, p *Weights) (transforms.Accumulator, error) {
 	sum := new(profile.WeightSum)
 	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		for _, w := range b.Weights {

@@ -3,18 +3,17 @@ package survey
 import (
 	"context"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[preprocess.LabelSums]("targets", beginTargets) }
+func init() { transforms.RegisterSum[preprocess.LabelSums](beginTargets) }
 
 // Targets is a pass that sums the labels of training rows, or counts the rows, for each level of each
-// category. The encodings "target" and "count" use the result. The pass must have a Target.
+// category. The encodings "target" and "count" use the result. The pass must have a Target. Its sum is
+// preprocess.LabelSums.
 type Targets struct {
 	transforms.Pass
 	CrossFit   preprocess.CrossFit   `json:"cut"`
@@ -34,12 +33,6 @@ func (p *Targets) Empty() (*preprocess.LabelSums, error) {
 		t.Unit = p.Weights.Unit
 	}
 	return t, err
-}
-
-// Sum reads all rows of the pass in sc.Pass, whatever its receiver, and returns one encoded preprocess.LabelSums, and
-// a JSON dataset.Report for each shard.
-func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
-	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
 }
 
 func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {

@@ -21,7 +21,7 @@ var rounded = map[string][]string{
 	"features/stream":              nil,
 	"models/agop":                  nil,
 	"models/align":                 nil,
-	"models/falkon":                nil,
+	"models/cg":                    nil,
 	"models/loss":                  nil,
 	"models/pca":                   nil,
 	"models/ridge":                 nil,

@@ -86,7 +86,7 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 	}
 	worker, shape := transforms.NewWorker(""), r.Shape(d.total.ClassCount())
 	defer worker.Close()
-	if d.features, err = worker.Gridded(r.Recipe); err != nil {
+	if d.features, err = worker.Gridded(r.Features); err != nil {
 		return nil, err
 	}
 	if err := d.load(ctx, shape); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -108,13 +107,8 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 		pass.EqualWeights = d.Weighted
 	}
 	j.Progress.Phase("evaluating", 0)
-	var classified scoring.ClassScores
-	var targets scoring.TargetScores
-	var sum wire.Coded = &targets
-	if pass.Classifies {
-		sum = &classified
-	}
-	reports, err := j.ScanSum(ctx, pass, "score", sum)
+	var scores scoring.Scores
+	reports, err := j.ScanSum(ctx, pass, "score", &scores)
 	if err != nil {
 		return nil, err
 	}
@@ -126,11 +120,11 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	if err := e.count(ctx, j, result, reports); err != nil {
 		return nil, err
 	}
-	if err := addScores(result, pass, &classified, &targets, e.manifest, weights.Effective); err != nil {
+	if err := addScores(result, pass, scores, e.manifest, weights.Effective); err != nil {
 		return nil, err
 	}
 	if o.Report != "" {
-		keepForReport(result, &classified, &targets)
+		keepForReport(result, scores)
 	}
 	return result, nil
 }
@@ -171,18 +165,24 @@ func (e *evaluation) count(ctx context.Context, j *job.Job, r *results.Evaluate,
 }
 
 // addScores adds the scores of classes or targets. effective is the effective number of weighted rows.
-func addScores(r *results.Evaluate, pass *scoring.Score, classes *scoring.ClassScores, targets *scoring.TargetScores,
-	m *models.Manifest, effective float64) error {
-	if !pass.Classifies {
-		addTargets(r, targets, m, pass.Grid != nil, effective)
-	} else if err := addClasses(r, classes, m, effective); err != nil {
-		return err
+func addScores(r *results.Evaluate, pass *scoring.Score, scores scoring.Scores, m *models.Manifest,
+	effective float64) error {
+	var coverage []score.Coverage
+	var counted []score.Slices
+	if c := scores.Classes; c != nil {
+		if err := addClasses(r, c, m, effective); err != nil {
+			return err
+		}
+		coverage, counted = c.Coverage, c.Slices
+	} else {
+		addTargets(r, scores.Targets, m, pass.Grid != nil, effective)
+		coverage, counted = scores.Targets.Coverage, scores.Targets.Slices
 	}
 	if pass.Grid == nil {
 		effective = float64(r.Rows.Used)
 	}
-	addIntervals(r, slices.Concat(classes.Coverage, targets.Coverage), m, effective)
-	r.Slices = sliceReports(pass.Slices, slices.Concat(classes.Slices, targets.Slices), m)
+	addIntervals(r, coverage, m, effective)
+	r.Slices = sliceReports(pass.Slices, counted, m)
 	return nil
 }
 
@@ -193,13 +193,13 @@ const (
 )
 
 // keepForReport sets the fields that only a report shows.
-func keepForReport(r *results.Evaluate, classes *scoring.ClassScores, targets *scoring.TargetScores) {
-	if r.Classes == nil {
-		r.WorstRows = targets.Worst.Rows()
+func keepForReport(r *results.Evaluate, scores scoring.Scores) {
+	if scores.Classes == nil {
+		r.WorstRows = scores.Targets.Worst.Rows()
 		return
 	}
-	r.WorstRows = classes.Worst.Rows()
-	r.Curves = classes.Ranking.Curves(curvePoints)
+	r.WorstRows = scores.Classes.Worst.Rows()
+	r.Curves = scores.Classes.Ranking.Curves(curvePoints)
 	if len(r.Curves) > 1 { // keep the classes that are hardest to predict
 		slices.SortStableFunc(r.Curves, func(a, b score.Curve) int { return cmp.Compare(a.Area, b.Area) })
 	}

@@ -31,17 +31,10 @@ const ShardBytes = 32 << 20
 // maxListed is the largest number of rows set aside that are listed.
 const maxListed = 10_000
 
-// sumPass is a pass that ends in one encoded sum.
-type sumPass interface {
-	transforms.Kind
-	// Sum returns the sum, and a dataset.Report in JSON for each shard.
-	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
-}
-
-// ScanSum runs a pass over the data that ends in one encoded sum and decodes it into sum, which must be zero. If
-// the reports show that a shard boundary was inside a quoted field, it tries again and reads the file as one
-// shard. It returns the reports in the order of the rows.
-func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
+// ScanSum runs a pass over the data that ends in one encoded sum (transforms.Sum) and decodes it into sum, which
+// must be zero. If the reports show that a shard boundary was inside a quoted field, it tries again and reads the
+// file as one shard. It returns the reports in the order of the rows.
+func (j *Job) ScanSum(ctx context.Context, p transforms.AnyPass, name string,
 	sum wire.Coded) (reports []dataset.Report, err error) {
 	common := p.Common()
 	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
@@ -77,7 +70,8 @@ const largeSum = 1 << 20
 
 // runSum runs a pass unless a stopped run has left its result in the work directory. It returns the URI of the
 // sum, and the reports.
-func (j *Job) runSum(ctx context.Context, p sumPass, name string) (sum string, reports []dataset.Report, err error) {
+func (j *Job) runSum(ctx context.Context, p transforms.AnyPass, name string) (sum string, reports []dataset.Report,
+	err error) {
 	sum = j.Work.File(name+".bin", engine.Program(), p)
 	list := j.Work.File(name+".reports", engine.Program(), p)
 	if err := j.ForgetFaults(ctx, list); err != nil {
@@ -102,13 +96,13 @@ func (j *Job) runSum(ctx context.Context, p sumPass, name string) (sum string, r
 }
 
 // storeSum runs a pass and writes its sum and its reports to these URIs.
-func (j *Job) storeSum(ctx context.Context, p sumPass, sum, list string) error {
+func (j *Job) storeSum(ctx context.Context, p transforms.AnyPass, sum, list string) error {
 	sc, err := j.StorePass(ctx, p)
 	if err != nil {
 		return err
 	}
 	return j.Run(ctx, func(s beam.Scope) {
-		total, reports := p.Sum(s, sc)
+		total, reports := transforms.Sum(s, sc, p)
 		transforms.Write(s, sum, total)
 		transforms.WriteLines(s, list, reports)
 	})
@@ -163,7 +157,7 @@ func (j *Job) NoteDamage(err error) {
 }
 
 // StorePass writes the pass file and returns the scan of the pass.
-func (j *Job) StorePass(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+func (j *Job) StorePass(ctx context.Context, p transforms.AnyPass) (transforms.Scan, error) {
 	j.Worker.ShareSelection(p.Common())
 	uri, err := transforms.StorePass(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()

@@ -24,7 +24,7 @@ import (
 
 // filePass is a pass that writes files for every shard.
 type filePass interface {
-	transforms.Kind
+	transforms.AnyPass
 	// SetOut sets the directory of the files.
 	SetOut(dir string)
 	// Write returns a transforms.Written for each shard, in JSON.

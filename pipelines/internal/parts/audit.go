@@ -220,7 +220,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 // checkWeights compares the weights of a model with a.total.
 func (a *auditState) checkWeights(model *models.Model) error {
 	r, threads := a.all.Recipe, a.job.Engine.Threads
-	m, err := a.job.Worker.Gridded(r.Recipe)
+	m, err := a.job.Worker.Gridded(r.Features)
 	for f := 0; err == nil && f < a.Folds; f++ {
 		err = gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads)
 	}

@@ -170,7 +170,7 @@ func (p *Prepared) TakeRecipe(r *sums.Recipe, others []string) error {
 	case models.Regression:
 		p.Target = targetByRecipe(r)
 	}
-	opened, err := r.Recipe.Open()
+	opened, err := r.Features.Open()
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (p *Prepared) TakeRecipe(r *sums.Recipe, others []string) error {
 		return err
 	}
 	p.Recipe = Recipe{
-		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.ExtraFiles,
+		Sealed: r.Features, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.ExtraFiles,
 		Recodes: preprocess.TargetEncoderOf(opened) != nil,
 	}
 	p.copiesCounted = true // the recipe lists the frequent rows, whose copies sums count

@@ -63,7 +63,7 @@ func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
 	f.scratch = ridge.NewSum(f.shape)
 	worker := transforms.NewWorker("")
 	defer worker.Close()
-	if f.features, err = worker.Gridded(total.Recipe.Recipe); err != nil {
+	if f.features, err = worker.Gridded(total.Recipe.Features); err != nil {
 		return nil, nil, err
 	}
 	all, err := f.load(ctx, total.Terms)

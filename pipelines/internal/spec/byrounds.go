@@ -148,16 +148,17 @@ func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine,
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(partitions)+1))
 	}
 	lambda, _ := b.Values(o, 1)
-	learner := b.Memory(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions,
+	needs := b.Needs(iterative.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: partitions,
 		Lambdas: len(lambda)})
+	learner := needs.Memory
 	others := m.Worker
 	m.Worker += min(r.Keep, most) + slots + each*(batches+learner.Partition) + learner.Worker
 	m.Row, m.Solve = learner.Row, learner.Update
 	if b.Joint() { // the sample is large, and cached features stay
 		m.Solve += min(r.Keep, most)
 	}
-	if most := b.Samples(f.Features); most > 0 {
-		n := f.atMostRows(int64(most))
+	if needs.Sample > 0 {
+		n := f.atMostRows(int64(needs.Sample))
 		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/identity"
-	"github.com/bochner-ml/bochner/models/falkon"
+	"github.com/bochner-ml/bochner/models/cg"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -36,9 +36,9 @@ func (o Options) learner() iterative.Options {
 
 // gradients returns the fit of ridge by conjugate gradients.
 func gradients(l *ridge.LearnerOptions) ByRounds {
-	cg := falkon.NewLearnerOptions()
-	cg.Weights = l.Weights
-	return ByRounds{cg.WithDefaults()}
+	o := cg.NewLearnerOptions()
+	o.Weights = l.Weights
+	return ByRounds{o.WithDefaults()}
 }
 
 // fewFeatures is the number of features up to which auto always uses the Gram matrix.

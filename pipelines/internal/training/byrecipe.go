@@ -341,7 +341,6 @@ func (j *RecipeJob) NewSummed(digest string) *Summed {
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (j *RecipeJob) passOf(digest string) *gram.Pass {
 	how := j.gramSpec()
-	how.NoPassFollows = true
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	r := j.options.Recipe
 	return &gram.Pass{Pass: transforms.Pass{Seed: r.Seed, Target: j.Training.Prepared.Target, Rule: r.Rule.Split,

@@ -313,7 +313,7 @@ func (t *roundTrials) compare(ctx context.Context) error {
 			return exit.Dataf("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
 				len(group))
 		}
-		if t.learner.Resumes() {
+		if t.anyStart() {
 			t.start = fit.linear
 		}
 		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.rounds.MeanTime
@@ -322,6 +322,11 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// anyStart reports whether the fit for one λ may start from the weights for another.
+func (t *roundTrials) anyStart() bool {
+	return t.learner.Needs(iterative.Size{Features: t.training.Prepared.Recipe.Dim}).AnyStart
 }
 
 // add appends the report on a fit to the path, and keeps the fit if it is the best.
@@ -352,7 +357,7 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 		}
 	}
 	t.start = t.init
-	if t.learner.Resumes() {
+	if t.anyStart() {
 		t.start = t.best.linear
 		end.Needed = minRoundsFromTrial
 	}
@@ -419,7 +424,7 @@ func (r *rounds) survey(ctx context.Context) error {
 	p := t.Prepared
 	l, folds := r.learner, r.folds
 	scalesTargets := p.Target.Grid != nil && l.Common().Init == "" // otherwise initial weights determine the scale
-	samples := l.Samples(p.Recipe.Dim)
+	samples := l.Needs(iterative.Size{Features: p.Recipe.Dim}).Sample
 	if folds == 0 && samples == 0 && !scalesTargets {
 		r.rows, r.weights = p.Counts.Used, p.Weights()
 		return nil

@@ -123,7 +123,7 @@ func (s *search) run(ctx context.Context, f *Found) (err error) {
 	}
 	var why string
 	search := &tuning.Search{Session: t.Session, Kernels: tuning.Kernels(t.spec.Kernels), Folds: t.spec.FoldCount(),
-		Landmarks: t.spec.LearnerName() == ridge.Name, Enough: s.searchedLong()}
+		Landmarks: t.spec.LearnerName() == ridge.Name, Stop: s.searchedLong()}
 	f.Searched, why, err = search.Run(ctx)
 	s.notSearched(why)
 	if r := f.Searched; r != nil {

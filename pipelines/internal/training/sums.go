@@ -91,7 +91,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	p := t.Prepared
 	l := t.spec.Lambda
 	folding := t.spec.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
-	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps}
+	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps, PassFollows: true}
 	if l.Auto() {
 		how.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
 	}

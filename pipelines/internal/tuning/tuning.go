@@ -232,7 +232,7 @@ type Search struct {
 	Kernels   []kernel.Options
 	Folds     int         // the pilot has no rows of the first fold; with 0 it may have any rows
 	Landmarks bool        // tries landmarks as features, if the number of rows suits them
-	Enough    func() bool // ends the search as soon as it returns true; may be nil
+	Stop      func() bool // ends the search as soon as it returns true; may be nil
 }
 
 // Run searches, and replaces the recipe of the session by the best that it finds. If nothing was searched, the result
@@ -240,7 +240,7 @@ type Search struct {
 func (s *Search) Run(ctx context.Context) (r *Result, why string, err error) {
 	j, p := s.Session.Job, s.Session.Prepared
 	rows := PilotRows(p.Counts.Used, max(p.Profile.Dim, p.Recipe.Scaling.Dim))
-	sum, err := s.Session.SurveyWeighed(ctx, s.Folds, rows, search.Parts)
+	sum, err := s.Session.SurveyWeighed(ctx, s.Folds, rows, search.Folds)
 	if err != nil {
 		return nil, "", err
 	}
@@ -279,7 +279,7 @@ func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error
 	switch {
 	case p == nil || p.N < minSearched:
 		return nil, tooFew, nil
-	case p.Part != nil && slices.Max(p.Part) == slices.Min(p.Part):
+	case p.Fold != nil && slices.Max(p.Fold) == slices.Min(p.Fold):
 		return nil, "the rows that are not held out have too few groups, folds or times", nil
 	case p.Constant():
 		return nil, "the labels are all equal", nil
@@ -297,7 +297,7 @@ func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.R
 	result, err = search.Run(ctx, pilot, search.Options{
 		Views: p.Recipe.Views(o.Scale, p.Data.Schema, pilot.X, pilot.N), Kernels: s.Kernels, Levels: levels,
 		Seed: o.Seed, Features: p.Recipe.Dim, Landmarks: s.Landmarks && landmarkRows(p.Counts.Used, p.Recipe.Dim),
-		Threads: s.Session.Job.Engine.Threads, Stop: s.Enough,
+		Threads: s.Session.Job.Engine.Threads, Stop: s.Stop,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -423,8 +423,8 @@ func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []s
 		if copies != nil {
 			weights[i] *= float64(copies[i])
 		}
-		if part := row[d+2]; part >= 0 {
-			p.Part = append(p.Part, uint8(part))
+		if fold := row[d+2]; fold >= 0 {
+			p.Fold = append(p.Fold, uint8(fold))
 		}
 		weighted = weighted || weights[i] != weights[0]
 	}

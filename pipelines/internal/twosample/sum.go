@@ -82,7 +82,7 @@ func recipeOf(ctx context.Context, o *options.TwoSample, out string, result *res
 		return nil, err
 	}
 	input := models.Input{Format: p.Data.Schema.Format, Dim: p.Profile.Dim, Columns: p.Data.Schema.Columns, Options: schema}
-	r := &sums.Recipe{Seed: o.Seed, Recipe: p.Recipe.Sealed, Kernel: p.Recipe.Name, Width: p.Recipe.Width,
+	r := &sums.Recipe{Seed: o.Seed, Features: p.Recipe.Sealed, Kernel: p.Recipe.Name, Width: p.Recipe.Width,
 		Input: input, Rule: sums.Rule{Steps: features.ByteSteps},
 		Opened: sums.Opened{ExtraFiles: append(slices.Clone(p.Recipe.Files), storage.File{Name: sums.ProfileFile, Data: about})}}
 	return r.Unlabelled()

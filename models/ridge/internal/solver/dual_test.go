@@ -102,7 +102,7 @@ func TestTheSolutionMatchesTheNormalEquations(t *testing.T) {
 	}
 }
 
-// differ tells whether two fits differ by more than a part of them.
+// differ reports whether two fits differ by more than a part of them.
 func differ(a, b Fit, part float64) bool {
 	far := func(x, y float64) bool { return !(math.Abs(x-y) <= part*y) }
 	return far(a.HeldOut, b.HeldOut) || far(a.Train, b.Train) || far(a.Squares, b.Squares)

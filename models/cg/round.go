@@ -1,4 +1,4 @@
-package falkon
+package cg
 
 import (
 	"encoding/json"
@@ -181,7 +181,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	sum := newPartial(r)
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
 		if err := sum.merge(data); err != nil {
-			return fmt.Errorf("falkon: round %d: partition %d: partial result: %w", r.round, partition, err)
+			return fmt.Errorf("cg: round %d: partition %d: partial result: %w", r.round, partition, err)
 		}
 		return nil
 	})
@@ -189,7 +189,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		return nil, iterative.Report{}, err
 	}
 	if n := sum.rows(r)[0]; r.Reads() && n != r.Rows {
-		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: %d training rows, the options say %d",
+		return nil, iterative.Report{}, fmt.Errorf("cg: round %d: %d training rows, the options say %d",
 			r.round, n, r.Rows)
 	}
 	report := r.report(r.best())
@@ -218,7 +218,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	}
 	data := s.encode(&r.Options) // which also sets the scalars of s.all
 	if !exact.AllFinite(s.all) {
-		return nil, iterative.Report{}, fmt.Errorf("falkon: round %d: the weights overflow; lower the weights of classes "+
+		return nil, iterative.Report{}, fmt.Errorf("cg: round %d: the weights overflow; lower the weights of classes "+
 			"and rows",
 			r.round)
 	}

@@ -1,4 +1,4 @@
-package falkon
+package cg
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ func (s *state) setGrid(f *partial) error {
 	for j := range s.unit {
 		most := float64(f.most[j])
 		if !exact.Finite(most) {
-			return fmt.Errorf("falkon: feature %d is not finite in some row", j)
+			return fmt.Errorf("cg: feature %d is not finite in some row", j)
 		}
 		_, e := math.Frexp(most * (1 + 1e-6))
 		s.unit[j] = math.Ldexp(1, max(e-gridBits, -120))

@@ -1,4 +1,4 @@
-package falkon
+package cg
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package falkon
+package cg
 
 import (
 	"fmt"
@@ -31,11 +31,11 @@ func (l *Learner) sample() (*sample, error) {
 	}
 	value, err := l.files(l.Sample, decodeSample)
 	if err != nil {
-		return nil, fmt.Errorf("falkon: sample: %w", err)
+		return nil, fmt.Errorf("cg: sample: %w", err)
 	}
 	s := value.(*sample)
 	if s.d != l.Dim {
-		return nil, fmt.Errorf("falkon: the sample has rows of %d features, want %d", s.d, l.Dim)
+		return nil, fmt.Errorf("cg: the sample has rows of %d features, want %d", s.d, l.Dim)
 	}
 	return s, nil
 }

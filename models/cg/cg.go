@@ -1,4 +1,4 @@
-// Package falkon solves ridge regression on many features by preconditioned conjugate gradients, like
+// Package cg solves ridge regression on many features by preconditioned conjugate gradients, like
 // Falkon (Rudi, Carratino and Rosasco 2017) and sketched preconditioners for random features (Avron,
 // Clarkson and Woodruff 2017). No D×D matrix is formed: a pass over the rows takes time and memory
 // proportional to D.
@@ -26,7 +26,7 @@
 //	verify      r − A w for the published float32 weights, recomputed from the rows
 //
 // If a verification finds the residual above the tolerance, the directions start again.
-package falkon
+package cg
 
 import (
 	"fmt"
@@ -75,15 +75,15 @@ func New(o Options, files iterative.Files) (*Learner, error) {
 	_, err := o.Validate()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("falkon: %w", err)
+		return nil, fmt.Errorf("cg: %w", err)
 	case o.Loss != squared:
-		return nil, fmt.Errorf("falkon: the loss is %s, want %s", o.Loss, squared)
+		return nil, fmt.Errorf("cg: the loss is %s, want %s", o.Loss, squared)
 	case !slices.Contains(o.Path, o.Lambda) || !(slices.Min(o.Path) > 0) || math.IsInf(slices.Max(o.Path), 0):
-		return nil, fmt.Errorf("falkon: lambda %g of %g, want numbers above 0", o.Lambda, o.Path)
+		return nil, fmt.Errorf("cg: lambda %g of %g, want numbers above 0", o.Lambda, o.Path)
 	case !(o.Tolerance > 0 && o.Tolerance <= 1):
-		return nil, fmt.Errorf("falkon: the tolerance is %g, want a number above 0, at most 1", o.Tolerance)
+		return nil, fmt.Errorf("cg: the tolerance is %g, want a number above 0, at most 1", o.Tolerance)
 	case o.Planned < minRounds || o.Planned > maxRounds:
-		return nil, fmt.Errorf("falkon: %d rounds, want %d to %d", o.Planned, minRounds, maxRounds)
+		return nil, fmt.Errorf("cg: %d rounds, want %d to %d", o.Planned, minRounds, maxRounds)
 	}
 	return &Learner{o, files}, nil
 }
@@ -114,7 +114,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	}
 	if init != nil {
 		if err := iterative.CheckInit(init, l.Outputs, l.Dim); err != nil {
-			return nil, fmt.Errorf("falkon: %w", err)
+			return nil, fmt.Errorf("cg: %w", err)
 		}
 		for i := range s.x {
 			s.x[i] = float64(init.W[i%len(init.W)])
@@ -127,7 +127,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 func (l *Learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(&l.Options, data)
 	if err != nil {
-		return nil, fmt.Errorf("falkon: state: %w", err)
+		return nil, fmt.Errorf("cg: state: %w", err)
 	}
 	return newRound(l, s), nil
 }

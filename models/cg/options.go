@@ -1,4 +1,4 @@
-package falkon
+package cg
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ func init() {
 		Open: func(options []byte, files iterative.Files) (iterative.Learner, error) {
 			var o Options
 			if err := json.Unmarshal(options, &o); err != nil {
-				return nil, fmt.Errorf("falkon: options of the learner: %w", err)
+				return nil, fmt.Errorf("cg: options of the learner: %w", err)
 			}
 			return New(o, files)
 		},
@@ -86,14 +86,6 @@ func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
 // DefaultLoss is squared.
 func (o *LearnerOptions) DefaultLoss(bool) string { return squared }
 
-// Samples returns the number of rows of the preconditioner.
-func (o *LearnerOptions) Samples(features int) int {
-	return cmp.Or(o.Sample, max(1, min(sampleRows, features, sampleValues/features)))
-}
-
-// Resumes returns true: the equations determine the result, wherever a run starts.
-func (o *LearnerOptions) Resumes() bool { return true }
-
 // Seal returns the Options of the problem. To compare values of λ, ten times the tolerance is enough.
 func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) {
 	sealed := Options{Problem: p, Path: s.Path, Tolerance: o.Tolerance, Heaviest: max(1, s.Heaviest), Planned: o.Rounds}
@@ -105,10 +97,12 @@ func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) 
 	return sealed, err
 }
 
-// Memory returns the memory for training: the sums of each partition, the state, and the preconditioner.
-func (o *LearnerOptions) Memory(s iterative.Size) iterative.Memory {
+// Needs returns what training needs: a sample for the preconditioner, and memory for the sums of each partition, the
+// state, and the preconditioner. The equations determine the result, wherever a run starts.
+func (o *LearnerOptions) Needs(s iterative.Size) iterative.Needs {
+	sample := cmp.Or(o.Sample, max(1, min(sampleRows, s.Features, sampleValues/s.Features)))
 	lambdas := int64(max(1, s.Lambdas))
-	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(o.Samples(s.Features))
-	return iterative.Memory{Worker: 28 * k * d, Partition: 4*stripRows*d + 24*k*d,
-		Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}
+	d, k, m := int64(s.Features), int64(max(1, s.Outputs))*lambdas, int64(sample)
+	return iterative.Needs{Sample: sample, AnyStart: true, Memory: iterative.Memory{Worker: 28 * k * d,
+		Partition: 4*stripRows*d + 24*k*d, Update: 120*k*d + 8*m*d + 8*(2+lambdas)*m*m}}
 }

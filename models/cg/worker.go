@@ -1,4 +1,4 @@
-package falkon
+package cg
 
 import (
 	"fmt"
@@ -38,9 +38,9 @@ func (w *worker) Threads(n int) { w.threads = n }
 
 // Take implements iterative.Worker.
 func (w *worker) Take(b iterative.Block) error {
-	b.Check("falkon", w.Dim)
+	b.Check("cg", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
-		return fmt.Errorf("falkon: %w", err)
+		return fmt.Errorf("cg: %w", err)
 	}
 	if w.phase == verify {
 		if err := w.score(b); err != nil {
@@ -65,7 +65,7 @@ func (w *worker) measure(b iterative.Block) error {
 	for i := range b.N {
 		for j, x := range b.Phi[i*b.D:][:b.D] {
 			if !exact.Finite(x) {
-				return fmt.Errorf("falkon: feature %d of a row is not finite", j)
+				return fmt.Errorf("cg: feature %d of a row is not finite", j)
 			}
 			w.most[j] = max(w.most[j], x, -x)
 		}
@@ -133,7 +133,7 @@ func (w *worker) score(b iterative.Block) error {
 			for c, s := range outputs {
 				e := s - float32(w.code(y, c))
 				if square := float32(e * e); !exact.Finite(square) {
-					return fmt.Errorf("falkon: the score of a row is %g", s)
+					return fmt.Errorf("cg: the score of a row is %g", s)
 				}
 				sums[0].AddWeightedSquare(float32(weight/2), e)
 			}

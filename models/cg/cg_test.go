@@ -1,4 +1,4 @@
-package falkon_test
+package cg_test
 
 import (
 	"io"
@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/falkon"
+	"github.com/bochner-ml/bochner/models/cg"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -130,7 +130,7 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 		"five classes": waves(gaussian(t, d, 100), n, d, 5), "weights": weighted,
 	} {
 		for _, lambda := range []float64{1e-2, 1e-5} {
-			o := falkon.NewLearnerOptions()
+			o := cg.NewLearnerOptions()
 			o.Tolerance, o.Sample = 1e-7/math.Sqrt(lambda), 64
 			fit, err := iterative.Fit(data, lambda, o)
 			if err != nil {
@@ -168,7 +168,7 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
 	const n, lambda = 600, 1e-4
 	data := waves(gaussian(t, 3, 128), n, 3, 0)
-	o := falkon.NewLearnerOptions()
+	o := cg.NewLearnerOptions()
 	o.Tolerance, o.Sample = 1, 8 // which leave a residual far above rounding
 	fit, err := iterative.Fit(data, lambda, o)
 	if err != nil {
@@ -191,11 +191,11 @@ func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
 }
 
 func FuzzDamagedFilesAreErrors(f *testing.F) {
-	o := falkon.Options{Path: []float64{1e-2, 1e-3}, Tolerance: 0.01, Heaviest: 1, Planned: 20, Sample: "sample"}
+	o := cg.Options{Path: []float64{1e-2, 1e-3}, Tolerance: 0.01, Heaviest: 1, Planned: 20, Sample: "sample"}
 	o.Problem = loss.Problem{Loss: "squared", Outputs: 2, Dim: 3, Rows: 4, Lambda: 1e-2}
 	block := iterative.Block{N: 4, D: 3, Phi: []float32{1, 2, 3, 0, -1, 1, 2, 2, 0, 1, 0, 1}, Y: []float32{0, 1, 1, 0}}
-	open := func(sample []byte) (*falkon.Learner, error) {
-		return falkon.New(o, func(_ string, decode func([]byte) (any, error)) (any, error) { return decode(sample) })
+	open := func(sample []byte) (*cg.Learner, error) {
+		return cg.New(o, func(_ string, decode func([]byte) (any, error)) (any, error) { return decode(sample) })
 	}
 	sample := iterative.EncodeSample(block)
 	l, err := open(sample)
