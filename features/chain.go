@@ -17,7 +17,7 @@ type Chain struct {
 	Steps []Recipe
 }
 
-func init() { Register("chain", Decode[Chain]) }
+func init() { Register("chain", openChain) }
 
 // New draws the maps. The result is Gridded, a Hasher or Ranged if the last step's map is.
 func (c Chain) New() (Map, error) {
@@ -181,6 +181,13 @@ func (c Chain) Kernel(x, z []float32) float64 {
 	return c.Steps[last].Kernel(x, z)
 }
 
+// AddFiles implements FileUser.
+func (c Chain) AddFiles(f *Files) {
+	for _, r := range c.Steps {
+		f.AddOf(r)
+	}
+}
+
 // chainJSON is the JSON form of a Chain.
 type chainJSON struct {
 	Steps []Sealed `json:"steps"`
@@ -199,25 +206,23 @@ func (c Chain) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads the output of MarshalJSON. Unknown fields are errors.
-func (c *Chain) UnmarshalJSON(data []byte) error {
+// openChain reads the output of MarshalJSON. Unknown fields are errors.
+func openChain(data []byte, files *Files) (Chain, error) {
 	var j chainJSON
-	if err := decodeStrict(data, &j); err != nil {
-		return err
+	if err := DecodeStrict(data, &j); err != nil {
+		return Chain{}, err
 	}
-	steps := make([]Recipe, len(j.Steps))
+	c := Chain{make([]Recipe, len(j.Steps))}
 	for i, s := range j.Steps {
 		if s.Kind == "chain" { // check this before opening, so that input cannot choose the recursion depth
-			return fmt.Errorf("step %d: a chain inside a chain", i+1)
+			return Chain{}, fmt.Errorf("step %d: a chain inside a chain", i+1)
 		}
-		r, err := s.open()
-		if err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
+		var err error
+		if c.Steps[i], err = s.WithFiles(files).open(); err != nil {
+			return Chain{}, fmt.Errorf("step %d: %w", i+1, err)
 		}
-		steps[i] = r
 	}
-	c.Steps = steps
-	return nil
+	return c, c.Validate()
 }
 
 // chained is the map of a chain of two or more steps.

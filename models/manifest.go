@@ -313,7 +313,7 @@ func HasChecksum(data []byte) bool {
 // manifest, or if JSON cannot represent a number.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Format = manifestFormat
-	if _, err := m.check(); err != nil {
+	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
 	data, err := EncodeWithChecksum(m, &m.SHA256)
@@ -323,36 +323,35 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return data, err
 }
 
-// decodeManifest decodes what Encode writes and opens its recipe.
-func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
+// decodeManifest decodes and checks what Encode writes.
+func decodeManifest(data []byte) (*Manifest, error) {
 	// Check the version first: later versions may have another layout.
 	var version struct {
 		Format int    `json:"format"`
 		Kind   string `json:"kind"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, nil, fmt.Errorf("%s is damaged (%w); copy the model again", ManifestFile, err)
+		return nil, fmt.Errorf("%s is damaged (%w); copy the model again", ManifestFile, err)
 	}
 	if version.Kind == "sums" {
-		return nil, nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
+		return nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
 	}
 	if version.Format > manifestFormat {
-		return nil, nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
+		return nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
 			manifestFormat)
 	}
 	if !HasChecksum(data) {
-		return nil, nil, errors.New(ManifestFile +
+		return nil, errors.New(ManifestFile +
 			" is damaged or was edited: its checksum does not match; copy the model again")
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+		return nil, fmt.Errorf("%s: %w", ManifestFile, err)
 	}
-	recipe, err := m.check()
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestFile, err)
 	}
-	return m, recipe, nil
+	return m, nil
 }
 
 func hexDigest(data []byte) string {

@@ -32,6 +32,9 @@ type Featurize struct {
 	Format string          `json:"format"` // of export, or codes for the hashes of a features.Hasher
 }
 
+// Recipes returns the recipe.
+func (p *Featurize) Recipes() []*features.Sealed { return []*features.Sealed{&p.Recipe} }
+
 // SetOut sets the directory of the files.
 func (p *Featurize) SetOut(dir string) { p.Out = dir }
 

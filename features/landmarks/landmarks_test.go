@@ -23,12 +23,11 @@ func numbers(n int, index uint64) []float32 {
 // at returns the recipe of a kernel at all of those rows.
 func at(t testing.TB, of features.Recipe, r *Set) Recipe {
 	t.Helper()
-	sum, release, err := Hold(r)
+	recipe, err := RecipeOf(of, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(release)
-	return Recipe{Of: of, Out: r.Count, SHA256: sum}
+	return recipe
 }
 
 // Features are the kernels of the recipe, in float32 and on the grid of 16 bits.
@@ -106,7 +105,7 @@ func TestRecipesThatCannotBeDrawnAreNamed(t *testing.T) {
 		"needs 3 of 2":             func(r *Recipe) { r.Out = 3 },
 		"needs 2 of 3":             func(r *Recipe) { r.Of = fourier.Gaussian{In: 3, Out: 2, Width: 1} },
 		"sha256 must be":           func(r *Recipe) { r.SHA256 = "x" },
-		"is available":             func(r *Recipe) { r.SHA256 = strings.Repeat("0", 64) },
+		"is available":             func(r *Recipe) { r.set = nil },
 	} {
 		changed := r
 		change(&changed)

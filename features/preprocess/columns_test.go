@@ -195,7 +195,7 @@ func TestHugeSizesTakeNoMemory(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := features.Decode[Columns]([]byte(text)); err == nil {
+		if _, err := features.Decode[Columns]([]byte(text), nil); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
 		runtime.ReadMemStats(&after)
@@ -229,7 +229,7 @@ func FuzzRecipe(f *testing.F) {
 	f.Add([]byte(`{"slots":[{"onehot":{"values":7,"weight":1,"missing":true}}]}`), nan)
 	f.Add([]byte(`{"slots":[{"table":{"values":1,"out":1,"numbers":"AACAPwAAAEA="}}]}`), inf)
 	f.Fuzz(func(t *testing.T, data []byte, v float32) {
-		r, err := features.Decode[Columns](data)
+		r, err := features.Decode[Columns](data, nil)
 		if err != nil {
 			return
 		}
@@ -252,7 +252,7 @@ func FuzzRecipe(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := features.Decode[Columns](again); err != nil || !reflect.DeepEqual(back, r) {
+		if back, err := features.Decode[Columns](again, nil); err != nil || !reflect.DeepEqual(back, r) {
 			t.Fatalf("%s reads as %+v, want %+v: %v", again, back, r, err)
 		}
 	})

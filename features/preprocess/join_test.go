@@ -199,7 +199,7 @@ func TestInvalidJoinsAreRejected(t *testing.T) {
 		"part 2: a join inside a join":   `{"parts":[{"kind":"scale.unit","recipe":{"in":4}},{"kind":"chain","recipe":{"steps":[{"kind":"join","recipe":{}}]}}]}`,
 		"part 1: features: scale.unit: ": `{"parts":[{"kind":"scale.unit","recipe":{"in":0}}]}`,
 	} {
-		if _, err := features.Decode[preprocess.Join]([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (features.Sealed{Kind: "join", JSON: []byte(text)}).Open(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -214,7 +214,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s.JSON))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := features.Decode[preprocess.Join](data)
+		r, err := features.Sealed{Kind: "join", JSON: data}.Open()
 		if err != nil {
 			return
 		}

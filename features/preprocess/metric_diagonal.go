@@ -19,8 +19,8 @@ var _ features.Fixed = DiagonalMetric{}
 
 func init() {
 	features.Register("metric.diagonal", features.Decode[DiagonalMetric])
-	features.Register("metric.full", features.Decode[FullMetric])
-	features.RegisterFile(MetricFile, &provided, decodeMetric)
+	features.Register("metric.full", openFull)
+	features.RegisterFile(MetricFile, decodeMetric)
 }
 
 // New returns the map.

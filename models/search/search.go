@@ -160,17 +160,7 @@ func (r *runner) run(ctx context.Context, rungs []*rung) (*Result, error) {
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
 		Stopped: err == errEnough}
-	err = r.finish(result, chosen)
-	for _, sum := range r.files {
-		steps := result.Steps
-		if result.Joined != nil {
-			steps = result.Joined.Metric
-		}
-		if !r.refersTo(steps, sum) {
-			preprocess.ForgetMetric(sum)
-		}
-	}
-	return result, err
+	return result, r.finish(result, chosen)
 }
 
 // step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
@@ -209,14 +199,6 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*run
 		}
 	}
 	return candidates, nil
-}
-
-// refersTo reports whether a step refers to the metric with that hash.
-func (r *runner) refersTo(steps []features.Recipe, sum string) bool {
-	return slices.ContainsFunc(steps, func(s features.Recipe) bool {
-		full, ok := s.(preprocess.FullMetric)
-		return ok && full.SHA256 == sum
-	})
 }
 
 // firstWidths are the first widths to try, as multiples of the median distance.

@@ -81,7 +81,6 @@ type runner struct {
 	mu       sync.Mutex
 	spare    []*scratch       // memory that no trial uses
 	shared   []*learnedMetric // metrics whose rows are kept
-	files    []string         // hashes of the full metrics that were provided
 }
 
 // viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
@@ -248,12 +247,9 @@ func (r *runner) scorer(e *entry, rung *rung, part int, s *scratch, threads int)
 	}
 	shape := fourier.RadialOf(recipe)
 	if e.Landmarks {
-		reduced, release, err := x.landmarksOf(recipe, rung.train[part])
-		if err != nil {
+		if recipe, err = x.landmarksOf(recipe, rung.train[part]); err != nil {
 			return nil, err
 		}
-		defer release()
-		recipe = reduced
 	}
 	train, judge, isExact := rung.train[part], rung.judge[part], rung.exact && shape != nil
 	if (rung.drawn || !isExact) && (e.Pair > 0 || e.PiecewiseLinear) {

@@ -222,12 +222,11 @@ func landmarksOf(t *testing.T, kernel features.Recipe) features.Recipe {
 	for i := range 7 * in {
 		z.X = append(z.X, float32(math.Sin(float64(i*i))))
 	}
-	sum, release, err := landmarks.Hold(z)
+	r, err := landmarks.RecipeOf(kernel, z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(release)
-	return landmarks.Recipe{Of: kernel, Out: 7, SHA256: sum}
+	return r
 }
 
 // rowOf returns a row that is not in the background.
