@@ -17,10 +17,10 @@ import (
 type Joined struct {
 	Kernel   kernel.Options
 	Features int `flag:"features,common"` // of all parts together, at most
-	// Metric are steps before Kernel. They do not apply to Pair and Hats.
+	// Metric are steps before Kernel. They do not apply to Pair and PiecewiseLinear.
 	Metric []features.Recipe
 	// Pair returns the recipe of out features of two columns; nil for none. Pair and Kernel each get half of the
-	// features that Hats leave.
+	// features that PiecewiseLinear leaves.
 	Pair            func(out int, seed uint64) features.Recipe
 	PiecewiseLinear *preprocess.Bins // piecewise-linear columns; nil for none
 	// Landmarks replace random features of Kernel, whose recipe becomes their field Of; nil for random features.
