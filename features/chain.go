@@ -11,7 +11,7 @@ import (
 )
 
 // Chain is the recipe of maps applied one after the other: preprocessing, then a feature map. All steps but
-// the last are Fixed, so the kernel of the chain is the kernel of the last step on the output of the
+// the last are not Random, so the kernel of the chain is the kernel of the last step on the output of the
 // others.
 type Chain struct {
 	Steps []Recipe
@@ -131,8 +131,7 @@ func (c Chain) Validate() error {
 			return fmt.Errorf("chain: step %d: the recipe is missing", i+1)
 		case Chain:
 			return fmt.Errorf("chain: step %d: a chain inside a chain; list its steps here", i+1)
-		case Fixed:
-		default:
+		case Random:
 			if i < len(c.Steps)-1 {
 				return fmt.Errorf("chain: step %d: %T is random; only the last step may be", i+1, r)
 			}
@@ -178,7 +177,7 @@ func (c Chain) Kernel(x, z []float32) float64 {
 		m.Apply(fz, z, 1)
 		x, z = fx, fz
 	}
-	return c.Steps[last].Kernel(x, z)
+	return Kernel(c.Steps[last])(x, z)
 }
 
 // AddFiles implements FileUser.
@@ -232,7 +231,7 @@ type chained struct {
 	scratch sync.Pool // of *[]float32
 }
 
-var _ Map = (*chained)(nil)
+var _ MissingTaker = (*chained)(nil)
 
 // Dims returns the row length of the first map and the number of features of the last.
 func (c *chained) Dims() (in, out int) {

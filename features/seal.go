@@ -70,7 +70,7 @@ func Seal(r Recipe) (Sealed, error) {
 	if !ok {
 		return Sealed{}, fmt.Errorf("features: seal: no kind is registered for %T; call features.Register", r)
 	}
-	if err := Validate(r); err != nil {
+	if err := r.Validate(); err != nil {
 		return Sealed{}, err
 	}
 	data, err := json.Marshal(r)
@@ -128,7 +128,7 @@ func Decode[R Recipe](data []byte, _ *Files) (R, error) {
 	if err := DecodeStrict(data, &r); err != nil {
 		return none, err
 	}
-	if err := Validate(r); err != nil {
+	if err := r.Validate(); err != nil {
 		return none, err
 	}
 	return r, nil

@@ -202,7 +202,7 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 		}
 		x := []float32{1, -2, 3, 0.5, 7, 0.1, -0.3, 2, 4, 6, -5, 8}[:in]
 		z := []float32{0.9, -2.2, 3.1, 0.4, 6, 0.2, -0.1, 2.5, 3, 7, -6, 9}[:in]
-		if have, want := back.Kernel(x, z), r.Kernel(x, z); have != want {
+		if have, want := features.Kernel(back)(x, z), features.Kernel(r)(x, z); have != want {
 			t.Errorf("%s: kernel %v, want %v", kind, have, want)
 		}
 		first, err := r.New()
@@ -282,16 +282,14 @@ func TestOpenNamesKindAndField(t *testing.T) {
 	}
 }
 
-// plain is a recipe without Validate and Dims.
+// plain is a recipe of another package.
 type plain struct{ D int }
 
-func (r plain) New() (features.Map, error)    { return preprocess.Divide{In: r.D, By: 1}.New() }
-func (r plain) Kernel(x, z []float32) float64 { return preprocess.Divide{In: r.D, By: 1}.Kernel(x, z) }
-func openPlain(data []byte, _ *features.Files) (r plain, err error) {
-	return features.Decode[plain](data, nil)
-}
+func (r plain) Validate() error            { return preprocess.Divide{In: r.D, By: 1}.Validate() }
+func (r plain) Dims() (in, out int)        { return r.D, r.D }
+func (r plain) New() (features.Map, error) { return preprocess.Divide{In: r.D, By: 1}.New() }
 
-func init() { features.Register("test.plain", openPlain) }
+func init() { features.Register("test.plain", features.Decode[plain]) }
 
 type unregistered struct{ plain }
 
@@ -321,7 +319,7 @@ func TestForeignRecipesSeal(t *testing.T) {
 	}
 	for name, f := range map[string]func(){
 		"a kind twice": func() { features.Register("test.plain", features.Decode[unregistered]) },
-		"a type twice": func() { features.Register("test.other", openPlain) },
+		"a type twice": func() { features.Register("test.other", features.Decode[plain]) },
 		"no kind":      func() { features.Register("", features.Decode[unregistered]) },
 		"an interface": func() {
 			features.Register("test.any", func([]byte, *features.Files) (features.Recipe, error) { return nil, nil })

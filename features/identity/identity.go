@@ -25,8 +25,6 @@ type Identity struct {
 	Bound float64 `json:"bound,omitempty"`
 }
 
-var _ features.Fixed = Identity{}
-
 func init() {
 	features.Register("linear.identity", features.Decode[Identity])
 	kernel.Register(kernel.Family{
@@ -96,9 +94,6 @@ func (Identity) Kernel(x, z []float32) float64 {
 	}
 	return sum
 }
-
-// Fixed marks a recipe without randomness.
-func (Identity) Fixed() {}
 
 // featureMap is the map of Identity. It is immutable and safe for concurrent use.
 type featureMap struct {

@@ -58,7 +58,7 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 		for i := range n {
 			grid.Row(steps, i)
 			for j := range count {
-				want := of.Kernel(x[i*d:(i+1)*d], z.X[j*d:(j+1)*d])
+				want := features.Kernel(of)(x[i*d:(i+1)*d], z.X[j*d:(j+1)*d])
 				if got := phi[i*count+j]; math.Abs(float64(got)-want) > 1e-7 {
 					t.Errorf("%s: feature %d of row %d is %v, want %v", name, j, i, got, want)
 				}

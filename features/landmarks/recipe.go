@@ -25,8 +25,6 @@ type Recipe struct {
 	set *Set // nil without the file
 }
 
-var _ features.Fixed = Recipe{}
-
 func init() {
 	features.Register("landmarks", open)
 	features.RegisterFile(FileName, Decode)
@@ -53,7 +51,7 @@ func (r Recipe) Validate() error {
 	if r.Of == nil {
 		return errors.New("landmarks: the kernel is missing")
 	}
-	if err := features.Validate(r.Of); err != nil {
+	if err := r.Of.Validate(); err != nil {
 		return fmt.Errorf("landmarks: %w", err)
 	}
 	in, _ := r.Dims()
@@ -75,12 +73,6 @@ func (r Recipe) Dims() (in, out int) {
 	in, _, _ = features.Dims(r.Of)
 	return in, r.Out
 }
-
-// Fixed marks a recipe whose kernel is exactly the inner product of features.
-func (Recipe) Fixed() {}
-
-// Kernel returns φ(x)·φ(z), or NaN if New fails.
-func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Landmarks returns the landmarks, Out×In. It fails if the recipe was opened without the file, or if the file
 // does not fit.

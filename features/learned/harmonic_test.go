@@ -184,7 +184,7 @@ func TestKernelIsTheInnerProduct(t *testing.T) {
 	for j := range 4 {
 		sum += float64(phi[j]) * float64(phi[4+j])
 	}
-	if want := r.Kernel(x[:4], x[4:]); math.Abs(sum-want) > 1e-6 {
+	if want := features.Kernel(r)(x[:4], x[4:]); math.Abs(sum-want) > 1e-6 {
 		t.Errorf("φ·φ = %v, kernel %v", sum, want)
 	}
 	double := append([]float32(nil), x...)

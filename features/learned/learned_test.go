@@ -113,7 +113,7 @@ func TestSealedRecipesFindTheirFrequencies(t *testing.T) {
 	if _, err := back.New(); err == nil || !strings.Contains(err.Error(), "not available") {
 		t.Errorf("New without the file: %v", err)
 	}
-	if !math.IsNaN(back.Kernel(f.W[:5], f.W[5:10])) {
+	if !math.IsNaN(features.Kernel(back)(f.W[:5], f.W[5:10])) {
 		t.Error("Kernel without the file is a number")
 	}
 	files := new(features.Files)

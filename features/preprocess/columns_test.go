@@ -106,7 +106,7 @@ func TestDistancesOfLevels(t *testing.T) {
 			t.Errorf("%v to %v: %v, want %v", c.x, c.z, d, c.want)
 		}
 	}
-	if k := r.Kernel([]float32{2, 0}, []float32{2, 1}); k != w*w {
+	if k := features.Kernel(r)([]float32{2, 0}, []float32{2, 1}); k != w*w {
 		t.Errorf("kernel %v", k)
 	}
 }
@@ -150,7 +150,7 @@ func TestColumnsPanicOnShortSlices(t *testing.T) {
 		"x":      func() { m.Apply(make([]float32, 22), make([]float32, 9), 2) },
 		"dst":    func() { m.Apply(make([]float32, 21), make([]float32, 10), 2) },
 		"n":      func() { m.Apply(nil, nil, -1) },
-		"Kernel": func() { recipe.Kernel(make([]float32, 5), make([]float32, 4)) },
+		"Kernel": func() { features.Kernel(recipe)(make([]float32, 5), make([]float32, 4)) },
 		"Names":  func() { recipe.Names(&schema.Table{Columns: []schema.Column{{Type: schema.Number}}}) },
 	} {
 		func() {

@@ -74,7 +74,7 @@ func (r Join) Dims() (in, out int) {
 // Kernel returns the sum of the kernels of the parts.
 func (r Join) Kernel(x, z []float32) (sum float64) {
 	for _, p := range r.Parts {
-		sum += p.Kernel(x, z)
+		sum += features.Kernel(p)(x, z)
 	}
 	return sum
 }

@@ -65,7 +65,7 @@ func TestPartsMatchSinglePreprocessing(t *testing.T) {
 		}
 		var kernel float64
 		for _, p := range r.Parts {
-			kernel += p.Kernel(x[:d], x[d:2*d])
+			kernel += features.Kernel(p)(x[:d], x[d:2*d])
 		}
 		if have := r.Kernel(x[:d], x[d:2*d]); have != kernel {
 			t.Errorf("kernel %v, want %v", have, kernel)

@@ -16,8 +16,6 @@ type FullMetric struct {
 	matrix *MetricMatrix // nil without the file
 }
 
-var _ features.Fixed = FullMetric{}
-
 // MetricOf returns the recipe of a metric, given its file.
 func MetricOf(data []byte) (FullMetric, error) {
 	m, err := decodeMetric(data)
@@ -74,12 +72,6 @@ func (r FullMetric) New() (features.Map, error) {
 
 // Dims returns the number of columns, twice.
 func (r FullMetric) Dims() (in, out int) { return r.Dim, r.Dim }
-
-// Kernel returns Ax·Az, or NaN if New fails.
-func (r FullMetric) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (FullMetric) Fixed() {}
 
 // full is the map of FullMetric.
 type full struct {

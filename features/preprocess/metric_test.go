@@ -158,7 +158,7 @@ func TestFilesOfAMetric(t *testing.T) {
 		"dim must be 1 to":          FullMetric{},
 		"sha256 must be 64 digits":  FullMetric{Dim: 1, SHA256: "00"},
 	} {
-		if err := features.Validate(r); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", r, err, want)
 		}
 	}

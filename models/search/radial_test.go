@@ -39,7 +39,7 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 					continue
 				}
 				a, b := x[i*d:][:d], x[j*d:][:d]
-				want := r.Kernel(a, b)
+				want := features.Kernel(r)(a, b)
 				for k, v := range a {
 					want += float64(v) * float64(b[k])
 				}
