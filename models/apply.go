@@ -43,9 +43,12 @@ type Applied struct {
 }
 
 // Scores returns the scores (n×K) of n rows of x (row-major), from which the model's centre has been
-// subtracted. They are valid until the next call. NaN in x is replaced by Manifest.Fill.
+// subtracted. They are valid until the next call. If the model has Manifest.Fill, Scores replaces NaN in x by it.
 func (a *Applier) Scores(x []float32, n int) []float32 {
 	k := a.Model.Linear.K
+	if a.Novelty && a.Model.Manifest.Sketch == nil {
+		panic("models: Applier.Novelty: the model has no Sketch")
+	}
 	if a.Model.fill != nil {
 		a.Model.fillIn(x)
 	}

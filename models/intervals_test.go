@@ -2,6 +2,7 @@ package models
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -194,6 +195,15 @@ func TestModelsWithoutIntervalsSaySo(t *testing.T) {
 		!strings.Contains(err.Error(), "needs 999 held-out rows; the model has 50") {
 		t.Error(err)
 	}
+}
+
+func TestNoveltyNeedsASketch(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); got != "models: Applier.Novelty: the model has no Sketch" {
+			t.Error(got)
+		}
+	}()
+	(&Applier{Model: regressor(t), Novelty: true}).Scores(make([]float32, 2), 1)
 }
 
 func TestDamagedIntervalsAreRefused(t *testing.T) {
