@@ -78,7 +78,7 @@ func (m *Model) newExplainer() (*Explainer, error) {
 		}
 	}
 	e.shapley, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed,
-		(&Applier{Model: m}).Scores)
+		func() shapley.Scorer { return (&Applier{Model: m}).Scores })
 	return e, err
 }
 
@@ -116,14 +116,13 @@ func (e *Explainer) Rows(dst Explanations, output Applied, x []float32, n, threa
 	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
 	dst.StdErr = grow(dst.StdErr, n*outputs)
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
-		a := Applier{Model: e.model}
 		for i := lo; i < hi; i++ {
 			rowScores := output.Scores[i*k : (i+1)*k]
 			if !exact.AllFinite(rowScores) {
 				continue
 			}
 			scores, effects := e.scores(output, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
-			stdErr := e.shapley.Effects(effects, x[i*d:(i+1)*d], rowScores, scores, a.Scores)
+			stdErr := e.shapley.Effects(effects, x[i*d:(i+1)*d], rowScores, scores)
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr

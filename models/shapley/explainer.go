@@ -29,8 +29,8 @@ type Explainer interface {
 	Base(s Score) float64
 	// Effects stores in dst, score by score, the effects of all columns on the scores of a row x with the
 	// given outputs. It returns the largest standard error, 0 if effects are exact. It panics if dst is too
-	// short. Only Sampled calls scorer.
-	Effects(dst []float64, x, outputs []float32, scores []Score, scorer Scorer) (stdErr float64)
+	// short.
+	Effects(dst []float64, x, outputs []float32, scores []Score) (stdErr float64)
 }
 
 // Exact computes Shapley values exactly.
@@ -184,7 +184,7 @@ func sum(s Score, outputs []float64) (total float64) {
 }
 
 // Effects implements Explainer. It uses only the row.
-func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer) (stdErr float64) {
+func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score) (stdErr float64) {
 	clear(dst[:len(scores)*len(e.columns)])
 	s, _ := e.scratch.Get().(*scratch)
 	if s == nil {
