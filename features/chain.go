@@ -268,10 +268,7 @@ func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
 			}
 			held[i%2] = to
 		}
-		if cap(*to) < n*out {
-			*to = make([]float32, n*out)
-		}
-		y := (*to)[:n*out]
+		y := blas.Grow(to, n*out)
 		m.Apply(y, x, n)
 		x = y
 	}

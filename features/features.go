@@ -91,12 +91,9 @@ func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (satur
 			z = new([]float32)
 		}
 		defer onGridScratch.Put(z)
-		if size := onGridRun * out; cap(*z) < size {
-			*z = make([]float32, size)
-		}
 		for i := lo; i < hi; i += onGridRun {
 			rows := min(onGridRun, hi-i)
-			to := (*z)[:rows*out]
+			to := blas.Grow(z, onGridRun*out)[:rows*out]
 			m.Apply(to, x[i*in:], rows)
 			count.Add(dst.QuantizeRows(i, to, rows, bound))
 		}

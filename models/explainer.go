@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/shapley"
@@ -113,8 +114,9 @@ type Explanations struct {
 func (e *Explainer) Rows(dst Explanations, output Applied, x []float32, n, threads int) Explanations {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()
-	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
-	dst.StdErr = grow(dst.StdErr, n*outputs)
+	blas.Grow(&dst.Base, n*outputs)
+	blas.Grow(&dst.Effects, n*outputs*columns)
+	blas.Grow(&dst.StdErr, n*outputs)
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			rowScores := output.Scores[i*k : (i+1)*k]

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/agop"
 	"github.com/bochner-ml/bochner/models/linear"
 )
@@ -275,13 +276,6 @@ func turn(u float64) phasor {
 	return phasor{cos, sin}
 }
 
-func grow[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
 // additive are features that each depend on one column.
 type additive struct {
 	model    *linear.Model
@@ -341,7 +335,7 @@ func (a *additive) weight(output, feature int) float64 {
 }
 
 func (a *additive) effects(dst []float64, x []float32, scores []Score, s *scratch) {
-	s.y = grow(s.y, len(a.columnOf))
+	blas.Grow(&s.y, len(a.columnOf))
 	a.m.Apply(s.y, x, 1)
 	columns := len(dst) / len(scores)
 	for i, score := range scores {
