@@ -132,43 +132,41 @@ func loadFiles(ctx context.Context, dir directory) (*Model, error) {
 	if err != nil {
 		return nil, &Error{dir.place(), err}
 	}
-	if data, err = readListed(ctx, dir, m, WeightsFile); err != nil {
-		return nil, err
+	take := func(name string, use func(data []byte) error) error {
+		data, err := readListed(ctx, dir, m, name)
+		if err != nil {
+			return err
+		}
+		if err := use(data); err != nil {
+			return &Error{dir.place(), err}
+		}
+		return nil
 	}
-	l, err := ReadWeights(data, m.Outputs, m.Features)
-	if err != nil {
-		return nil, &Error{dir.place(), err}
+	model := &Model{Manifest: m}
+	err = take(WeightsFile, func(data []byte) (err error) {
+		model.Linear, err = ReadWeights(data, m.Outputs, m.Features)
+		return err
+	})
+	if s := m.Segments; s != nil && err == nil {
+		err = take(SegmentsFile, func(data []byte) error { return s.read(data, m.Outputs, m.Features) })
 	}
-	if s := m.Segments; s != nil {
-		if data, err = readListed(ctx, dir, m, SegmentsFile); err != nil {
-			return nil, err
-		}
-		if err := s.read(data, m.Outputs, m.Features); err != nil {
-			return nil, &Error{dir.place(), err}
-		}
-	}
-	if s := m.Sketch; s != nil {
-		if data, err = readListed(ctx, dir, m, SketchFile); err != nil {
-			return nil, err
-		}
-		if err := s.read(data, m.Features); err != nil {
-			return nil, &Error{dir.place(), err}
-		}
+	if s := m.Sketch; s != nil && err == nil {
+		err = take(SketchFile, func(data []byte) error { return s.read(data, m.Features) })
 	}
 	files := new(features.Files)
 	for _, name := range features.FileNames() {
-		if _, ok := m.File(name); !ok {
+		if _, ok := m.File(name); !ok || err != nil {
 			continue
 		}
-		if data, err = readListed(ctx, dir, m, name); err != nil {
-			return nil, err
-		}
-		if _, err := files.Add(name, data); err != nil {
-			return nil, &Error{dir.place(), fmt.Errorf("%s: %w", name, err)}
-		}
+		err = take(name, func(data []byte) error {
+			if _, err := files.Add(name, data); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
 	}
 	m.Recipe = m.Recipe.WithFiles(files)
-	return &Model{Manifest: m, Linear: l}, nil
+	return model, err
 }
 
 // readInput sets what the prediction methods need to know about rows.

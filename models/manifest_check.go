@@ -43,26 +43,14 @@ func (m *Manifest) check() error {
 			return err
 		}
 	}
-	if m.Input.Dim < 1 || m.Input.Dim > rowio.MaxDim {
-		return fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rowio.MaxDim)
+	if err := m.checkInput(); err != nil {
+		return err
 	}
 	if err := m.Segments.check(m); err != nil {
 		return err
 	}
 	if err := errors.Join(m.Sketch.check(), m.Intervals.check(m)); err != nil {
 		return err
-	}
-	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
-		return fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
-	}
-	if n := len(m.Input.Labels); n != 0 && (n != m.Outputs || n < 2 || m.Task != Regression || m.Input.Label != "") {
-		return fmt.Errorf("names of %d label columns for %d outputs of %s; want as many, several, of a regression", n,
-			m.Outputs, m.Task)
-	}
-	for _, name := range slices.Concat([]string{m.Input.Label}, m.Input.Labels, m.Input.Columns) {
-		if !utf8.ValidString(name) {
-			return fmt.Errorf("the name of column %.80q is not UTF-8; convert the data, for instance with iconv", name)
-		}
 	}
 	if r := m.Rows; r.Used < 0 || r.SetAside < 0 || r.Read-r.Used != r.SetAside {
 		return fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", r.Read, r.Used, r.SetAside)
@@ -83,6 +71,26 @@ func (m *Manifest) check() error {
 			m.Input.Dim)
 	}
 	return m.checkFiles()
+}
+
+// checkInput returns an error if rows have an impossible length, or names that do not fit.
+func (m *Manifest) checkInput() error {
+	if m.Input.Dim < 1 || m.Input.Dim > rowio.MaxDim {
+		return fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rowio.MaxDim)
+	}
+	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
+		return fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
+	}
+	if n := len(m.Input.Labels); n != 0 && (n != m.Outputs || n < 2 || m.Task != Regression || m.Input.Label != "") {
+		return fmt.Errorf("names of %d label columns for %d outputs of %s; want as many, several, of a regression", n,
+			m.Outputs, m.Task)
+	}
+	for _, name := range slices.Concat([]string{m.Input.Label}, m.Input.Labels, m.Input.Columns) {
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("the name of column %.80q is not UTF-8; convert the data, for instance with iconv", name)
+		}
+	}
+	return nil
 }
 
 // checkTask returns an error if the task is unknown or does not fit the outputs.
