@@ -257,25 +257,25 @@ func (c *chained) Apply(dst, x []float32, n int) {
 
 // prepare applies the maps before the last to the n rows of x and calls use with the result.
 func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
-	var held [2]*[]float32
+	var buffers [2]*[]float32
 	for i, m := range c.first {
 		_, out := m.Dims()
-		to := held[i%2] // last read two steps ago, so it can be overwritten
+		to := buffers[i%2] // last read two steps ago, so it can be overwritten
 		if to == nil {
 			to, _ = c.scratch.Get().(*[]float32)
 			if to == nil {
 				to = new([]float32)
 			}
-			held[i%2] = to
+			buffers[i%2] = to
 		}
 		y := blas.Grow(to, n*out)
 		m.Apply(y, x, n)
 		x = y
 	}
 	use(x)
-	for _, h := range held {
-		if h != nil {
-			c.scratch.Put(h)
+	for _, b := range buffers {
+		if b != nil {
+			c.scratch.Put(b)
 		}
 	}
 }

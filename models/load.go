@@ -169,7 +169,7 @@ func loadFiles(ctx context.Context, dir directory) (*Model, error) {
 	return model, err
 }
 
-// readInput sets what the prediction methods need to know about rows.
+// readInput sets the fields from which the prediction methods know the form of rows.
 func (m *Model) readInput() error {
 	var input struct {
 		Centre []float64     `json:"centre"`

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
@@ -108,7 +109,12 @@ func (m *featureMap) Step() float64 { return m.bound() / 127 }
 func (m *featureMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
 // drawn is a recipe of this package.
-type drawn interface{ draw() draw }
+type drawn interface {
+	kernel.OfDistance
+	draw() draw
+}
+
+var _ = []drawn{Gaussian{}, Laplace{}, Cauchy{}, Exponential{}, Matern{}}
 
 // Offsets returns the offsets of all frequencies of a recipe of this package, in turns; nil in the paired
 // form.

@@ -1,5 +1,5 @@
 // Package identity provides the feature map of the linear kernel, which returns the rows themselves. With it
-// learners work on plain rows: use Identity in place of a random map.
+// learners work on plain rows: use Identity instead of a random map.
 package identity
 
 import (

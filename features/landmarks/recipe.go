@@ -165,7 +165,7 @@ func (m *featureMap) Apply(dst, x []float32, n int) {
 	m.each(dst, x, n, func(k float64) float32 { return float32(k) })
 }
 
-// each stores of(k) for the kernel k of each of n rows with each landmark.
+// each stores value(k) for the kernel k of each of n rows with each landmark.
 func (m *featureMap) each(dst, x []float32, n int, value func(k float64) float32) {
 	scratch := m.scratch.Get().(*[]float64)
 	defer m.scratch.Put(scratch)

@@ -22,7 +22,7 @@
 //
 //  1. Encode writes Frequencies as such a file.
 //  2. RecipeOf returns the recipe of the features, given the file. To open a sealed recipe, give the
-//     file with Sealed.WithFiles; package models does so when it loads a model.
+//     file with features.Sealed.WithFiles; package models does so when it loads a model.
 //  3. Recipe.New returns the map.
 //
 // Options are the options of the kernel "learned".

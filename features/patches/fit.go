@@ -49,7 +49,7 @@ func (s Sample) draw(dst []float32, r *stream.Stream) {
 	s.Shape.Patch(dst, s.X[i*s.Shape.Len():(i+1)*s.Shape.Len()], top, left, s.Patch)
 }
 
-// Layer has what all filters of a sample share: statistics of its patches.
+// Layer holds the statistics of patches that all filters of a sample share.
 type Layer struct {
 	from       Sample
 	recipe     Recipe // without filters

@@ -43,7 +43,7 @@
 //
 // A diagonal A weighs columns; a full A also rotates and mixes them. Package agop learns A from data. The
 // sealed recipe of a full metric has the SHA-256 of a file, not the matrix: to open it, give the file with
-// Sealed.WithFiles. EncodeMetric encodes the file, and MetricOf returns its recipe.
+// features.Sealed.WithFiles. EncodeMetric encodes the file, and MetricOf returns its recipe.
 //
 // # Images
 //

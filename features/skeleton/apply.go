@@ -60,7 +60,7 @@ func (m *Map) applyRange(dst, x []float32, n, first, count int) {
 	m.scratch.Put(s)
 }
 
-// table has what the features need of a row.
+// table holds the values of a row from which its features are computed.
 type table struct {
 	phases  []float32
 	others  []complex128

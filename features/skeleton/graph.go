@@ -55,10 +55,7 @@ func (s Skeleton) compile() (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.sort(); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, g.sort()
 }
 
 // fromNodes resolves the names.
@@ -91,10 +88,7 @@ func fromNodes(nodes []Node, columns int) (*graph, error) {
 		at.end = int32(len(g.edges))
 		g.nodes[i] = at
 	}
-	if err := g.findOutput(); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, g.findOutput()
 }
 
 // resolver adds the edges of nodes to a graph.

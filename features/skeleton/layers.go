@@ -75,23 +75,17 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 			edges, maxNodes, maxEdges)
 	}
 	for i, l := range s.Layers {
-		fail := func(format string, a ...any) error {
-			return fmt.Errorf("skeleton: layer %d: %s", i+1, fmt.Sprintf(format, a...))
-		}
-		if err := l.Activation.Validate(); err != nil {
-			return nil, 0, fail("%v", err)
-		}
 		var takes int
 		if at, takes, err = l.over(at); err != nil {
-			return nil, 0, fail("%v", err)
+			return nil, 0, fmt.Errorf("skeleton: layer %d: %w", i+1, err)
 		}
 		at.first = nodes
 		// Both factors are at most 10⁵, so products do not overflow.
 		nodes += at.nodes()
 		edges += at.nodes() * takes
 		if nodes > maxNodes || edges > maxEdges {
-			return nil, 0, fail("%d nodes and %d inputs and columns up to here; have %d and %d at most", nodes, edges,
-				maxNodes, maxEdges)
+			return nil, 0, fmt.Errorf("skeleton: layer %d: %d nodes and %d inputs and columns up to here; have %d and %d at most",
+				i+1, nodes, edges, maxNodes, maxEdges)
 		}
 		plan = append(plan, at)
 	}
@@ -102,10 +96,13 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 	return plan, edges, nil
 }
 
-// over returns the grid of the layer, without first, and the number of inputs of each of its nodes, given the grid
+// over checks the layer. It returns its grid, without first, and the number of inputs of each of its nodes, given the grid
 // of the layer below.
 func (l *Layer) over(below grid) (at grid, takes int, err error) {
 	at = grid{height: 1, width: 1, deep: 1}
+	if err := l.Activation.Validate(); err != nil {
+		return at, 0, err
+	}
 	switch {
 	case l.Full && (l.Conv != 0 || l.Stride != 0):
 		return at, 0, errors.New("full, with conv or stride; give one of full and conv")
