@@ -3,6 +3,7 @@ package pipelines
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -26,7 +27,8 @@ type TrainTestResult struct {
 	Test *TrainTestScores `json:"test"`
 }
 
-// TrainTestScores has the scores of a model on rows that its training has not read.
+// TrainTestScores has the scores of a model on rows that its training has not read. EvaluateResult is nil if the
+// evaluation failed.
 type TrainTestScores struct {
 	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out
 	Share   float64 `json:"share,omitempty"`
@@ -53,13 +55,14 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 		}
 		test.Part = o.Data.Part.Other()
 	}
-	if result.TrainResult, err = Train(ctx, o); err != nil {
+	if result.TrainResult, err = Train(ctx, o); result.TrainResult == nil {
 		return nil, err
 	}
 	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	evaluation.Job.Work, evaluation.Job.Resume = holdout.WorkDir(o.Job.Work), false
-	result.Test.EvaluateResult, err = Evaluate(ctx, evaluation)
-	return result, exit.AfterPublish(o.Model, err)
+	scores, notScored := Evaluate(ctx, evaluation)
+	result.Test.EvaluateResult = scores
+	return result, errors.Join(err, exit.AfterPublish(o.Model, notScored))
 }
 
 // data returns the data of the test. It refuses options with which the model may have seen test rows.
@@ -111,6 +114,9 @@ func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test datase
 
 // WriteTo prints the result for people.
 func (r *TrainTestResult) WriteTo(w io.Writer) (int64, error) {
+	if r.Test.EvaluateResult == nil {
+		return r.TrainResult.WriteTo(w)
+	}
 	var b bytes.Buffer
 	if _, err := r.TrainResult.WriteTo(&b); err != nil {
 		return 0, err

@@ -93,10 +93,6 @@ func (e Engine) WithDefaults() Engine {
 func (e Engine) Validate() error {
 	r := e.runner()
 	if r == nil {
-		if e.Runner == "prism" {
-			return exit.Usagef("--runner prism was removed because its server accepted programs from other machines without " +
-				"authentication; --runner direct is as fast")
-		}
 		return exit.Usagef("unknown runner %q%s; have %s", e.Runner, option.DidYouMean(e.Runner, Runners()),
 			strings.Join(Runners(), ", "))
 	}

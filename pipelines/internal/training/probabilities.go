@@ -164,8 +164,8 @@ func (d *deciding) fitCurves(counts *score.CalibrationCounts) error {
 	} else if err := score.CheckCalibration(counts.ClassRows(), t.classes()); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	c, err := score.FitCalibration(counts, d.method(counts))
-	if err != nil {
+	c := counts.Fit(d.method(counts))
+	if err := c.Validate(); err != nil {
 		return &exit.DataError{Err: err}
 	}
 	if c.Method == score.Platt && t.spec.Calibrates() {

@@ -54,11 +54,9 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 		return nil, err
 	}
 	if l := t.spec.Iterative(); l != nil && l.Common().Curve != "" {
-		if err := report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.Fit.rounds.Chosen()), 14, 10); err != nil {
-			return nil, exit.AfterPublish(t.spec.Model, err)
-		}
+		err = report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.Fit.rounds.Chosen()), 14, 10)
 	}
-	return result, nil
+	return result, exit.AfterPublish(t.spec.Model, err)
 }
 
 // Training is an open job that fits a model to rows: its data, their profile and recipe, and options. Its stages
