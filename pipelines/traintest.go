@@ -9,8 +9,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
@@ -50,7 +50,8 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 		if err := job.CheckOutput(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
-		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).PrepareOptions(), t.Share); err != nil {
+		rows := (spec.Options{Train: o}).PrepareOptions()
+		if o.Data.Part, result.Test.HeldOut, err = prepare.HoldOutTest(ctx, rows, t.Share); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()
@@ -59,7 +60,7 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 		return nil, err
 	}
 	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
-	evaluation.Job.Work, evaluation.Job.Resume = holdout.WorkDir(o.Job.Work), false
+	evaluation.Job.Work, evaluation.Job.Resume = prepare.WorkDirOfTest(o.Job.Work), false
 	scores, notScored := Evaluate(ctx, evaluation)
 	result.Test.EvaluateResult = scores
 	return result, errors.Join(err, exit.AfterPublish(o.Model, notScored))
