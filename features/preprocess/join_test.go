@@ -199,7 +199,8 @@ func TestInvalidJoinsAreRejected(t *testing.T) {
 		"part 2: a join inside a join":   `{"parts":[{"kind":"scale.unit","recipe":{"in":4}},{"kind":"chain","recipe":{"steps":[{"kind":"join","recipe":{}}]}}]}`,
 		"part 1: features: scale.unit: ": `{"parts":[{"kind":"scale.unit","recipe":{"in":0}}]}`,
 	} {
-		if _, err := (features.Sealed{Kind: "join", JSON: []byte(text)}).Open(); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := features.Sealed{Kind: "join", JSON: []byte(text)}.Open()
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
