@@ -11,13 +11,13 @@ import (
 )
 
 // Chain is the recipe of maps applied one after the other: preprocessing, then a feature map. All steps but
-// the last are Fixed, so the kernel of the chain is the kernel of the last step on the output of the
+// the last are not Random, so the kernel of the chain is the kernel of the last step on the output of the
 // others.
 type Chain struct {
 	Steps []Recipe
 }
 
-func init() { Register("chain", Decode[Chain]) }
+func init() { Register("chain", openChain) }
 
 // New draws the maps. The result is Gridded, a Hasher or Ranged if the last step's map is.
 func (c Chain) New() (Map, error) {
@@ -131,8 +131,7 @@ func (c Chain) Validate() error {
 			return fmt.Errorf("chain: step %d: the recipe is missing", i+1)
 		case Chain:
 			return fmt.Errorf("chain: step %d: a chain inside a chain; list its steps here", i+1)
-		case Fixed:
-		default:
+		case Random:
 			if i < len(c.Steps)-1 {
 				return fmt.Errorf("chain: step %d: %T is random; only the last step may be", i+1, r)
 			}
@@ -178,7 +177,14 @@ func (c Chain) Kernel(x, z []float32) float64 {
 		m.Apply(fz, z, 1)
 		x, z = fx, fz
 	}
-	return c.Steps[last].Kernel(x, z)
+	return Kernel(c.Steps[last])(x, z)
+}
+
+// AddFiles implements FileUser.
+func (c Chain) AddFiles(f *Files) {
+	for _, r := range c.Steps {
+		f.AddOf(r)
+	}
 }
 
 // chainJSON is the JSON form of a Chain.
@@ -199,25 +205,23 @@ func (c Chain) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads the output of MarshalJSON. Unknown fields are errors.
-func (c *Chain) UnmarshalJSON(data []byte) error {
+// openChain reads the output of MarshalJSON. Unknown fields are errors.
+func openChain(data []byte, files *Files) (Chain, error) {
 	var j chainJSON
-	if err := decodeStrict(data, &j); err != nil {
-		return err
+	if err := DecodeStrict(data, &j); err != nil {
+		return Chain{}, err
 	}
-	steps := make([]Recipe, len(j.Steps))
+	c := Chain{make([]Recipe, len(j.Steps))}
 	for i, s := range j.Steps {
 		if s.Kind == "chain" { // check this before opening, so that input cannot choose the recursion depth
-			return fmt.Errorf("step %d: a chain inside a chain", i+1)
+			return Chain{}, fmt.Errorf("step %d: a chain inside a chain", i+1)
 		}
-		r, err := s.open()
-		if err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
+		var err error
+		if c.Steps[i], err = s.WithFiles(files).open(); err != nil {
+			return Chain{}, fmt.Errorf("step %d: %w", i+1, err)
 		}
-		steps[i] = r
 	}
-	c.Steps = steps
-	return nil
+	return c, c.Validate()
 }
 
 // chained is the map of a chain of two or more steps.
@@ -227,7 +231,7 @@ type chained struct {
 	scratch sync.Pool // of *[]float32
 }
 
-var _ Map = (*chained)(nil)
+var _ MissingTaker = (*chained)(nil)
 
 // Dims returns the row length of the first map and the number of features of the last.
 func (c *chained) Dims() (in, out int) {
@@ -253,28 +257,25 @@ func (c *chained) Apply(dst, x []float32, n int) {
 
 // prepare applies the maps before the last to the n rows of x and calls use with the result.
 func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
-	var held [2]*[]float32
+	var buffers [2]*[]float32
 	for i, m := range c.first {
 		_, out := m.Dims()
-		to := held[i%2] // last read two steps ago, so it can be overwritten
+		to := buffers[i%2] // last read two steps ago, so it can be overwritten
 		if to == nil {
 			to, _ = c.scratch.Get().(*[]float32)
 			if to == nil {
 				to = new([]float32)
 			}
-			held[i%2] = to
+			buffers[i%2] = to
 		}
-		if cap(*to) < n*out {
-			*to = make([]float32, n*out)
-		}
-		y := (*to)[:n*out]
+		y := blas.Grow(to, n*out)
 		m.Apply(y, x, n)
 		x = y
 	}
 	use(x)
-	for _, h := range held {
-		if h != nil {
-			c.scratch.Put(h)
+	for _, b := range buffers {
+		if b != nil {
+			c.scratch.Put(b)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func TestChainIsSafeForConcurrentUse(t *testing.T) {
 func TestChainKernelMatchesTheLastStepOnScaledRows(t *testing.T) {
 	x := sample(2)
 	y := oneByOne(t, steps[:3], x, 2)
-	want := steps[3].Kernel(y[:in], y[in:])
+	want := features.Kernel(steps[3])(y[:in], y[in:])
 	if have := (features.Chain{Steps: steps}).Kernel(x[:in], x[in:]); have != want || want <= 0 || want >= 1 {
 		t.Errorf("have %v, want %v", have, want)
 	}
@@ -197,12 +197,8 @@ func TestChainPanicsOnShortSlices(t *testing.T) {
 type reverse struct{ D int }
 
 func (r reverse) New() (features.Map, error) { return r, nil }
-func (r reverse) Kernel(x, z []float32) float64 {
-	return preprocess.Divide{In: r.D, By: 1}.Kernel(x, z)
-}
-func (r reverse) Dims() (in, out int) { return r.D, r.D }
-func (r reverse) Validate() error     { return nil }
-func (reverse) Fixed()                {}
+func (r reverse) Dims() (in, out int)        { return r.D, r.D }
+func (r reverse) Validate() error            { return nil }
 func (r reverse) Apply(dst, x []float32, n int) {
 	for i := range n {
 		for j := range r.D {

@@ -22,10 +22,17 @@ type Map interface {
 	Apply(dst, x []float32, n int)
 }
 
+// MissingTaker is a Map to which NaN in a row may mean a missing value.
+type MissingTaker interface {
+	Map
+	// TakesMissing reports whether it does.
+	TakesMissing() bool
+}
+
 // TakesMissing reports whether NaN in a row means a missing value to m. It does if m is, or begins with, a
 // map of package preprocess that fills in missing values.
 func TakesMissing(m Map) bool {
-	t, ok := m.(interface{ TakesMissing() bool })
+	t, ok := m.(MissingTaker)
 	return ok && t.TakesMissing()
 }
 
@@ -84,12 +91,9 @@ func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (satur
 			z = new([]float32)
 		}
 		defer onGridScratch.Put(z)
-		if size := onGridRun * out; cap(*z) < size {
-			*z = make([]float32, size)
-		}
 		for i := lo; i < hi; i += onGridRun {
 			rows := min(onGridRun, hi-i)
-			to := (*z)[:rows*out]
+			to := blas.Grow(z, onGridRun*out)[:rows*out]
 			m.Apply(to, x[i*in:], rows)
 			count.Add(dst.QuantizeRows(i, to, rows, bound))
 		}
@@ -107,83 +111,68 @@ type Hasher interface {
 	Hash(dst []uint64, x []float32, n int)
 }
 
-// Recipe describes a map by a few numbers, from which the same map can be drawn on every machine.
+// Recipe describes a map by a few numbers, from which the same map can be drawn on every machine. Its kernel is
+// the inner product of features, unless it is Random.
 type Recipe interface {
-	// New draws the map. The error names the invalid field of the recipe.
+	// Validate returns an error that names the invalid field.
+	Validate() error
+	// Dims returns the length of a row and the number of features. The recipe must be valid.
+	Dims() (in, out int)
+	// New draws the map. It fails if the recipe is not valid, or if a file that it refers to is missing.
 	New() (Map, error)
-	// Kernel returns the kernel that inner products of features estimate:
-	// E[φ(x)·φ(z)] over seeds. It panics if the rows differ in length, and is
-	// meaningless for a recipe that New rejects.
+}
+
+// Random is a Recipe of random features, whose inner products estimate a kernel.
+type Random interface {
+	Recipe
+	// Kernel returns the kernel: E[φ(x)·φ(z)] over seeds. It panics if the rows differ in length, and is
+	// meaningless for a recipe that is not valid.
 	Kernel(x, z []float32) float64
 }
 
-// Fixed is a Recipe whose map is not random, such as a scaling: its kernel is
-// exactly the inner product of features.
-type Fixed interface {
+// KernelPreparer is a Recipe that computes its kernel for many pairs of rows faster than for each pair alone.
+type KernelPreparer interface {
 	Recipe
-	// Fixed does nothing; it marks the recipe.
-	Fixed()
+	// PrepareKernel returns the kernel. The function is safe for concurrent use. It returns NaN if the recipe is
+	// not valid.
+	PrepareKernel() func(x, z []float32) float64
 }
 
-// InnerProduct returns the kernel of a Fixed recipe: the inner product of the features of x and z, or NaN
-// if r is not valid. It panics if the rows differ in length.
-func InnerProduct(r Recipe, x, z []float32) float64 {
-	if len(x) != len(z) {
-		panic("features: Kernel of rows of different lengths")
-	}
-	m, err := r.New()
-	if err != nil {
-		return math.NaN()
-	}
-	_, out := m.Dims()
-	fx, fz := make([]float32, out), make([]float32, out)
-	m.Apply(fx, x, 1)
-	m.Apply(fz, z, 1)
-	var sum float64
-	for i, v := range fx {
-		// The product of two float32 is exact in float64, so fusing it makes no difference.
-		sum += float64(v) * float64(fz[i])
-	}
-	return sum
-}
-
-// Validate returns the error that r.New would return. It does not draw the map if
-// r has a Validate method.
-func Validate(r Recipe) error {
-	if v, ok := r.(interface{ Validate() error }); ok {
-		return v.Validate()
-	}
-	_, err := r.New()
-	return err
-}
-
-// Kernel returns r.Kernel for many pairs of rows. The function is safe for concurrent
-// use, and the work that pairs share is done once if r has a Prepare method.
+// Kernel returns the kernel of r, for many pairs of rows. The function is safe for concurrent use. It panics if
+// the rows differ in length. Unless r is Random, it returns NaN if New fails.
 func Kernel(r Recipe) func(x, z []float32) float64 {
-	if p, ok := r.(interface {
-		Prepare() (kernel func(x, z []float32) float64)
-	}); ok {
-		return p.Prepare()
-	}
-	return r.Kernel
-}
-
-// Dims returns the length of a row and the number of features of r's map.
-// It does not draw the map if r has a Dims method.
-func Dims(r Recipe) (in, out int, err error) {
-	if err := Validate(r); err != nil {
-		return 0, 0, err
-	}
-	if s, ok := r.(interface{ Dims() (in, out int) }); ok {
-		in, out = s.Dims()
-		return in, out, nil
+	switch r := r.(type) {
+	case KernelPreparer:
+		return r.PrepareKernel()
+	case Random:
+		return r.Kernel
 	}
 	m, err := r.New()
-	if err != nil {
-		return 0, 0, err
+	return func(x, z []float32) (sum float64) {
+		if len(x) != len(z) {
+			panic("features: Kernel of rows of different lengths")
+		}
+		if err != nil {
+			return math.NaN()
+		}
+		_, out := m.Dims()
+		fx, fz := make([]float32, out), make([]float32, out)
+		m.Apply(fx, x, 1)
+		m.Apply(fz, z, 1)
+		for i, v := range fx {
+			// The product of two float32 is exact in float64, so fusing it makes no difference.
+			sum += float64(v) * float64(fz[i])
+		}
+		return sum
 	}
-	in, out = m.Dims()
-	return in, out, nil
+}
+
+// Dims returns the length of a row and the number of features of r's map, or the error of an invalid recipe.
+func Dims(r Recipe) (in, out int, err error) {
+	if err = r.Validate(); err == nil {
+		in, out = r.Dims()
+	}
+	return in, out, err
 }
 
 // Overflows counts the NaN features of the n rows of x. It is for maps of cosines that quantize without

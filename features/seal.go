@@ -17,26 +17,28 @@ import (
 )
 
 // Sealed is a recipe as plain data, for model files and workers. In JSON it is {"kind": "fourier.gaussian",
-// "recipe": {"in": 784, …}}.
+// "recipe": {"in": 784, …}}. The JSON does not contain the files that the recipe refers to; see WithFiles.
 type Sealed struct {
 	Kind string          `json:"kind"`
 	JSON json.RawMessage `json:"recipe"`
+
+	files *Files
 }
 
 // registry holds the kinds of recipe that are linked into the program.
 var registry = struct {
 	sync.RWMutex
-	open map[string]func([]byte) (Recipe, error)
+	open map[string]func([]byte, *Files) (Recipe, error)
 	kind map[reflect.Type]string
 }{
-	open: map[string]func([]byte) (Recipe, error){},
+	open: map[string]func([]byte, *Files) (Recipe, error){},
 	kind: map[reflect.Type]string{},
 }
 
 // Register makes recipes of type R sealable under a kind, which becomes part of model files and must never
-// change. open is usually Decode[R]. Packages call it from init. It panics if the kind or the type is
-// taken.
-func Register[R Recipe](kind string, open func([]byte) (R, error)) {
+// change. open is usually Decode[R]. It differs if recipes refer to files, of which open takes theirs. Packages
+// call Register from init. It panics if the kind or the type is taken.
+func Register[R Recipe](kind string, open func(data []byte, files *Files) (R, error)) {
 	t := reflect.TypeFor[R]()
 	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
 		panic(fmt.Sprintf("features: Register %q: %v is not a plain struct", kind, t))
@@ -50,7 +52,7 @@ func Register[R Recipe](kind string, open func([]byte) (R, error)) {
 		panic(fmt.Sprintf("features: Register %q: %v is registered as %q", kind, t, other))
 	}
 	registry.kind[t] = kind
-	registry.open[kind] = func(data []byte) (Recipe, error) { return open(data) }
+	registry.open[kind] = func(data []byte, files *Files) (Recipe, error) { return open(data, files) }
 }
 
 // Kinds returns the registered kinds, sorted.
@@ -60,7 +62,7 @@ func Kinds() []string {
 	return slices.Sorted(maps.Keys(registry.open))
 }
 
-// Seal returns r as plain data. It rejects recipes that Open would reject.
+// Seal returns r as plain data, with its files. It rejects recipes that Open would reject.
 func Seal(r Recipe) (Sealed, error) {
 	registry.RLock()
 	kind, ok := registry.kind[reflect.TypeOf(r)]
@@ -68,14 +70,16 @@ func Seal(r Recipe) (Sealed, error) {
 	if !ok {
 		return Sealed{}, fmt.Errorf("features: seal: no kind is registered for %T; call features.Register", r)
 	}
-	if err := Validate(r); err != nil {
+	if err := r.Validate(); err != nil {
 		return Sealed{}, err
 	}
 	data, err := json.Marshal(r)
 	if err != nil {
 		return Sealed{}, fmt.Errorf("features: seal: %s: %w", kind, err)
 	}
-	return Sealed{Kind: kind, JSON: data}, nil
+	files := new(Files)
+	files.AddOf(r)
+	return Sealed{kind, data, files}, nil
 }
 
 // Equal reports whether two sealed recipes are equal except for white space.
@@ -87,8 +91,14 @@ func (s Sealed) Equal(t Sealed) bool {
 	return s.Kind == t.Kind && bytes.Equal(a.Bytes(), b.Bytes())
 }
 
-// Open returns the recipe. Unknown kinds, unknown fields, values of the wrong
-// type and invalid recipes are errors that name the kind and field.
+// WithFiles returns s with the files that the recipe, or parts of it, refer to.
+func (s Sealed) WithFiles(f *Files) Sealed {
+	s.files = f
+	return s
+}
+
+// Open returns the recipe. Unknown kinds, unknown fields, values of the wrong type and invalid recipes are
+// errors that name the kind and field. A missing file is not: then New of the recipe fails.
 func (s Sealed) Open() (Recipe, error) {
 	r, err := s.open()
 	if err != nil {
@@ -104,7 +114,7 @@ func (s Sealed) open() (Recipe, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown kind of recipe %q; have %s", s.Kind, strings.Join(Kinds(), ", "))
 	}
-	r, err := open(s.JSON)
+	r, err := open(s.JSON, s.files)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Kind, err)
 	}
@@ -112,20 +122,20 @@ func (s Sealed) open() (Recipe, error) {
 }
 
 // Decode decodes a recipe from JSON: one object without unknown fields, nothing after it, and a valid
-// recipe.
-func Decode[R Recipe](data []byte) (R, error) {
+// recipe. It does not use the files.
+func Decode[R Recipe](data []byte, _ *Files) (R, error) {
 	var r, none R
-	if err := decodeStrict(data, &r); err != nil {
+	if err := DecodeStrict(data, &r); err != nil {
 		return none, err
 	}
-	if err := Validate(r); err != nil {
+	if err := r.Validate(); err != nil {
 		return none, err
 	}
 	return r, nil
 }
 
-// decodeStrict stores the JSON object in data in v.
-func decodeStrict(data []byte, v any) error {
+// DecodeStrict stores the JSON object in data in v. Unknown fields, and anything after the object, are errors.
+func DecodeStrict(data []byte, v any) error {
 	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '{' {
 		return errors.New("not a JSON object")
 	}

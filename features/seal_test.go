@@ -81,13 +81,23 @@ var every = map[string]features.Recipe{
 	}},
 }
 
-// frequencies returns the recipe of a file of frequencies, and provides the file.
+// files has the files that recipes of every refer to.
+var files features.Files
+
+func addFile(name string, data []byte) {
+	if _, err := files.Add(name, data); err != nil {
+		panic(err)
+	}
+}
+
+// frequencies returns the recipe of a file of frequencies, and adds the file to files.
 func frequencies() learned.Recipe {
 	data, err := learned.Encode(&learned.Frequencies{Count: 2, In: 4, W: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3},
 		Weight: []float64{0.25, 0.75}})
 	if err != nil {
 		panic(err)
 	}
+	addFile(learned.FileName, data)
 	r, err := learned.RecipeOf(data, fourier.Offset, math.MaxUint64)
 	if err != nil {
 		panic(err)
@@ -95,22 +105,29 @@ func frequencies() learned.Recipe {
 	return r
 }
 
-// atRows returns the recipe of landmarks, and provides their file.
+// atRows returns the recipe of landmarks, and adds their file to files.
 func atRows() landmarks.Recipe {
-	sum, _, err := landmarks.Hold(&landmarks.Set{Count: 2, In: 4, X: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}})
+	set := &landmarks.Set{Count: 2, In: 4, X: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}}
+	data, err := landmarks.Encode(set)
 	if err != nil {
 		panic(err)
 	}
-	return landmarks.Recipe{Of: fourier.Exponential{In: 4, Out: 8, Width: 1. / 3, Exponent: 1.4}, Out: 2, SHA256: sum}
+	addFile(landmarks.FileName, data)
+	r, err := landmarks.RecipeOf(fourier.Exponential{In: 4, Out: 8, Width: 1. / 3, Exponent: 1.4}, set)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
-// fullMetric returns the recipe of a metric, and provides its file.
+// fullMetric returns the recipe of a metric, and adds its file to files.
 func fullMetric() preprocess.FullMetric {
 	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 4,
 		A: []float32{1, 1. / 3, 0, 0, -2, 3e30, 0, 0, 1e-45, 0, 1, 0, 0, 0, 0.5, 7}})
 	if err != nil {
 		panic(err)
 	}
+	addFile(preprocess.MetricFile, data)
 	r, err := preprocess.MetricOf(data)
 	if err != nil {
 		panic(err)
@@ -166,7 +183,7 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 		if err := json.Unmarshal(data, &read); err != nil {
 			t.Fatal(err)
 		}
-		back, err := read.Open()
+		back, err := read.WithFiles(&files).Open()
 		if err != nil {
 			t.Errorf("%s: %v", data, err)
 			continue
@@ -185,7 +202,7 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 		}
 		x := []float32{1, -2, 3, 0.5, 7, 0.1, -0.3, 2, 4, 6, -5, 8}[:in]
 		z := []float32{0.9, -2.2, 3.1, 0.4, 6, 0.2, -0.1, 2.5, 3, 7, -6, 9}[:in]
-		if have, want := back.Kernel(x, z), r.Kernel(x, z); have != want {
+		if have, want := features.Kernel(back)(x, z), features.Kernel(r)(x, z); have != want {
 			t.Errorf("%s: kernel %v, want %v", kind, have, want)
 		}
 		first, err := r.New()
@@ -265,14 +282,14 @@ func TestOpenNamesKindAndField(t *testing.T) {
 	}
 }
 
-// plain is a recipe without Validate and Dims.
+// plain is a recipe of another package.
 type plain struct{ D int }
 
-func (r plain) New() (features.Map, error)       { return preprocess.Divide{In: r.D, By: 1}.New() }
-func (r plain) Kernel(x, z []float32) float64    { return preprocess.Divide{In: r.D, By: 1}.Kernel(x, z) }
-func openPlain(data []byte) (r plain, err error) { return features.Decode[plain](data) }
+func (r plain) Validate() error            { return preprocess.Divide{In: r.D, By: 1}.Validate() }
+func (r plain) Dims() (in, out int)        { return r.D, r.D }
+func (r plain) New() (features.Map, error) { return preprocess.Divide{In: r.D, By: 1}.New() }
 
-func init() { features.Register("test.plain", openPlain) }
+func init() { features.Register("test.plain", features.Decode[plain]) }
 
 type unregistered struct{ plain }
 
@@ -302,10 +319,12 @@ func TestForeignRecipesSeal(t *testing.T) {
 	}
 	for name, f := range map[string]func(){
 		"a kind twice": func() { features.Register("test.plain", features.Decode[unregistered]) },
-		"a type twice": func() { features.Register("test.other", openPlain) },
+		"a type twice": func() { features.Register("test.other", features.Decode[plain]) },
 		"no kind":      func() { features.Register("", features.Decode[unregistered]) },
-		"an interface": func() { features.Register("test.any", func([]byte) (features.Recipe, error) { return nil, nil }) },
-		"a pointer":    func() { features.Register("test.pointer", features.Decode[*unregistered]) },
+		"an interface": func() {
+			features.Register("test.any", func([]byte, *features.Files) (features.Recipe, error) { return nil, nil })
+		},
+		"a pointer": func() { features.Register("test.pointer", features.Decode[*unregistered]) },
 	} {
 		func() {
 			defer func() {

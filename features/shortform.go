@@ -130,8 +130,8 @@ func shortChain(first []Map, last Recipe) (short []Map, gathered Map, err error)
 	return short, gathered, nil
 }
 
-// shortStep returns the map that does to rows in the short form c what m does to whole rows, and the form of
-// its output. It returns nil unless m maps column by column and the zeros to zeros.
+// shortStep returns the counterpart of m for rows in the short form c, and the form of its output. It returns nil
+// unless m maps column by column and the zeros to zeros.
 func shortStep(m Map, c *ShortForm) (Map, *ShortForm) {
 	by, ok := m.(Columnwise)
 	if !ok {

@@ -43,15 +43,18 @@ type Applied struct {
 }
 
 // Scores returns the scores (n×K) of n rows of x (row-major), from which the model's centre has been
-// subtracted. They are valid until the next call. NaN in x is replaced by Manifest.Fill.
+// subtracted. They are valid until the next call. If the model has Manifest.Fill, Scores replaces NaN in x by it.
 func (a *Applier) Scores(x []float32, n int) []float32 {
 	k := a.Model.Linear.K
+	if a.Novelty && a.Model.Manifest.Sketch == nil {
+		panic("models: Applier.Novelty: the model has no Sketch")
+	}
 	if a.Model.fill != nil {
 		a.Model.fillIn(x)
 	}
-	a.scores = grow(a.scores, n*k)
+	blas.Grow(&a.scores, n*k)
 	if a.Novelty {
-		a.novelty = grow(a.novelty, n)
+		blas.Grow(&a.novelty, n)
 	}
 	// Take fewer rows at a time if there are many features.
 	in, out := a.Model.Map.Dims()
@@ -69,7 +72,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 		a.Model.Linear.Scores(a.scores[at*k:], a.phi, m)
 		if a.Novelty {
 			probes := a.Model.Manifest.Sketch.linear
-			a.probes = grow(a.probes, m*probes.K)
+			blas.Grow(&a.probes, m*probes.K)
 			probes.Scores(a.probes, a.phi, m)
 			SumSquares(a.novelty[at:at+m], a.probes)
 		}
@@ -88,25 +91,25 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 		output.Novelty = a.novelty
 	}
 	if !a.Model.Classifies() {
-		a.targets = grow(a.targets, n*k)
+		blas.Grow(&a.targets, n*k)
 		a.Model.Targets(a.targets, output.Scores)
 		output.Targets = a.targets
 		return output
 	}
-	a.classes = grow(a.classes, n)
+	blas.Grow(&a.classes, n)
 	output.Classes = a.classes
 	p := a.Model.Manifest.Probabilities
 	if p == nil {
 		a.Model.Linear.Classes(output.Classes, output.Scores, n)
 		return a.decide(output, n)
 	}
-	a.probabilities = grow(a.probabilities, n*k)
+	blas.Grow(&a.probabilities, n*k)
 	output.Probabilities = a.probabilities
 	p.Apply(output.Probabilities, output.Scores, n, k)
 	p.Classes(output.Classes, output.Probabilities, output.Scores, n, k)
 	output = a.decide(output, n)
 	if p.Weights != nil {
-		a.likeliest = grow(a.likeliest, n)
+		blas.Grow(&a.likeliest, n)
 		output.Likeliest = a.likeliest
 		score.Likeliest(output.Likeliest, nil, output.Probabilities, output.Scores, n, k)
 	}
@@ -120,7 +123,7 @@ func (a *Applier) decide(output Applied, n int) Applied {
 	if threshold == nil {
 		return output
 	}
-	a.decided = grow(a.decided, n)
+	blas.Grow(&a.decided, n)
 	output.Classes = a.decided
 	positive := a.Model.Manifest.PositiveClass()
 	for i := range n {
@@ -134,11 +137,4 @@ func (a *Applier) decide(output Applied, n int) Applied {
 		}
 	}
 	return output
-}
-
-func grow[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

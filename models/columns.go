@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/schema"
 )
@@ -62,7 +63,7 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 	if len(names) == 0 {
 		return dst, ErrNoColumns
 	}
-	s.order = grow(s.order, len(names)) // for each name, 1 + its index in columns
+	blas.Grow(&s.order, len(names)) // for each name, 1 + its index in columns
 	clear(s.order)
 	n := 0
 	for i, c := range columns {

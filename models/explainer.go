@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/shapley"
@@ -78,7 +79,7 @@ func (m *Model) newExplainer() (*Explainer, error) {
 		}
 	}
 	e.shapley, err = shapley.NewSampled(columns, background, m.Manifest.Input.Dim, m.Linear.K, m.Manifest.Seed,
-		(&Applier{Model: m}).Scores)
+		func() shapley.Scorer { return (&Applier{Model: m}).Scores })
 	return e, err
 }
 
@@ -113,17 +114,17 @@ type Explanations struct {
 func (e *Explainer) Rows(dst Explanations, output Applied, x []float32, n, threads int) Explanations {
 	outputs, columns, k := e.Outputs(), len(e.names), e.model.Linear.K
 	d, _ := e.model.Map.Dims()
-	dst.Base, dst.Effects = grow(dst.Base, n*outputs), grow(dst.Effects, n*outputs*columns)
-	dst.StdErr = grow(dst.StdErr, n*outputs)
+	blas.Grow(&dst.Base, n*outputs)
+	blas.Grow(&dst.Effects, n*outputs*columns)
+	blas.Grow(&dst.StdErr, n*outputs)
 	parallel.Ranges(n, 1, max(1, threads), func(lo, hi int) {
-		a := Applier{Model: e.model}
 		for i := lo; i < hi; i++ {
 			rowScores := output.Scores[i*k : (i+1)*k]
 			if !exact.AllFinite(rowScores) {
 				continue
 			}
 			scores, effects := e.scores(output, i), dst.Effects[i*outputs*columns:(i+1)*outputs*columns]
-			stdErr := e.shapley.Effects(effects, x[i*d:(i+1)*d], rowScores, scores, a.Scores)
+			stdErr := e.shapley.Effects(effects, x[i*d:(i+1)*d], rowScores, scores)
 			for o, s := range scores {
 				base := e.base(s, o)
 				dst.Base[i*outputs+o], dst.StdErr[i*outputs+o] = base, stdErr

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
@@ -32,11 +33,15 @@ func FuzzManifest(f *testing.F) {
 		// As it is, and with a checksum that lets it in.
 		for _, data := range [][]byte{data, seal(data)} {
 			bounded(t, len(data), func() {
-				m, recipe, err := decodeManifest(data)
+				m, err := decodeManifest(data)
 				if err != nil {
 					return
 				}
-				if in, out := recipe.(interface{ Dims() (int, int) }).Dims(); in != m.Input.Dim || out != m.Features {
+				recipe, err := m.Recipe.Open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if in, out, err := features.Dims(recipe); err != nil || in != m.Input.Dim || out != m.Features {
 					t.Fatal("the recipe does not fit")
 				}
 				if c := m.Learner.Log; c != nil && (c.Partitions < 1 || c.Partitions > iterative.MaxPartitions ||

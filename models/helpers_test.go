@@ -99,7 +99,7 @@ func encode(t testing.TB, m *Model) (manifest, weights []byte) {
 
 // decode is Load without a directory.
 func decode(manifest, weights []byte) (*Manifest, *linear.Model, error) {
-	m, _, err := decodeManifest(manifest)
+	m, err := decodeManifest(manifest)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -196,6 +197,15 @@ func TestModelsWithoutIntervalsSaySo(t *testing.T) {
 	}
 }
 
+func TestNoveltyNeedsASketch(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); got != "models: Applier.Novelty: the model has no Sketch" {
+			t.Error(got)
+		}
+	}()
+	(&Applier{Model: regressor(t), Novelty: true}).Scores(make([]float32, 2), 1)
+}
+
 func TestDamagedIntervalsAreRefused(t *testing.T) {
 	for name, damage := range map[string]func(*Manifest){
 		"a score less":      func(m *Manifest) { m.Intervals.Scores[0] = m.Intervals.Scores[0][1:] },
@@ -214,7 +224,7 @@ func TestDamagedIntervalsAreRefused(t *testing.T) {
 	} {
 		m := certain(t, regressor(t), 9)
 		damage(m.Manifest)
-		if _, err := m.Manifest.check(); err == nil {
+		if err := m.Manifest.check(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

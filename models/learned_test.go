@@ -91,7 +91,6 @@ func TestMetricsAreReadWithTheModel(t *testing.T) {
 	m.Linear.D, m.Linear.W = 6, make([]float32, 18)
 	m.ExtraFiles = []storage.File{{Name: preprocess.MetricFile, Data: data}}
 	dir := save(t, m)
-	preprocess.ForgetMetric(full.SHA256)
 	got, err := LoadURI(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // Handle gives access to a model that may be replaced while it is used. It is safe for concurrent use.
 type Handle struct {
 	s     *shared
-	every time.Duration
+	ttl   time.Duration // of a lookup; 0 if there are no further ones
 	close sync.Once
 }
 
@@ -43,9 +43,9 @@ type shared struct {
 	// looking is held during a lookup. It guards:
 	looking *semaphore.Weighted
 	first   *Model // with which replaceable compares others
-	unfit   string // digest of the last model that was not replaceable
-	why     error  // the reason
-	logged  string // error that was logged last
+	unfit   string // digest of the last model that could not replace first
+	unfitBy error  // the reason
+	logged  string // the last error that was logged
 
 	mu    sync.Mutex
 	stats HandleStats
@@ -68,7 +68,7 @@ func OpenHandle(ctx context.Context, name string, ttl time.Duration) (*Handle, e
 	if err != nil {
 		return nil, err
 	}
-	h := &Handle{s: s, every: ttl}
+	h := &Handle{s: s, ttl: ttl}
 	if err := s.looking.Acquire(ctx, 1); err != nil { // one handle loads while others wait
 		h.Close()
 		return nil, fmt.Errorf("models: open %s: %w", name, err)
@@ -135,7 +135,7 @@ func (h *Handle) Model(ctx context.Context) *Model {
 
 // due reports whether ttl has passed since the last lookup.
 func (h *Handle) due() bool {
-	return h.every > 0 && clock().UnixNano()-h.s.looked.Load() >= int64(h.every)
+	return h.ttl > 0 && clock().UnixNano()-h.s.looked.Load() >= int64(h.ttl)
 }
 
 // Refresh looks the name up now. It reports whether another model replaced the one in use. The error says
@@ -214,15 +214,15 @@ func (s *shared) look(ctx context.Context) (swapped bool, err error) {
 	case err != nil || manifest.SHA256 == s.model.Load().Manifest.SHA256:
 		return false, err
 	case manifest.SHA256 == s.unfit: // it was loaded and refused before
-		return false, s.why
+		return false, s.unfitBy
 	}
 	m, err := LoadURI(ctx, dir)
 	if err != nil {
 		return false, err
 	}
 	if err := replaceable(s.first, m); err != nil {
-		s.unfit, s.why = m.Manifest.SHA256, NewError(dir, err)
-		return false, s.why
+		s.unfit, s.unfitBy = m.Manifest.SHA256, NewError(dir, err)
+		return false, s.unfitBy
 	}
 	s.model.Store(m)
 	return true, nil

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
-	"runtime"
 	"slices"
 	"syscall"
 
@@ -44,8 +43,8 @@ func (e *Error) Is(target error) bool { return target == ErrBadModel }
 func NewError(dir string, reason error) error { return &Error{dir, reason} }
 
 // Load reads the model of a directory, for instance os.DirFS("model"), and draws its map. It ignores files
-// that the manifest does not name. Files that its recipe names, such as a learned metric, are available to
-// the recipes of this process as long as the manifest is reachable.
+// that the manifest does not name. The manifest's recipe gets the files that it refers to, such as a learned
+// metric.
 //
 // The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing, damaged,
 // inconsistent, or written by a newer version of the program; otherwise it is an error of the file system.
@@ -69,17 +68,13 @@ func LoadWithoutMap(ctx context.Context, dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := undrawn(ctx, inStorage(dir))
-	return m, err
+	return undrawn(ctx, inStorage(dir))
 }
 
 // CheckDir reads and checks a model directory as LoadURI does, without drawing the map, and returns the
-// manifest. Files that the recipe names stay available to the recipes of this process until it ends.
+// manifest.
 func CheckDir(ctx context.Context, dir string) (*Manifest, error) {
-	m, _, err := loadFiles(ctx, inStorage(dir), func(_ *Manifest, name string, data []byte) error {
-		_, err := features.ProvideFile(name, data)
-		return err
-	})
+	m, err := loadFiles(ctx, inStorage(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +87,7 @@ func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := decodeManifest(data)
+	m, err := decodeManifest(data)
 	if err != nil {
 		err = &Error{dir, err}
 	}
@@ -100,90 +95,81 @@ func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
 }
 
 func load(ctx context.Context, dir directory) (*Model, error) {
-	m, recipe, err := undrawn(ctx, dir)
+	m, err := undrawn(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	if m.Map, err = recipe.New(); err != nil {
+	recipe, err := m.Manifest.Recipe.Open()
+	if err == nil {
+		m.Map, err = recipe.New()
+	}
+	if err != nil {
 		return nil, &Error{dir.place(), err}
 	}
 	return m, nil
 }
 
-// undrawn returns a model without its map, and the recipe to draw it.
-func undrawn(ctx context.Context, dir directory) (*Model, features.Recipe, error) {
-	m, recipe, err := loadFiles(ctx, dir, holdWith)
+// undrawn returns a model without its map.
+func undrawn(ctx context.Context, dir directory) (*Model, error) {
+	m, err := loadFiles(ctx, dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m.fill, m.explain.dir = m.Manifest.Fill(), dir
 	if err := m.readInput(); err != nil {
-		return nil, nil, &Error{dir.place(), err}
+		return nil, &Error{dir.place(), err}
 	}
-	return m, recipe, nil
+	return m, nil
 }
 
-// holdWith makes a file available to recipes as long as the manifest is reachable. So a program that loads
-// one model after the other does not keep all of their files.
-func holdWith(m *Manifest, name string, data []byte) error {
-	release, err := features.HoldFile(name, data)
-	if err == nil {
-		runtime.AddCleanup(m, func(release func()) { release() }, release)
-	}
-	return err
-}
-
-// A provider gives recipes a file of a model.
-type provider func(m *Manifest, name string, data []byte) error
-
-// loadFiles reads all files of a model. It passes the files of features.Files to provide.
-func loadFiles(ctx context.Context, dir directory, provide provider) (*Model, features.Recipe, error) {
+// loadFiles reads all files of a model.
+func loadFiles(ctx context.Context, dir directory) (*Model, error) {
 	data, err := read(ctx, dir, ManifestFile, MaxManifest)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m, recipe, err := decodeManifest(data)
+	m, err := decodeManifest(data)
 	if err != nil {
-		return nil, nil, &Error{dir.place(), err}
+		return nil, &Error{dir.place(), err}
 	}
-	if data, err = readListed(ctx, dir, m, WeightsFile); err != nil {
-		return nil, nil, err
-	}
-	l, err := ReadWeights(data, m.Outputs, m.Features)
-	if err != nil {
-		return nil, nil, &Error{dir.place(), err}
-	}
-	if s := m.Segments; s != nil {
-		if data, err = readListed(ctx, dir, m, SegmentsFile); err != nil {
-			return nil, nil, err
+	take := func(name string, use func(data []byte) error) error {
+		data, err := readListed(ctx, dir, m, name)
+		if err != nil {
+			return err
 		}
-		if err := s.read(data, m.Outputs, m.Features); err != nil {
-			return nil, nil, &Error{dir.place(), err}
+		if err := use(data); err != nil {
+			return &Error{dir.place(), err}
 		}
+		return nil
 	}
-	if s := m.Sketch; s != nil {
-		if data, err = readListed(ctx, dir, m, SketchFile); err != nil {
-			return nil, nil, err
-		}
-		if err := s.read(data, m.Features); err != nil {
-			return nil, nil, &Error{dir.place(), err}
-		}
+	model := &Model{Manifest: m}
+	err = take(WeightsFile, func(data []byte) (err error) {
+		model.Linear, err = ReadWeights(data, m.Outputs, m.Features)
+		return err
+	})
+	if s := m.Segments; s != nil && err == nil {
+		err = take(SegmentsFile, func(data []byte) error { return s.read(data, m.Outputs, m.Features) })
 	}
-	for _, name := range features.Files() {
-		if _, ok := m.File(name); !ok {
+	if s := m.Sketch; s != nil && err == nil {
+		err = take(SketchFile, func(data []byte) error { return s.read(data, m.Features) })
+	}
+	files := new(features.Files)
+	for _, name := range features.FileNames() {
+		if _, ok := m.File(name); !ok || err != nil {
 			continue
 		}
-		if data, err = readListed(ctx, dir, m, name); err != nil {
-			return nil, nil, err
-		}
-		if err := provide(m, name, data); err != nil {
-			return nil, nil, &Error{dir.place(), fmt.Errorf("%s: %w", name, err)}
-		}
+		err = take(name, func(data []byte) error {
+			if _, err := files.Add(name, data); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
 	}
-	return &Model{Manifest: m, Linear: l}, recipe, nil
+	m.Recipe = m.Recipe.WithFiles(files)
+	return model, err
 }
 
-// readInput sets what the prediction methods need to know about rows.
+// readInput sets the fields from which the prediction methods know the form of rows.
 func (m *Model) readInput() error {
 	var input struct {
 		Centre []float64     `json:"centre"`

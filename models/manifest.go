@@ -53,7 +53,7 @@ type RowWeights struct {
 //
 //	head -n -2 manifest.json | sha256sum
 //
-// A manifest contains neither times nor paths, so equal models have equal manifests. Some fields have older names
+// A manifest contains neither times nor paths, so equal models have equal manifests. Some fields have other names
 // in JSON: Sketch is spread, Log is course, and HeldOutOf is held_of.
 type Manifest struct {
 	Format  int    `json:"format"`  // version of this layout
@@ -287,20 +287,19 @@ const (
 	tailEnd   = "\"\n}\n"
 )
 
-// EncodeWithChecksum encodes v as a JSON file with its checksum. The last field of v must be sum, with the JSON name
-// sha256; it is set to the checksum of the file without its last two lines.
-func EncodeWithChecksum(v any, sum *string) ([]byte, error) {
-	*sum = ""
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return nil, err
+// EncodeWithChecksum encodes v as a JSON file with its checksum, which it also returns: the SHA-256 of the file
+// without its last two lines. The checksum replaces the last field of v, which must be a string with the JSON
+// name sha256.
+func EncodeWithChecksum(v any) (data []byte, sum string, err error) {
+	if data, err = json.MarshalIndent(v, "", "  "); err != nil {
+		return nil, "", err
 	}
-	body, ok := bytes.CutSuffix(append(data, '\n'), []byte(tailStart+tailEnd))
-	if !ok {
+	at := bytes.LastIndex(data, []byte("\n"+tailStart)) + 1
+	if at == 0 || bytes.Count(data[at:], []byte("\n")) != 1 {
 		panic("models: sha256 is not the last field")
 	}
-	*sum = hexDigest(body)
-	return append(body, tailStart+*sum+tailEnd...), nil
+	sum = hexDigest(data[:at])
+	return append(data[:at], tailStart+sum+tailEnd...), sum, nil
 }
 
 // HasChecksum reports whether a file has the checksum that EncodeWithChecksum wrote.
@@ -311,48 +310,46 @@ func HasChecksum(data []byte) bool {
 
 // Encode returns the content of manifest.json and sets Format and SHA256. It fails if Load would refuse the
 // manifest, or if JSON cannot represent a number.
-func (m *Manifest) Encode() ([]byte, error) {
+func (m *Manifest) Encode() (data []byte, err error) {
 	m.Format = manifestFormat
-	if _, err := m.check(); err != nil {
+	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
-	data, err := EncodeWithChecksum(m, &m.SHA256)
-	if err != nil {
+	if data, m.SHA256, err = EncodeWithChecksum(m); err != nil {
 		err = fmt.Errorf("models: manifest: %w", err)
 	}
 	return data, err
 }
 
-// decodeManifest decodes what Encode writes and opens its recipe.
-func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
+// decodeManifest decodes and checks what Encode writes.
+func decodeManifest(data []byte) (*Manifest, error) {
 	// Check the version first: later versions may have another layout.
 	var version struct {
 		Format int    `json:"format"`
 		Kind   string `json:"kind"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, nil, fmt.Errorf("%s is damaged (%w); copy the model again", ManifestFile, err)
+		return nil, fmt.Errorf("%s is damaged (%w); copy the model again", ManifestFile, err)
 	}
 	if version.Kind == "sums" {
-		return nil, nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
+		return nil, errors.New("is a directory of sums, not a model; bochner fit makes a model of sums")
 	}
 	if version.Format > manifestFormat {
-		return nil, nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
+		return nil, fmt.Errorf("format version %d, this program reads %d; upgrade bochner", version.Format,
 			manifestFormat)
 	}
 	if !HasChecksum(data) {
-		return nil, nil, errors.New(ManifestFile +
+		return nil, errors.New(ManifestFile +
 			" is damaged or was edited: its checksum does not match; copy the model again")
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+		return nil, fmt.Errorf("%s: %w", ManifestFile, err)
 	}
-	recipe, err := m.check()
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestFile, err)
 	}
-	return m, recipe, nil
+	return m, nil
 }
 
 func hexDigest(data []byte) string {

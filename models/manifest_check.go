@@ -18,71 +18,79 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// check returns the recipe, or the reason why the manifest is invalid.
-func (m *Manifest) check() (features.Recipe, error) {
+// check returns the reason why the manifest is invalid; nil if it is valid.
+func (m *Manifest) check() error {
 	if err := m.Learner.Split.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	if m.Format < 1 {
-		return nil, fmt.Errorf("format version %d, want %d", m.Format, manifestFormat)
+		return fmt.Errorf("format version %d, want %d", m.Format, manifestFormat)
 	}
 	if m.Features < 1 || m.Features > loss.MaxDim {
-		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)
+		return fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)
 	}
 	if m.Outputs < 1 || m.Outputs > ridge.MaxOutputs {
-		return nil, fmt.Errorf("%d outputs, want 1 to %d", m.Outputs, ridge.MaxOutputs)
+		return fmt.Errorf("%d outputs, want 1 to %d", m.Outputs, ridge.MaxOutputs)
 	}
 	if err := m.checkTask(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := m.checkProbabilities(); err != nil {
-		return nil, err
+		return err
 	}
 	if m.Threshold != nil {
 		if err := m.Threshold.validate(m); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if m.Input.Dim < 1 || m.Input.Dim > rowio.MaxDim {
-		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rowio.MaxDim)
+	if err := m.checkInput(); err != nil {
+		return err
 	}
 	if err := m.Segments.check(m); err != nil {
-		return nil, err
+		return err
 	}
 	if err := errors.Join(m.Sketch.check(), m.Intervals.check(m)); err != nil {
-		return nil, err
+		return err
+	}
+	if r := m.Rows; r.Used < 0 || r.SetAside < 0 || r.Read-r.Used != r.SetAside {
+		return fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", r.Read, r.Used, r.SetAside)
+	}
+	if err := m.checkRanges(); err != nil {
+		return err
+	}
+	recipe, err := m.Recipe.Open()
+	if err != nil {
+		return err
+	}
+	in, out, err := features.Dims(recipe)
+	if err != nil {
+		return err
+	}
+	if in != m.Input.Dim || out != m.Features {
+		return fmt.Errorf("the recipe makes %d features of %d numbers, the model has %d of %d", out, in, m.Features,
+			m.Input.Dim)
+	}
+	return m.checkFiles()
+}
+
+// checkInput returns an error if rows have an impossible length, or names that do not fit.
+func (m *Manifest) checkInput() error {
+	if m.Input.Dim < 1 || m.Input.Dim > rowio.MaxDim {
+		return fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rowio.MaxDim)
 	}
 	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
-		return nil, fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
+		return fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
 	}
 	if n := len(m.Input.Labels); n != 0 && (n != m.Outputs || n < 2 || m.Task != Regression || m.Input.Label != "") {
-		return nil, fmt.Errorf("names of %d label columns for %d outputs of %s; want as many, several, of a regression", n,
+		return fmt.Errorf("names of %d label columns for %d outputs of %s; want as many, several, of a regression", n,
 			m.Outputs, m.Task)
 	}
 	for _, name := range slices.Concat([]string{m.Input.Label}, m.Input.Labels, m.Input.Columns) {
 		if !utf8.ValidString(name) {
-			return nil, fmt.Errorf("the name of column %.80q is not UTF-8; convert the data, for instance with iconv", name)
+			return fmt.Errorf("the name of column %.80q is not UTF-8; convert the data, for instance with iconv", name)
 		}
 	}
-	if r := m.Rows; r.Used < 0 || r.SetAside < 0 || r.Read-r.Used != r.SetAside {
-		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", r.Read, r.Used, r.SetAside)
-	}
-	if err := m.checkRanges(); err != nil {
-		return nil, err
-	}
-	recipe, err := m.Recipe.Open()
-	if err != nil {
-		return nil, err
-	}
-	in, out, err := features.Dims(recipe)
-	if err != nil {
-		return nil, err
-	}
-	if in != m.Input.Dim || out != m.Features {
-		return nil, fmt.Errorf("the recipe makes %d features of %d numbers, the model has %d of %d", out, in, m.Features,
-			m.Input.Dim)
-	}
-	return recipe, m.checkFiles()
+	return nil
 }
 
 // checkTask returns an error if the task is unknown or does not fit the outputs.

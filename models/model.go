@@ -4,7 +4,7 @@
 //
 // A model directory holds manifest.json and weights.safetensors. It does not hold the frequencies of
 // the map, which are drawn again from the recipe. What cannot be drawn has a file of its own: learned
-// frequencies, a metric, landmarks (see features.Files).
+// frequencies, a metric, landmarks (see features.FileNames).
 //
 // # Aliases
 //

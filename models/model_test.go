@@ -103,6 +103,30 @@ func TestTheChecksumIsOfAllLinesButTheLastTwo(t *testing.T) {
 	}
 }
 
+func TestTheChecksumReplacesTheLastField(t *testing.T) {
+	type last struct {
+		A      string `json:"a"`
+		SHA256 string `json:"sha256"`
+	}
+	first, sum, err := EncodeWithChecksum(last{A: "\n  \"sha256\": \""})
+	if err != nil || !HasChecksum(first) {
+		t.Fatalf("%q: %v", first, err)
+	}
+	if again, same, err := EncodeWithChecksum(last{A: "\n  \"sha256\": \"", SHA256: sum}); err != nil || same != sum ||
+		!bytes.Equal(again, first) {
+		t.Errorf("encoded again: %q %s, %v", again, same, err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a checksum that is not the last field does not panic")
+		}
+	}()
+	EncodeWithChecksum(struct {
+		SHA256 string `json:"sha256"`
+		A      int    `json:"a"`
+	}{})
+}
+
 func TestEveryFlippedBitIsNoticed(t *testing.T) {
 	manifest, weights := encode(t, classifier(t))
 	if _, _, err := decode(manifest, weights); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -137,7 +138,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, novelty
 	k, step := m.Linear.K, rowio.RowsPerFeatureBlock(out)
 	for at := 0; at < n; at += step {
 		size := min(step, n-at)
-		s.x = grow(s.x, size*in)
+		blas.Grow(&s.x, size*in)
 		if i := narrow(s.x, x[at*in:(at+size)*in], m.centre, m.table != nil); i >= 0 {
 			i += at * in
 			return m.rowError(i/in, i%in, float64(x[i]))

@@ -44,6 +44,7 @@ func (r sinc) Kernel(x, z []float32) float64 {
 	}
 	return product
 }
+func (r sinc) Validate() error            { return nil }
 func (r sinc) New() (features.Map, error) { return r, nil }
 func (r sinc) Dims() (in, out int)        { return r.D, r.Out }
 func (r sinc) bound() float64             { return math.Sqrt(2 / float64(r.Out)) } // of features

@@ -35,6 +35,9 @@ type Featurize struct {
 	Format string          `json:"format"` // a format of package export, or Codes
 }
 
+// Recipes returns the recipe.
+func (p *Featurize) Recipes() []*features.Sealed { return []*features.Sealed{&p.Recipe} }
+
 // SetOut sets the directory of the files.
 func (p *Featurize) SetOut(dir string) { p.Out = dir }
 

@@ -62,9 +62,15 @@ func (p *Pass) Common() *Pass { return p }
 // AnyPass is a pass of any kind: a pointer to a struct that embeds Pass.
 type AnyPass interface{ Common() *Pass }
 
+// withRecipes is a kind of pass with recipes of features.
+type withRecipes interface {
+	// Recipes returns the recipes, which LoadPass gives the files that they refer to.
+	Recipes() []*features.Sealed
+}
+
 // File is a file that recipes refer to by its hash, such as learned frequencies.
 type File struct {
-	Name   string `json:"name"` // of features.Files
+	Name   string `json:"name"` // of features.FileNames
 	URI    string `json:"uri"`
 	SHA256 string `json:"sha256"`
 }
@@ -85,8 +91,7 @@ type Labeling struct {
 type passFile struct {
 	// Program is the build that wrote the file, see Build. Another build rejects it.
 	Program string `json:"program,omitempty"`
-	// Files are the files that recipes of the pass name. A process that loads the pass
-	// makes them available.
+	// Files are the files that recipes of the pass name.
 	Files []File          `json:"files,omitempty"`
 	Pass  json.RawMessage `json:"pass"`
 }
@@ -120,11 +125,17 @@ type passes struct{ Cache[any] }
 // process.
 func LoadPass[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	return cached(w, uri, func(p *P) error {
-		err := load(ctx, uri, p)
-		if k, ok := any(p).(AnyPass); ok && err == nil {
+		files, err := decode(ctx, uri, p)
+		if err != nil {
+			return err
+		}
+		if k, ok := any(p).(AnyPass); ok {
 			w.ShareSelection(k.Common())
 		}
-		return err
+		if r, ok := any(p).(withRecipes); ok {
+			return w.giveFiles(ctx, files, r.Recipes())
+		}
+		return nil
 	})
 }
 
@@ -157,18 +168,29 @@ func cached[P any](w *Worker, uri string, load func(*P) error) (*P, error) {
 	return p.(*P), nil
 }
 
-// load reads a pass and makes its files available.
-func load(ctx context.Context, uri string, p any) error {
-	files, err := decode(ctx, uri, p)
-	if err != nil {
-		return err
+// decodedFiles caches the last files of recipes.
+type decodedFiles struct{ Cache[*features.Files] }
+
+// giveFiles gives recipes the files that they refer to, which are read once per job and process.
+func (w *Worker) giveFiles(ctx context.Context, files []File, recipes []*features.Sealed) error {
+	if len(files) == 0 {
+		return nil
 	}
-	for _, f := range files {
-		if err := f.provide(ctx); err != nil {
-			return err
+	decoded, err := Shared(w, func() *decodedFiles {
+		return new(decodedFiles)
+	}).Get(fmt.Sprint(files), func() (*features.Files, error) {
+		all := new(features.Files)
+		for _, f := range files {
+			if err := f.read(ctx, all); err != nil {
+				return nil, err
+			}
 		}
+		return all, nil
+	})
+	for _, r := range recipes {
+		*r = r.WithFiles(decoded)
 	}
-	return nil
+	return err
 }
 
 // decode reads a pass, or a part of it, and returns the files that its recipes refer to.
@@ -192,13 +214,13 @@ func decode(ctx context.Context, uri string, p any) ([]File, error) {
 	return file.Files, nil
 }
 
-// provide makes the file available to the recipes of this process.
-func (f *File) provide(ctx context.Context) error {
+// read reads the file and adds it to files.
+func (f *File) read(ctx context.Context, files *features.Files) error {
 	data, err := storage.ReadFile(ctx, f.URI, MaxState)
 	if err != nil {
 		return err
 	}
-	sum, err := features.ProvideFile(f.Name, data)
+	sum, err := files.Add(f.Name, data)
 	if err == nil && sum != f.SHA256 {
 		err = errors.New("its checksum does not match")
 	}

@@ -130,8 +130,8 @@ func (d *draw) offsets(first, n int) []float32 {
 // each cuts 0 … n−1 into ranges and calls f for them, on all processors if n rows of in values are enough
 // work.
 func each(n, in int, f func(lo, hi int)) {
-	const worth = 1 << 14 // numbers that take a quarter of a millisecond
-	parallel.Ranges(n, max(1, worth/in), runtime.GOMAXPROCS(0), f)
+	const enough = 1 << 14 // numbers that take a quarter of a millisecond
+	parallel.Ranges(n, max(1, enough/in), runtime.GOMAXPROCS(0), f)
 }
 
 // Draw is the joint distribution of the frequencies of a Gaussian kernel. Each

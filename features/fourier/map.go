@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
@@ -107,10 +108,18 @@ func (m *featureMap) Step() float64 { return m.bound() / 127 }
 // bound is the largest magnitude of a feature.
 func (m *featureMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
+// drawn is a recipe of this package.
+type drawn interface {
+	kernel.OfDistance
+	draw() draw
+}
+
+var _ = []drawn{Gaussian{}, Laplace{}, Cauchy{}, Exponential{}, Matern{}}
+
 // Offsets returns the offsets of all frequencies of a recipe of this package, in turns; nil in the paired
 // form.
 func Offsets(r features.Recipe) ([]float32, error) {
-	f, ok := r.(interface{ draw() draw })
+	f, ok := r.(drawn)
 	if !ok {
 		return nil, fmt.Errorf("fourier: Offsets: %T has no frequencies", r)
 	}
@@ -125,7 +134,7 @@ func Offsets(r features.Recipe) ([]float32, error) {
 // its map, and their offsets in turns, nil in the paired form. It fails if the recipe is invalid or of
 // another package, or if the range exceeds its frequencies.
 func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
-	f, ok := r.(interface{ draw() draw })
+	f, ok := r.(drawn)
 	if !ok {
 		return nil, nil, fmt.Errorf("fourier: Turns: %T has no frequencies", r)
 	}

@@ -41,7 +41,7 @@ func (c choice) validate() error {
 	case c.form == Paired && out%2 != 0:
 		return option.Errorf("features", "must be even in the paired form, which has two for each frequency (have %d)", out)
 	}
-	return features.Validate(c.recipe(1, c.out(), 1, 0))
+	return c.recipe(1, c.out(), 1, 0).Validate()
 }
 
 func (c choice) size(in int) kernel.Size {

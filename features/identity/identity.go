@@ -1,5 +1,5 @@
 // Package identity provides the feature map of the linear kernel, which returns the rows themselves. With it
-// learners work on plain rows: use Identity in place of a random map.
+// learners work on plain rows: use Identity instead of a random map.
 package identity
 
 import (
@@ -24,8 +24,6 @@ type Identity struct {
 	// Bound is the largest magnitude of all columns in recipes without ranges, else 0.
 	Bound float64 `json:"bound,omitempty"`
 }
-
-var _ features.Fixed = Identity{}
 
 func init() {
 	features.Register("linear.identity", features.Decode[Identity])
@@ -96,9 +94,6 @@ func (Identity) Kernel(x, z []float32) float64 {
 	}
 	return sum
 }
-
-// Fixed marks a recipe without randomness.
-func (Identity) Fixed() {}
 
 // featureMap is the map of Identity. It is immutable and safe for concurrent use.
 type featureMap struct {

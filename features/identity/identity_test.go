@@ -47,7 +47,7 @@ func TestFeaturesAreTheRows(t *testing.T) {
 
 func TestKernelIsTheInnerProductOfFeatures(t *testing.T) {
 	x, z := []float32{1, -2, 0.5}, []float32{3, 1, 8}
-	if k := (Identity{In: 3, Bound: 1}).Kernel(x, z); k != 5 {
+	if k := features.Kernel(Identity{In: 3, Bound: 1})(x, z); k != 5 {
 		t.Errorf("K = %v, want 5", k)
 	}
 }
@@ -167,7 +167,7 @@ func TestShortSlicesPanic(t *testing.T) {
 			m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 8000),
 				blas.MaxRows+1, 1)
 		},
-		"Kernel": func() { Identity{}.Kernel(make([]float32, 2), make([]float32, 3)) },
+		"Kernel": func() { features.Kernel(Identity{})(make([]float32, 2), make([]float32, 3)) },
 	} {
 		func() {
 			defer func() {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -98,6 +99,15 @@ const (
 	// L1 is ‖x−z‖₁: the distance of the Laplace kernel. γ multiplies it: exp(−γ‖x−z‖₁).
 	L1
 )
+
+// OfDistance is implemented by recipes of Fourier features whose kernel has a width in units of a distance.
+type OfDistance interface {
+	features.Random
+	// Distance returns the distance.
+	Distance() Distance
+	// SecondMoment returns E‖ω‖² of the frequencies, which may be +Inf.
+	SecondMoment() float64
+}
 
 // MaxSample is the largest sample for MedianWidth: 8.4 million distances, 67 MB.
 const MaxSample = 4096

@@ -17,11 +17,8 @@
 package landmarks
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
@@ -104,20 +101,4 @@ func decode(data []byte) (*Set, error) {
 		return nil, err
 	}
 	return r, r.validate()
-}
-
-var provided features.Provided[Set]
-
-func init() { features.RegisterFile(FileName, &provided, Decode) }
-
-// Hold makes r available to the recipes of this process with SHA256 = sum, the hash of the encoded r, until
-// release is called, which must be done once. It fails if r is invalid.
-func Hold(r *Set) (sum string, release func(), err error) {
-	data, err := Encode(r)
-	if err != nil {
-		return "", nil, err
-	}
-	h := sha256.Sum256(data)
-	release, err = provided.Hold(data, Decode)
-	return hex.EncodeToString(h[:]), release, err
 }

@@ -23,12 +23,11 @@ func numbers(n int, index uint64) []float32 {
 // at returns the recipe of a kernel at all of those rows.
 func at(t testing.TB, of features.Recipe, r *Set) Recipe {
 	t.Helper()
-	sum, release, err := Hold(r)
+	recipe, err := RecipeOf(of, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(release)
-	return Recipe{Of: of, Out: r.Count, SHA256: sum}
+	return recipe
 }
 
 // Features are the kernels of the recipe, in float32 and on the grid of 16 bits.
@@ -59,7 +58,7 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 		for i := range n {
 			grid.Row(steps, i)
 			for j := range count {
-				want := of.Kernel(x[i*d:(i+1)*d], z.X[j*d:(j+1)*d])
+				want := features.Kernel(of)(x[i*d:(i+1)*d], z.X[j*d:(j+1)*d])
 				if got := phi[i*count+j]; math.Abs(float64(got)-want) > 1e-7 {
 					t.Errorf("%s: feature %d of row %d is %v, want %v", name, j, i, got, want)
 				}
@@ -106,7 +105,7 @@ func TestRecipesThatCannotBeDrawnAreNamed(t *testing.T) {
 		"needs 3 of 2":             func(r *Recipe) { r.Out = 3 },
 		"needs 2 of 3":             func(r *Recipe) { r.Of = fourier.Gaussian{In: 3, Out: 2, Width: 1} },
 		"sha256 must be":           func(r *Recipe) { r.SHA256 = "x" },
-		"is available":             func(r *Recipe) { r.SHA256 = strings.Repeat("0", 64) },
+		"is available":             func(r *Recipe) { r.set = nil },
 	} {
 		changed := r
 		change(&changed)

@@ -14,25 +14,44 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Recipe is the recipe of φ_j(x) = k(x, z_j), j = 1 to Out.
+// Recipe is the recipe of φ_j(x) = k(x, z_j), j = 1 to Out. RecipeOf returns one with its landmarks.
 type Recipe struct {
 	// Of is a recipe of random features. Only its row length and its kernel k are used, which
 	// fourier.RadialOf must know; its form, seed and number of features are ignored.
 	Of     features.Recipe
 	Out    int    // number of features: the first Out landmarks of the file
 	SHA256 string // of the file of landmarks, in hexadecimal
+
+	set *Set // nil without the file
 }
 
-var _ features.Fixed = Recipe{}
+func init() {
+	features.Register("landmarks", open)
+	features.RegisterFile(FileName, Decode)
+}
 
-func init() { features.Register("landmarks", features.Decode[Recipe]) }
+// RecipeOf returns the recipe of the kernel of a recipe at landmarks. It returns an error if the landmarks are
+// invalid.
+func RecipeOf(kernel features.Recipe, s *Set) (Recipe, error) {
+	data, err := Encode(s)
+	return Recipe{kernel, s.Count, features.SHA256(data), s}, err
+}
 
-// Validate returns an error that names the invalid field. It does not check that the file is available.
+func open(data []byte, files *features.Files) (Recipe, error) {
+	r, err := features.Decode[Recipe](data, files)
+	r.set = features.FileContent[Set](files, r.SHA256)
+	return r, err
+}
+
+// AddFiles implements features.FileUser.
+func (r Recipe) AddFiles(f *features.Files) { f.Set(r.SHA256, r.set) }
+
+// Validate returns an error that names the invalid field. It does not check the file.
 func (r Recipe) Validate() error {
 	if r.Of == nil {
 		return errors.New("landmarks: the kernel is missing")
 	}
-	if err := features.Validate(r.Of); err != nil {
+	if err := r.Of.Validate(); err != nil {
 		return fmt.Errorf("landmarks: %w", err)
 	}
 	in, _ := r.Dims()
@@ -55,19 +74,14 @@ func (r Recipe) Dims() (in, out int) {
 	return in, r.Out
 }
 
-// Fixed marks a recipe whose kernel is exactly the inner product of features.
-func (Recipe) Fixed() {}
-
-// Kernel returns φ(x)·φ(z), or NaN if New fails.
-func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Landmarks returns the landmarks, Out×In. It fails if the file is not available or does not fit.
+// Landmarks returns the landmarks, Out×In. It fails if the recipe was opened without the file, or if the file
+// does not fit.
 func (r Recipe) Landmarks() ([]float32, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	in, _ := r.Dims()
-	l := provided.Get(r.SHA256)
+	l := r.set
 	switch {
 	case l == nil:
 		return nil, fmt.Errorf("landmarks: no file with SHA-256 %.12s… is available; provide %s of the model",
@@ -110,7 +124,7 @@ func (r *Recipe) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	*r = Recipe{k, j.Out, j.SHA256}
+	*r = Recipe{Of: k, Out: j.Out, SHA256: j.SHA256}
 	return nil
 }
 
@@ -124,7 +138,7 @@ type featureMap struct {
 
 var _ features.Ranged = (*featureMap)(nil)
 
-// New returns the map. It fails if a field is invalid or the file is not available.
+// New returns the map. It fails if a field is invalid, or if Landmarks does.
 func (r Recipe) New() (features.Map, error) {
 	x, err := r.Landmarks()
 	if err != nil {
@@ -151,7 +165,7 @@ func (m *featureMap) Apply(dst, x []float32, n int) {
 	m.each(dst, x, n, func(k float64) float32 { return float32(k) })
 }
 
-// each stores of(k) for the kernel k of each of n rows with each landmark.
+// each stores value(k) for the kernel k of each of n rows with each landmark.
 func (m *featureMap) each(dst, x []float32, n int, value func(k float64) float32) {
 	scratch := m.scratch.Get().(*[]float64)
 	defer m.scratch.Put(scratch)

@@ -18,13 +18,12 @@
 // In the paired form this is exact. In the offset form it is the expectation over the random
 // offsets b_j. K(x, x) = 1.
 //
-// A Recipe does not contain the frequencies, only the SHA-256 of a file with them. The steps are:
+// A sealed Recipe does not contain the frequencies, only the SHA-256 of a file with them. The steps are:
 //
 //  1. Encode writes Frequencies as such a file.
-//  2. Provide makes the file available to all recipes of this process with its hash. RecipeOf does
-//     the same and returns a recipe.
-//  3. Recipe.New returns the map. It fails if no file with the hash was provided, so provide the
-//     file before you open the recipe of a model.
+//  2. RecipeOf returns the recipe of the features, given the file. To open a sealed recipe, give the
+//     file with features.Sealed.WithFiles; package models does so when it loads a model.
+//  3. Recipe.New returns the map.
 //
 // Options are the options of the kernel "learned".
 //

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
@@ -109,10 +108,3 @@ func decode(data []byte) (*Frequencies, error) {
 	}
 	return f, f.validate()
 }
-
-var provided features.Provided[Frequencies]
-
-// Provide makes a file of frequencies available to all recipes of this process that name its hash.
-// It returns the SHA-256 of the file in hexadecimal, or an error if the file is invalid. Providing
-// the same file again does nothing.
-func Provide(data []byte) (sum string, err error) { return provided.Provide(data, decodeFile) }

@@ -35,8 +35,6 @@ type Harmonics struct {
 	Terms []Harmonic `json:"terms"` // different harmonics, one per feature
 }
 
-var _ features.Fixed = Harmonics{}
-
 func init() {
 	features.Register("harmonic", features.Decode[Harmonics])
 	kernel.Register(kernel.Family{
@@ -94,30 +92,28 @@ func (r Harmonics) New() (features.Map, error) {
 	return m, nil
 }
 
-// Kernel returns Σ_j (c_j/Σc) Y_j(x/‖x‖) Y_j(z/‖z‖), or NaN if the recipe is invalid. It panics
+// PrepareKernel returns the kernel Σ_j (c_j/Σc) Y_j(x/‖x‖) Y_j(z/‖z‖), in float64. The function panics
 // unless both rows have length In.
-func (r Harmonics) Kernel(x, z []float32) float64 {
+func (r Harmonics) PrepareKernel() func(x, z []float32) float64 {
 	made, err := r.New()
-	if err != nil {
-		return math.NaN()
+	return func(x, z []float32) (sum float64) {
+		if err != nil {
+			return math.NaN()
+		}
+		if len(x) != len(z) || len(x) != r.In {
+			panic("harmonic: Kernel of rows of different lengths")
+		}
+		m := made.(*harmonicMap)
+		u, v := make([]float64, len(r.Terms)), make([]float64, len(r.Terms))
+		s := m.newScratch()
+		m.row(u, x, s)
+		m.row(v, z, s)
+		for j, a := range u {
+			sum += float64(a * v[j])
+		}
+		return sum
 	}
-	if len(x) != len(z) || len(x) != r.In {
-		panic("harmonic: Kernel of rows of different lengths")
-	}
-	m := made.(*harmonicMap)
-	u, v := make([]float64, len(r.Terms)), make([]float64, len(r.Terms))
-	s := m.newScratch()
-	m.row(u, x, s)
-	m.row(v, z, s)
-	var sum float64
-	for j, a := range u {
-		sum += float64(a * v[j])
-	}
-	return sum
 }
-
-// Fixed implements features.Fixed: the map is not random.
-func (Harmonics) Fixed() {}
 
 // HarmonicOptions are the options of the kernel "harmonic". The zero value chooses a harmonic
 // kernel.DefaultFeatures times. Width and Gamma do not affect the harmonics.

@@ -184,7 +184,7 @@ func TestKernelIsTheInnerProduct(t *testing.T) {
 	for j := range 4 {
 		sum += float64(phi[j]) * float64(phi[4+j])
 	}
-	if want := r.Kernel(x[:4], x[4:]); math.Abs(sum-want) > 1e-6 {
+	if want := features.Kernel(r)(x[:4], x[4:]); math.Abs(sum-want) > 1e-6 {
 		t.Errorf("φ·φ = %v, kernel %v", sum, want)
 	}
 	double := append([]float32(nil), x...)
@@ -281,7 +281,7 @@ func FuzzRecipe(f *testing.F) {
 	f.Add([]byte(`{"in":3,"terms":[{"degree":4,"index":8,"count":2}]}`))
 	f.Add([]byte(`{"in":1000000,"terms":[{"degree":1,"index":999999,"count":2}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := features.Decode[Harmonics](data)
+		r, err := features.Decode[Harmonics](data, nil)
 		if err != nil || r.In > 2000 {
 			return
 		}
@@ -289,7 +289,7 @@ func FuzzRecipe(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := features.Decode[Harmonics](again); err != nil || !reflect.DeepEqual(back, r) {
+		if back, err := features.Decode[Harmonics](again, nil); err != nil || !reflect.DeepEqual(back, r) {
 			t.Fatalf("%+v becomes %+v, %v", r, back, err)
 		}
 		if _, err := r.New(); err != nil {

@@ -13,40 +13,50 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Recipe is the recipe of Fourier features whose frequencies are in a file. In the offset form,
-// offset j is the uniform number of the stream (Seed, "learned/offset", j), in turns.
+// Recipe is the recipe of Fourier features whose frequencies are in a file. RecipeOf returns one with
+// its frequencies. In the offset form, offset j is the uniform number of the stream (Seed,
+// "learned/offset", j), in turns.
 type Recipe struct {
 	In     int          `json:"in"`     // row length d
 	Count  int          `json:"count"`  // number of frequencies
 	Form   fourier.Form `json:"form"`   // paired: 2·Count features; offset: Count features
 	SHA256 string       `json:"sha256"` // hash of the file of frequencies, in hexadecimal
 	Seed   uint64       `json:"seed"`   // seed of the offsets
+
+	file *Frequencies // nil without the file
 }
 
 var offset = stream.PurposeOf("learned/offset")
 
 func init() {
-	features.Register("learned", features.Decode[Recipe])
-	features.RegisterFile(FileName, &provided, decodeFile)
+	features.Register("learned", open)
+	features.RegisterFile(FileName, decodeFile)
 	kernel.Register(kernel.Family{
 		Name: "learned", Summary: "Fourier features with frequencies learned from labelled data",
 		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
 	})
 }
 
-// RecipeOf calls Provide for a file of frequencies and returns the recipe of its features. It
-// returns an error if the file is invalid.
+// RecipeOf returns the recipe of features, given the file of their frequencies. It returns an error
+// if the file is invalid.
 func RecipeOf(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
-	sum, err := Provide(data)
+	f, err := decodeFile(data)
 	if err != nil {
 		return Recipe{}, err
 	}
-	f := provided.Get(sum)
-	return Recipe{In: f.In, Count: f.Count, Form: form, SHA256: sum, Seed: seed}, nil
+	return Recipe{In: f.In, Count: f.Count, Form: form, SHA256: features.SHA256(data), Seed: seed, file: f}, nil
 }
 
-// Validate returns an error that names the invalid field. It does not check whether the file of
-// frequencies was provided.
+func open(data []byte, files *features.Files) (Recipe, error) {
+	r, err := features.Decode[Recipe](data, files)
+	r.file = features.FileContent[Frequencies](files, r.SHA256)
+	return r, err
+}
+
+// AddFiles implements features.FileUser.
+func (r Recipe) AddFiles(f *features.Files) { f.Set(r.SHA256, r.file) }
+
+// Validate returns an error that names the invalid field. It does not check the file of frequencies.
 func (r Recipe) Validate() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("learned: "+format, a...)
@@ -73,13 +83,13 @@ func (r Recipe) Dims() (in, out int) {
 	return r.In, r.Count
 }
 
-// frequencies returns the frequencies that were provided for the recipe. It returns an error if
-// there are none, or if their shape differs from the recipe's.
+// frequencies returns the frequencies. It returns an error if the recipe is invalid or was opened
+// without its file, or if the file has another shape.
 func (r Recipe) frequencies() (*Frequencies, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	f := provided.Get(r.SHA256)
+	f := r.file
 	if f == nil {
 		return nil, fmt.Errorf("learned: the frequencies with SHA-256 %.12s… are not available; provide %s of the model",
 			r.SHA256, FileName)
@@ -92,7 +102,7 @@ func (r Recipe) frequencies() (*Frequencies, error) {
 }
 
 // Turns returns the frequencies in turns (Count×In, row-major). The caller must not change them. It
-// returns an error if the recipe is invalid or its file was not provided.
+// returns an error if the recipe is invalid or has no file.
 func (r Recipe) Turns() ([]float32, error) {
 	f, err := r.frequencies()
 	if err != nil {
@@ -103,7 +113,7 @@ func (r Recipe) Turns() ([]float32, error) {
 
 // Waves returns the amplitude of each frequency's features and, in the offset form, the offset of
 // each frequency in turns. Both slices have length Count; offsets is nil in the paired form. It
-// returns an error if the recipe is invalid or its file was not provided.
+// returns an error if the recipe is invalid or has no file.
 func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
 	f, err := r.frequencies()
 	if err != nil {
@@ -128,8 +138,7 @@ func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
 	return amplitude, offsets, nil
 }
 
-// New returns the feature map. It returns an error if a field is invalid or the file of
-// frequencies was not provided.
+// New returns the feature map. It returns an error if the recipe is invalid or has no file.
 func (r Recipe) New() (features.Map, error) {
 	m, err := r.build(r.In, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, r.Count, r.In) })
 	if err != nil {
@@ -178,8 +187,8 @@ func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*f
 	return m, nil
 }
 
-// Kernel returns Σ_j λ_j cos 2πw_j·(x−z), or NaN if the recipe is invalid or its file was not
-// provided. It panics unless both rows have length In.
+// Kernel returns Σ_j λ_j cos 2πw_j·(x−z), or NaN if the recipe is invalid or has no file. It panics
+// unless both rows have length In.
 func (r Recipe) Kernel(x, z []float32) float64 {
 	f, err := r.frequencies()
 	if err != nil {

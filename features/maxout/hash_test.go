@@ -1,7 +1,6 @@
 package maxout
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -11,11 +10,8 @@ import (
 // halve is a scaling for the test: x ↦ x/2.
 type halve struct{ d int }
 
-func (h halve) Dims() (in, out int) { return h.d, h.d }
-func (halve) Fixed()                {}
-func (halve) Kernel(x, z []float32) float64 {
-	return math.NaN()
-}
+func (h halve) Dims() (in, out int)        { return h.d, h.d }
+func (halve) Validate() error              { return nil }
 func (h halve) New() (features.Map, error) { return h, nil }
 func (h halve) Apply(dst, x []float32, n int) {
 	for i := range n * h.d {

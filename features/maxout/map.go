@@ -137,10 +137,7 @@ func (m *featureMap) take(n int) *[]float32 {
 	if !ok {
 		s = new([]float32)
 	}
-	if cap(*s) < n {
-		*s = make([]float32, n)
-	}
-	*s = (*s)[:n]
+	blas.Grow(s, n)
 	return s
 }
 

@@ -49,7 +49,7 @@ func (s Sample) draw(dst []float32, r *stream.Stream) {
 	s.Shape.Patch(dst, s.X[i*s.Shape.Len():(i+1)*s.Shape.Len()], top, left, s.Patch)
 }
 
-// Layer has what all filters of a sample share: statistics of its patches.
+// Layer holds the statistics of patches that all filters of a sample share.
 type Layer struct {
 	from       Sample
 	recipe     Recipe // without filters
@@ -93,24 +93,31 @@ func (s Sample) Fit(cells int) (*Layer, error) {
 		})
 	})
 	l.covariance = mat.NewSymDense(length, covariance)
+	var err error
+	l.whitening, err = whiten(l.covariance)
+	return l, err
+}
+
+// whiten returns (C + εI)^−½ for a covariance C.
+func whiten(covariance *mat.SymDense) (*mat.SymDense, error) {
 	var eigen mat.EigenSym
-	if !eigen.Factorize(l.covariance, true) {
+	if !eigen.Factorize(covariance, true) {
 		return nil, errors.New("patches: the eigenvalues of the covariance did not converge")
 	}
-	var vectors, scaled mat.Dense
+	var vectors, scaled, product mat.Dense
 	eigen.VectorsTo(&vectors)
 	scaled.Apply(func(_, j int, v float64) float64 {
 		return v / math.Sqrt(max(eigen.RawValues()[j], 0)+regulariser)
 	}, &vectors)
-	l.whitening = mat.NewSymDense(length, nil)
-	var product mat.Dense
 	product.Mul(&scaled, vectors.T())
-	for i := range length {
-		for j := i; j < length; j++ {
-			l.whitening.SetSym(i, j, product.At(i, j))
+	n := covariance.SymmetricDim()
+	whitening := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			whitening.SetSym(i, j, product.At(i, j))
 		}
 	}
-	return l, nil
+	return whitening, nil
 }
 
 // Recipe returns the recipe of the layer with n filters. Its bound holds for all images. It fails if there

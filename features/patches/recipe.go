@@ -33,8 +33,6 @@ type Recipe struct {
 	Bound float64 `json:"bound"`
 }
 
-var _ features.Fixed = Recipe{}
-
 func init() {
 	features.Register("patches", features.Decode[Recipe])
 	kernel.Register(kernel.Family{
@@ -120,12 +118,6 @@ func (r Recipe) Means() (m []float32, places, cells int) {
 	}
 	return m, places, cells
 }
-
-// Kernel returns the inner product of the features, because the filters of a recipe are fixed.
-func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Recipe) Fixed() {}
 
 // most returns a bound on the features: ‖p̂‖ ≤ √L, so that |r_k| ≤ ‖f_k‖·√L + |b_k|.
 func (r Recipe) most() float64 {

@@ -19,14 +19,13 @@ const maxBinFeatures = 1 << 20
 //
 //	1 if c_i ≤ x < c_{i+1}, else 0,   0 ≤ i ≤ k, c_0 = −∞, c_{k+1} = ∞      (bins; k+1 features)
 //	1 if x ≥ c_1, else 0                                                    (bins, k = 1: one feature)
-//	h_i(x),   1 ≤ i ≤ k                                                     (Hats; k features)
+//	h_i(x),   1 ≤ i ≤ k                                                     (piecewise-linear; k features)
 //
 // where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them
 // (piecewise-linear columns). The features of a column sum to Weight, unless it has a single cut. The
 // features of NaN are NaN.
 //
-// Bins is Fixed: its kernel is the inner product of the features. For intervals that is Weight² times the
-// number of columns in which both rows are in the same interval.
+// The kernel of intervals is Weight² times the number of columns in which both rows are in the same interval.
 type Bins struct {
 	In              int         `json:"in"` // row length
 	Columns         []BinColumn `json:"columns"`
@@ -37,10 +36,8 @@ type Bins struct {
 // BinColumn is a column of the rows with its cuts. The same column may occur several times.
 type BinColumn struct {
 	Index int             `json:"index"` // from 0
-	Cuts  features.Floats `json:"cuts"`  // strictly ascending; at least one, with Hats two
+	Cuts  features.Floats `json:"cuts"`  // strictly ascending; at least one, if PiecewiseLinear two
 }
-
-var _ features.Fixed = Bins{}
 
 func init() { features.Register("bins", features.Decode[Bins]) }
 
@@ -104,12 +101,6 @@ func (r Bins) Origin(j int) (column, size int) {
 	}
 	panic("bins: Origin: no such feature")
 }
-
-// Kernel returns the inner product of the features.
-func (r Bins) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Bins) Fixed() {}
 
 // New returns the map. It is Ranged.
 func (r Bins) New() (features.Map, error) {
@@ -193,7 +184,7 @@ func (m *binMap) Quantize(dst *features.Grid, x []float32, n, threads int) (satu
 // Ranges returns ranges from −Weight to Weight.
 func (m *binMap) Ranges() (centre, half []float64) { return m.centre, m.half }
 
-// Step returns Weight/127 for Hats, and 0 for intervals, whose features are points of every grid.
+// Step returns Weight/127 if PiecewiseLinear, and 0 for intervals, whose features are points of every grid.
 func (m *binMap) Step() float64 {
 	if m.PiecewiseLinear {
 		return float64(m.Weight) / features.ByteSteps

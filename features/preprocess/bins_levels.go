@@ -21,8 +21,6 @@ type BinLevels struct {
 	Keep    bool        `json:"keep,omitempty"` // keeps the numbers in those columns
 }
 
-var _ features.Fixed = BinLevels{}
-
 func init() { features.Register("bins.levels", features.Decode[BinLevels]) }
 
 // bins returns the recipe of only the levels.
@@ -63,12 +61,6 @@ func (r BinLevels) Origin(j int) (column, levels int) {
 func (r BinLevels) Replaces(column int) bool {
 	return !r.Keep && slices.ContainsFunc(r.Columns, func(c BinColumn) bool { return c.Index == column })
 }
-
-// Kernel returns the inner product of the mapped rows.
-func (r BinLevels) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (BinLevels) Fixed() {}
 
 // New returns the map.
 func (r BinLevels) New() (features.Map, error) {

@@ -10,8 +10,7 @@ import (
 )
 
 // Columns is the recipe of a map from rows of slots, as package schema stores them, to rows of numbers:
-// first the numbers of Number and Lookup slots, slot by slot, then the numbers of OneHot slots. It is
-// Fixed: its kernel is the inner product of the numbers.
+// first the numbers of Number and Lookup slots, slot by slot, then the numbers of OneHot slots.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
 	// CrossFit says which training rows each part of a Lookup was computed without; nil if lookups have no parts.
@@ -51,8 +50,6 @@ type Lookup struct {
 	// (Parts+1)×(Values+1)×Out, row-major.
 	Numbers features.Floats `json:"numbers"`
 }
-
-var _ features.Fixed = Columns{}
 
 func init() { features.Register("columns", features.Decode[Columns]) }
 
@@ -163,12 +160,6 @@ func (r Columns) New() (features.Map, error) {
 	}
 	return newMap(r), nil
 }
-
-// Kernel returns the inner product of the numbers.
-func (r Columns) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Columns) Fixed() {}
 
 // order calls do for each slot, in the order of their numbers.
 func (r Columns) order(do func(i int)) {

@@ -16,7 +16,10 @@ type columnMap struct {
 	short   *columnMap // the map to the short form of rows; nil in that map
 }
 
-var _ features.ShortFormMap = (*columnMap)(nil)
+var (
+	_ features.ShortFormMap = (*columnMap)(nil)
+	_ features.MissingTaker = (*columnMap)(nil)
+)
 
 // step computes the numbers of one slot.
 type step struct {

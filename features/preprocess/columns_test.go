@@ -106,7 +106,7 @@ func TestDistancesOfLevels(t *testing.T) {
 			t.Errorf("%v to %v: %v, want %v", c.x, c.z, d, c.want)
 		}
 	}
-	if k := r.Kernel([]float32{2, 0}, []float32{2, 1}); k != w*w {
+	if k := features.Kernel(r)([]float32{2, 0}, []float32{2, 1}); k != w*w {
 		t.Errorf("kernel %v", k)
 	}
 }
@@ -150,7 +150,7 @@ func TestColumnsPanicOnShortSlices(t *testing.T) {
 		"x":      func() { m.Apply(make([]float32, 22), make([]float32, 9), 2) },
 		"dst":    func() { m.Apply(make([]float32, 21), make([]float32, 10), 2) },
 		"n":      func() { m.Apply(nil, nil, -1) },
-		"Kernel": func() { recipe.Kernel(make([]float32, 5), make([]float32, 4)) },
+		"Kernel": func() { features.Kernel(recipe)(make([]float32, 5), make([]float32, 4)) },
 		"Names":  func() { recipe.Names(&schema.Table{Columns: []schema.Column{{Type: schema.Number}}}) },
 	} {
 		func() {
@@ -195,7 +195,7 @@ func TestHugeSizesTakeNoMemory(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := features.Decode[Columns]([]byte(text)); err == nil {
+		if _, err := features.Decode[Columns]([]byte(text), nil); err == nil {
 			t.Errorf("%s is accepted", text)
 		}
 		runtime.ReadMemStats(&after)
@@ -229,7 +229,7 @@ func FuzzRecipe(f *testing.F) {
 	f.Add([]byte(`{"slots":[{"onehot":{"values":7,"weight":1,"missing":true}}]}`), nan)
 	f.Add([]byte(`{"slots":[{"table":{"values":1,"out":1,"numbers":"AACAPwAAAEA="}}]}`), inf)
 	f.Fuzz(func(t *testing.T, data []byte, v float32) {
-		r, err := features.Decode[Columns](data)
+		r, err := features.Decode[Columns](data, nil)
 		if err != nil {
 			return
 		}
@@ -252,7 +252,7 @@ func FuzzRecipe(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := features.Decode[Columns](again); err != nil || !reflect.DeepEqual(back, r) {
+		if back, err := features.Decode[Columns](again, nil); err != nil || !reflect.DeepEqual(back, r) {
 			t.Fatalf("%s reads as %+v, want %+v: %v", again, back, r, err)
 		}
 	})

@@ -29,8 +29,6 @@ type Difference struct {
 	C      float32 `json:"c"`
 }
 
-var _ features.Fixed = Differences{}
-
 func init() { features.Register("differences", features.Decode[Differences]) }
 
 // Validate returns an error that names the invalid field and pair.
@@ -56,12 +54,6 @@ func (r Differences) Validate() error {
 
 // Dims returns the row length without and with the differences.
 func (r Differences) Dims() (in, out int) { return r.In, r.In + len(r.Pairs) }
-
-// Kernel returns the inner product of the mapped rows.
-func (r Differences) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Differences) Fixed() {}
 
 // New returns the map.
 func (r Differences) New() (features.Map, error) { return differences{r}, r.Validate() }

@@ -42,9 +42,8 @@
 //	K(Ax, Az),   which for the Gaussian kernel is exp(−(x−z)ᵀM(x−z)/2σ²) with M = AᵀA
 //
 // A diagonal A weighs columns; a full A also rotates and mixes them. Package agop learns A from data. The
-// recipe of a full metric holds the SHA-256 of a file, not the matrix. EncodeMetric encodes the file, and
-// MetricOf or features.ProvideFile makes it available to every recipe of this process with its hash. Do
-// this before opening a sealed recipe; otherwise New fails.
+// sealed recipe of a full metric has the SHA-256 of a file, not the matrix: to open it, give the file with
+// features.Sealed.WithFiles. EncodeMetric encodes the file, and MetricOf returns its recipe.
 //
 // # Images
 //

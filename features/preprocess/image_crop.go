@@ -13,8 +13,6 @@ type Crop struct {
 	Size  int        `json:"size"` // pixels, 1 to the lesser of height and width
 }
 
-var _ features.Fixed = Crop{}
-
 // New returns the map.
 func (r Crop) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -60,9 +58,3 @@ func (r Crop) Result() ImageShape {
 
 // Dims returns the lengths of the image and of the cropped image.
 func (r Crop) Dims() (in, out int) { return r.Shape.Len(), r.Result().Len() }
-
-// Kernel returns the inner product of the cropped images.
-func (r Crop) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Crop) Fixed() {}

@@ -16,8 +16,6 @@ type Gray struct {
 	Shape ImageShape `json:"shape"` // of three channels
 }
 
-var _ features.Fixed = Gray{}
-
 // New returns the map.
 func (r Gray) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -67,9 +65,3 @@ func (r Gray) Result() ImageShape {
 
 // Dims returns the lengths of the image and of the grey image.
 func (r Gray) Dims() (in, out int) { return r.Shape.Len(), r.Result().Len() }
-
-// Kernel returns the inner product of the grey images.
-func (r Gray) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Gray) Fixed() {}

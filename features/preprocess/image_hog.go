@@ -37,8 +37,6 @@ type HoG struct {
 	Orientations int        `json:"orientations"` // 1 to 180
 }
 
-var _ features.Fixed = HoG{}
-
 // hogScratch is the working memory of one image.
 type hogScratch struct {
 	gray  []float32
@@ -145,12 +143,6 @@ func (r HoG) Validate() error {
 func (r HoG) Dims() (in, out int) {
 	return r.Shape.Len(), (r.Shape.Height / r.Cell) * (r.Shape.Width / r.Cell) * r.Orientations
 }
-
-// Kernel returns the inner product of the features.
-func (r HoG) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (HoG) Fixed() {}
 
 // The bin of a gradient is decided by the sign of cross products with directions.
 // An arc tangent would give different bits on different platforms.

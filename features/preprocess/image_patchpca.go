@@ -37,8 +37,6 @@ type PatchPCA struct {
 	Basis  []float32  `json:"basis"`  // Out×len(Mean), row-major: one direction per row
 }
 
-var _ features.Fixed = PatchPCA{}
-
 // patchScratch is the working memory for one image: some of its patches and, for the planar layout, their
 // projections.
 type patchScratch struct{ patches, projections []float32 }
@@ -167,12 +165,6 @@ func (r PatchPCA) Result() ImageShape { return projected(r.Shape, r.Patch, r.Str
 
 // Dims returns the lengths of the image and of the image of projections.
 func (r PatchPCA) Dims() (in, out int) { return r.Shape.Len(), r.Result().Len() }
-
-// Kernel returns the inner product of the images of projections.
-func (r PatchPCA) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (PatchPCA) Fixed() {}
 
 // PatchFit holds the parameters of FitPatchPCA.
 type PatchFit struct {

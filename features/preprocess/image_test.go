@@ -60,7 +60,7 @@ func at(s ImageShape, y, x, c int) int { return (y*s.Width+x)*s.Channels + c }
 
 // valid returns recipes for images of that
 // shape.
-func valid(t testing.TB, s ImageShape) map[string]features.Fixed {
+func valid(t testing.TB, s ImageShape) map[string]features.Recipe {
 	t.Helper()
 	interleaved := s
 	interleaved.Planar = false
@@ -69,7 +69,7 @@ func valid(t testing.TB, s ImageShape) map[string]features.Fixed {
 		t.Fatal(err)
 	}
 	fit.Shape = s
-	return map[string]features.Fixed{
+	return map[string]features.Recipe{
 		"crop": Crop{Shape: s, Size: 6}, "gray": Gray{Shape: s}, "whiten": Whiten{Shape: s},
 		"hog": HoG{Shape: s, Cell: 3, Orientations: 7}, "patchpca": fit, "unitpixels": UnitPixels{Shape: s},
 	}
@@ -195,11 +195,11 @@ func TestKernelIsTheInnerProductOfResults(t *testing.T) {
 		for i := range y[:len(y)/2] {
 			want += float64(y[i]) * float64(y[len(y)/2+i])
 		}
-		if k := r.Kernel(x[:s.Len()], x[s.Len():]); k != want {
+		if k := features.Kernel(r)(x[:s.Len()], x[s.Len():]); k != want {
 			t.Errorf("%s: kernel %v, inner product %v", name, k, want)
 		}
 	}
-	if k := (Gray{}).Kernel(nil, nil); !math.IsNaN(k) {
+	if k := features.Kernel(Gray{})(nil, nil); !math.IsNaN(k) {
 		t.Errorf("kernel of an invalid recipe: %v", k)
 	}
 }
@@ -267,7 +267,7 @@ func TestImagesPanicOnShortSlices(t *testing.T) {
 		"x":      func() { m.Apply(make([]float32, 6), make([]float32, 5), 2) },
 		"dst":    func() { m.Apply(make([]float32, 5), make([]float32, 6), 2) },
 		"n":      func() { m.Apply(nil, nil, -1) },
-		"Kernel": func() { Whiten{Shape: s}.Kernel(make([]float32, 3), make([]float32, 2)) },
+		"Kernel": func() { features.Kernel(Whiten{Shape: s})(make([]float32, 3), make([]float32, 2)) },
 		"Fit": func() {
 			FitPatchPCA(make([]float32, 5), 2, PatchFit{Shape: s, Patch: 1, Stride: 1, Out: 1})
 		},

@@ -13,8 +13,6 @@ type UnitPixels struct {
 	Shape ImageShape `json:"shape"`
 }
 
-var _ features.Fixed = UnitPixels{}
-
 // New returns the map.
 func (r UnitPixels) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -37,9 +35,3 @@ func (r UnitPixels) Result() ImageShape { return r.Shape }
 
 // Dims returns the length of the image, twice.
 func (r UnitPixels) Dims() (in, out int) { return r.Shape.Len(), r.Shape.Len() }
-
-// Kernel returns the sum of the cosines of the angles between pixels at the same place.
-func (r UnitPixels) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (UnitPixels) Fixed() {}

@@ -18,8 +18,6 @@ type Whiten struct {
 	Shape ImageShape `json:"shape"`
 }
 
-var _ features.Fixed = Whiten{}
-
 // New returns the map.
 func (r Whiten) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -57,9 +55,3 @@ func (r Whiten) Result() ImageShape { return r.Shape }
 
 // Dims returns the length of the image, twice.
 func (r Whiten) Dims() (in, out int) { return r.Shape.Len(), r.Shape.Len() }
-
-// Kernel returns the inner product of the whitened images.
-func (r Whiten) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Whiten) Fixed() {}

@@ -1,7 +1,6 @@
 package preprocess
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ type Join struct {
 	Parts []features.Recipe
 }
 
-func init() { features.Register("join", features.Decode[Join]) }
+func init() { features.Register("join", openJoin) }
 
 // maxJoinParts is the largest number of parts.
 const maxJoinParts = 16
@@ -75,7 +74,7 @@ func (r Join) Dims() (in, out int) {
 // Kernel returns the sum of the kernels of the parts.
 func (r Join) Kernel(x, z []float32) (sum float64) {
 	for _, p := range r.Parts {
-		sum += p.Kernel(x, z)
+		sum += features.Kernel(p)(x, z)
 	}
 	return sum
 }
@@ -125,6 +124,13 @@ func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
 	return joinMaps(parts), nil
 }
 
+// AddFiles implements features.FileUser.
+func (r Join) AddFiles(f *features.Files) {
+	for _, p := range r.Parts {
+		f.AddOf(p)
+	}
+}
+
 // joinJSON is the JSON form of a Join.
 type joinJSON struct {
 	Parts []features.Sealed `json:"parts"`
@@ -143,27 +149,23 @@ func (r Join) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads the output of MarshalJSON.
-func (r *Join) UnmarshalJSON(data []byte) error {
+// openJoin reads the output of MarshalJSON. Unknown fields are errors.
+func openJoin(data []byte, files *features.Files) (Join, error) {
 	var j joinJSON
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&j); err != nil {
-		return err
+	if err := features.DecodeStrict(data, &j); err != nil {
+		return Join{}, err
 	}
-	parts := make([]features.Recipe, len(j.Parts))
+	r := Join{make([]features.Recipe, len(j.Parts))}
 	for i, s := range j.Parts {
 		if err := shallow(s); err != nil { // check this before opening, so that input cannot choose the recursion depth
-			return fmt.Errorf("part %d: %w", i+1, err)
+			return Join{}, fmt.Errorf("part %d: %w", i+1, err)
 		}
-		p, err := s.Open()
-		if err != nil {
-			return fmt.Errorf("part %d: %w", i+1, err)
+		var err error
+		if r.Parts[i], err = s.WithFiles(files).Open(); err != nil {
+			return Join{}, fmt.Errorf("part %d: %w", i+1, err)
 		}
-		parts[i] = p
 	}
-	r.Parts = parts
-	return nil
+	return r, r.Validate()
 }
 
 // shallow returns an error if the sealed recipe contains a join.

@@ -65,7 +65,7 @@ func TestPartsMatchSinglePreprocessing(t *testing.T) {
 		}
 		var kernel float64
 		for _, p := range r.Parts {
-			kernel += p.Kernel(x[:d], x[d:2*d])
+			kernel += features.Kernel(p)(x[:d], x[d:2*d])
 		}
 		if have := r.Kernel(x[:d], x[d:2*d]); have != kernel {
 			t.Errorf("kernel %v, want %v", have, kernel)
@@ -199,7 +199,8 @@ func TestInvalidJoinsAreRejected(t *testing.T) {
 		"part 2: a join inside a join":   `{"parts":[{"kind":"scale.unit","recipe":{"in":4}},{"kind":"chain","recipe":{"steps":[{"kind":"join","recipe":{}}]}}]}`,
 		"part 1: features: scale.unit: ": `{"parts":[{"kind":"scale.unit","recipe":{"in":0}}]}`,
 	} {
-		if _, err := features.Decode[preprocess.Join]([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := features.Sealed{Kind: "join", JSON: []byte(text)}.Open()
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -214,7 +215,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s.JSON))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := features.Decode[preprocess.Join](data)
+		r, err := features.Sealed{Kind: "join", JSON: data}.Open()
 		if err != nil {
 			return
 		}

@@ -15,12 +15,10 @@ type DiagonalMetric struct {
 	A features.Floats `json:"a"` // one per column, ≥ 0
 }
 
-var _ features.Fixed = DiagonalMetric{}
-
 func init() {
 	features.Register("metric.diagonal", features.Decode[DiagonalMetric])
-	features.Register("metric.full", features.Decode[FullMetric])
-	features.RegisterFile(MetricFile, &provided, decodeMetric)
+	features.Register("metric.full", openFull)
+	features.RegisterFile(MetricFile, decodeMetric)
 }
 
 // New returns the map.
@@ -46,12 +44,6 @@ func (r DiagonalMetric) Validate() error {
 
 // Dims returns the number of columns, twice.
 func (r DiagonalMetric) Dims() (in, out int) { return len(r.A), len(r.A) }
-
-// Kernel returns Σ_j (A_j·x_j)(A_j·z_j).
-func (r DiagonalMetric) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (DiagonalMetric) Fixed() {}
 
 // diagonal is the map of DiagonalMetric.
 type diagonal struct{ a []float32 }

@@ -3,7 +3,6 @@ package preprocess
 import (
 	"fmt"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
@@ -68,13 +67,3 @@ func decode(data []byte) (*MetricMatrix, error) {
 	}
 	return m, m.validate()
 }
-
-var provided features.Provided[MetricMatrix]
-
-// provideMetric makes the file of a metric available to the recipes of this process that name its hash, and
-// returns the hash. Providing a file twice has no effect.
-func provideMetric(data []byte) (sum string, err error) { return provided.Provide(data, decodeMetric) }
-
-// ForgetMetric releases the metric whose SHA-256 is sum, for programs that open many models. Existing maps keep
-// working.
-func ForgetMetric(sum string) { provided.Forget(sum) }

@@ -7,24 +7,34 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// FullMetric is the recipe of x ↦ Ax. Products are summed in float32, in the order of package blas.
+// FullMetric is the recipe of x ↦ Ax. Products are summed in float32, in the order of package blas. MetricOf
+// returns one with its matrix.
 type FullMetric struct {
 	Dim    int    `json:"dim"`    // d
 	SHA256 string `json:"sha256"` // of the file of A, in hexadecimal
+
+	matrix *MetricMatrix // nil without the file
 }
 
-var _ features.Fixed = FullMetric{}
-
-// MetricOf makes the file of a metric available and returns its recipe.
+// MetricOf returns the recipe of a metric, given its file.
 func MetricOf(data []byte) (FullMetric, error) {
-	sum, err := provideMetric(data)
+	m, err := decodeMetric(data)
 	if err != nil {
 		return FullMetric{}, err
 	}
-	return FullMetric{Dim: provided.Get(sum).Dim, SHA256: sum}, nil
+	return FullMetric{m.Dim, features.SHA256(data), m}, nil
 }
 
-// Validate returns an error that names the invalid field. It does not check that the file is available.
+func openFull(data []byte, files *features.Files) (FullMetric, error) {
+	r, err := features.Decode[FullMetric](data, files)
+	r.matrix = features.FileContent[MetricMatrix](files, r.SHA256)
+	return r, err
+}
+
+// AddFiles implements features.FileUser.
+func (r FullMetric) AddFiles(f *features.Files) { f.Set(r.SHA256, r.matrix) }
+
+// Validate returns an error that names the invalid field. It does not check the file.
 func (r FullMetric) Validate() error {
 	if r.Dim < 1 || r.Dim > MaxMetricDim {
 		return fmt.Errorf("metric: Full: dim must be 1 to %d (have %d)", MaxMetricDim, r.Dim)
@@ -35,12 +45,12 @@ func (r FullMetric) Validate() error {
 	return nil
 }
 
-// Matrix returns A. It fails if the file is not available or has another size.
+// Matrix returns A. It fails if the recipe was opened without the file, or if the file has another size.
 func (r FullMetric) Matrix() (*MetricMatrix, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	m := provided.Get(r.SHA256)
+	m := r.matrix
 	if m == nil {
 		return nil, fmt.Errorf("metric: the metric with SHA-256 %.12s… is not available; provide %s of the model",
 			r.SHA256, MetricFile)
@@ -51,7 +61,7 @@ func (r FullMetric) Matrix() (*MetricMatrix, error) {
 	return m, nil
 }
 
-// New returns the map. It fails if a field is invalid or the file is not available.
+// New returns the map. It fails if a field is invalid, or if Matrix does.
 func (r FullMetric) New() (features.Map, error) {
 	m, err := r.Matrix()
 	if err != nil {
@@ -62,12 +72,6 @@ func (r FullMetric) New() (features.Map, error) {
 
 // Dims returns the number of columns, twice.
 func (r FullMetric) Dims() (in, out int) { return r.Dim, r.Dim }
-
-// Kernel returns Ax·Az, or NaN if New fails.
-func (r FullMetric) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (FullMetric) Fixed() {}
 
 // full is the map of FullMetric.
 type full struct {

@@ -116,15 +116,25 @@ func TestFilesOfAMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ForgetMetric(r.SHA256)
-	if _, err := r.New(); err == nil || !strings.Contains(err.Error(),
+	sealed, err := features.Seal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := sealed.WithFiles(nil).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := without.New(); err == nil || !strings.Contains(err.Error(),
 		"is not available; provide metric.safetensors of the model") {
 		t.Errorf("New without the file: %v", err)
 	}
-	if _, err := features.ProvideFile(MetricFile, data); err != nil {
-		t.Fatal(err)
+	files := new(features.Files)
+	if sum, err := files.Add(MetricFile, data); err != nil || sum != r.SHA256 {
+		t.Fatal(sum, err)
 	}
-	if _, err := r.New(); err != nil {
+	if opened, err := sealed.WithFiles(files).Open(); err != nil || opened.(FullMetric).Dim != 2 {
+		t.Errorf("opened with the file: %v, %v", opened, err)
+	} else if _, err := opened.New(); err != nil {
 		t.Errorf("New with the file: %v", err)
 	}
 	r.Dim = 3
@@ -148,7 +158,7 @@ func TestFilesOfAMetric(t *testing.T) {
 		"dim must be 1 to":          FullMetric{},
 		"sha256 must be 64 digits":  FullMetric{Dim: 1, SHA256: "00"},
 	} {
-		if err := features.Validate(r); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", r, err, want)
 		}
 	}

@@ -15,8 +15,6 @@ type Clip struct {
 	At []float32 `json:"at"` // one per column, ≥ 0; 0 does not clip
 }
 
-var _ features.Fixed = Clip{}
-
 // New returns the map.
 func (r Clip) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -56,9 +54,3 @@ func (r Clip) Validate() error {
 
 // Dims returns the number of columns, twice.
 func (r Clip) Dims() (in, out int) { return len(r.At), len(r.At) }
-
-// Kernel returns the inner product of the clipped rows.
-func (r Clip) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Clip) Fixed() {}

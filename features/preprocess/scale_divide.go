@@ -14,8 +14,6 @@ type Divide struct {
 	By float64 `json:"by"` // > 0
 }
 
-var _ features.Fixed = Divide{}
-
 // New returns the map.
 func (r Divide) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -44,9 +42,3 @@ func (r Divide) Validate() error {
 
 // Dims returns the row length, twice.
 func (r Divide) Dims() (in, out int) { return r.In, r.In }
-
-// Kernel returns the inner product of the scaled rows.
-func (r Divide) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Divide) Fixed() {}

@@ -16,8 +16,6 @@ type MinMax struct {
 	High []float32 `json:"high"` // one per column, ≥ Low
 }
 
-var _ features.Fixed = MinMax{}
-
 // New returns the map.
 func (r MinMax) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -50,9 +48,3 @@ func (r MinMax) Validate() error {
 
 // Dims returns the number of columns, twice.
 func (r MinMax) Dims() (in, out int) { return len(r.Low), len(r.Low) }
-
-// Kernel returns the inner product of the scaled rows.
-func (r MinMax) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (MinMax) Fixed() {}

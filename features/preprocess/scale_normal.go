@@ -32,8 +32,6 @@ type Knots struct {
 	Scores features.Floats `json:"scores,omitempty"` // of each, ascending
 }
 
-var _ features.Fixed = NormalScores{}
-
 // NewNormalScores returns the recipe for columns distributed as in the n rows of x (n×d, row-major, n ≥ 1),
 // which may be a sample and must not have NaN. The knots of a column are its smallest and its largest
 // value, and quantiles between them with about equally spaced scores: at most knots of them, or all
@@ -162,9 +160,3 @@ func (r NormalScores) Validate() error {
 
 // Dims returns the number of columns, twice.
 func (r NormalScores) Dims() (in, out int) { return len(r.Columns), len(r.Columns) }
-
-// Kernel returns the inner product of the scores.
-func (r NormalScores) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (NormalScores) Fixed() {}

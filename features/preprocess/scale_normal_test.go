@@ -162,7 +162,7 @@ func TestKnotsAndClipsAreChecked(t *testing.T) {
 		"at of column 2 must be ≥ 0":          Clip{At: []float32{1, -1}},
 		"at of column 1 must be ≥ 0 and fini": Clip{At: []float32{inf}},
 	} {
-		if err := features.Validate(r); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60v: %v, want %q", r, err, want)
 		}
 	}

@@ -16,8 +16,6 @@ type Standard struct {
 	Dev  []float32 `json:"dev"`  // one per column, ≥ 0
 }
 
-var _ features.Fixed = Standard{}
-
 // leastDev is the smallest normal float32. A smaller deviation has fewer digits, and dividing by it may
 // overflow, so the column is treated as constant.
 const leastDev = 0x1p-126
@@ -69,12 +67,6 @@ func (r Standard) Validate() error {
 
 // Dims returns the number of columns, twice.
 func (r Standard) Dims() (in, out int) { return len(r.Mean), len(r.Mean) }
-
-// Kernel returns the inner product of the scaled rows.
-func (r Standard) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Standard) Fixed() {}
 
 // shiftDivide returns the row map (x − shift) / by of some columns.
 func shiftDivide(shift, by []float32) func(first, n int) func(dst, x []float32) {

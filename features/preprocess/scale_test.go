@@ -93,7 +93,7 @@ func TestScalingsEqualTheirFormulas(t *testing.T) {
 		for j := range d {
 			product += float64(want[j]) * float64(want[d+j])
 		}
-		if k := c.r.Kernel(x[:d], x[d:2*d]); k != product {
+		if k := features.Kernel(c.r)(x[:d], x[d:2*d]); k != product {
 			t.Errorf("%s: kernel %v, inner product %v", c.name, k, product)
 		}
 	}
@@ -120,7 +120,7 @@ func TestUnitLeavesZeroRowsAndLongRowsFinite(t *testing.T) {
 	if !slices.Equal(y, []float32{0, 0, want, want, 1, 0}) {
 		t.Errorf("%v", y)
 	}
-	if k := (Unit{In: 2}).Kernel([]float32{0, 0}, []float32{1, 1}); k != 0 {
+	if k := features.Kernel(Unit{In: 2})([]float32{0, 0}, []float32{1, 1}); k != 0 {
 		t.Errorf("kernel with a zero row %v", k)
 	}
 }
@@ -184,7 +184,7 @@ func TestScalesPanicOnShortSlices(t *testing.T) {
 		"x":      func() { m.Apply(make([]float32, 6), make([]float32, 5), 2) },
 		"dst":    func() { m.Apply(make([]float32, 5), make([]float32, 6), 2) },
 		"n":      func() { m.Apply(nil, nil, -1) },
-		"Kernel": func() { Unit{In: 3}.Kernel(make([]float32, 3), make([]float32, 2)) },
+		"Kernel": func() { features.Kernel(Unit{In: 3})(make([]float32, 3), make([]float32, 2)) },
 	} {
 		func() {
 			defer func() {

@@ -14,8 +14,6 @@ type Unit struct {
 	In int `json:"in"` // row length
 }
 
-var _ features.Fixed = Unit{}
-
 // New returns the map.
 func (r Unit) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
@@ -48,9 +46,3 @@ func (r Unit) Validate() error { return checkDim("Unit: in", r.In) }
 
 // Dims returns the row length, twice.
 func (r Unit) Dims() (in, out int) { return r.In, r.In }
-
-// Kernel returns the cosine of the angle between x and z, 0 if one is zero.
-func (r Unit) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
-
-// Fixed marks a recipe without randomness.
-func (Unit) Fixed() {}

@@ -36,9 +36,9 @@ func (m *Map) applyRange(dst, x []float32, n, first, count int) {
 	}
 	b := m.book
 	run := max(1, min(n, 16, tableNumbers/int(b.codes+b.vectors)))
-	s.phases = grow(s.phases, run*int(b.phases))
-	s.others = grow(s.others, run*int(b.codes-b.phases))
-	s.vectors = grow(s.vectors, run*int(b.vectors))
+	blas.Grow(&s.phases, run*int(b.phases))
+	blas.Grow(&s.others, run*int(b.codes-b.phases))
+	blas.Grow(&s.vectors, run*int(b.vectors))
 	for row := 0; row < n; row += run {
 		rows := min(run, n-row)
 		for i := range rows {
@@ -60,14 +60,7 @@ func (m *Map) applyRange(dst, x []float32, n, first, count int) {
 	m.scratch.Put(s)
 }
 
-func grow[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
-// table has what the features need of a row.
+// table holds the values of a row from which its features are computed.
 type table struct {
 	phases  []float32
 	others  []complex128
@@ -153,7 +146,7 @@ func (l *leaf) categories(to []float32, x []float32) {
 // columns for a sphere.
 func (l *leaf) join(s *scratch, to []float32, x []float32) {
 	whole := (len(l.inputs) + lanes - 1) / lanes
-	s.circles = grow(s.circles, 3*whole*lanes)
+	blas.Grow(&s.circles, 3*whole*lanes)
 	turns, both := s.circles[:whole*lanes], s.circles[whole*lanes:]
 	clear(turns)
 	for i := range l.inputs {

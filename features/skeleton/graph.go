@@ -1,6 +1,7 @@
 package skeleton
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -54,10 +55,7 @@ func (s Skeleton) compile() (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := g.sort(); err != nil {
-		return nil, err
-	}
-	return g, nil
+	return g, g.sort()
 }
 
 // fromNodes resolves the names.
@@ -75,66 +73,79 @@ func fromNodes(nodes []Node, columns int) (*graph, error) {
 		edges:   make([]int32, 0, edges),
 		name:    func(v int32) string { return nodes[v].Name },
 	}
-	spaces := map[Space]int32{}
-	seen := make([]int32, max(columns, len(nodes))) // 1 + the last node with this input or column
+	r := &resolver{graph: g, index: index, number: map[Space]int32{}, seen: make([]int32, max(columns, len(nodes)))}
 	for i := range nodes {
 		n := &nodes[i]
-		fail := func(format string, a ...any) error {
-			return fmt.Errorf("skeleton: node %q: %s", n.Name, fmt.Sprintf(format, a...))
-		}
 		at := node{first: int32(len(g.edges)), space: -1, dual: -1, tag: int32(i)}
-		switch {
-		case n.Inputs == nil:
-			if err := n.Space.Validate(); err != nil {
-				return nil, fail("%v; or give activation and inputs of an inner node", err)
-			}
-			if !n.Activation.none() {
-				return nil, fail("has an activation but no inputs")
-			}
-			if err := n.Space.checkColumns(len(n.Columns)); err != nil {
-				return nil, fail("%v", err)
-			}
-			for _, c := range n.Columns {
-				switch {
-				case c < 0 || c >= columns:
-					return nil, fail("reads column %d of rows of %d", c, columns)
-				case seen[c] == int32(i+1):
-					return nil, fail("reads column %d twice", c)
-				}
-				seen[c] = int32(i + 1)
-				g.edges = append(g.edges, int32(c))
-			}
-			at.space = intern(spaces, &g.spaces, n.Space)
-		default:
-			if len(n.Inputs) == 0 {
-				return nil, fail("an inner node without inputs")
-			}
-			if n.Space != (Space{}) || n.Columns != nil {
-				return nil, fail("has inputs and a space or columns; an inner node has none")
-			}
-			if err := n.Activation.Validate(); err != nil {
-				return nil, fail("%v", err)
-			}
-			for _, name := range n.Inputs {
-				u, known := index[name]
-				switch {
-				case !known:
-					return nil, fail("takes %.100q, which is not a node", name)
-				case seen[u] == int32(i+1):
-					return nil, fail("takes %q twice", name)
-				}
-				seen[u] = int32(i + 1)
-				g.edges = append(g.edges, u)
-			}
-			at.dual = g.addDual(n.Activation)
+		if n.Inputs == nil {
+			at.space, err = r.addInput(n, int32(i+1))
+		} else {
+			at.dual, err = r.addInner(n, int32(i+1))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("skeleton: node %q: %w", n.Name, err)
 		}
 		at.end = int32(len(g.edges))
 		g.nodes[i] = at
 	}
-	if err := g.findOutput(); err != nil {
-		return nil, err
+	return g, g.findOutput()
+}
+
+// resolver adds the edges of nodes to a graph.
+type resolver struct {
+	*graph
+	index  map[string]int32 // of the nodes, by name
+	number map[Space]int32  // of the spaces of the graph
+	seen   []int32          // by column or input: 1 + the index of the last node with it
+}
+
+// addInput adds the columns of an input node, and returns its space. mark is what it stores in seen.
+func (r *resolver) addInput(n *Node, mark int32) (space int32, err error) {
+	if err := n.Space.Validate(); err != nil {
+		return 0, fmt.Errorf("%w; or give activation and inputs of an inner node", err)
 	}
-	return g, nil
+	if !n.Activation.none() {
+		return 0, errors.New("has an activation but no inputs")
+	}
+	if err := n.Space.checkColumns(len(n.Columns)); err != nil {
+		return 0, err
+	}
+	for _, c := range n.Columns {
+		switch {
+		case c < 0 || c >= r.columns:
+			return 0, fmt.Errorf("reads column %d of rows of %d", c, r.columns)
+		case r.seen[c] == mark:
+			return 0, fmt.Errorf("reads column %d twice", c)
+		}
+		r.seen[c] = mark
+		r.edges = append(r.edges, int32(c))
+	}
+	return intern(r.number, &r.spaces, n.Space), nil
+}
+
+// addInner adds the inputs of an inner node, and returns its dual activation.
+func (r *resolver) addInner(n *Node, mark int32) (dual int32, err error) {
+	if len(n.Inputs) == 0 {
+		return 0, errors.New("an inner node without inputs")
+	}
+	if n.Space != (Space{}) || n.Columns != nil {
+		return 0, errors.New("has inputs and a space or columns; an inner node has none")
+	}
+	if err := n.Activation.Validate(); err != nil {
+		return 0, err
+	}
+	for _, name := range n.Inputs {
+		u, known := r.index[name]
+		switch {
+		case !known:
+			return 0, fmt.Errorf("takes %.100q, which is not a node", name)
+		case r.seen[u] == mark:
+			return 0, fmt.Errorf("takes %q twice", name)
+		}
+		r.seen[u] = mark
+		r.edges = append(r.edges, u)
+	}
+	return r.addDual(n.Activation), nil
 }
 
 // named returns the indices of the nodes by name, and the number of their inputs and columns.

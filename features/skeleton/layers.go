@@ -75,37 +75,17 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 			edges, maxNodes, maxEdges)
 	}
 	for i, l := range s.Layers {
-		fail := func(format string, a ...any) error {
-			return fmt.Errorf("skeleton: layer %d: %s", i+1, fmt.Sprintf(format, a...))
+		var takes int
+		if at, takes, err = l.over(at); err != nil {
+			return nil, 0, fmt.Errorf("skeleton: layer %d: %w", i+1, err)
 		}
-		if err := l.Activation.Validate(); err != nil {
-			return nil, 0, fail("%v", err)
-		}
-		below := at
-		at = grid{first: nodes, height: 1, width: 1, deep: 1}
-		takes := below.nodes()
-		switch {
-		case l.Full && (l.Conv != 0 || l.Stride != 0):
-			return nil, 0, fail("full, with conv or stride; give one of full and conv")
-		case l.Full:
-		case l.Conv < 1 || l.Conv > min(below.height, below.width):
-			return nil, 0, fail("conv must be 1 to %d, because the layer below is %d×%d (have %d); or give full: true",
-				min(below.height, below.width), below.height, below.width, l.Conv)
-		case l.Stride < 0 || l.Stride > max(below.height, below.width):
-			return nil, 0, fail("stride must be 1 to %d, because the layer below is %d×%d (have %d)",
-				max(below.height, below.width), below.height, below.width, l.Stride)
-		default:
-			stride := max(1, l.Stride)
-			at.height = (below.height-l.Conv)/stride + 1
-			at.width = (below.width-l.Conv)/stride + 1
-			takes = l.Conv * l.Conv * below.deep
-		}
+		at.first = nodes
 		// Both factors are at most 10⁵, so products do not overflow.
 		nodes += at.nodes()
 		edges += at.nodes() * takes
 		if nodes > maxNodes || edges > maxEdges {
-			return nil, 0, fail("%d nodes and %d inputs and columns up to here; have %d and %d at most", nodes, edges,
-				maxNodes, maxEdges)
+			return nil, 0, fmt.Errorf("skeleton: layer %d: %d nodes and %d inputs and columns up to here; have %d and %d at most",
+				i+1, nodes, edges, maxNodes, maxEdges)
 		}
 		plan = append(plan, at)
 	}
@@ -114,6 +94,31 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 			"layer with full: true", len(s.Layers), n)
 	}
 	return plan, edges, nil
+}
+
+// over checks the layer. It returns its grid, without first, and the number of inputs of each of its nodes, given the grid
+// of the layer below.
+func (l *Layer) over(below grid) (at grid, takes int, err error) {
+	at = grid{height: 1, width: 1, deep: 1}
+	if err := l.Activation.Validate(); err != nil {
+		return at, 0, err
+	}
+	switch {
+	case l.Full && (l.Conv != 0 || l.Stride != 0):
+		return at, 0, errors.New("full, with conv or stride; give one of full and conv")
+	case l.Full:
+		return at, below.nodes(), nil
+	case l.Conv < 1 || l.Conv > min(below.height, below.width):
+		return at, 0, fmt.Errorf("conv must be 1 to %d, because the layer below is %d×%d (have %d); or give full: true",
+			min(below.height, below.width), below.height, below.width, l.Conv)
+	case l.Stride < 0 || l.Stride > max(below.height, below.width):
+		return at, 0, fmt.Errorf("stride must be 1 to %d, because the layer below is %d×%d (have %d)",
+			max(below.height, below.width), below.height, below.width, l.Stride)
+	}
+	stride := max(1, l.Stride)
+	at.height = (below.height-l.Conv)/stride + 1
+	at.width = (below.width-l.Conv)/stride + 1
+	return at, l.Conv * l.Conv * below.deep, nil
 }
 
 // area returns the part of the image that is used, or the columns as one pixel.

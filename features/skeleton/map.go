@@ -221,7 +221,7 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 		if z == nil {
 			z = new([]float32)
 		}
-		*z = grow(*z, gridRun*m.out)
+		blas.Grow(z, gridRun*m.out)
 		for i := lo; i < hi; i += gridRun {
 			rows := min(gridRun, hi-i)
 			m.Apply(*z, x[i*m.book.columns:], rows)

@@ -123,12 +123,11 @@ func (r Compositional) New() (features.Map, error) {
 }
 
 // Kernel returns k_S(x, z), whatever the sampler. It compiles the skeleton each time: for many pairs use
-// Prepare. It panics if a row has another length than the skeleton's.
+// PrepareKernel. It panics if a row has another length than the skeleton's.
 func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.kernel(x, z) }
 
-// Prepare returns Kernel for a skeleton that is compiled once. The function returns NaN if the skeleton is
-// not valid.
-func (r Compositional) Prepare() (kernel func(x, z []float32) float64) {
+// PrepareKernel returns Kernel for a skeleton that is compiled once.
+func (r Compositional) PrepareKernel() func(x, z []float32) float64 {
 	g, err := r.Skeleton.compile()
 	if err != nil {
 		return r.Kernel

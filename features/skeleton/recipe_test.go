@@ -34,7 +34,7 @@ func TestRecipesSealAndOpen(t *testing.T) {
 			t.Errorf("dims %d, %d of the recipe, %d, %d of the map (%v)", in, out, mi, mo, err)
 		}
 		x, z := numbers(in, 1), numbers(in, 2)
-		if back.Kernel(x, z) != r.Kernel(x, z) {
+		if features.Kernel(back)(x, z) != r.Kernel(x, z) {
 			t.Error("another kernel")
 		}
 		a, b := make([]float32, out), make([]float32, out)

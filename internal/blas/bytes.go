@@ -164,7 +164,7 @@ func (b *Bytes) eachQuad(first int, z []float32, rows int,
 		// to memory that is padded with zeros.
 		if rest := rows - 4*whole; rest > 0 {
 			quads := (rest + 3) / 4
-			t := grow(&s.f32, quads*4*lanes)
+			t := Grow(&s.f32, quads*4*lanes)
 			clear(t)
 			for i := range rest {
 				copy(t[i*lanes:(i+1)*lanes], z[(4*whole+i)*b.d+p*lanes:][:cols])

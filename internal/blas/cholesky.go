@@ -53,7 +53,7 @@ func factorBase[T real](a []T, ld, n int) int {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	_, buffer := tilesOf[T](s)
-	t := grow(buffer, base*base)
+	t := Grow(buffer, base*base)
 	clear(t)
 	for i := range n {
 		for j, v := range a[i*ld:][:i+1] {
@@ -140,7 +140,7 @@ func solveBase[T real](x []T, xs, m int, l []T, ls, n int, back bool) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	_, buffer := tilesOf[T](s)
-	both := grow(buffer, 2*base*base)
+	both := Grow(buffer, 2*base*base)
 	t, turned := both[:base*base], both[base*base:]
 	if back {
 		for i := range n {

@@ -85,7 +85,7 @@ func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn,
 	if !p.back && rows%l.mr == 0 && p.as == TileDim {
 		a, as = p.a[row*p.as+k:], p.as
 	} else {
-		a = grow(left, tall*aStride)
+		a = Grow(left, tall*aStride)
 		for i := range rows {
 			p.packA(a[i*aStride:][:kn], row+i, k)
 		}
@@ -95,7 +95,7 @@ func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn,
 			clear(a[i*aStride:][:kn])
 		}
 	}
-	t := grow(edge, l.mr*l.nr)
+	t := Grow(edge, l.mr*l.nr)
 	for q := from; q < to; q++ {
 		j := col + q*l.nr
 		b := packed[q*l.nr*kn:][:l.nr*kn]

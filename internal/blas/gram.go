@@ -94,13 +94,13 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 		if w != nil && w.limbs > 0 {
 			panels += z.panels() * right
 		}
-		op.sums = grow(&op.sums, panels*lanes)
+		Grow(&op.sums, panels*lanes)
 		if l.words && cap(op.words) < panels*panelBytes {
 			op.words = Make[int16](panels * panelBytes)
 		}
 		op.words = op.words[:cap(op.words)]
 		if l.packs {
-			op.packs = grow(&op.packs, panels*packRuns)
+			Grow(&op.packs, panels*packRuns)
 		}
 		parallel(threads, panels, func(p int, _ *scratch) { l.expand(op, p) })
 	}
@@ -126,7 +126,7 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 				l.gram(g, cols, op, a, b)
 				continue
 			}
-			t := grow(&s.f64, lanes*width)
+			t := Grow(&s.f64, lanes*width)
 			op.mulLimbs(l, t, a, b, left, right)
 			if whole {
 				for r := range lanes {

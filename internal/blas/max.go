@@ -45,7 +45,7 @@ func (p *Weights) max(l *level, dst, x []float32, n, q, per, item int, s *scratc
 	first := item % items * per
 	last := min(groups, first+per)
 	// What a slide reads behind the last row counts for nothing, but is read.
-	c := grow(&s.f32, rowRun*pitch+pitch)
+	c := Grow(&s.f32, rowRun*pitch+pitch)
 	for col := first * q; col < last*q; {
 		panel, off := col/lanes, col%lanes
 		end := min(last*q, panel*lanes+pitch)

@@ -17,13 +17,14 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// grow returns a slice of length n, *s itself if it is long enough, and keeps
-// it in *s. The contents are unspecified.
-func grow[T any](s *[]T, n int) []T {
+// Grow makes n the length of *s, in new memory if its capacity is smaller, and returns *s. The contents are
+// unspecified.
+func Grow[T any](s *[]T, n int) []T {
 	if cap(*s) < n {
 		*s = make([]T, n)
 	}
-	return (*s)[:n]
+	*s = (*s)[:n]
+	return *s
 }
 
 // parallel calls f for every item in [0, items), on at most threads goroutines.

@@ -36,7 +36,7 @@ func classSums(r []float64, z *Bytes, w *Weighted, class []int32, k, threads int
 	}
 	l := active()
 	z.eachLimb(w, threads, func(p int, panel []int8, weight float64, s *scratch) {
-		acc := grow(&s.i32, len(present)*lanes)
+		acc := Grow(&s.i32, len(present)*lanes)
 		clear(acc)
 		l.classes(acc, panel[:(z.n+3)/4*64], ranks)
 		const classesAtOnce = 64 // whose sums stay in the cache
@@ -115,7 +115,7 @@ func targets(r []float64, z *Bytes, w *Weighted, y []int32, k, threads int) {
 	}
 	l := active()
 	z.eachLimb(w, threads, func(p int, panel []int8, weight float64, s *scratch) {
-		acc := grow(&s.i32, k*lanes)
+		acc := Grow(&s.i32, k*lanes)
 		for q := 0; q < quads; q += targetRows / 4 {
 			n := min(targetRows/4, quads-q)
 			l.targets(acc, panel[q*64:(q+n)*64], pairs[q*4*k:], 4*k, n, k)

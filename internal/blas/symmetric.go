@@ -113,19 +113,19 @@ func (s *Symmetric) Multiply(dst, x []float64, k, threads int) {
 
 func (s *Symmetric) multiply(dst, x []float64, k, threads int) {
 	n, side, tiles := s.n, s.pitch-8, (s.n+TileDim-1)/TileDim
-	columns := grow(&s.columns, n*k)
+	columns := Grow(&s.columns, n*k)
 	parallel(threads, (n+stripRows-1)/stripRows, func(b int, _ *scratch) {
 		from := b * stripRows
 		transpose(columns[from*k:], k, x[from:], n, k, min(stripRows, n-from))
 	})
 	// Of rows i of the result, what columns j of A add.
-	parts := grow(&s.parts, tiles*tiles*k*side)
+	parts := Grow(&s.parts, tiles*tiles*k*side)
 	part := func(i, j int) []float64 { return parts[(i*tiles+j)*k*side:][:k*side] }
 	l := active()
 	parallel(threads, len(s.tiles), func(t int, room *scratch) {
 		i, j := tileAt(t)
 		rows, cols := TileRows(n, i), TileRows(n, j)
-		tile, mirrored := s.tiles[t], grow(&room.a64, TileDim*stripPitch)
+		tile, mirrored := s.tiles[t], Grow(&room.a64, TileDim*stripPitch)
 		down, right := part(j, i), part(i, j)
 		clear(down)
 		for r := 0; r < rows; r += stripRows {

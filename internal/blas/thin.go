@@ -85,7 +85,7 @@ func addThin[T, X real](kernel func(g []T, gs int, c []T, cs int, x []X, xs int,
 					// Read often: rows of a large matrix lie a power of two apart, and would share
 					// a few lines of the cache.
 					_, room := tilesOf[X](s)
-					copied := grow(room, thinRows*thinPitch)
+					copied := Grow(room, thinRows*thinPitch)
 					for r := range rows {
 						copy(copied[r*thinPitch:], xi[r*xs:][:whole-from])
 					}

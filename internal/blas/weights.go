@@ -110,7 +110,7 @@ func storeCosSin(p *Weights, l *level, e ending, b block, c []float32, s *scratc
 	}
 	if rest := b.cols % lanes; rest > 0 {
 		c = c[full*lanes:]
-		t := grow(&s.a32, 2*lanes)
+		t := Grow(&s.a32, 2*lanes)
 		for i := range b.rows {
 			l.cosSin(t, 2*lanes, lanes, c[i*pitch:], pitch, 1, 1, e.scale, false)
 			copy(d[i*2*p.out+full*lanes:][:rest], t)
@@ -221,7 +221,7 @@ func (p *Weights) item(l *level, x []float32, n int, dst []float32, e ending, it
 	b := block{row: item / strips * rowRun, col: item % strips * pitch}
 	b.rows, b.cols = min(rowRun, n-b.row), min(pitch, p.out-b.col)
 	xb := x[b.row*p.row : (b.row+b.rows)*p.row]
-	c, cs := grow(&s.f32, rowRun*pitch), pitch
+	c, cs := Grow(&s.f32, rowRun*pitch), pitch
 	direct := dst != nil && b.cols%lanes == 0
 	if direct {
 		c, cs = dst[b.row*p.out+b.col:], p.out

@@ -78,7 +78,7 @@ func (f *Field) Sums(cs []float64, w []float32, m int, a Weightings, threads int
 	f.items(m, threads, 1, func(lo, hi int) {
 		mem := f.scratch.Get().(*fieldScratch)
 		defer f.scratch.Put(mem)
-		buf := grown(&mem.angles, (hi-lo)*2*min(f.n, blockRows))
+		buf := blas.Grow(&mem.angles, (hi-lo)*2*min(f.n, blockRows))
 		clear(cs[lo*a.K*2 : hi*a.K*2])
 		for _, b := range f.blocks {
 			b.along.CosSin(buf, w[lo*f.d:hi*f.d], hi-lo, 1, 1)
@@ -111,7 +111,7 @@ func (f *Field) gradient(v, grad []float64, w []float32, a Weightings) {
 	m, k, most := len(v), a.K, min(f.n, blockRows)
 	mem := f.scratch.Get().(*fieldScratch)
 	defer f.scratch.Put(mem)
-	angles, cs := grown(&mem.angles, m*2*f.n), grown(&mem.sums, m*k*2)
+	angles, cs := blas.Grow(&mem.angles, m*2*f.n), blas.Grow(&mem.sums, m*k*2)
 	clear(cs)
 	for _, b := range f.blocks {
 		buf := angles[m*2*b.row:]
@@ -127,9 +127,9 @@ func (f *Field) gradient(v, grad []float64, w []float32, a Weightings) {
 		}
 	}
 	clear(grad)
-	t, part := grown(&mem.coefficients, m*most), grown(&mem.products, m*f.d)
+	t, part := blas.Grow(&mem.coefficients, m*most), blas.Grow(&mem.products, m*f.d)
 	for _, b := range f.blocks {
-		p, q := grown(&mem.p, b.rows), grown(&mem.q, b.rows)
+		p, q := blas.Grow(&mem.p, b.rows), blas.Grow(&mem.q, b.rows)
 		for j := range m {
 			cos := angles[m*2*b.row+j*2*b.rows:][:2*b.rows]
 			cos, sin := cos[:b.rows], cos[b.rows:]
@@ -153,14 +153,6 @@ func (f *Field) gradient(v, grad []float64, w []float32, a Weightings) {
 	for i := range grad {
 		grad[i] *= 2 * perRow
 	}
-}
-
-// grown returns *s with length n, reallocated if it is too small. Its elements are undefined.
-func grown[T any](s *[]T, n int) []T {
-	if cap(*s) < n {
-		*s = make([]T, n)
-	}
-	return (*s)[:n]
 }
 
 // addSums adds the block's rows to the sums cs (m×k×2). angles has m rows of b.rows cosines

@@ -105,7 +105,7 @@ func (w *worker) Take(b iterative.Block) error {
 		return fmt.Errorf("align: partition %d: more than the %d rows of earlier rounds", w.partition, w.dual.N)
 	}
 	r := 2 * w.s.now
-	w.phi = grown(&w.phi, b.N*r)
+	blas.Grow(&w.phi, b.N*r)
 	w.packed.CosSin(w.phi, b.Phi, b.N, 1, 1)
 	switch w.s.phase {
 	case score:

@@ -258,13 +258,12 @@ func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 
 // In the squared distance of an infinite number, ∞ − ∞ would be NaN.
 func TestDistancesToLandmarksAreOfFiniteNumbers(t *testing.T) {
-	sum, release, err := landmarks.Hold(&landmarks.Set{Count: 2, In: 5, X: make([]float32, 10)})
+	r, err := landmarks.RecipeOf(gaussian, &landmarks.Set{Count: 2, In: 5, X: make([]float32, 10)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(release)
 	g := new(Graph)
-	if _, err := g.landmarks(landmarks.Recipe{Of: gaussian, Out: 2, SHA256: sum}, "x"); err != nil {
+	if _, err := g.landmarks(r, "x"); err != nil {
 		t.Fatal(err)
 	}
 	var operators []string

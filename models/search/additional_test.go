@@ -86,7 +86,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		}
 		for i := range p.N {
 			for j := range p.N {
-				got, want := e.matrix.K[triangle(max(i, j))+min(i, j)], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
+				got, want := e.matrix.K[triangle(max(i, j))+min(i, j)], features.Kernel(chosen.Recipe)(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
 				if math.Abs(got-want) > 1e-5 {
 					t.Fatalf("%v: kernel of rows %d and %d is %v, the recipe's %v", c, i, j, got, want)
 				}

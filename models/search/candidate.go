@@ -166,12 +166,11 @@ func newKernelOf(k kernel.Options) (kernelOf, error) {
 	if err != nil {
 		return result, err
 	}
-	d, ok := r.(interface{ Distance() kernel.Distance })
+	d, ok := r.(kernel.OfDistance)
 	if !ok {
 		return result, fmt.Errorf("search: the kernel %s has no distance", result.family)
 	}
 	result.distance = d.Distance()
-	m, known := r.(interface{ SecondMoment() float64 })
-	result.smooth = result.distance == kernel.Euclidean && !(known && math.IsInf(m.SecondMoment(), 1))
+	result.smooth = result.distance == kernel.Euclidean && !math.IsInf(d.SecondMoment(), 1)
 	return result, nil
 }

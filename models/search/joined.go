@@ -94,7 +94,9 @@ func (o *Joined) landmarks(features int) int { return min(features, o.Landmarks.
 // join returns the recipe of a kernel with out features, joined with the additional ones.
 func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recipe {
 	if o.Landmarks != nil {
-		main = landmarks.Recipe{Of: main, Out: o.landmarks(out), SHA256: o.Landmarks.SHA256}
+		at := *o.Landmarks
+		at.Of, at.Out = main, o.landmarks(out)
+		main = at
 	}
 	if len(o.Metric) > 0 {
 		main = features.Chain{Steps: append(o.Metric[:len(o.Metric):len(o.Metric)], main)}

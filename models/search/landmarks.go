@@ -79,16 +79,15 @@ func mostLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
-// landmarksOf returns the recipe of a kernel at landmarks, and a function that releases them. The landmarks are
-// the first distinct ones of the given rows, at most as many as the kernel has features.
-func (x *viewRows) landmarksOf(main features.Recipe, rows []int) (at landmarks.Recipe, release func(), err error) {
+// landmarksOf returns the recipe of a kernel at landmarks: the first distinct ones of the given rows, at most as
+// many as the kernel has features.
+func (x *viewRows) landmarksOf(main features.Recipe, rows []int) (landmarks.Recipe, error) {
 	_, out, err := features.Dims(main)
 	if err != nil {
-		return at, nil, err
+		return landmarks.Recipe{}, err
 	}
 	points := landmarks.Distinct((&radialRows{rows: rows}).gather(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
-	sum, release, err := landmarks.Hold(points)
-	return landmarks.Recipe{Of: main, Out: points.Count, SHA256: sum}, release, err
+	return landmarks.RecipeOf(main, points)
 }
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
@@ -99,7 +98,7 @@ func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
 	if to.Landmarks, err = landmarks.Encode(points); err != nil {
 		return err
 	}
-	sum, err := features.ProvideFile(landmarks.FileName, to.Landmarks)
-	to.Joined.Landmarks = &landmarks.Recipe{Out: points.Count, SHA256: sum}
+	at, err := landmarks.RecipeOf(nil, points)
+	to.Joined.Landmarks = &at
 	return err
 }

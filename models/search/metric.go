@@ -357,10 +357,6 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 	if m.file, err = preprocess.EncodeMetric(matrix); err != nil {
 		return nil, err
 	}
-	full, err := preprocess.MetricOf(m.file)
-	m.recipe = full
-	r.mu.Lock()
-	r.files = append(r.files, full.SHA256)
-	r.mu.Unlock()
+	m.recipe, err = preprocess.MetricOf(m.file)
 	return m, err
 }

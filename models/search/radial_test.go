@@ -30,7 +30,7 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 		fourier.Exponential{In: d, Out: 2, Width: 1.3, Exponent: 1}, fourier.Exponential{In: d, Out: 2, Width: 1.3,
 			Exponent: 1.4},
 	} {
-		of := r.(interface{ Distance() kernel.Distance }).Distance()
+		of := r.(kernel.OfDistance).Distance()
 		m := newKernelMatrix(fourier.RadialOf(r).At, newDistances(x, d, some, of, 2), 1.3, make([]float64, triangle(2*n/3)))
 		m.addProducts(some.gather(x, d), d, 2)
 		for i := range n {
@@ -39,7 +39,7 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 					continue
 				}
 				a, b := x[i*d:][:d], x[j*d:][:d]
-				want := r.Kernel(a, b)
+				want := features.Kernel(r)(a, b)
 				for k, v := range a {
 					want += float64(v) * float64(b[k])
 				}

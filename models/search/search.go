@@ -143,17 +143,7 @@ func (r *runner) run(ctx context.Context, rungs []*trialSpec) (*Result, error) {
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
 		Stopped: err == errStopped}
-	err = r.finish(result, chosen)
-	for _, sum := range r.files {
-		steps := result.Steps
-		if result.Joined != nil {
-			steps = result.Joined.Metric
-		}
-		if !r.refersTo(steps, sum) {
-			preprocess.ForgetMetric(sum)
-		}
-	}
-	return result, err
+	return result, r.finish(result, chosen)
 }
 
 // choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
@@ -228,14 +218,6 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*tri
 		}
 	}
 	return candidates, nil
-}
-
-// refersTo reports whether a step refers to the metric with that hash.
-func (r *runner) refersTo(steps []features.Recipe, sum string) bool {
-	return slices.ContainsFunc(steps, func(s features.Recipe) bool {
-		full, ok := s.(preprocess.FullMetric)
-		return ok && full.SHA256 == sum
-	})
 }
 
 // firstWidths are the first widths to try, as multiples of the median distance.

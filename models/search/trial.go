@@ -81,7 +81,6 @@ type runner struct {
 	mu       sync.Mutex
 	spare    []*scratch       // memory that no trial uses
 	shared   []*learnedMetric // metrics whose rows are kept
-	files    []string         // hashes of the full metrics that were provided
 }
 
 // viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
@@ -268,12 +267,9 @@ func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error
 	shape := fourier.RadialOf(recipe)
 	train, judge, isExact := spec.train[t.fold], spec.judge[t.fold], spec.exact && shape != nil
 	if e.Landmarks {
-		reduced, release, err := x.landmarksOf(recipe, train)
-		if err != nil {
+		if recipe, err = x.landmarksOf(recipe, train); err != nil {
 			return nil, err
 		}
-		defer release()
-		recipe = reduced
 	}
 	if (spec.drawn || !isExact) && (e.Pair > 0 || e.PiecewiseLinear) {
 		o, err := t.joinedOf(e, t.fold)

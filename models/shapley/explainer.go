@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/agop"
 	"github.com/bochner-ml/bochner/models/linear"
 )
@@ -29,8 +30,8 @@ type Explainer interface {
 	Base(s Score) float64
 	// Effects stores in dst, score by score, the effects of all columns on the scores of a row x with the
 	// given outputs. It returns the largest standard error, 0 if effects are exact. It panics if dst is too
-	// short. Only Sampled calls scorer.
-	Effects(dst []float64, x, outputs []float32, scores []Score, scorer Scorer) (stdErr float64)
+	// short.
+	Effects(dst []float64, x, outputs []float32, scores []Score) (stdErr float64)
 }
 
 // Exact computes Shapley values exactly.
@@ -184,7 +185,7 @@ func sum(s Score, outputs []float64) (total float64) {
 }
 
 // Effects implements Explainer. It uses only the row.
-func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score, _ Scorer) (stdErr float64) {
+func (e *Exact) Effects(dst []float64, x, _ []float32, scores []Score) (stdErr float64) {
 	clear(dst[:len(scores)*len(e.columns)])
 	s, _ := e.scratch.Get().(*scratch)
 	if s == nil {
@@ -275,13 +276,6 @@ func turn(u float64) phasor {
 	return phasor{cos, sin}
 }
 
-func grow[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
 // additive are features that each depend on one column.
 type additive struct {
 	model    *linear.Model
@@ -341,7 +335,7 @@ func (a *additive) weight(output, feature int) float64 {
 }
 
 func (a *additive) effects(dst []float64, x []float32, scores []Score, s *scratch) {
-	s.y = grow(s.y, len(a.columnOf))
+	blas.Grow(&s.y, len(a.columnOf))
 	a.m.Apply(s.y, x, 1)
 	columns := len(dst) / len(scores)
 	for i, score := range scores {

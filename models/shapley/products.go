@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
@@ -93,16 +94,16 @@ func (w *products) effects(dst []float64, x []float32, scores []Score, s *scratc
 	in, count := w.terms.size()
 	y := x
 	if w.before != nil {
-		s.y = grow(s.y, in)
+		blas.Grow(&s.y, in)
 		w.before.Apply(s.y, x, 1)
 		y = s.y
 	}
-	s.a = grow(s.a, count*columns)
-	s.at = grow(s.at, count)
+	blas.Grow(&s.a, count*columns)
+	blas.Grow(&s.at, count)
 	for g, numbers := range w.numbers {
 		w.terms.factors(s.a[g:], columns, y, numbers, s.at)
 	}
-	s.effects = grow(s.effects, len(scores)*columns)
+	blas.Grow(&s.effects, len(scores)*columns)
 	for i, r := range w.nodes {
 		clear(s.effects)
 		if off, size := w.divide(s.effects, scores, r, s); off <= tolerance*size || i == len(w.nodes)-1 {
@@ -119,7 +120,7 @@ func (w *products) effects(dst []float64, x []float32, scores []Score, s *scratc
 func (w *products) divide(dst []float64, scores []Score, r rule, s *scratch) (off, size float64) {
 	columns := len(w.numbers)
 	_, count := w.terms.size()
-	s.parts = grow(s.parts, columns)
+	blas.Grow(&s.parts, columns)
 	for j := range count {
 		a, b := s.a[j*columns:(j+1)*columns], w.b[j*columns:(j+1)*columns]
 		clear(s.parts)

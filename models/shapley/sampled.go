@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -35,19 +36,23 @@ type Sampled struct {
 	orders  [][]int
 	scores  []float64 // k scores for each of them
 	base    []float64
+	scorers sync.Pool // of Scorer
 }
 
 // Scorer returns the k scores of each of n rows of x. The result is valid until the next call. A Scorer may change x.
 type Scorer func(x []float32, n int) []float32
 
-// NewSampled returns a Sampled for rows of dim numbers with k scores.
-func NewSampled(columns []Column, background []Distribution, dim, k int, seed uint64, scorer Scorer) (*Sampled, error) {
+// NewSampled returns a Sampled for rows of dim numbers with k scores. newScorer makes a Scorer, of which each
+// concurrent call of Effects uses one.
+func NewSampled(columns []Column, background []Distribution, dim, k int, seed uint64,
+	newScorer func() Scorer) (*Sampled, error) {
 	if len(columns) > mostSampled {
 		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
 			mostSampled, len(columns))
 	}
 	draws := max(leastDraws, min(mostDraws, mostSteps/max(1, len(columns))))
 	s := &Sampled{columns: columns, dim: dim, rows: make([]float32, draws*dim), base: make([]float64, k)}
+	s.scorers.New = func() any { return newScorer() }
 	for i := range draws {
 		random := stream.New(seed, drawnRow, uint64(i))
 		for g, c := range columns {
@@ -67,7 +72,7 @@ func NewSampled(columns []Column, background []Distribution, dim, k int, seed ui
 		}
 		s.orders = append(s.orders, order)
 	}
-	for i, v := range scorer(slices.Clone(s.rows), draws) {
+	for i, v := range newScorer()(slices.Clone(s.rows), draws) {
 		if !exact.Finite(v) {
 			return nil, fmt.Errorf("shapley: scores of training values are not finite")
 		}
@@ -94,7 +99,9 @@ func (s *Sampled) walk(path []float32, i int, order []int, x []float32) {
 func (s *Sampled) Base(score Score) float64 { return sum(score, s.base) }
 
 // Effects implements Explainer.
-func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score, scorer Scorer) (stdErr float64) {
+func (s *Sampled) Effects(dst []float64, x, outputs []float32, scores []Score) (stdErr float64) {
+	scorer := s.scorers.Get().(Scorer)
+	defer s.scorers.Put(scorer)
 	columns, k, draws := len(s.columns), len(s.base), float64(len(s.orders))
 	x = slices.Clone(x)
 	squares, pair := make([]float64, len(dst)), make([]float64, len(dst))

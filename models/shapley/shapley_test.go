@@ -222,12 +222,11 @@ func landmarksOf(t *testing.T, kernel features.Recipe) features.Recipe {
 	for i := range 7 * in {
 		z.X = append(z.X, float32(math.Sin(float64(i*i))))
 	}
-	sum, release, err := landmarks.Hold(z)
+	r, err := landmarks.RecipeOf(kernel, z)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(release)
-	return landmarks.Recipe{Of: kernel, Out: 7, SHA256: sum}
+	return r
 }
 
 // rowOf returns a row that is not in the background.
@@ -249,7 +248,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 		}
 		x := rowOf(g)
 		got := make([]float64, 10)
-		e.Effects(got, x, nil, scores, nil)
+		e.Effects(got, x, nil, scores)
 		for i, s := range scores {
 			base, want := g.effects(x, s)
 			sum := base
@@ -275,7 +274,7 @@ func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, got := rowOf(g), make([]float64, 5)
-	e.Effects(got, x, nil, []Score{{{0, 1}}}, nil)
+	e.Effects(got, x, nil, []Score{{{0, 1}}})
 	for c, v := range got {
 		mean := 0.0
 		for i, p := range background[c].P {
@@ -312,7 +311,7 @@ func TestDummyAndSymmetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make([]float64, 5)
-	e.Effects(got, []float32{1, 1, 0.5, 7, 0.5}, nil, []Score{{{0, 1}}}, nil)
+	e.Effects(got, []float32{1, 1, 0.5, 7, 0.5}, nil, []Score{{{0, 1}}})
 	if got[3] != 0 || math.Abs(got[0]-got[1]) > 1e-15 || got[0] == 0 || got[2] == got[4] {
 		t.Errorf("effects %v: the fourth is of no use, the first two are the same", got)
 	}
@@ -340,9 +339,9 @@ func TestManyColumnsAreExact(t *testing.T) {
 			t.Fatalf("%d rules", n)
 		}
 		got, want := make([]float64, d), make([]float64, d)
-		e.Effects(got, x, nil, []Score{{{0, 1}}}, nil)
+		e.Effects(got, x, nil, []Score{{{0, 1}}})
 		w.nodes = w.nodes[1:]
-		e.Effects(want, x, nil, []Score{{{0, 1}}}, nil)
+		e.Effects(want, x, nil, []Score{{{0, 1}}})
 		sum := e.Base([]Term{{0, 1}})
 		for j := range got {
 			sum += got[j]
@@ -390,12 +389,12 @@ func TestSampledEffects(t *testing.T) {
 	x := rowOf(g)
 	var off, errors float64
 	for seed := range uint64(20) {
-		s, err := NewSampled(columns, background, 5, 2, seed, g.scores)
+		s, err := NewSampled(columns, background, 5, 2, seed, func() Scorer { return g.scores })
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := make([]float64, 10)
-		stdErr := s.Effects(got, x, g.scores(x, 1), scores, g.scores)
+		stdErr := s.Effects(got, x, g.scores(x, 1), scores)
 		for i, score := range scores {
 			_, want := g.effects(x, score)
 			sum := s.Base(score)
@@ -527,7 +526,7 @@ func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 	}
 	sizes, effects := make([]float64, d), make([]float64, d)
 	for i := range 100 {
-		e.Effects(effects, data.X[i*d:(i+1)*d], nil, []Score{{{0, 1}}}, nil)
+		e.Effects(effects, data.X[i*d:(i+1)*d], nil, []Score{{{0, 1}}})
 		for c, v := range effects {
 			sizes[c] += math.Abs(v)
 		}
@@ -557,7 +556,7 @@ func BenchmarkEffects(b *testing.B) {
 				x[j] = float32(math.Sin(float64(j)))
 			}
 			for b.Loop() {
-				e.Effects(dst, x, nil, []Score{{{0, 1}}}, nil)
+				e.Effects(dst, x, nil, []Score{{{0, 1}}})
 			}
 		})
 	}

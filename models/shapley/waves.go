@@ -3,6 +3,7 @@ package shapley
 import (
 	"math"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/agop"
 )
 
@@ -74,7 +75,8 @@ func newRule(n int) rule {
 // It multiplies from both ends.
 func (r rule) integrate(s *scratch, a, b []phasor) {
 	n := len(a)
-	s.factors, s.partial = grow(s.factors, n), grow(s.partial, n)
+	blas.Grow(&s.factors, n)
+	blas.Grow(&s.partial, n)
 	factors, partial, parts := s.factors[:n], s.partial[:n], s.parts[:n]
 	for i, t := range r.at {
 		product := phasor{r.weight[i], 0}

@@ -97,9 +97,10 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 }
 
 // Encode returns the content of ManifestFile and sets Format, Kind, Sums and SHA256.
-func (m *Manifest) Encode() ([]byte, error) {
+func (m *Manifest) Encode() (data []byte, err error) {
 	m.Format, m.Kind, m.Sums = Format, manifestKind, m.digest()
-	return models.EncodeWithChecksum(m, &m.SHA256)
+	data, m.SHA256, err = models.EncodeWithChecksum(m)
+	return data, err
 }
 
 // Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and

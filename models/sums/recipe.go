@@ -186,11 +186,12 @@ func (r *Recipe) complete() error {
 	return nil
 }
 
-// takeFiles checks the files, provides files of features to recipes of this process, and sets Profile.
+// takeFiles checks the files, gives those of features to the recipe of features, and sets Profile.
 func (r *Recipe) takeFiles() (err error) {
 	if len(r.ExtraFiles) != len(r.Files) {
 		return fmt.Errorf("%d files, want %d", len(r.ExtraFiles), len(r.Files))
 	}
+	files := new(features.Files)
 	for i, f := range r.Files {
 		data := r.ExtraFiles[i].Data
 		if r.ExtraFiles[i].Name != f.Name {
@@ -199,8 +200,8 @@ func (r *Recipe) takeFiles() (err error) {
 		if err := f.Check(data); err != nil {
 			return err
 		}
-		if slices.Contains(features.Files(), f.Name) {
-			if _, err := features.ProvideFile(f.Name, data); err != nil {
+		if slices.Contains(features.FileNames(), f.Name) {
+			if _, err := files.Add(f.Name, data); err != nil {
 				return fmt.Errorf("%s: %w", f.Name, err)
 			}
 		}
@@ -213,6 +214,7 @@ func (r *Recipe) takeFiles() (err error) {
 	if r.Profile == nil {
 		return fmt.Errorf("%s is missing", ProfileFile)
 	}
+	r.Features = r.Features.WithFiles(files)
 	return nil
 }
 

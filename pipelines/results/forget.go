@@ -54,7 +54,10 @@ type Certificate struct {
 }
 
 // Encode returns the content of the file and sets SHA256.
-func (c *Certificate) Encode() ([]byte, error) { return models.EncodeWithChecksum(c, &c.SHA256) }
+func (c *Certificate) Encode() (data []byte, err error) {
+	data, c.SHA256, err = models.EncodeWithChecksum(c)
+	return data, err
+}
 
 // BeforeAndAfter has the digests of the sums and models with the forgotten rows and without them.
 type BeforeAndAfter struct {

@@ -32,6 +32,14 @@ type Pass struct {
 	Augment    *Augment `json:"augment,omitempty"`
 }
 
+// Recipes returns the recipes for rows as they are, and for changed ones.
+func (p *Pass) Recipes() []*features.Sealed {
+	if p.Augment != nil {
+		return []*features.Sealed{&p.Recipe, &p.Augment.Recipe}
+	}
+	return []*features.Sealed{&p.Recipe}
+}
+
 // Augment says how the training rows are changed at random, differently in each round. It
 // also has the recipe that maps the changed rows to features.
 type Augment struct {

@@ -41,6 +41,9 @@ type Pass struct {
 	Spec Spec `json:"spec"`
 }
 
+// Recipes returns the recipe.
+func (p *Pass) Recipes() []*features.Sealed { return []*features.Sealed{&p.Spec.Recipe} }
+
 // Spec describes the sums of a Pass, and how Solve uses them. Solve reads the sums of one set of folds only,
 // so a pass with Levels is not solved, and neither is one with Random.
 type Spec struct {

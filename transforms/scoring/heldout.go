@@ -26,6 +26,9 @@ type HeldOut struct {
 	Grid *profile.WeightGrid `json:"grid,omitempty"`
 }
 
+// Recipes returns the recipe.
+func (h *HeldOut) Recipes() []*features.Sealed { return []*features.Sealed{&h.Recipe} }
+
 // heldOutScorer scores the held-out rows of a reader.
 type heldOutScorer struct {
 	*applier

@@ -54,7 +54,7 @@ func TestPairsAreAllPairsInOrder(t *testing.T) {
 		at := 0
 		for i := range n {
 			for j := i + 1; j < n; j++ {
-				if want := r.Kernel(x[i*d:i*d+d], x[j*d:j*d+d]); got[at] != want {
+				if want := features.Kernel(r)(x[i*d:i*d+d], x[j*d:j*d+d]); got[at] != want {
 					t.Errorf("%d threads: pair %d, %d is %g, want %g", threads, i, j, got[at], want)
 				}
 				at++
@@ -72,12 +72,12 @@ type counting struct {
 	prepared *atomic.Int32
 }
 
-func (c counting) Prepare() func(x, z []float32) float64 {
+func (c counting) PrepareKernel() func(x, z []float32) float64 {
 	c.prepared.Add(1)
-	return c.Unit.Kernel
+	return features.Kernel(c.Unit)
 }
 
-// Preparing and scaling once gives the same bits as the method Kernel of the recipe.
+// Preparing and scaling once gives the same bits as the kernel of each pair.
 func TestKernelsArePreparedOnce(t *testing.T) {
 	const n, d = 9, 4
 	x := sampleOf(n, d)
@@ -99,7 +99,7 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 		got, at := kernelOfPairs(r, x, n, d, 2), 0
 		for i := range n {
 			for j := i + 1; j < n; j++ {
-				want := r.Kernel(x[i*d:i*d+d], x[j*d:j*d+d])
+				want := features.Kernel(r)(x[i*d:i*d+d], x[j*d:j*d+d])
 				if math.Float64bits(got[at]) != math.Float64bits(want) {
 					t.Errorf("%s: pair %d, %d is %g, want %g", name, i, j, got[at], want)
 				}
@@ -110,8 +110,8 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 			}
 		}
 	}
-	if p := prepared.Load(); p != 1 {
-		t.Errorf("prepared %d times, want once", p)
+	if p := prepared.Load(); p != 1+n*(n-1)/2 {
+		t.Errorf("prepared %d times, want once for all pairs and once for each", p)
 	}
 }
 

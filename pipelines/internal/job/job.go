@@ -99,7 +99,7 @@ func (j *Job) Timed(ctx context.Context, name string, part func(context.Context)
 // TakeFiles has later passes use the files that the recipe of a model names, if any.
 func (j *Job) TakeFiles(model string, m *models.Manifest) error {
 	dir, err := storage.Abs(model)
-	for _, name := range features.Files() {
+	for _, name := range features.FileNames() {
 		if f, ok := m.File(name); ok {
 			j.setFile(transforms.File{Name: name, URI: storage.Join(dir, name), SHA256: f.SHA256})
 		}
@@ -172,7 +172,7 @@ func NewScratch(ctx context.Context, o options.Job) (*Job, error) {
 	return j, nil
 }
 
-// ShareFile writes a file that recipes name (features.Files) into the work directory, where workers find it. sum is
+// ShareFile writes a file that recipes name (features.FileNames) into the work directory, where workers find it. sum is
 // its SHA-256. The file replaces an earlier one of the same name.
 func (j *Job) ShareFile(ctx context.Context, f storage.File, sum string) error {
 	kind, extension, _ := strings.Cut(f.Name, ".")
@@ -188,7 +188,7 @@ func (j *Job) ShareFile(ctx context.Context, f storage.File, sum string) error {
 // ShareFiles shares the given files, except for files that recipes do not name.
 func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 	for _, f := range files {
-		if !slices.Contains(features.Files(), f.Name) {
+		if !slices.Contains(features.FileNames(), f.Name) {
 			continue
 		}
 		if err := j.ShareFile(ctx, f, models.NewFileEntry(f.Name, f.Data).SHA256); err != nil {

@@ -61,14 +61,16 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (r Recipe, 
 	if f.Format < 1 || f.Format > LearnedFormat {
 		return bad("format version %d, this program reads up to %d; upgrade bochner", f.Format, LearnedFormat)
 	}
+	files := new(features.Files)
 	for _, sum := range f.Files {
-		file, err := takeFile(ctx, j, dir, sum)
+		file, err := takeFile(ctx, j, dir, sum, files)
 		if err != nil {
 			return r, err
 		}
 		r.Files = append(r.Files, file)
 	}
 	r.Files = append(r.Files, storage.File{Name: LearnedFile, Data: data})
+	f.Recipe = f.Recipe.WithFiles(files)
 	opened, err := f.Recipe.Open()
 	if err != nil {
 		return bad("%s: %w", LearnedFile, err)
@@ -88,8 +90,9 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (r Recipe, 
 	return r, nil
 }
 
-// takeFile reads a file of learned features. Recipes of this process and of workers find frequencies by their checksum.
-func takeFile(ctx context.Context, j *job.Job, dir string, sum models.FileEntry) (storage.File, error) {
+// takeFile reads a file of learned features. It shares frequencies with workers, and adds them to files.
+func takeFile(ctx context.Context, j *job.Job, dir string, sum models.FileEntry, files *features.Files) (storage.File,
+	error) {
 	file := storage.File{Name: sum.Name}
 	if sum.Name != learned.FileName && sum.Name != GameFile {
 		return file, models.NewError(dir,
@@ -105,7 +108,7 @@ func takeFile(ctx context.Context, j *job.Job, dir string, sum models.FileEntry)
 	if sum.Name == GameFile {
 		return file, nil
 	}
-	if _, err := learned.Provide(file.Data); err != nil {
+	if _, err := files.Add(file.Name, file.Data); err != nil {
 		return file, models.NewError(dir, err)
 	}
 	return file, j.ShareFile(ctx, file, sum.SHA256)

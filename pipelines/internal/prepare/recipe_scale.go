@@ -160,7 +160,7 @@ func (sc *Scaling) add(word string) error {
 func (sc *Scaling) mix(r features.Recipe) error {
 	_, out, err := features.Dims(r)
 	if err == nil {
-		err = features.Validate(r)
+		err = r.Validate()
 	}
 	if err != nil {
 		return &exit.UsageError{Err: err}
