@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -110,18 +111,19 @@ func (d *Description) check() error {
 // check returns an error unless the column can be read as described. A column that Complete can complete is no error.
 func (f *Field) check() error {
 	switch {
-	case !slices.Contains(roles, f.Role):
-		return fmt.Errorf("unknown role %.40q; want one of feature, label, weight, id, time, ignore", f.Role)
 	case f.Type == "" && f.Role == Feature:
 		return errors.New("has no type; want number, boolean, category or time")
-	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout != ""):
-		return errors.New("has no type, but levels, buckets or a layout")
+	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout+f.Encode+f.Fill+f.Unit != ""):
+		return errors.New("has no type, but levels, buckets, a layout, an encoding, a fill or a unit")
 	case f.Role == When && f.Type != "" && f.Type != Number && f.Type != Time:
 		return fmt.Errorf("is the time, so it cannot be a %s; want time or number", f.Type)
-	case f.Type == "" || f.Type == Time && f.Layout == "":
+	case f.Type == "":
 		return nil
 	}
 	c := f.Column
+	if c.Type == Time {
+		c.Layout = cmp.Or(c.Layout, TimeLayoutNames()[0])
+	}
 	if c.Fill == Median || c.Fill == Mean {
 		c.Fill = ""
 		if c.Type != Number {

@@ -66,8 +66,9 @@ func chooseColumns(ctx context.Context, o *options.Types, data *dataset.Options)
 
 // refuseSchema returns an error about a schema file.
 func refuseSchema(name string, err error) error {
-	if at, ok := errors.AsType[*schema.FileError](err); ok {
-		return &exit.DataError{Err: fmt.Errorf("schema: %s:%d: %w", name, at.Line, at.Err)}
+	if at, ok := errors.AsType[*option.YAMLError](err); ok {
+		place := strings.TrimSuffix(fmt.Sprintf("%d:%d", at.Line, at.Column), ":0")
+		return &exit.DataError{Err: fmt.Errorf("schema: %s:%s: %s", name, place, at.Message)}
 	}
 	return &exit.DataError{Err: fmt.Errorf("schema: %s: %s", name, strings.TrimPrefix(err.Error(), "schema: "))}
 }
