@@ -241,7 +241,7 @@ func (o *Opening) FileError(i int, err error) error {
 	return &Error{o.Data.Schema.Format, o.Data.Files[i].Name, err}
 }
 
-// Input is a shard for a format to read. Closing the Reader closes the files that an Input opens.
+// Input is a shard for a format to read. Its files stay open until the Reader of the shard is closed.
 type Input struct {
 	Data   *Dataset
 	File   *File
@@ -249,19 +249,21 @@ type Input struct {
 	Labels bool // labels are wanted
 	IDs    bool // identifiers are wanted
 
-	reader *Reader
+	request Request
+	source  *Source // nil if no file was opened ahead
+	*opened
 }
 
 // Sink returns the Sink of the fields of feature columns; nil for rows of plain numbers. Its columns are
 // numbered in the order of the layout's features. If describes is true, the Sink describes columns and
 // stores no values: rows are then empty, and the label and other columns with roles follow the features.
 func (in *Input) Sink() (sink schema.Sink, describes bool) {
-	switch r, s := in.reader, &in.Data.Schema; {
-	case r.Describe != nil:
-		return r.Describe, true
+	switch s := &in.Data.Schema; {
+	case in.request.Describe != nil:
+		return in.request.Describe, true
 	case s.Table != nil:
-		r.decoder = schema.NewDecoder(s.Table, s.Centre)
-		return r.decoder, false
+		in.decoder = schema.NewDecoder(s.Table, s.Centre)
+		return in.decoder, false
 	}
 	return nil, false
 }
@@ -281,8 +283,8 @@ func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Read
 		return nil, err
 	}
 	s := in.Shard
-	in.reader.text = lines.New(r, lines.Options{Start: s.Start, End: s.End, Skip: !s.Exact, Quote: quote, Comma: comma})
-	return in.reader.text, nil
+	in.text = lines.New(r, lines.Options{Start: s.Start, End: s.End, Skip: !s.Exact, Quote: quote, Comma: comma})
+	return in.text, nil
 }
 
 // Records opens the records of a shard at the position from Format.Range, or the whole
@@ -303,11 +305,11 @@ func (in *Input) Open(ctx context.Context, o storage.Object, compression string,
 	if compression != "" {
 		off, n = 0, -1
 	}
-	c, err := in.reader.source.open(ctx, o, off, n)
+	c, err := in.source.open(ctx, o, off, n)
 	if err != nil {
 		return nil, err
 	}
-	in.reader.closers = append(in.reader.closers, c)
+	in.closers = append(in.closers, c)
 	if compression == "" {
 		return c, nil
 	}
@@ -315,20 +317,20 @@ func (in *Input) Open(ctx context.Context, o storage.Object, compression string,
 	if err != nil {
 		return nil, err
 	}
-	in.reader.closers = append(in.reader.closers, z)
+	in.closers = append(in.closers, z)
 	return z, nil
 }
 
 // InMemory returns an Input without a file, for rows that a program has in memory. It uses the
 // Schema, Targets and Weighted of d, which needs no Files.
 func (d *Dataset) InMemory(q Request) *Input {
-	return &Input{Data: d, Labels: q.Label != nil, IDs: q.IDs, reader: &Reader{Request: q, data: d}}
+	return &Input{Data: d, Labels: q.Label != nil, IDs: q.IDs, request: q, opened: new(opened)}
 }
 
 // Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels, weights and bad rows
 // like the Reader of a file; the source gives the line numbers. Only one Reader of an Input may be in use at a time.
 func (in *Input) Rows(source rowio.Reader) *Reader {
-	r := &Reader{Request: in.reader.Request, data: in.Data, parser: parser{rows: source, decoder: in.reader.decoder}}
+	r := &Reader{Request: in.request, data: in.Data, opened: in.opened, rows: source}
 	r.extras, _ = source.(rowio.Extras)
 	return r
 }

@@ -32,27 +32,26 @@ const (
 // Report, so that every runner passes them to the driver in the same form.
 type Reader struct {
 	Request
-	data   *Dataset
-	source *Source // nil if no file was opened ahead
-	name   string
-	parser
-	first   int64       // lines or records before the shard
-	labels  []float64   // of the last row
-	number  []byte      // scratch of plainNumber
-	wide    *rowParts   // a row already read, but too long for the last block
-	ids     *idFilter   // nil unless Dataset.Only is set
-	levels  *levelNames // nil unless rows have levels
-	part    *TestFilter // nil unless Dataset.Part is set
-	report  Report
-	closers []io.Closer
+	data *Dataset
+	name string
+	*opened
+	rows   rowio.Reader // of the format; nil after the last row
+	extras rowio.Extras // of rows; nil if it has none
+	first  int64        // lines or records before the shard
+	labels []float64    // of the last row
+	number []byte       // scratch of plainNumber
+	wide   *rowParts    // a row already read, but too long for the last block
+	ids    *idFilter    // nil unless Dataset.Only is set
+	levels *levelNames  // nil unless rows have levels
+	report Report
 }
 
-// parser has the reader of the format, and the lines and the decoder of that reader.
-type parser struct {
-	rows    rowio.Reader // nil after the last row
-	extras  rowio.Extras // of rows; nil if it has none
-	decoder *schema.Decoder
-	text    *lines.Reader
+// opened is what the reader of a format needs to read a shard, as an Input has opened it.
+type opened struct {
+	text    *lines.Reader   // nil unless the file is text
+	decoder *schema.Decoder // nil for plain numbers
+	part    *TestFilter     // nil if all rows are read
+	closers []io.Closer
 }
 
 // Request says what to read of each row, and what to do with rows that cannot be used.
@@ -86,9 +85,12 @@ func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Re
 // ReadFrom opens a shard whose files Ahead has opened. Lines are numbered from the beginning of
 // the shard, or of the file if Shard.Line is known.
 func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Request) *Reader {
-	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line,
+	ids := q.IDs || d.Only != nil
+	in := &Input{Data: d, File: &d.Files[s.File], Shard: s, Labels: q.Label != nil, IDs: ids, request: q,
+		source: source, opened: new(opened)}
+	r := &Reader{Request: q, data: d, name: in.File.Name, opened: in.opened, first: s.Line,
 		report: Report{Shard: s, Begin: s.Start}}
-	if err := r.open(ctx, &d.Files[s.File], s); err != nil {
+	if err := r.open(ctx, in); err != nil {
 		r.fault(err)
 	}
 	return r
@@ -96,13 +98,12 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Reque
 
 // open opens the shard and sets the rows, and with them what the dataset asks of each row. The rows
 // stay nil after an error.
-func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
+func (r *Reader) open(ctx context.Context, in *Input) error {
 	format, err := lookup(r.data.Schema.Format)
 	if err != nil {
 		return err
 	}
-	ids := r.IDs || r.data.Only != nil
-	read, err := format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: ids, reader: r})
+	read, err := format.Read(ctx, in)
 	if err != nil {
 		return err
 	}
