@@ -254,18 +254,17 @@ type Input struct {
 	*opened
 }
 
-// Sink returns the Sink of the fields of feature columns; nil for rows of plain numbers. Its columns are
-// numbered in the order of the layout's features. If describes is true, the Sink describes columns and
-// stores no values: rows are then empty, and the label and other columns with roles follow the features.
-func (in *Input) Sink() (sink schema.Sink, describes bool) {
+// Sinks returns the Decoder of the fields of feature columns, which are numbered in the order of the layout's features.
+// It is nil if these are plain numbers. If describe is not nil, it gets all fields in place of the Decoder: rows are
+// then empty, and the label and other columns with roles follow the features.
+func (in *Input) Sinks() (decoder *schema.Decoder, describe schema.Sink) {
 	switch s := &in.Data.Schema; {
 	case in.request.Describe != nil:
-		return in.request.Describe, true
+		return nil, in.request.Describe
 	case s.Table != nil:
 		in.decoder = schema.NewDecoder(s.Table, s.Centre)
-		return in.decoder, false
 	}
-	return nil, false
+	return in.decoder, nil
 }
 
 // Layout returns the layout of the file, or nil if the format has none.
