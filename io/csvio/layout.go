@@ -103,7 +103,7 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 	if err == nil {
 		rest = io.MultiReader(rest, in)
 	}
-	r := lines.New(rest, lines.Options{End: -1, Quote: true, Comma: l.Comma})
+	r := lines.New(rest, lines.Options{Quote: true, Comma: l.Comma})
 
 	rec, err := r.Next()
 	if err == io.EOF {
@@ -212,7 +212,7 @@ func Sniff(head []byte) (comma byte) {
 // regularity returns a·(1+b), where a is the share of records with as many
 // fields as the first has, n ≥ 2, and b the share of numbers in these records.
 func regularity(head []byte, comma byte) (score float64, n int) {
-	r := lines.New(bytes.NewReader(head), lines.Options{End: -1, Quote: true, Comma: comma})
+	r := lines.New(bytes.NewReader(head), lines.Options{Quote: true, Comma: comma})
 	var records, agree, numbers int
 	f := fields{comma: comma}
 	for records < sniffRecords {

@@ -61,7 +61,7 @@ func mustReader(records *lines.Reader, l Layout) *reader {
 }
 
 func open(in io.Reader, l Layout) *reader {
-	return mustReader(lines.New(in, lines.Options{End: -1, Quote: true, Comma: l.Comma}), l)
+	return mustReader(lines.New(in, lines.Options{Quote: true, Comma: l.Comma}), l)
 }
 
 // columns returns a layout without a header.
@@ -158,7 +158,7 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Start, o.End, o.Skip = cut, -1, true
+		o.Start, o.End, o.Skip = cut, 0, true
 		right, err := read(mustReader(lines.New(strings.NewReader(text[cut-1:]), o), l))
 		if diff := cmp.Diff(want, append(left, right...)); diff != "" || err != nil {
 			t.Errorf("cut at %d: %v\n%s", cut, err, diff)

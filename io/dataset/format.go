@@ -282,7 +282,10 @@ func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Read
 		return nil, err
 	}
 	s := in.Shard
-	in.text = lines.New(r, lines.Options{Start: s.Start, End: s.End, Skip: !s.Exact, Quote: quote, Comma: comma})
+	if s.End == 0 { // an empty shard; for package lines it would be the whole file
+		r = strings.NewReader("")
+	}
+	in.text = lines.New(r, lines.Options{Start: s.Start, End: max(s.End, 0), Skip: !s.Exact, Quote: quote, Comma: comma})
 	return in.text, nil
 }
 
