@@ -23,9 +23,9 @@ type Mode string
 
 // The modes of a Reader.
 const (
-	FailFast  Mode = "stop"  // stop at the row: no row may be set aside
-	SkipRow   Mode = "aside" // set the row aside
-	KeepPlace Mode = "place" // set the row aside, with zeros in its place in the block
+	FailFast  Mode = "fail_fast"  // stop at the row: no row may be set aside
+	SkipRow   Mode = "skip_row"   // set the row aside
+	KeepPlace Mode = "keep_place" // set the row aside, with zeros in its place in the block
 )
 
 // Reader reads the rows of one shard, block by block. Errors are recorded in its
@@ -164,8 +164,8 @@ func (r *Reader) add(b *rowio.Block) bool {
 	if err != nil {
 		return r.stopped(b, from, err)
 	}
-	if !r.chosen(x[from:]) {
-		return r.refuse(b, from, passed, nil)
+	if !r.selected(x[from:]) {
+		return r.refuse(b, from, unselected, nil)
 	}
 	parts, f, reason := r.partsOf(token)
 	if f != usable {
@@ -185,9 +185,9 @@ func (r *Reader) add(b *rowio.Block) bool {
 	return true
 }
 
-// chosen reports whether Dataset.Only and Dataset.Part choose the last row, whose values are x. The fields of a chosen
-// row go on to the sinks that describe them.
-func (r *Reader) chosen(x []float32) bool {
+// selected reports whether Dataset.Only and Dataset.Part select the last row, whose values are x. The fields of
+// a selected row go on to the sinks that describe them.
+func (r *Reader) selected(x []float32) bool {
 	if r.ids != nil && !r.ids.locate(r.extras.ID()) || r.part != nil && !r.part.takes(x) {
 		return false
 	}
@@ -203,7 +203,7 @@ const (
 	unusable
 	unlabeled
 	weightless
-	passed
+	unselected
 )
 
 // partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
@@ -291,7 +291,7 @@ func (r *Reader) stopped(b *rowio.Block, from int, err error) bool {
 		r.end()
 		return false
 	case ok && (r.ids != nil || r.part != nil && r.part.Test):
-		return r.refuse(b, from, passed, bad)
+		return r.refuse(b, from, unselected, bad)
 	case ok:
 		r.part.forward(nil)
 		return r.refuse(b, from, unusable, bad)
@@ -361,8 +361,8 @@ func pad(b *rowio.Block, from, d int) {
 func (r *Reader) refuse(b *rowio.Block, from int, f fate, bad *rowio.BadRow) bool {
 	b.X = b.X[:from]
 	switch f {
-	case passed:
-		r.report.Passed++
+	case unselected:
+		r.report.Unselected++
 		return true
 	case weightless:
 		r.report.Weightless++
@@ -427,7 +427,7 @@ func (r *Reader) end() {
 		}
 		r.report.Blank = r.text.Blanks()
 	} else {
-		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed
+		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Unselected
 		r.report.End = r.report.Begin + r.report.Lines
 		if s, ok := r.rows.(Seeker); ok {
 			r.report.Begin, r.report.End = s.Span()

@@ -75,9 +75,9 @@ type RowCounts struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless counts rows of weight 0, which are set aside, too, but not listed.
 	Weightless int64 `json:"weightless,omitempty"`
-	// Passed counts rows that Dataset.Only or Dataset.Part does not choose. If there is such a
-	// choice, rows that cannot be read count here, too. They are neither used nor set aside.
-	Passed int64 `json:"passed,omitempty"`
+	// Unselected counts rows that Dataset.Only or Dataset.Part does not select. With such a
+	// selection, rows that cannot be read count here, too. They are neither used nor set aside.
+	Unselected int64 `json:"unselected,omitempty"`
 }
 
 // FieldCounts counts fields of a typed table in used rows.
