@@ -110,10 +110,10 @@ func newReader(records *lines.Reader, s settings) (*reader, error) {
 		r.uses[f] = useLabel - int32(i)
 		r.labels = append(r.labels, []byte{})
 	}
-	if f := l.Role(dataset.WeightRole); f >= 0 {
+	if f := l.Role(schema.Weight); f >= 0 {
 		r.uses[f], r.weight = useWeight, []byte{}
 	}
-	if f := l.Role(dataset.IDRole); f >= 0 {
+	if f := l.Role(schema.ID); f >= 0 {
 		r.id = r.keep(f)
 	}
 	for _, f := range s.keys {

@@ -76,11 +76,11 @@ type Roles struct {
 	// Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train
 	// --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates
 	// need no flag to become features: days, month, weekday and hour.
-	Time   string   `flag:"time_column" placeholder:"COLUMN"`
-	Group  []string // columns that together name the group of a row; not features
-	Fold   string   // column with the number of the row's fold, not a feature; "" for none
-	Keys   string   // role of the columns from which row keys are made: group, fold or time; "" for no keys
-	Levels []string // columns that name the level of a row, such as country and source; may be features, too
+	Time   string      `flag:"time_column" placeholder:"COLUMN"`
+	Group  []string    // columns that together name the group of a row; not features
+	Fold   string      // column with the number of the row's fold, not a feature; "" for none
+	Keys   schema.Role // of the columns from which row keys are made: GroupRole, FoldRole or schema.When; "" for no keys
+	Levels []string    // columns that name the level of a row, such as country and source; may be features, too
 }
 
 // Subset chooses some of the rows.

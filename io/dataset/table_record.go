@@ -57,10 +57,10 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 				f.Labels = append(f.Labels, texts(at, true))
 			}
 		}
-		f.Weights = texts(l.Role(WeightRole), in.Data.Weighted)
-		f.IDs = texts(l.Role(IDRole), in.IDs)
+		f.Weights = texts(l.Role(schema.Weight), in.Data.Weighted)
+		f.IDs = texts(l.Role(schema.ID), in.IDs)
 		if f.IDs != nil {
-			f.IDs.null, f.To[l.Role(IDRole)].whole = rowio.NoID, true
+			f.IDs.null, f.To[l.Role(schema.ID)].whole = rowio.NoID, true
 		}
 		for _, at := range l.KeyFields(in.Data) {
 			f.Keys = append(f.Keys, texts(at, true))

@@ -236,7 +236,7 @@ func withGroups(ctx context.Context, columns []string, model string, o *dataset.
 			return nil, err
 		}
 	}
-	o.Group, o.Keys = columns, string(profile.ByGroup)
+	o.Group, o.Keys = columns, dataset.GroupRole
 	return reopen(ctx, model, *o)
 }
 

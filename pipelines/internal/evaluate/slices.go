@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -83,7 +84,7 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 // timeLayout returns the layout of the named column if it has the times of rows, and otherwise "".
 func timeLayout(d *dataset.Dataset, name string) string {
 	if tabular, ok := d.Schema.Layout.(dataset.Tabular); ok {
-		if t := tabular.Table(); t.Role(dataset.TimeRole) >= 0 && t.Columns[t.Role(dataset.TimeRole)] == name {
+		if t := tabular.Table(); t.Role(schema.When) >= 0 && t.Columns[t.Role(schema.When)] == name {
 			return t.TimeLayout
 		}
 	}

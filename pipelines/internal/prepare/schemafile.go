@@ -105,7 +105,7 @@ func completeTypes(o *options.Types, d *dataset.Dataset, s *schema.Survey) (*sch
 	for i, c := range dataset.DescribedBy(d) {
 		role := schema.Feature
 		if c.Role != "" {
-			role = schema.Role(c.Role)
+			role = c.Role
 		}
 		f := schema.Field{Column: schema.Column{Name: c.Name}, Role: role}
 		if same := at[key(c.Name, role)]; len(same) > 0 {

@@ -70,7 +70,7 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 	for i, c := range dataset.DescribedBy(d) {
 		h.Names = append(h.Names, c.Name)
 		if c.Role != "" {
-			h.Roles[i] = schema.Role(c.Role)
+			h.Roles[i] = c.Role
 		}
 	}
 	for _, hint := range []struct {

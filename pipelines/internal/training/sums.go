@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -168,7 +169,7 @@ func (t *Training) rowWeights(weightGrid *profile.WeightGrid) *models.RowWeights
 	if t.Prepared.Profile.Weights == nil {
 		return nil
 	}
-	w := &models.RowWeights{Column: dataset.RoleName(t.Prepared.Data, dataset.WeightRole),
+	w := &models.RowWeights{Column: dataset.RoleName(t.Prepared.Data, schema.Weight),
 		Weights: *t.Prepared.Profile.Weights}
 	if !w.Equal() {
 		w.Grid = weightGrid
