@@ -75,7 +75,7 @@ type layoutHints struct {
 }
 
 // errEmpty is readLayout's error for a file without any record.
-var errEmpty = errors.New("csvio: the file is empty")
+var errEmpty = errors.New("the file is empty")
 
 // readLayout finds the layout of a file from its beginning, in. It reads the first 64
 // KiB, or more until it has seen the first records. doubt is why the decision of Auto may be
@@ -87,7 +87,7 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(in, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return Layout{}, "", fmt.Errorf("csvio: %w", err)
+		return Layout{}, "", err
 	}
 	head = head[:n]
 	l = Layout{Comma: o.Comma, Encoding: o.Encoding}
@@ -110,15 +110,15 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 		return Layout{}, "", errEmpty
 	}
 	if err != nil {
-		return Layout{}, "", fmt.Errorf("csvio: first record: %w", err)
+		return Layout{}, "", err
 	}
 	first := fields{rec: rec, comma: l.Comma}
 	n, at, reason := first.count()
 	switch {
 	case reason != "":
-		return Layout{}, "", fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
+		return Layout{}, "", fmt.Errorf("field %d %s", at+1, reason)
 	case n > dataset.MaxColumns:
-		return Layout{}, "", fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, dataset.MaxColumns)
+		return Layout{}, "", fmt.Errorf("%d fields; the limit is %d", n, dataset.MaxColumns)
 	}
 	l.Columns = headerNames(l.Encoding.decode(new([]byte), rec), l.Comma, n)
 	switch {
@@ -142,7 +142,7 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 		case !l.Header:
 			l.Columns[f] = generatedName(f)
 		case !utf8.ValidString(name): // JSON would change the name in the model
-			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
+			return Layout{}, "", fmt.Errorf("header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
 	}
 	layoutOf := o.LayoutByPosition

@@ -306,19 +306,19 @@ func (r *reader) begin() error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("csvio: header: %w", err)
+		return fmt.Errorf("header: %w", err)
 	}
 	rec = r.layout.Encoding.decode(&r.recode, rec)
 	n, at, reason := (&fields{rec: rec, comma: r.layout.Comma}).count()
 	if reason != "" {
-		return fmt.Errorf("csvio: header: field %d %s", at+1, reason)
+		return fmt.Errorf("header: field %d %s", at+1, reason)
 	}
 	if want := len(r.layout.Stored()); n != want {
-		return fmt.Errorf("csvio: header: has %d columns, want %d", n, want)
+		return fmt.Errorf("header: has %d columns, want %d", n, want)
 	}
 	for f, name := range headerNames(rec, r.layout.Comma, n) {
 		if want := r.layout.Columns[f]; name != want {
-			return fmt.Errorf("csvio: header: column %d is %s, want %s", f+1, dataset.Quote(name), dataset.Quote(want))
+			return fmt.Errorf("header: column %d is %s, want %s", f+1, dataset.Quote(name), dataset.Quote(want))
 		}
 	}
 	return nil

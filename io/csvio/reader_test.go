@@ -170,10 +170,10 @@ func TestForeignHeaderIsRefused(t *testing.T) {
 	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1,
 		Features: []int{0, 1}}}
 	for text, want := range map[string]string{
-		"b,a\n1,2\n":   `csvio: header: column 1 is "b", want "a"`,
-		"a,b,c\n1,2\n": `csvio: header: has 3 columns, want 2`,
-		"a,b\"\n":      `csvio: header: field 2 has a quote in an unquoted field`,
-		"a,\"b\n":      `csvio: header: 1:2: the quote opened in this field is never closed`,
+		"b,a\n1,2\n":   `header: column 1 is "b", want "a"`,
+		"a,b,c\n1,2\n": `header: has 3 columns, want 2`,
+		"a,b\"\n":      `header: field 2 has a quote in an unquoted field`,
+		"a,\"b\n":      `header: 1:2: the quote opened in this field is never closed`,
 	} {
 		r := open(strings.NewReader(text), l)
 		for range 2 {

@@ -193,7 +193,7 @@ func (d *Dataset) Errorf(format string, args ...any) error {
 	return &Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
 }
 
-// Error returns package, file and cause, each once, whatever prefixes the cause already has.
+// Error returns package, file and cause. Errors of formats do not begin with the name of their package.
 func (e *Error) Error() string {
 	pkg := "dataset"
 	if f := find(e.Format); f != nil {
@@ -203,18 +203,8 @@ func (e *Error) Error() string {
 	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(cause(e.Err), `("FILE`, `("`+e.Name)
 }
 
-// cause returns only the cause of a reader's error: without package names, and without
-// the error text that "truncated?" repeats.
-func cause(err error) string {
-	text := err.Error()
-	for _, f := range allFormats() {
-		text = strings.TrimPrefix(text, f.pkg()+": ")
-	}
-	for _, part := range []string{"first record: ", "lines: "} {
-		text = strings.TrimPrefix(text, part)
-	}
-	return strings.TrimSuffix(text, ": unexpected EOF")
-}
+// cause returns the text of an error of a format. It leaves out "unexpected EOF" after "truncated?".
+func cause(err error) string { return strings.TrimSuffix(err.Error(), ": unexpected EOF") }
 
 func (e *Error) Unwrap() error { return e.Err }
 

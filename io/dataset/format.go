@@ -24,7 +24,7 @@ import (
 type Format struct {
 	Name    string   // name in options and models
 	Aliases []string // other names for Name
-	Package string   // prefix of errors; "" means Name followed by io
+	Package string   // begins the text of an Error; "" means Name followed by io
 	Traits
 
 	// Options returns a pointer to a new struct of the format's options: exported fields with the tags flag and help.

@@ -264,7 +264,7 @@ func (r *Reader) start() error {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		b.pos = 3
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return fmt.Errorf("lines: the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
+		return fmt.Errorf("the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (r *Reader) ended() bool {
 		return false
 	}
 	if r.err != io.EOF {
-		r.fatal = fmt.Errorf("lines: at byte %d: %w", r.buffer.base+int64(r.buffer.end), r.err)
+		r.fatal = fmt.Errorf("at byte %d: %w", r.buffer.base+int64(r.buffer.end), r.err)
 	}
 	return true
 }

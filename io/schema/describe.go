@@ -90,22 +90,22 @@ func (d *Description) Plain() bool {
 // check returns an error unless tables can be read as described once Complete has completed the open columns.
 func (d *Description) check() error {
 	if len(d.Fields) > rowio.MaxDim+1 {
-		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rowio.MaxDim+1)
+		return fmt.Errorf("%d columns; there may be at most %d", len(d.Fields), rowio.MaxDim+1)
 	}
 	for i := range d.Fields {
 		if err := d.Fields[i].check(); err != nil {
-			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, d.Fields[i].Name, err)
+			return fmt.Errorf("column %d (%.60q): %w", i+1, d.Fields[i].Name, err)
 		}
 	}
 	if len(d.With(Feature)) == 0 {
-		return errors.New("schema: no column has the role feature")
+		return errors.New("no column has the role feature")
 	}
 	for _, role := range []Role{Weight, ID, When} {
 		if at := d.With(role); len(at) > 1 {
-			return fmt.Errorf("schema: columns %d and %d both have the role %s; only one can", at[0]+1, at[1]+1, role)
+			return fmt.Errorf("columns %d and %d both have the role %s; only one can", at[0]+1, at[1]+1, role)
 		}
 	}
-	return d.Rules.Validate()
+	return d.Rules.check()
 }
 
 // check returns an error unless the column can be read as described. A column that Complete can complete is no error.
@@ -152,7 +152,7 @@ func (f *Field) settle() {
 // Validate returns an error unless tables can be read as described.
 func (d *Description) Validate() error {
 	if err := d.check(); err != nil {
-		return err
+		return named(err)
 	}
 	return d.Table().Validate()
 }

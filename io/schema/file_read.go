@@ -235,7 +235,7 @@ func (r *fileReader) end() error {
 		return mistake(r.number, "there are no columns in the lines after columns:")
 	}
 	if err := r.d.check(); err != nil {
-		return mistake(r.number, "%s", strings.TrimPrefix(err.Error(), "schema: "))
+		return mistake(r.number, "%v", err)
 	}
 	return nil
 }
