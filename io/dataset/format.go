@@ -27,8 +27,9 @@ type Format struct {
 	Package string   // begins the text of an Error; "" means Name followed by io
 	Traits
 
-	// Options returns a pointer to a new struct of the format's options: exported fields with the tags flag and help.
-	// Zero values are defaults. Formats may share one type. It is nil for a format without options.
+	// Options returns a pointer to a new struct of the format's options: exported fields with the tag flag, and a doc
+	// comment or the tag help. Zero values are defaults. Formats may share one type. It is nil for a format without
+	// options.
 	Options func() FormatOptions
 
 	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member
