@@ -77,6 +77,26 @@ type layoutHints struct {
 // errEmpty is readLayout's error for a file without any record.
 var errEmpty = errors.New("the file is empty")
 
+// open returns a reader of the records of in, and the first 64 KiB. If the layout has no Comma, these determine it.
+func (l *Layout) open(in io.Reader) (records *lines.Reader, head []byte, err error) {
+	head = make([]byte, sniffLen)
+	n, err := io.ReadFull(in, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, nil, err
+	}
+	head = head[:n]
+	var all io.Reader = bytes.NewReader(head)
+	if err == nil {
+		all = io.MultiReader(all, in)
+	}
+	if l.Comma == 0 {
+		l.Comma = Sniff(head)
+	} else if err := CheckComma(l.Comma); err != nil {
+		return nil, nil, err
+	}
+	return lines.New(all, lines.Options{Quote: true, Comma: l.Comma}), head, nil
+}
+
 // readLayout finds the layout of a file from its beginning, in. It reads the first 64
 // KiB, or more until it has seen the first records. doubt is why the decision of Auto may be
 // wrong; "" if it is clear.
@@ -84,27 +104,14 @@ var errEmpty = errors.New("the file is empty")
 // A column given by name requires a header; otherwise Auto compares the first record with
 // those below it.
 func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error) {
-	head := make([]byte, sniffLen)
-	n, err := io.ReadFull(in, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return Layout{}, "", err
-	}
-	head = head[:n]
 	l = Layout{Comma: o.Comma, Encoding: o.Encoding}
 	if l.Encoding == UTF8 {
 		l.Encoding = "" // models store UTF-8 so
 	}
-	if l.Comma == 0 {
-		l.Comma = Sniff(head)
-	} else if err := CheckComma(l.Comma); err != nil {
+	r, head, err := l.open(in)
+	if err != nil {
 		return Layout{}, "", err
 	}
-	var rest io.Reader = bytes.NewReader(head)
-	if err == nil {
-		rest = io.MultiReader(rest, in)
-	}
-	r := lines.New(rest, lines.Options{Quote: true, Comma: l.Comma})
-
 	rec, err := r.Next()
 	if err == io.EOF {
 		return Layout{}, "", errEmpty

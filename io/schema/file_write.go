@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// AppendDescription appends a description as YAML that ReadDescription reads. Comments tell what is
+// AppendDescription appends a description as YAML that ReadDescription reads. Comments say what is
 // known about the columns and levels.
 func AppendDescription(b []byte, d *Description) []byte {
 	b = append(b, `# Columns, in the order of the files.

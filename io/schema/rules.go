@@ -140,7 +140,7 @@ func (m *missing) value(v float64) int {
 }
 
 // absentWords are words that programs write for a missing value, in lower case. Words that are not in
-// DefaultMissing are not read as missing; a note then tells how to change that.
+// DefaultMissing are not read as missing; a note then says how to change that.
 var absentWords = []string{
 	"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "--", ".", "\\n", "nat", "(null)",
 	"n.a.", "missing", "unknown",
