@@ -86,12 +86,10 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 		return nil, err
 	}
 	if o.Curve != "" {
-		if err := report.WritePicture(ctx, o.Curve, gameCurve(game), 14, 10); err != nil {
-			return nil, exit.AfterPublish(o.Out, err)
-		}
+		err = report.WritePicture(ctx, o.Curve, gameCurve(game), 14, 10)
 	}
 	return &AlignResult{Out: o.Out, Rows: t.Prepared.Counts, Learned: features, Curve: game, Notes: t.Notes,
-		Seconds: t.Job.Seconds}, nil
+		Seconds: t.Job.Seconds}, exit.AfterPublish(o.Out, err)
 }
 
 // training returns the options of a training run that learns these features.

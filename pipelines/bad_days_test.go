@@ -134,7 +134,7 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 		}
 		want := results.Promoted
 		if slices.ContainsFunc(bad, func(b badDay) bool { return b.day == day }) {
-			want = results.Drifted
+			want = results.Refused
 		}
 		if r.Outcome != want {
 			t.Errorf("day %d: %s, want %s\n%s", day, r.Outcome, want, r.Text())
@@ -179,7 +179,7 @@ func TestBadDaysAreRefusedByNameAndTheOthersGoOn(t *testing.T) {
 						t.Errorf("%s: %d models, which differ from %d of the good days alone", bad[0].name, len(got), len(want))
 					}
 					for _, r := range reports {
-						refused := slices.EqualFunc(r.Refused, bad, func(r results.Refused, b badDay) bool {
+						refused := slices.EqualFunc(r.Refused, bad, func(r results.RefusedDay, b badDay) bool {
 							return r.Day == dayName(b.day) && strings.Contains(r.Why, b.why)
 						})
 						if !refused {

@@ -66,15 +66,13 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 		return nil, err
 	}
 	if o.Picture != "" {
-		if err := t.DrawEmbedding(ctx, m.Fit, o.Picture); err != nil {
-			return nil, exit.AfterPublish(o.Model, err)
-		}
+		err = t.DrawEmbedding(ctx, m.Fit, o.Picture)
 	}
 	p, l := t.Prepared, m.Fit.Learner
 	return &EmbedResult{
 		Model: o.Model, Rows: p.Counts, Columns: p.Profile.Dim, Kernel: p.Recipe.Name, Recipe: p.Recipe.Sealed,
 		Components: l.Components, Seconds: t.Job.Seconds, Steps: l.Steps, Dim: p.Recipe.Dim,
-	}, nil
+	}, exit.AfterPublish(o.Model, err)
 }
 
 func (o EmbedOptions) validate() error {

@@ -31,8 +31,14 @@ type ExportOptions struct {
 	Log io.Writer // notes; nil discards them
 }
 
+// Values of ExportOptions.Format.
+const (
+	FormatONNX   = "onnx"
+	FormatMLflow = "mlflow"
+)
+
 // ExportFormats returns the values of ExportOptions.Format.
-func ExportFormats() []string { return []string{"onnx", "mlflow"} }
+func ExportFormats() []string { return []string{FormatONNX, FormatMLflow} }
 
 // ExportResult describes the written file or directory.
 type ExportResult struct {
@@ -46,7 +52,7 @@ type ExportResult struct {
 // Export writes a model for other programs, complete or not at all. A model that the format cannot
 // express is refused before anything is drawn.
 func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
-	o.Format = cmp.Or(o.Format, "onnx")
+	o.Format = cmp.Or(o.Format, FormatONNX)
 	switch {
 	case o.Model == "":
 		return nil, exit.Usagef("--model is missing: name the model to export")
@@ -67,7 +73,7 @@ func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := onnx.New(m, onnx.Options{ByColumn: o.Format == "mlflow"})
+	g, err := onnx.New(m, onnx.Options{ByColumn: o.Format == FormatMLflow})
 	if errors.Is(err, onnx.ErrUnsupported) {
 		return nil, exit.Usagef("%s: %w; predict with bochner, from Go, or with the reader of examples/python",
 			o.Model, err)
@@ -78,7 +84,7 @@ func Export(ctx context.Context, o ExportOptions) (*ExportResult, error) {
 	if o.Log != nil {
 		fmt.Fprintf(o.Log, "writing %s\n", report.Bytes(result.Bytes))
 	}
-	if o.Format == "mlflow" {
+	if o.Format == FormatMLflow {
 		return result, exportMLflow(ctx, g, o.Out)
 	}
 	return result, withClaim(ctx, o.Out, func(*storage.Claim) error {

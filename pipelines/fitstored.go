@@ -37,8 +37,8 @@ type Fitted struct {
 // windows, call Fit. FitStored returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with
 // the directories of sums that no model can be fitted to, for instance because they have no rows.
 //
-// One worker solves each model, and needs as much memory as bochner fit. An existing model of the
-// same sums is left as it is, so a runner may repeat the step.
+// One worker solves each model, and needs as much memory as bochner fit. A runner may repeat the
+// step: an existing model is left as it is if fitting it again gives the same model.
 func FitStored(s beam.Scope, dir string, stored beam.PCollection) (fitted, rejected beam.PCollection) {
 	s = s.Scope("pipelines.FitStored")
 	return beam.ParDo2(s, &fitStoredFn{Models: dir}, stored)

@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// GenerateOptions says which sample data to generate. No field has a default: a Noise of 0 is none.
+// GenerateOptions says which sample data to generate. The defaults in tags are those of the command: in Go, Rows must
+// be set, and a Noise of 0 is none.
 type GenerateOptions struct {
 	Set string // name of a synthetic.Set
 	// Number of rows.

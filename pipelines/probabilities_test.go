@@ -117,13 +117,10 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 	t.Helper()
 	scores, class := scoresOf(t, scoring, lines)
 	counts := score.NewCalibrationCounts(2)
-	if err := counts.Add(scores, class, nil); err != nil {
-		t.Fatal(err)
+	for i, y := range class {
+		counts.Add(scores[2*i:2*i+2], int(y), 1)
 	}
-	want, err := score.FitCalibration(counts, method)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := counts.Fit(method)
 	p := got.Manifest.Probabilities
 	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != spec.DefaultFolds ||
 		!reflect.DeepEqual(p.Curves, want.Curves) {
@@ -146,8 +143,11 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 		n := len(class)
 		ece := func(p []float32) float64 {
 			r := score.NewReliability(2, 10)
-			if err := r.Add(p, class, nil, nil); err != nil {
-				t.Fatal(err)
+			for i, y := range class {
+				row := p[2*i : 2*i+2]
+				if err := r.Add(row, int(y), slices.Index(row, slices.Max(row)), 1); err != nil {
+					t.Fatal(err)
+				}
 			}
 			return r.Report(1).ECE
 		}
@@ -258,8 +258,10 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		p, predicted := make([]float32, 202), make([]int32, 101)
 		m.Manifest.Probabilities.Apply(p, scores, 101, 2)
 		m.Manifest.Probabilities.Classes(predicted, p, scores, 101, 2)
-		if err := want.Add(p, class, predicted, nil); err != nil {
-			t.Fatal(err)
+		for i, y := range class {
+			if err := want.Add(p[2*i:2*i+2], int(y), int(predicted[i]), 1); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if p := r.Probabilities; !reflect.DeepEqual(p.ReliabilityReport, want.Report(1)) || p.NotFinite != 0 || p.Rows != 101 ||
 			r.Classes.Rows != 101 {

@@ -357,7 +357,7 @@ func (s *simulation) drive(name string, life int, list []task) {
 
 // ended looks whether a job has ended as it should.
 func (s *simulation) ended(x task, err error) {
-	harmless := []int{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeDrift, exit.CodeNothing, exit.CodeLost}
+	harmless := []int{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeRefused, exit.CodeNothing, exit.CodeLost}
 	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.Code(err)) {
 		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.Code(err), err)
 	}

@@ -98,21 +98,21 @@ func TrainRows(s beam.Scope, o TrainRowsOptions, all beam.PCollection) (fitted, 
 func await(row beam.X, _ func(*string) bool, emit func(beam.X)) { emit(row) }
 
 // sampleLineFn writes each row as a line of JSON after its hash, in 16 hexadecimal digits.
-type sampleLineFn struct{ bundle *records.Type }
+type sampleLineFn struct{ rowType *records.Type }
 
 func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 	v := reflect.ValueOf(row)
-	if f.bundle == nil {
+	if f.rowType == nil {
 		var err error
-		if f.bundle, err = records.TypeOf(v.Type()); err != nil {
+		if f.rowType, err = records.TypeOf(v.Type()); err != nil {
 			return "", err
 		}
 	}
-	line, err := f.bundle.JSON(v)
+	line, err := f.rowType.JSON(v)
 	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Wrap(fault.Data, err)
 }
 
-// lowestFn combines lines into the Most least of them: the rows with the least hashes.
+// lowestFn combines lines into the first Most of them in order: the rows with the smallest hashes.
 type lowestFn struct{ Most int }
 
 type lowest struct{ Lines []string }
@@ -167,14 +167,14 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 	o.Model = storage.Join(f.Options.Dir, "recipe")
 	_, err = Train(ctx, o)
 	if errors.Is(err, fs.ErrExist) {
-		place := o.Model
-		again := existingModel(ctx, place, func(dir string) error {
-			o.Model = dir
-			_, err := Train(ctx, o)
+		existing := existingModel(ctx, o.Model, func(dir string) error {
+			same := o
+			same.Model = dir
+			_, err := Train(ctx, same)
 			return err
 		})
-		if again != nil {
-			return place, nil
+		if existing != nil {
+			return o.Model, nil
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)
 	}

@@ -3,13 +3,14 @@ package pipelines
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 )
 
@@ -26,7 +27,8 @@ type TrainTestResult struct {
 	Test *TrainTestScores `json:"test"`
 }
 
-// TrainTestScores has the scores of a model on rows that its training has not read.
+// TrainTestScores has the scores of a model on rows that its training has not read. EvaluateResult is nil if the
+// evaluation failed.
 type TrainTestScores struct {
 	HeldOut string  `json:"held_out,omitempty"` // which rows of the data were held out
 	Share   float64 `json:"share,omitempty"`
@@ -48,18 +50,20 @@ func TrainAndTest(ctx context.Context, o TrainOptions, t TrainTestOptions) (*Tra
 		if err := job.CheckOutput(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
-		if o.Data.Part, result.Test.HeldOut, err = holdout.Rows(ctx, (spec.Options{Train: o}).PrepareOptions(), t.Share); err != nil {
+		rows := (spec.Options{Train: o}).PrepareOptions()
+		if o.Data.Part, result.Test.HeldOut, err = prepare.HoldOutTest(ctx, rows, t.Share); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()
 	}
-	if result.TrainResult, err = Train(ctx, o); err != nil {
+	if result.TrainResult, err = Train(ctx, o); result.TrainResult == nil {
 		return nil, err
 	}
 	evaluation := EvaluateOptions{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
-	evaluation.Job.Work, evaluation.Job.Resume = holdout.WorkDir(o.Job.Work), false
-	result.Test.EvaluateResult, err = Evaluate(ctx, evaluation)
-	return result, exit.AfterPublish(o.Model, err)
+	evaluation.Job.Work, evaluation.Job.Resume = prepare.WorkDirOfTest(o.Job.Work), false
+	scores, notScored := Evaluate(ctx, evaluation)
+	result.Test.EvaluateResult = scores
+	return result, errors.Join(err, exit.AfterPublish(o.Model, notScored))
 }
 
 // data returns the data of the test. It refuses options with which the model may have seen test rows.
@@ -111,6 +115,9 @@ func (t TrainTestOptions) data(ctx context.Context, o TrainOptions) (test datase
 
 // WriteTo prints the result for people.
 func (r *TrainTestResult) WriteTo(w io.Writer) (int64, error) {
+	if r.Test.EvaluateResult == nil {
+		return r.TrainResult.WriteTo(w)
+	}
 	var b bytes.Buffer
 	if _, err := r.TrainResult.WriteTo(&b); err != nil {
 		return 0, err

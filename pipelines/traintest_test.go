@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
-	"github.com/bochner-ml/bochner/pipelines/internal/holdout"
+	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -59,7 +59,7 @@ var _ schema.Sink = nothing{}
 // heldOut returns the lines of the rows that a training with these options holds out.
 func heldOut(t *testing.T, o TrainOptions, share float64) (held []int64) {
 	t.Helper()
-	part, _, err := holdout.Rows(t.Context(), (spec.Options{Train: o}).PrepareOptions(), share)
+	part, _, err := prepare.HoldOutTest(t.Context(), (spec.Options{Train: o}).PrepareOptions(), share)
 	if err != nil {
 		t.Fatal(err)
 	}

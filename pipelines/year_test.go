@@ -307,7 +307,7 @@ func (n *nights) expected(day int) results.Outcome {
 	case day == 1, isLate: // a late day brings nothing that is new
 		return results.Nothing
 	case day == n.broken, day == n.repeated:
-		return results.Drifted
+		return results.Refused
 	}
 	return results.Promoted
 }

@@ -24,12 +24,15 @@ func init() {
 // partValues is the largest number of features in one file: 16 Mi numbers, 64 MiB.
 const partValues = 16 << 20
 
+// Codes is the format for the hashes of a features.Hasher, which are written as npy files.
+const Codes = "codes"
+
 // Featurize is a pass that writes features.
 type Featurize struct {
 	Pass
 	Recipe features.Sealed `json:"recipe"`
 	Out    string          `json:"out,omitempty"`
-	Format string          `json:"format"` // of export, or codes for the hashes of a features.Hasher
+	Format string          `json:"format"` // a format of package export, or Codes
 }
 
 // SetOut sets the directory of the files.
@@ -79,7 +82,7 @@ type featureWriter struct {
 func (w *featureWriter) write() (Written, error) {
 	_, out := w.m.Dims()
 	hasher, hashes := w.m.(features.Hasher)
-	hashes = hashes && w.pass.Format == "codes"
+	hashes = hashes && w.pass.Format == Codes
 	if hashes {
 		out = hasher.HashLen()
 	}
@@ -151,7 +154,7 @@ func (w *featureWriter) flush() error {
 		columns = append(columns, labels)
 	}
 	format := w.pass.Format
-	if format == "codes" {
+	if format == Codes {
 		format = "npy" // of the hashes
 	}
 	files, err := export.Files(format, columns)

@@ -85,6 +85,10 @@ func (s *Sum) AddWeighted64(w float32, x float64) {
 
 // AddWeightedSquare64 adds w times the square of the number that Add64 adds for x.
 func (s *Sum) AddWeightedSquare64(w float32, x float64) {
+	if w == 1 { // faster
+		s.AddSquare64(x)
+		return
+	}
 	a, b, c := parts(x)
 	for _, p := range [...][2]float32{{a, a}, {b, b}, {c, c}, {a, b}, {a, b}, {a, c}, {a, c}, {b, c}, {b, c}} {
 		s.AddWeightedProduct(w, p[0], p[1])

@@ -245,6 +245,9 @@ func (c *LabelCounts) In(v *Vocabulary) (counts []int64, others []string, ok boo
 // Code codes a byte 1 and the tally after an overflow. Otherwise it codes a byte 0, or 2 where rows have
 // weights, and the labels in the order of their bytes, each with its count and the sum of its weights.
 func (c *LabelCounts) Code(w *wire.Coder) {
+	if wire.Merged(w, new(LabelCounts), c.Merge) {
+		return
+	}
 	const table, overflow, weights = 0, 1, 2
 	kind := table
 	switch {

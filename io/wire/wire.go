@@ -1,6 +1,6 @@
-// Package wire encodes sums that one worker computes and another adds up. A type has one method,
-// Code, which passes its fields to a Coder. The Coder writes or reads them, so that encoding and
-// decoding cannot differ. Marshal and Unmarshal run it. Numbers are little-endian.
+// Package wire encodes and merges sums that one worker computes and another adds up. A type has one method,
+// Code, which passes its fields to a Coder. The Coder writes, reads or adds them, so that encoding, decoding
+// and merging cannot differ. Marshal, Unmarshal and Merge run it. Numbers are little-endian.
 package wire
 
 import (
@@ -10,6 +10,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // Coded is a sum that has an encoding. Code passes each of its fields to c, in an order that depends only on
@@ -22,10 +24,12 @@ type Part interface {
 	Decode(b []byte) (rest []byte, err error)
 }
 
-// Coder writes or reads the fields that it is given. Once the encoding turns out to be damaged, it reads zeros.
+// Coder writes, reads or adds the fields that it is given. It adds counts and exact sums; other numbers of fixed size
+// must be equal, and the rest cannot be added. Once the encoding turns out to be damaged, it reads zeros.
 type Coder struct {
 	b       []byte
 	reading bool
+	adding  bool
 	bad     bool
 }
 
@@ -47,6 +51,36 @@ func Unmarshal(dst Coded, b []byte) error {
 	return nil
 }
 
+// Merge adds src to dst, field by field. It panics if fields that cannot be added differ, because the sums are then
+// of different kinds. Code of a type that is merged in another way begins with Merged.
+func Merge[T Coded](dst, src T) {
+	c := Coder{b: Marshal(src), adding: true}
+	if dst.Code(&c); c.bad || len(c.b) > 0 {
+		panic(fmt.Sprintf("wire: merge of a %T of another kind", dst))
+	}
+}
+
+// Merged reports whether c adds fields. It then reads a sum into zero, and calls merge with it.
+func Merged[T Coded](c *Coder, zero T, merge func(T)) bool {
+	if !c.adding {
+		return false
+	}
+	c.reading, c.adding = true, false
+	zero.Code(c)
+	if c.reading, c.adding = false, true; !c.bad {
+		merge(zero)
+	}
+	return true
+}
+
+// other returns a number of the sum that is added.
+func (c *Coder) other(limit uint64, size int) uint64 {
+	c.reading, c.adding = true, false
+	n := c.fixed(0, limit, size)
+	c.reading, c.adding = false, true
+	return n
+}
+
 // Reading reports whether c reads, and has not found damage.
 func (c *Coder) Reading() bool { return c.reading && !c.bad }
 
@@ -56,12 +90,18 @@ func (c *Coder) Left() int { return len(c.b) }
 // Check tells c whether a condition on the earlier fields holds. If it does not, the encoding is damaged.
 func (c *Coder) Check(ok bool) {
 	if c.reading && !ok {
-		c.b, c.bad = nil, true
+		c.fail()
 	}
 }
 
+func (c *Coder) fail() { c.b, c.bad = nil, true }
+
 // bytes returns room for n bytes that are written, or n bytes that were read; nil after damage.
 func (c *Coder) bytes(n int) []byte {
+	if c.adding {
+		c.fail()
+		return nil
+	}
 	if !c.reading {
 		c.b = append(c.b, make([]byte, n)...)
 		return c.b[len(c.b)-n:]
@@ -76,6 +116,12 @@ func (c *Coder) bytes(n int) []byte {
 
 // fixed codes a number of at most limit in size bytes, up to 8, and returns it.
 func (c *Coder) fixed(v, limit uint64, size int) uint64 {
+	if c.adding {
+		if c.other(limit, size) != v {
+			c.fail()
+		}
+		return v
+	}
 	var number [8]byte
 	if c.reading {
 		copy(number[:], c.bytes(size))
@@ -102,6 +148,10 @@ func (c *Coder) Uint64(fields ...*uint64) {
 // Counts codes numbers ≥ 0, of 8 bytes each.
 func (c *Coder) Counts(fields ...*int64) {
 	for _, v := range fields {
+		if c.adding {
+			*v += int64(c.other(math.MaxInt64, 8))
+			continue
+		}
 		n := uint64(*v)
 		if c.Uint64(&n); c.reading {
 			*v = int64(n)
@@ -118,6 +168,15 @@ func (c *Coder) Float64(fields ...*float64) {
 			*v = math.Float64frombits(n)
 		}
 	}
+}
+
+// Largest codes a number of 8 bytes. The larger of two is kept when they are merged.
+func (c *Coder) Largest(v *float64) {
+	if c.adding {
+		*v = max(*v, math.Float64frombits(c.other(math.MaxUint64, 8)))
+		return
+	}
+	c.Float64(v)
 }
 
 // Float32 codes numbers of 4 bytes.
@@ -165,6 +224,9 @@ func (c *Coder) Short(v, limit int) int {
 
 // Uvarint codes a number of at most limit in as few bytes as it takes, and returns it.
 func (c *Coder) Uvarint(v, limit uint64) uint64 {
+	if c.adding {
+		c.fail()
+	}
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, v)
 		return v
@@ -206,13 +268,20 @@ func (c *Coder) Bytes(v *[]byte, limit int) {
 	}
 }
 
-// Part codes parts with encodings of their own.
+// Part codes parts with encodings of their own. Only exact sums can be added.
 func (c *Coder) Part(parts ...Part) {
 	for _, p := range parts {
 		var err error
-		if c.reading {
+		switch {
+		case c.adding:
+			var other exact.Sum
+			if c.b, err = other.Decode(c.b); err != nil {
+				c.fail()
+			}
+			p.(*exact.Sum).Merge(&other)
+		case c.reading:
 			c.b, err = p.Decode(c.b)
-		} else {
+		default:
 			c.b, err = p.AppendBinary(c.b)
 		}
 		c.Check(err == nil)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/exact"
 )
 
 // sum has a field of each kind.
@@ -134,4 +136,83 @@ func FuzzUnmarshal(f *testing.F) {
 			t.Errorf("%x is written as %x", data, Marshal(&s))
 		}
 	})
+}
+
+// total is a sum that is merged field by field, except for what is in own.
+type total struct {
+	Kind  int
+	Rows  int64
+	Most  float64
+	Sum   exact.Sum
+	Parts []int64
+	Names *names
+}
+
+func (s *total) Code(c *Coder) {
+	s.Kind = c.Int(s.Kind, 10)
+	c.Counts(&s.Rows)
+	c.Largest(&s.Most)
+	c.Part(&s.Sum)
+	Each(c, &s.Parts, 5, func(n *int64) { c.Counts(n) })
+	Optional(c, &s.Names, func(n *names) { n.Code(c) })
+}
+
+// names are texts, which cannot be added.
+type names struct{ All []string }
+
+func (n *names) merge(m *names) { n.All = append(n.All, m.All...) }
+
+func (n *names) Code(c *Coder) {
+	if Merged(c, new(names), n.merge) {
+		return
+	}
+	Each(c, &n.All, 5, func(text *string) { c.Text(text, 5) })
+}
+
+func totalOf(kind int, rows int64, most float64, name string) *total {
+	s := &total{Kind: kind, Rows: rows, Most: most, Parts: []int64{rows, 1}, Names: &names{[]string{name}}}
+	s.Sum.Add64(most)
+	return s
+}
+
+func TestMergeAddsFields(t *testing.T) {
+	got, want := totalOf(3, 4, 1.5, "a"), totalOf(3, 9, 2.5, "a")
+	Merge(got, totalOf(3, 5, 2.5, "b"))
+	want.Sum.Add64(1.5)
+	want.Parts[1], want.Names.All = 2, []string{"a", "b"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestMergePanicsForSumsOfOtherKinds(t *testing.T) {
+	for name, change := range map[string]func(*total){
+		"another number": func(s *total) { s.Kind = 2 },
+		"more elements":  func(s *total) { s.Parts = append(s.Parts, 1) },
+		"without a part": func(s *total) { s.Names = nil },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			other := totalOf(3, 5, 2.5, "b")
+			change(other)
+			Merge(totalOf(3, 4, 1.5, "a"), other)
+		}()
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("texts were added")
+		}
+	}()
+	Merge[Coded](text("a"), text("a"))
+}
+
+type text string
+
+func (t text) Code(c *Coder) {
+	s := string(t)
+	c.Text(&s, 5)
 }

@@ -59,14 +59,6 @@ type Report struct {
 	Features *Features `json:"features,omitempty"`
 }
 
-// largest returns the largest certain distance of a column.
-func (r *Report) largest() float64 {
-	if len(r.Columns) == 0 {
-		return 0
-	}
-	return r.Columns[0].AtLeast
-}
-
 // Exceeds describes each certain distance above the bound on columns or on features. A bound of 0 is none.
 func (r *Report) Exceeds(columns, features float64) (all []string) {
 	for _, c := range r.Columns {
@@ -83,9 +75,8 @@ func (r *Report) Exceeds(columns, features float64) (all []string) {
 // OfCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
 // is the number of rows that count as one independent row; 0 means 1.
 func OfCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
-	k := newComparison(s, c, names, 0)
-	k.cluster = max(1, cluster)
-	return k.report()
+	k := comparison{ref: s, counts: c, rows: c.rows, names: names}
+	return k.report(cluster)
 }
 
 // OfSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
@@ -102,9 +93,8 @@ func OfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names Names
 	for i := range n {
 		c.addRow(x[i*d : (i+1)*d])
 	}
-	k := newComparison(s, c, names, copied(t))
-	k.sum, k.cluster = t, max(1, cluster)
-	return k.report()
+	k := comparison{ref: s, counts: c, rows: t.Rows, copied: copied(t), sum: t, names: names}
+	return k.report(cluster)
 }
 
 // copied returns the share of rows that are copies of other rows.
@@ -119,22 +109,14 @@ func copied(s *profile.Statistics) float64 {
 type comparison struct {
 	ref    *profile.Statistics
 	counts *Counts
-	copied float64 // share of rows that the counts lack because they are copies
-	sum    *profile.Statistics
+	rows   int64
+	copied float64             // share of the rows that the counts lack because they are copies
+	sum    *profile.Statistics // of all rows; nil if they are only counted
 	names  Names
 	log    float64 // log(2·comparisons/level), for all comparisons together
 	// cluster is the number of rows that count as one independent row.
 	cluster float64
 	all     []Column
-}
-
-func newComparison(s *profile.Statistics, c *Counts, names Names, copied float64) *comparison {
-	figures := 2 // for labels and repeated rows
-	for j := range c.columns {
-		figures += 2 + 2*len(c.columns[j].edges) // missing values; mean or levels; below and up to each edge
-	}
-	return &comparison{ref: s, counts: c, copied: copied, names: names, log: math.Log(2 * float64(figures) / level),
-		cluster: 1}
 }
 
 // slack bounds the error of the difference of two shares, of n1 and n2 rows (Hoeffding 1963).
@@ -149,13 +131,14 @@ func (k *comparison) found(name string, kind Kind, distance, slack float64, deta
 	}
 }
 
-func (k *comparison) report() *Report {
-	r := &Report{Rows: k.counts.rows, Reference: k.ref.Rows, Compared: len(k.counts.columns)}
-	rows := k.counts.rows
-	if k.sum != nil {
-		r.Rows, rows = k.sum.Rows, k.sum.Rows
+func (k *comparison) report(cluster float64) *Report {
+	figures := 2 // for labels and repeated rows
+	for j := range k.counts.columns {
+		figures += 2 + 2*len(k.counts.columns[j].edges) // missing values; mean or levels; below and up to each edge
 	}
-	if least := MinRows * k.cluster; float64(rows) < least || float64(k.ref.Rows) < least {
+	k.log, k.cluster = math.Log(2*float64(figures)/level), max(1, cluster)
+	r := &Report{Rows: k.rows, Reference: k.ref.Rows, Compared: len(k.counts.columns)}
+	if least := MinRows * k.cluster; float64(k.rows) < least || float64(k.ref.Rows) < least {
 		return r
 	}
 	for j := range k.counts.columns {
@@ -182,12 +165,12 @@ func (k *comparison) report() *Report {
 
 // missing compares the shares of missing values.
 func (k *comparison) missing(j int) {
-	n, missing := k.counts.rows, k.counts.columns[j].missing
+	missing := k.counts.columns[j].missing
 	if k.sum != nil {
-		n, missing = k.sum.Rows, k.sum.Columns[j].Missing
+		missing = k.sum.Columns[j].Missing
 	}
-	was, now := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(n)
-	k.found(k.names.column(j), Missing, math.Abs(now-was), k.slack(float64(k.ref.Rows), float64(n)),
+	was, now := float64(k.ref.Columns[j].Missing)/float64(k.ref.Rows), float64(missing)/float64(k.rows)
+	k.found(k.names.column(j), Missing, math.Abs(now-was), k.slack(float64(k.ref.Rows), float64(k.rows)),
 		"%s missing, was %s", percent(now), percent(was))
 }
 

@@ -1,12 +1,11 @@
 package drift
 
 import (
-	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -148,54 +147,18 @@ func (c *Counts) Merge(d *Counts) {
 	}
 }
 
-var errCounts = errors.New("drift: damaged counts")
-
-// AppendBinary appends the number of rows and for each column the number of missing values and the count of
-// each cell, as uvarints. It does not append the cells. The error is always nil.
-func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
-	b = binary.AppendUvarint(b, uint64(c.rows))
+// Code codes the number of rows, and for each column the number of missing values and the count of each cell, as
+// uvarints. It does not code the cells: the counts that are read must have them.
+func (c *Counts) Code(w *wire.Coder) {
+	count := func(n *int64, most int64) { *n = int64(w.Uvarint(uint64(*n), uint64(most))) }
+	count(&c.rows, 1<<60)
 	for j := range c.columns {
-		p := &c.columns[j]
-		b = binary.AppendUvarint(b, uint64(p.missing))
-		for _, n := range p.counts {
-			b = binary.AppendUvarint(b, uint64(n))
-		}
-	}
-	return b, nil
-}
-
-// AddBinary adds the counts in an encoding by AppendBinary, for the same cells.
-func (c *Counts) AddBinary(b []byte) error {
-	take := func(most int64) (int64, error) {
-		v, n := binary.Uvarint(b)
-		if n <= 0 || v > uint64(most) || n > 1 && b[n-1] == 0 {
-			return 0, errCounts
-		}
-		b = b[n:]
-		return int64(v), nil
-	}
-	total, err := take(1 << 60)
-	if err != nil {
-		return err
-	}
-	d := Counts{rows: total, columns: make([]cells, len(c.columns))}
-	for j := range d.columns {
-		p := &d.columns[j]
-		if p.missing, err = take(total); err != nil {
-			return err
-		}
-		left := total - p.missing
-		p.counts = make([]int64, len(c.columns[j].counts))
+		p, left := &c.columns[j], c.rows
+		count(&p.missing, left)
+		left -= p.missing
 		for k := range p.counts {
-			if p.counts[k], err = take(left); err != nil {
-				return err
-			}
+			count(&p.counts[k], left)
 			left -= p.counts[k]
 		}
 	}
-	if len(b) > 0 {
-		return errCounts
-	}
-	c.Merge(&d)
-	return nil
 }

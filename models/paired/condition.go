@@ -45,7 +45,7 @@ type Condition struct {
 
 // ParseCondition parses a condition. Spaces separate words; the space before % is optional.
 func ParseCondition(text string) (Condition, error) {
-	c, err := parseCondition(words(text))
+	c, err := parseCondition(strings.Fields(strings.ReplaceAll(text, "%", " %")))
 	if err != nil {
 		return c, fmt.Errorf("%q: %w; conditions read like \"not worse by 0.2%% at 95%%\" or \"log_loss better at 99%%\"",
 			text, err)
@@ -55,9 +55,6 @@ func ParseCondition(text string) (Condition, error) {
 
 // level returns the largest p-value at which the condition holds: 1 − confidence.
 func (c Condition) level() float64 { return (100 - c.Confidence) / 100 }
-
-// words splits the text at spaces and before percent signs.
-func words(text string) []string { return strings.Fields(strings.ReplaceAll(text, "%", " %")) }
 
 func parseCondition(w []string) (c Condition, err error) {
 	take := func(want ...string) bool {

@@ -86,7 +86,7 @@ func TestGroupedSumsDoNotDependOnTheCut(t *testing.T) {
 	if err := wire.Unmarshal(back, wire.Marshal(parts[1])); err != nil {
 		t.Fatal(err)
 	}
-	parts[0].Merge(back)
+	wire.Merge(parts[0], back)
 	if !bytes.Equal(wire.Marshal(whole), wire.Marshal(parts[0])) {
 		t.Error("merged sums differ")
 	}

@@ -77,12 +77,6 @@ func (l *losses) Add(weight int64, champion, challenger float64) {
 	}
 }
 
-// Merge adds the rows of m.
-func (l *losses) Merge(m *losses) {
-	l.rows += m.rows
-	score.MergeAll(l.sums[:], m.sums[:])
-}
-
 // effective returns the number of rows of equal weights that give a mean of the same precision, (Σw)²/Σw²
 // (Kish 1965).
 func (l *losses) effective() float64 {

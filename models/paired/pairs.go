@@ -31,14 +31,6 @@ func (p *Pairs) Add(champion, challenger bool, rows int64) {
 	}
 }
 
-// Merge adds the rows of q.
-func (p *Pairs) Merge(q Pairs) {
-	p.Rows += q.Rows
-	p.Both += q.Both
-	p.Champion += q.Champion
-	p.Challenger += q.Challenger
-}
-
 // scaled returns the counts scaled to a number of rows.
 func (p Pairs) scaled(rows float64) Pairs {
 	scale := func(n int64) int64 { return int64(math.Round(rows * share(n, p.Rows))) }
@@ -169,24 +161,16 @@ func (t Design) Rows() float64 {
 	if !(d > 0) || !(t.Discordance >= math.Abs(t.Difference)) {
 		return math.Inf(1)
 	}
-	z := t.spread()
-	root := (z + math.Sqrt(float64(z*z)+4*d*t.correction())) / (2 * d)
-	return math.Ceil(root * root)
-}
-
-func (t Design) correction() float64 {
-	if t.Margin == 0 {
-		return 1
-	}
-	return 0.5
-}
-
-// spread returns z₁σ₀ + z₂σ₁.
-func (t Design) spread() float64 {
 	champion, challenger := (t.Discordance-t.Difference)/2, (t.Discordance+t.Difference)/2
 	null := math.Sqrt(nullVariance(champion, challenger, t.Margin))
 	truth := math.Sqrt(t.Discordance - float64(t.Difference*t.Difference))
-	return float64(distuv.UnitNormal.Quantile(t.Confidence)*null) + float64(distuv.UnitNormal.Quantile(t.Power)*truth)
+	z := float64(distuv.UnitNormal.Quantile(t.Confidence)*null) + float64(distuv.UnitNormal.Quantile(t.Power)*truth)
+	correction := 0.5
+	if t.Margin == 0 {
+		correction = 1
+	}
+	root := (z + math.Sqrt(float64(z*z)+4*d*correction)) / (2 * d)
+	return math.Ceil(root * root)
 }
 
 // leastDetectable returns the smallest improvement, above 0, that a test with this number of rows detects: the

@@ -12,28 +12,22 @@ import (
 // with NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	empty *Sum // of no rows
-	score.Keyed[string, Sum, *Sum]
+	score.Keyed[string, *Sum]
 }
 
-// NewSlices returns empty Slices for the metrics; weighted says that rows have weights.
-func NewSlices(weighted bool, metrics ...Metric) *Slices {
-	return newSlices(NewSum(weighted, metrics...))
+// NewSlices returns empty Slices for the rows that are added to a sum, with its metrics, weights and groups.
+func NewSlices(sum *Sum) *Slices {
+	empty := sum.ofSlice()
+	return &Slices{empty, score.NewKeyed(score.MaxSlices, score.CodeSliceKey, empty.ofSlice)}
 }
 
-func newSlices(empty *Sum) *Slices {
-	return &Slices{empty, score.NewKeyed[string](score.MaxSlices, func() *Sum {
-		s := NewSum(empty.weighted, empty.metrics...)
-		if empty.clusters != nil {
-			s.clusters = newClusters(empty.clusters.Most, len(s.metrics))
-		}
-		return s
-	})}
-}
-
-// Grouped makes s, which must be empty, compare rows that belong to groups. It returns s.
-func (s *Slices) Grouped() *Slices {
-	s.empty.clusters = newClusters(sliceClusters, len(s.empty.metrics))
-	return s
+// ofSlice returns the sum of no rows for a slice.
+func (s *Sum) ofSlice() *Sum {
+	one := NewSum(s.weighted, s.metrics...)
+	if s.clusters != nil {
+		one.clusters = newClusters(sliceClusters, len(s.metrics))
+	}
+	return one
 }
 
 // Add adds a row with that value, as Sum.Add does.
@@ -42,9 +36,6 @@ func (s *Slices) Add(value string, group uint64, weight int64, champion, challen
 		p.Add(group, weight, champion, challenger)
 	}
 }
-
-// Merge adds the rows of t, which must have the same metrics.
-func (s *Slices) Merge(t *Slices) { s.Keyed.Merge(&t.Keyed) }
 
 // SliceReport compares the models on the values of a column.
 type SliceReport struct {
@@ -102,11 +93,11 @@ func adjust(all []SliceComparison) {
 // Code codes a sum of no rows and the slices.
 func (s *Slices) Code(c *wire.Coder) {
 	if c.Reading() {
-		*s = *newSlices(new(Sum))
+		*s = *NewSlices(new(Sum))
 	}
 	s.empty.Code(c)
 	c.Check(s.empty.rows == 0 && len(s.empty.metrics) > 0)
-	s.Keyed.Code(c, score.CodeSliceKey(c))
+	s.Keyed.Code(c)
 	for _, p := range s.Parts {
 		c.Check(p.rows > 0 && p.weighted == s.empty.weighted && (p.clusters == nil) == (s.empty.clusters == nil) &&
 			slices.Equal(p.metrics, s.empty.metrics))

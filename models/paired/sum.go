@@ -70,20 +70,6 @@ func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	}
 }
 
-// Merge adds the rows of t, which must have the same metrics.
-func (s *Sum) Merge(t *Sum) {
-	if s.weighted != t.weighted || (s.clusters == nil) != (t.clusters == nil) || !slices.Equal(s.metrics, t.metrics) {
-		panic("paired: merge of sums of different metrics")
-	}
-	s.rows += t.rows
-	s.notFinite += t.notFinite
-	s.pairs.Merge(t.pairs)
-	score.MergeAll(s.losses, t.losses)
-	if s.clusters != nil {
-		s.clusters.Merge(t.clusters)
-	}
-}
-
 // NotFinite returns the number of rows with a loss that cannot be added, because a prediction is not finite
 // or far out.
 func (s *Sum) NotFinite() int64 { return s.notFinite }
@@ -134,7 +120,7 @@ const (
 
 // clusters has the losses of groups of rows, which may depend on each other within a group. A mean is then
 // as precise as the sums of the groups are, not as that many rows (Liang and Zeger 1986).
-type clusters = score.Keyed[int, cluster, *cluster]
+type clusters = score.Keyed[int, *cluster]
 
 // cluster has the sums of the rows of some groups, for each metric.
 type cluster struct{ metrics []clusterSums }
@@ -146,7 +132,8 @@ type clusterSums struct {
 }
 
 func newClusters(most, metrics int) *clusters {
-	c := score.NewKeyed[int](most, func() *cluster { return &cluster{make([]clusterSums, metrics)} })
+	c := score.NewKeyed(most, func(w *wire.Coder, at *int) { *at = w.Int(*at, most-1) },
+		func() *cluster { return &cluster{make([]clusterSums, metrics)} })
 	return &c
 }
 
@@ -164,16 +151,6 @@ func (s *clusterSums) add(weight int64, champion, challenger float64) {
 	s.weight += weight
 	s.champion.Add(float32(w * champion))
 	s.challenger.Add(float32(w * challenger))
-}
-
-// Merge adds the rows of d.
-func (c *cluster) Merge(d *cluster) {
-	for i := range c.metrics {
-		s, t := &c.metrics[i], &d.metrics[i]
-		s.weight += t.weight
-		s.champion.Merge(&t.champion)
-		s.challenger.Merge(&t.challenger)
-	}
 }
 
 // Code codes the sums.
@@ -217,5 +194,5 @@ func codeClusters(w *wire.Coder, c *clusters, metrics int) {
 	if w.Check(most > 0); w.Reading() {
 		*c = *newClusters(most, metrics)
 	}
-	c.Code(w, func(at *int) { *at = w.Int(*at, most-1) })
+	c.Code(w)
 }

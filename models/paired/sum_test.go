@@ -37,8 +37,8 @@ func filled(r *rand.Rand, weighted bool, metrics ...Metric) (one, merged *Sum) {
 		one.Add(0, w, a, b)
 		parts[r.IntN(3)].Add(0, w, a, b)
 	}
-	parts[2].Merge(parts[0])
-	parts[2].Merge(parts[1])
+	wire.Merge(parts[2], parts[0])
+	wire.Merge(parts[2], parts[1])
 	return one, parts[2]
 }
 
@@ -208,8 +208,8 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 
 func TestSlicesKeepEachValue(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	a, b := NewSlices(false, Error), NewSlices(false, Error)
-	whole := NewSlices(false, Error)
+	a, b := NewSlices(NewSum(false, Error)), NewSlices(NewSum(false, Error))
+	whole := NewSlices(NewSum(false, Error))
 	for i := range 3000 {
 		value := string(rune('a' + r.IntN(5)))
 		x, y := []float64{float64(r.IntN(2))}, []float64{float64(r.IntN(2))}
@@ -223,7 +223,7 @@ func TestSlicesKeepEachValue(t *testing.T) {
 			b.Add(value, 0, 1, x, y)
 		}
 	}
-	a.Merge(b)
+	wire.Merge(a, b)
 	one, two := wire.Marshal(whole), wire.Marshal(a)
 	if !bytes.Equal(one, two) {
 		t.Error("merged slices differ")
@@ -247,7 +247,7 @@ func TestSlicesKeepEachValue(t *testing.T) {
 	if r := c.Report("many", 1); !r.Many || r.Values != 0 {
 		t.Errorf("%d values", r.Values)
 	}
-	whole.Merge(&c)
+	wire.Merge(whole, &c)
 	if r := whole.Report("many", 1); !r.Many || len(r.Slices) > 0 {
 		t.Errorf("merged with too many: %d values", r.Values)
 	}
@@ -259,7 +259,7 @@ func FuzzDecode(f *testing.F) {
 		s, _ := filled(r, true, metrics...)
 		b := wire.Marshal(s)
 		f.Add(b)
-		sl := NewSlices(true, metrics...)
+		sl := NewSlices(NewSum(true, metrics...))
 		losses := make([]float64, len(metrics))
 		sl.Add("value", 0, 2, losses, losses)
 		f.Add(wire.Marshal(sl))

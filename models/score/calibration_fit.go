@@ -3,16 +3,16 @@ package score
 import (
 	"fmt"
 	"math"
-	"strings"
 
-	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // Method is how scores become probabilities.
 type Method string
 
-// Values of Method for FitCalibration.
+// Values of Method for Fit.
 const (
 	// Platt fits a sigmoid (Platt 2000): two numbers per output, for few rows.
 	Platt Method = "platt"
@@ -37,28 +37,10 @@ func CheckCalibration(rows []int64, names []string) error {
 	return nil
 }
 
-// FitCalibration fits a curve for each output to the counted rows, class against others.
-func FitCalibration(c *CalibrationCounts, method Method) (*Calibration, error) {
-	if method != Platt && method != Isotonic {
-		methods := option.Names(Platt, Isotonic)
-		return nil, fmt.Errorf("score: unknown method %q%s; have %s", method, option.DidYouMean(string(method), methods),
-			strings.Join(methods, ", "))
-	}
-	for o := range c.outputs {
-		if _, others, members := c.points(o); others == 0 || members == 0 {
-			return nil, fmt.Errorf("score: output %d: %.0f rows of its class and %.0f of others; both are needed", o,
-				members, others)
-		}
-	}
-	calibration := c.fit(method)
-	if err := calibration.Validate(); err != nil {
-		return nil, err
-	}
-	return calibration, nil
-}
-
-// fit fits the curves. The curve of an output is nearly constant if no rows, or all rows, are of its class.
-func (c *CalibrationCounts) fit(method Method) *Calibration {
+// Fit fits a curve for each output to the counted rows, class against others. The curve of an output is nearly
+// constant if no rows, or all rows, are of its class; see CheckCalibration. The curves may not be valid if scores are
+// extreme.
+func (c *CalibrationCounts) Fit(method Method) *Calibration {
 	calibration := &Calibration{Method: method}
 	for o := range c.outputs {
 		p, others, members := c.points(o)
@@ -191,4 +173,134 @@ func isotonic(p []point, sigmoid func(score float64) float64) (score, probabilit
 		}
 	}
 	return score, probability
+}
+
+// CalibrationCells is the number of cells of the grid of scores. For each sign, magnitudes from 2⁻¹⁰ to 2⁶
+// have 128 cells an octave, so a score differs from the centre of its cell by at most 0.4%. Smaller
+// magnitudes share the cell of 2⁻¹⁰, larger ones the last cell. The grid is fixed, so no range need be
+// known in advance.
+const CalibrationCells = 4096
+
+const (
+	half      = CalibrationCells / 2
+	firstCell = 117 << 7 // upper 16 bits of 2⁻¹⁰ as float32
+)
+
+// countCell returns the cell of a score. Cells are in the order of scores.
+func countCell(s float32) int {
+	b := math.Float32bits(s)
+	u := min(max(int(b&(1<<31-1)>>16)-firstCell, 0), half-1)
+	if b>>31 != 0 {
+		return half - 1 - u
+	}
+	return half + u
+}
+
+// centre returns the score that represents a cell.
+func centre(c int) float64 {
+	sign, u := 1.0, c-half
+	if u < 0 {
+		sign, u = -1, half-1-c
+	}
+	if u == 0 {
+		return sign * 0x1p-11
+	}
+	return sign * float64(math.Float32frombits(uint32(u+firstCell)<<16|1<<15))
+}
+
+// CalibrationCounts counts the scores of each output in cells, separately for rows of the output's class
+// and for other rows. Create it with NewCalibrationCounts. It is not safe for concurrent use.
+type CalibrationCounts struct {
+	outputs int
+	rows    int64
+	n       []int64 // outputs×2×CalibrationCells: rows of other classes, rows of the class
+}
+
+// NewCalibrationCounts returns the counts of no rows. It panics for fewer than two outputs.
+func NewCalibrationCounts(outputs int) *CalibrationCounts {
+	if outputs < 2 {
+		panic("score: fewer than two outputs")
+	}
+	return &CalibrationCounts{outputs: outputs, n: make([]int64, outputs*2*CalibrationCells)}
+}
+
+// Add counts a row of scores with its class, repeats times. It leaves out a row with a score that is not finite. It
+// panics if the scores or the class do not fit.
+func (c *CalibrationCounts) Add(scores []float32, class int, repeats int64) {
+	if len(scores) != c.outputs || class < 0 || class >= c.outputs {
+		panic("score: scores and class do not fit")
+	}
+	if !exact.AllFinite(scores) {
+		return
+	}
+	c.rows++
+	for o, s := range scores {
+		at := 2 * o * CalibrationCells
+		if o == class {
+			at += CalibrationCells
+		}
+		c.n[at+countCell(s)] += repeats
+	}
+}
+
+// Merge adds the rows of d, which must have as many outputs.
+func (c *CalibrationCounts) Merge(d *CalibrationCounts) { wire.Merge(c, d) }
+
+// Rows returns the number of rows.
+func (c *CalibrationCounts) Rows() int64 { return c.rows }
+
+// weight returns the number of rows, each as often as it counts.
+func (c *CalibrationCounts) weight() (n int64) {
+	for _, v := range c.n[:2*CalibrationCells] {
+		n += v
+	}
+	return n
+}
+
+// ClassRows returns the number of rows of each class, each as often as it counts.
+func (c *CalibrationCounts) ClassRows() []int64 {
+	rows := make([]int64, c.outputs)
+	for o := range rows {
+		for _, v := range c.n[(2*o+1)*CalibrationCells : 2*(o+1)*CalibrationCells] {
+			rows[o] += v
+		}
+	}
+	return rows
+}
+
+// Code codes the number of outputs, the rows, and the cells.
+func (c *CalibrationCounts) Code(w *wire.Coder) {
+	outputs := w.Int(c.outputs, maxOutputs)
+	if w.Check(outputs >= 2 && w.Left() >= 16*CalibrationCells*outputs); w.Reading() {
+		*c = *NewCalibrationCounts(outputs)
+	}
+	w.Counts(&c.rows)
+	w.Check(c.rows <= 1<<48)
+	for i := range c.n {
+		w.Counts(&c.n[i])
+		w.Check(c.n[i] <= 1<<48)
+	}
+}
+
+// point is a cell with rows.
+type point struct {
+	score           float64
+	others, members float64
+}
+
+// points returns the cells of an output that have rows, ascending. Counts are divided by how often a row
+// counts on average, so that a prior of one row keeps its meaning.
+func (c *CalibrationCounts) points(output int) (p []point, others, members float64) {
+	unit := 1.0
+	if w := c.weight(); w > 0 && w != c.rows {
+		unit = float64(c.rows) / float64(w)
+	}
+	n := c.n[2*output*CalibrationCells : 2*(output+1)*CalibrationCells]
+	for i := range CalibrationCells {
+		if a, b := float64(unit*float64(n[i])), float64(unit*float64(n[CalibrationCells+i])); a+b > 0 {
+			p = append(p, point{centre(i), a, b})
+			others, members = others+a, members+b
+		}
+	}
+	return p, others, members
 }

@@ -48,8 +48,8 @@ func sample(seed uint64, n, k int) (scores []float32, class []int32) {
 func counted(t testing.TB, scores []float32, class []int32, k int) *CalibrationCounts {
 	t.Helper()
 	c := NewCalibrationCounts(k)
-	if err := c.Add(scores, class, nil); err != nil {
-		t.Fatal(err)
+	for i, y := range class {
+		c.Add(scores[i*k:(i+1)*k], int(y), 1)
 	}
 	return c
 }
@@ -95,20 +95,20 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	if err := wire.Unmarshal(&back, data); err != nil || !reflect.DeepEqual(&back, whole) {
 		t.Errorf("counts do not come back: %v", err)
 	}
-	c, err := FitCalibration(whole, Platt)
+	c, err := fitted(whole, Platt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := make([]float32, n*k)
 	c.Apply(p, scores, n)
 	all, some, rest := NewReliability(k, 15), NewReliability(k, 15), NewReliability(k, 15)
-	for _, err := range []error{all.Add(p, class, nil, nil), rest.Add(p[200*k:], class[200:], nil, nil),
-		some.Add(p[:200*k], class[:200], nil, nil)} {
+	for _, err := range []error{addRows(all, p, class), addRows(rest, p[200*k:], class[200:]),
+		addRows(some, p[:200*k], class[:200])} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	rest.Merge(some)
+	wire.Merge(rest, some)
 	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Report(1), all.Report(1)) {
 		t.Error("reliabilities differ")
 	}
@@ -123,7 +123,7 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 func TestPlattFindsThePlantedSigmoid(t *testing.T) {
 	curve := func(seed uint64) CalibrationCurve {
 		scores, class := sample(seed, 2000, 2)
-		c, err := FitCalibration(counted(t, scores, class, 2), Platt)
+		c, err := fitted(counted(t, scores, class, 2), Platt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestPlattFindsThePlantedSigmoid(t *testing.T) {
 func TestPlattIsTheMaximumOfTheLikelihood(t *testing.T) {
 	scores, class := sample(3, 300, 3)
 	counts := counted(t, scores, class, 3)
-	got, err := FitCalibration(counts, Platt)
+	got, err := fitted(counts, Platt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestPlattOfSeparableScoresIsFinite(t *testing.T) {
 	for i, y := range class {
 		class[i] = 1 - y // large scores of output 0 are of class 0
 	}
-	c, err := FitCalibration(counted(t, scores, class, 2), Platt)
+	c, err := fitted(counted(t, scores, class, 2), Platt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 			scores, class := draw(n)
 			test, truth := draw(4000)
 			loss := func(method Method) float64 {
-				c, err := FitCalibration(counted(t, scores, class, 2), method)
+				c, err := fitted(counted(t, scores, class, 2), method)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -256,7 +256,7 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 				p := make([]float32, len(test))
 				c.Apply(p, test, len(truth))
 				rel := NewReliability(2, 10)
-				if err := rel.Add(p, truth, nil, nil); err != nil {
+				if err := addRows(rel, p, truth); err != nil {
 					t.Fatal(err)
 				}
 				return rel.Report(1).LogLoss / 20
@@ -269,10 +269,21 @@ func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 	}
 }
 
+// addRows adds rows that count once, with the first of the most probable classes as predicted ones.
+func addRows(r *Reliability, p []float32, class []int32) error {
+	for i, y := range class {
+		row := p[i*r.outputs : (i+1)*r.outputs]
+		if err := r.Add(row, int(y), slices.Index(row, slices.Max(row)), 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Rows whose class was said to be impossible are counted.
 func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}, nil, nil); err != nil {
+	if err := addRows(r, []float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Report(1); got.Floored != 1 || got.Floor != MinProbability {
@@ -302,11 +313,11 @@ func overconfident(t *testing.T, k int, most float64) {
 			bad[i*k+c] = float32(math.Exp(5*float64(scores[i*k+c])) / sum)
 		}
 	}
-	if err := raw.Add(bad, class[:n], nil, nil); err != nil {
+	if err := addRows(raw, bad, class[:n]); err != nil {
 		t.Fatal(err)
 	}
 	for _, method := range []Method{Platt, Isotonic} {
-		c, err := FitCalibration(counted(t, scores[n*k:], class[n:], k), method)
+		c, err := fitted(counted(t, scores[n*k:], class[n:], k), method)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +333,7 @@ func overconfident(t *testing.T, k int, most float64) {
 			}
 		}
 		r := NewReliability(k, 10)
-		if err := r.Add(p, class[:n], nil, nil); err != nil {
+		if err := addRows(r, p, class[:n]); err != nil {
 			t.Fatal(err)
 		}
 		a, b := r.Report(1), raw.Report(1)
@@ -336,7 +347,7 @@ func overconfident(t *testing.T, k int, most float64) {
 func TestReliabilityByHand(t *testing.T) {
 	r := NewReliability(2, 10)
 	// Confidences 0.75 (right), 0.75 (wrong), 1 (right), 0.5 (right, at an edge).
-	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}, nil, nil); err != nil {
+	if err := addRows(r, []float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Report(1)
@@ -354,11 +365,11 @@ func TestReliabilityByHand(t *testing.T) {
 	if want := (-math.Log(0.75) - math.Log(0.25) - math.Log(0.5)) / 4; math.Abs(got.LogLoss-want) > 1e-7 {
 		t.Errorf("log loss %g, want %g", got.LogLoss, want)
 	}
-	if err := r.Add([]float32{0, 1}, []int32{0}, nil, nil); err != nil || math.IsInf(r.Report(1).LogLoss, 0) {
+	if err := addRows(r, []float32{0, 1}, []int32{0}); err != nil || math.IsInf(r.Report(1).LogLoss, 0) {
 		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Report(1).LogLoss, err)
 	}
 	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
-		if err := r.Add([]float32{p, 0}, []int32{0}, nil, nil); err == nil ||
+		if err := r.Add([]float32{p, 0}, 0, 1, 1); err == nil ||
 			!strings.Contains(err.Error(), "is not a probability") {
 			t.Errorf("%g: %v", p, err)
 		}
@@ -371,7 +382,7 @@ func TestReliabilityByHand(t *testing.T) {
 // Every prediction for a row of none of the classes is wrong.
 func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{0.75, 0.25}, []int32{Unseen}, nil, nil); err != nil {
+	if err := addRows(r, []float32{0.75, 0.25}, []int32{Unseen}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Report(1)
@@ -379,6 +390,12 @@ func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 		math.Abs(got.LogLoss+math.Log(1e-7)) > 1e-5 {
 		t.Errorf("%+v, want the Brier score %g", got, want)
 	}
+}
+
+// fitted returns the curves that are fitted to the counts, or an error if they are not valid.
+func fitted(c *CalibrationCounts, method Method) (*Calibration, error) {
+	curves := c.Fit(method)
+	return curves, curves.Validate()
 }
 
 func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
@@ -390,15 +407,12 @@ func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 		`class "ant": 0 of the 0 held-out rows`: {},
 	} {
 		c := NewCalibrationCounts(3)
-		if err := c.Add(make([]float32, 3*len(class)), class, nil); err != nil {
-			t.Fatal(err)
+		for _, y := range class {
+			c.Add(make([]float32, 3), int(y), 1)
 		}
 		err := CheckCalibration(c.ClassRows(), names)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", class, err, want)
-		}
-		if _, fitted := FitCalibration(c, Platt); (fitted == nil) != (err == nil) {
-			t.Errorf("%v: %v, and Fit says %v", class, err, fitted)
 		}
 	}
 	if err := CheckCalibration([]int64{4, 0}, names); err == nil || !strings.Contains(err.Error(), `"ant": 4 of the 4`) {
@@ -406,19 +420,22 @@ func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 	}
 }
 
+func TestRowsWithoutFiniteScoresAreLeftOut(t *testing.T) {
+	got, want := NewCalibrationCounts(2), NewCalibrationCounts(2)
+	for _, v := range []float32{1, float32(math.NaN()), 3, float32(math.Inf(-1))} {
+		got.Add([]float32{2, v}, 1, 5)
+	}
+	want.Add([]float32{2, 1}, 1, 5)
+	want.Add([]float32{2, 3}, 1, 5)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%d rows, want %d", got.Rows(), want.Rows())
+	}
+}
+
 func TestUnfittableTargetsAreAnError(t *testing.T) {
 	scores, class := sample(1, 50, 2)
-	if _, err := FitCalibration(counted(t, scores, class, 2), "plat"); err == nil ||
-		!strings.Contains(err.Error(), `did you mean "platt"`) {
-		t.Error(err)
-	}
-	clear(class)
-	if _, err := FitCalibration(counted(t, scores, class, 2), Platt); err == nil ||
-		!strings.Contains(err.Error(), "50 rows of its class and 0 of others") {
-		t.Error(err)
-	}
-	if err := NewCalibrationCounts(2).Add([]float32{0, float32(math.NaN())}, []int32{0}, nil); err == nil ||
-		!strings.Contains(err.Error(), "row 0: output 1") {
+	if _, err := fitted(counted(t, scores, class, 2), "plat"); err == nil ||
+		!strings.Contains(err.Error(), "have platt, isotonic") {
 		t.Error(err)
 	}
 	c := &Calibration{Method: Isotonic, Curves: []CalibrationCurve{{Score: []float64{0}, Probability: []float64{0}},
@@ -432,7 +449,7 @@ func TestUnfittableTargetsAreAnError(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	scores, class := sample(1, 200, 3)
 	for _, method := range []Method{Platt, Isotonic} {
-		c, err := FitCalibration(counted(f, scores, class, 3), method)
+		c, err := fitted(counted(f, scores, class, 3), method)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -487,14 +504,14 @@ func parse(data []byte) (*Calibration, error) {
 func TestTheBinsAreOfThePredictedClass(t *testing.T) {
 	for predicted, right := range []float64{0, 1} {
 		r := NewReliability(2, 10)
-		if err := r.Add([]float32{0.5, 0.5}, []int32{1}, []int32{int32(predicted)}, nil); err != nil {
+		if err := r.Add([]float32{0.5, 0.5}, 1, predicted, 1); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.Report(1).Bins[4]; got.Accuracy != right || got.Confidence != 0.5 {
 			t.Errorf("class %d is predicted: %+v", predicted, got)
 		}
 	}
-	err := NewReliability(2, 10).Add([]float32{0.25, 0.75}, []int32{1}, []int32{0}, nil)
+	err := NewReliability(2, 10).Add([]float32{0.25, 0.75}, 1, 0, 1)
 	if err == nil || !strings.Contains(err.Error(), "class 0 is predicted with the probability 0.25, another has 0.75") {
 		t.Error(err)
 	}
@@ -505,14 +522,14 @@ func FuzzUnmarshal(f *testing.F) {
 	data := wire.Marshal(counted(f, scores, class, 2))
 	f.Add(data)
 	r := NewReliability(2, 3)
-	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0}, nil, nil)
+	addRows(r, []float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0})
 	data = wire.Marshal(r)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var c CalibrationCounts
 		if wire.Unmarshal(&c, data) == nil {
-			FitCalibration(&c, Isotonic)
-			FitCalibration(&c, Platt)
+			fitted(&c, Isotonic)
+			fitted(&c, Platt)
 		}
 		var r Reliability
 		if wire.Unmarshal(&r, data) == nil {
@@ -558,7 +575,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 				}
 				p = append(p, float32(1-q), float32(q))
 			}
-			if err := r.Add(p, class, nil, nil); err != nil {
+			if err := addRows(r, p, class); err != nil {
 				t.Fatal(err)
 			}
 			if ends := r.Report(1).LogLossInterval; ends[0] <= truth && truth <= ends[1] {
@@ -570,7 +587,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 		}
 	}
 	few := NewReliability(2, 10)
-	if err := few.Add([]float32{0.5, 0.5}, []int32{1}, nil, nil); err != nil || few.Report(1).LogLossInterval != nil {
+	if err := addRows(few, []float32{0.5, 0.5}, []int32{1}); err != nil || few.Report(1).LogLossInterval != nil {
 		t.Errorf("one row has an interval, %v", err)
 	}
 }
@@ -580,9 +597,8 @@ func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
 	weighted, plain := NewReliability(2, 10), NewReliability(2, 10)
 	for i := range 40 {
 		p := []float32{float32(i) / 40, 1 - float32(i)/40}
-		class := []int32{int32(i % 2)}
-		if err := errors.Join(weighted.Add(p, class, nil, []int64{int64(1 + i*i)}),
-			plain.Add(p, class, nil, nil)); err != nil {
+		predicted := slices.Index(p, slices.Max(p))
+		if err := errors.Join(weighted.Add(p, i%2, predicted, int64(1+i*i)), plain.Add(p, i%2, predicted, 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -604,11 +620,9 @@ func TestIsotonicEndsNeverReachZeroOrOne(t *testing.T) {
 		counts := NewCalibrationCounts(2)
 		for i := range n {
 			v := float32(i%2)*40 - 20
-			if err := counts.Add([]float32{-v, v}, []int32{int32(i % 2)}, nil); err != nil {
-				t.Fatal(err)
-			}
+			counts.Add([]float32{-v, v}, i%2, 1)
 		}
-		c, err := FitCalibration(counts, Isotonic)
+		c, err := fitted(counts, Isotonic)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -38,13 +37,6 @@ type Classes struct {
 
 // totals counts the rows of one class.
 type totals struct{ truth, predicted, hits int64 }
-
-// Merge adds the rows of u.
-func (t *totals) Merge(u *totals) {
-	t.truth += u.truth
-	t.predicted += u.predicted
-	t.hits += u.hits
-}
 
 // NewClasses returns an empty count for classes 0, …, k−1. It panics unless
 // 1 ≤ k ≤ schema.MaxClasses.
@@ -117,8 +109,7 @@ func scaled(n int64, share float64) int64 { return int64(math.RoundToEven(float6
 // effective rows of equal weights (see profile.Weights).
 func (c *Classes) WeightedReport(names []string, weighted *Classes, effective float64) ClassReport {
 	r, by := c.Report(names), weighted.Report(names)
-	r.Accuracy, r.Error, r.BalancedAccuracy = by.Accuracy, by.Error, by.BalancedAccuracy
-	r.MacroPrecision, r.MacroRecall, r.MacroF1 = by.MacroPrecision, by.MacroRecall, by.MacroF1
+	r.Accuracy, r.Error, r.ClassAverages = by.Accuracy, by.Error, by.ClassAverages
 	for i := range r.Classes {
 		s, t := &r.Classes[i], by.Classes[i]
 		s.Precision, s.Recall, s.F1 = t.Precision, t.Recall, t.F1
@@ -128,16 +119,6 @@ func (c *Classes) WeightedReport(names []string, weighted *Classes, effective fl
 	r.BalancedLow = min(scaled.BalancedLow, r.BalancedAccuracy)
 	r.BalancedHigh = max(scaled.BalancedHigh, r.BalancedAccuracy)
 	return r
-}
-
-// Merge adds the counts of d. It panics if d has other classes.
-func (c *Classes) Merge(d *Classes) {
-	if c.k != d.k {
-		panic("score: merge of counts of different classes")
-	}
-	addCounts(c.pairs, d.pairs)
-	MergeAll(c.totals, d.totals)
-	c.unseen += d.unseen
 }
 
 // sums returns the totals of each class and the rows of unseen classes.
@@ -220,15 +201,8 @@ const (
 	maxWorst = 20 // number of pairs reported for more classes
 )
 
-// Report returns the scores. names are the classes in order, or nil to number them. It panics if there are
-// not k names.
+// Report returns the scores. names are the classes in order. It panics if there are not k names.
 func (c *Classes) Report(names []string) ClassReport {
-	if names == nil {
-		names = make([]string, c.k)
-		for i := range names {
-			names[i] = strconv.Itoa(i)
-		}
-	}
 	if len(names) != c.k {
 		panic("score: not one name for each class")
 	}
@@ -337,6 +311,11 @@ func (c *Classes) Code(w *wire.Coder) {
 	if w.Check(k >= 1 && w.Left() >= 16*k); w.Reading() {
 		*c = *NewClasses(k)
 	}
+	c.codeCounts(w)
+}
+
+// codeCounts codes the counts.
+func (c *Classes) codeCounts(w *wire.Coder) {
 	var sum int64
 	count := func(fields ...*int64) {
 		w.Counts(fields...)

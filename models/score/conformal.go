@@ -37,12 +37,6 @@ func (c *Conformal) Add(score float64, repeats int64) {
 // Rows returns the number of rows that count at least once.
 func (c *Conformal) Rows() int64 { return c.rows }
 
-// Merge adds the rows of d.
-func (c *Conformal) Merge(d *Conformal) {
-	c.rows += d.rows
-	c.scores.Merge(&d.scores)
-}
-
 // Code codes the counts.
 func (c *Conformal) Code(w *wire.Coder) {
 	w.Counts(&c.rows)
@@ -100,12 +94,6 @@ func (c *Coverage) Add(inside bool, width float64, repeats int64) {
 		c.inside += repeats
 	}
 	c.width.AddWeighted64(float32(repeats), width)
-}
-
-// Merge adds the rows of d.
-func (c *Coverage) Merge(d *Coverage) {
-	c.rows, c.weight, c.inside = c.rows+d.rows, c.weight+d.weight, c.inside+d.inside
-	c.width.Merge(&d.width)
 }
 
 // Code codes the counts.

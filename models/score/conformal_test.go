@@ -25,7 +25,7 @@ func TestConformalKeepsTheScoresAtTheirPlaces(t *testing.T) {
 			tripled.Add(scores[n-1-i], 3)
 			tripled.Add(1e9, 0) // does not count
 		}
-		a.Merge(b)
+		wire.Merge(a, b)
 		whole := NewConformal()
 		for _, s := range scores {
 			whole.Add(s, 1)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/bochner-ml/bochner/io/wire"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -44,10 +45,17 @@ func (w *wide) add(a, b int64) {
 	w.hi += hi + carry
 }
 
-func (w *wide) merge(v wide) {
+func (w *wide) merge(v *wide) {
 	var carry uint64
 	w.lo, carry = bits.Add64(w.lo, v.lo, 0)
 	w.hi += v.hi + carry
+}
+
+// Code codes the lower half after the upper one.
+func (w *wide) Code(c *wire.Coder) {
+	if !wire.Merged(c, new(wide), w.merge) {
+		c.Uint64(&w.hi, &w.lo)
+	}
 }
 
 func (w *wide) float() float64 { return float64(float64(w.hi)*0x1p64) + float64(w.lo) }

@@ -59,7 +59,7 @@ func TestGroupedTrialsDoNotDependOnTheCut(t *testing.T) {
 	if err := wire.Unmarshal(back, wire.Marshal(parts[1])); err != nil {
 		t.Fatal(err)
 	}
-	parts[0].Merge(back)
+	wire.Merge(parts[0], back)
 	if !bytes.Equal(wire.Marshal(whole), wire.Marshal(parts[0])) || whole.Effective(1) != parts[0].Effective(1) {
 		t.Error("merged trials differ")
 	}

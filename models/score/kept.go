@@ -95,6 +95,9 @@ func (k *HeldOutScores) Merge(l *HeldOutScores) {
 
 // Code codes the outputs, the fits, and the rows in their order.
 func (k *HeldOutScores) Code(c *wire.Coder) {
+	if wire.Merged(c, new(HeldOutScores), k.Merge) {
+		return
+	}
 	if !c.Reading() {
 		k.trim()
 	}
@@ -145,9 +148,8 @@ func (k *HeldOutScores) scoresOf(r *keptRow, fit int) []float32 {
 func (k *HeldOutScores) counts(fit int, accept func(*keptRow) bool) *CalibrationCounts {
 	c := NewCalibrationCounts(k.outputs)
 	for i := range k.rows {
-		r := &k.rows[i]
-		if row := k.scoresOf(r, fit); accept(r) && exact.AllFinite(row) {
-			_ = c.Add(row, []int32{r.class}, []int64{r.repeats}) // fails only for NaN
+		if r := &k.rows[i]; accept(r) {
+			c.Add(k.scoresOf(r, fit), int(r.class), r.repeats)
 		}
 	}
 	return c
@@ -170,7 +172,7 @@ func (k *HeldOutScores) Fit(fit int, method Method, inHalf func(half int) bool) 
 	k.Rows()
 	take := func(r *keptRow) bool { return inHalf == nil || inHalf(r.half()) }
 	if method != SharedPlatt {
-		return k.counts(fit, take).fit(method)
+		return k.counts(fit, take).Fit(method)
 	}
 	curve := k.shared(fit, take)
 	return &Calibration{Method: Platt, Curves: slices.Repeat([]CalibrationCurve{curve}, k.outputs)}

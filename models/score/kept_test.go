@@ -65,7 +65,7 @@ func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 	if j.LogLoss < math.Ln2 || math.Abs(float64(j.Errors)/2000-0.5) > 0.04 {
 		t.Errorf("scores that say nothing have a log loss of %.4f and %d errors of 2,000", j.LogLoss, j.Errors)
 	}
-	curves, err := FitCalibration(k.Counts(0), Isotonic)
+	curves, err := fitted(k.Counts(0), Isotonic)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package score
 
 import (
-	"strconv"
-
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -120,19 +118,6 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	}
 }
 
-// Merge adds the rows of s. It panics if s has other classes or cells, or if only one of both has
-// probabilities.
-func (r *Ranking) Merge(s *Ranking) {
-	if r.k != s.k || r.positive != s.positive || len(r.ranks) != len(s.ranks) {
-		panic("score: merge of rankings of different classes")
-	}
-	MergeAll(r.ranks, s.ranks)
-	addCounts(r.classRows, s.classRows)
-	r.weight += s.weight
-	r.notFinite += s.notFinite
-	addCounts(r.top[:], s.top[:])
-}
-
 // RankingReport says how well scores order the rows. Rows of unseen classes, or with scores that are not
 // finite, are not ranked.
 type RankingReport struct {
@@ -181,14 +166,9 @@ type TopAccuracy struct {
 	High     float64 `json:"high"`
 }
 
-// Report returns the scores, with names as for Classes.Report. It is nil if nothing is counted for that
-// many classes.
-func (r *Ranking) Report(names []string) *RankingReport {
-	return r.WeightedReport(names, float64(r.weight))
-}
-
-// WeightedReport is Report for rows with weights. Intervals are for effective rows of equal weights.
-func (r *Ranking) WeightedReport(names []string, effective float64) *RankingReport {
+// Report returns the scores, with intervals for effective rows of equal weights. names are the classes in
+// order. The report is nil if nothing is counted for that many classes.
+func (r *Ranking) Report(names []string, effective float64) *RankingReport {
 	if len(r.ranks) == 0 && r.k < MinTopClasses {
 		return nil
 	}
@@ -197,17 +177,11 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 	for _, n := range r.classRows {
 		report.Rows += n
 	}
-	name := func(c int) string {
-		if names == nil {
-			return strconv.Itoa(c)
-		}
-		return names[c]
-	}
 	var area, slack, mean, low, high float64
 	isExact, counted := true, 0
 	ranks := r.ranks
 	if r.k == 2 {
-		report.Positive, ranks = name(r.positive), ranks[:1]
+		report.Positive, ranks = names[r.positive], ranks[:1]
 	}
 	for c := range ranks {
 		class := &ranks[c]
@@ -224,7 +198,7 @@ func (r *Ranking) WeightedReport(names []string, effective float64) *RankingRepo
 		isExact = isExact && class.exact()
 		counted++
 		if r.k > 2 {
-			report.Classes = append(report.Classes, RankedClass{name(c), r.classRows[c], a, m})
+			report.Classes = append(report.Classes, RankedClass{names[c], r.classRows[c], a, m})
 		}
 	}
 	if counted > 0 {

@@ -112,51 +112,52 @@ func (r *ranks) flush() {
 		return
 	}
 	r.sortTail()
-	merged := slices.Grow(r.spare[:0], len(r.cells)+len(r.tail))
-	old := r.cells
-	for tail := r.tail; len(tail) > 0; {
-		c := cell{key: uint32(tail[0]>>32) >> r.shift}
-		for len(old) > 0 && old[0].key < c.key {
+	added := make([]cell, 0, len(r.tail))
+	for _, w := range r.tail {
+		c := cell{key: uint32(w>>32) >> r.shift}
+		c.n[w>>31&1] = int64(w & tailRows)
+		added = appendCell(added, c)
+	}
+	r.tail = r.tail[:0]
+	r.merge(added, 0)
+}
+
+// merge adds cells, ascending by key, after it drops bits of their keys. If there are then more cells than the
+// limit, it drops bits of all keys, as few as possible.
+func (r *ranks) merge(added []cell, shift uint) {
+	merged, old := slices.Grow(r.spare[:0], len(r.cells)+len(added)), r.cells
+	for _, c := range added {
+		c.key >>= shift
+		for len(old) > 0 && old[0].key <= c.key {
 			merged, old = append(merged, old[0]), old[1:]
 		}
-		if len(old) > 0 && old[0].key == c.key {
-			c, old = old[0], old[1:]
-		}
-		for len(tail) > 0 && uint32(tail[0]>>32)>>r.shift == c.key {
-			c.n[tail[0]>>31&1] += int64(tail[0] & tailRows)
-			tail = tail[1:]
-		}
-		merged = append(merged, c)
+		merged = appendCell(merged, c)
 	}
 	r.cells, r.spare = append(merged, old...), r.cells
-	r.tail = r.tail[:0]
-	r.fit()
-}
-
-// fit drops bits until there are no more cells than the limit.
-func (r *ranks) fit() {
 	for len(r.cells) > r.most() {
-		r.cells = coarser(r.cells, 1)
-		r.shift++
+		r.dropBits(1)
 	}
 }
 
-// coarser drops shift more bits of the keys, in place.
-func coarser(cells []cell, shift uint) []cell {
-	if shift == 0 {
-		return cells
-	}
-	out := cells[:0]
-	for _, c := range cells {
+// dropBits drops more bits of the keys.
+func (r *ranks) dropBits(shift uint) {
+	coarser := r.cells[:0]
+	for _, c := range r.cells {
 		c.key >>= shift
-		if last := len(out) - 1; last >= 0 && out[last].key == c.key {
-			out[last].n[0] += c.n[0]
-			out[last].n[1] += c.n[1]
-			continue
-		}
-		out = append(out, c)
+		coarser = appendCell(coarser, c)
 	}
-	return out
+	r.cells, r.shift = coarser, r.shift+shift
+}
+
+// appendCell appends a cell, or adds its rows to the last cell if that has the same key.
+func appendCell(cells []cell, c cell) []cell {
+	last := len(cells) - 1
+	if last < 0 || cells[last].key != c.key {
+		return append(cells, c)
+	}
+	cells[last].n[0] += c.n[0]
+	cells[last].n[1] += c.n[1]
+	return cells
 }
 
 // Merge adds the rows of s. It panics if s has another limit.
@@ -167,28 +168,11 @@ func (r *ranks) Merge(s *ranks) {
 	r.flush()
 	s.flush()
 	if s.shift > r.shift {
-		r.cells, r.shift = coarser(r.cells, s.shift-r.shift), s.shift
+		r.dropBits(s.shift - r.shift)
 	}
-	merged, old := make([]cell, 0, len(r.cells)+len(s.cells)), r.cells
-	for _, c := range s.cells {
-		c.key >>= r.shift - s.shift
-		for len(old) > 0 && old[0].key < c.key {
-			merged, old = append(merged, old[0]), old[1:]
-		}
-		if len(old) > 0 && old[0].key == c.key {
-			merged, old = append(merged, old[0]), old[1:]
-		}
-		if last := len(merged) - 1; last >= 0 && merged[last].key == c.key {
-			merged[last].n[0] += c.n[0]
-			merged[last].n[1] += c.n[1]
-		} else {
-			merged = append(merged, c)
-		}
-	}
-	r.cells = append(merged, old...)
+	r.merge(s.cells, r.shift-s.shift)
 	r.rows[0] += s.rows[0]
 	r.rows[1] += s.rows[1]
-	r.fit()
 }
 
 // exact reports whether each value has its own cell.
@@ -234,28 +218,12 @@ func (r *ranks) sortTail() {
 	r.tail, r.sorted = from, to
 }
 
-// Codes for the counts of a cell: one row of kind 0, one row of kind 1, or two counts, which follow.
-const (
-	oneOther   = 0
-	oneOwn     = 1
-	bothCounts = 2
-)
-
-// form returns the code for the counts of a cell.
-func (c *cell) form() uint64 {
-	switch c.n {
-	case [2]int64{1, 0}:
-		return oneOther
-	case [2]int64{0, 1}:
-		return oneOwn
-	}
-	return bothCounts
-}
-
-// Code codes the limit, the number of dropped bits and the number of cells. Each cell has 4 times the
-// difference of its key from the one before plus the code for its counts, and then the counts, all as
-// varints. Counts of the same rows have equal encodings.
+// Code codes the limit, the number of dropped bits and the number of cells. Each cell has the difference of its
+// key from the one before, and its counts, all as varints. Counts of the same rows have equal encodings.
 func (r *ranks) Code(c *wire.Coder) {
+	if wire.Merged(c, new(ranks), r.Merge) {
+		return
+	}
 	r.flush()
 	limit := c.Uvarint(uint64(r.most()), MaxCells)
 	shift := c.Uvarint(uint64(r.shift), 31)
@@ -263,19 +231,13 @@ func (r *ranks) Code(c *wire.Coder) {
 	if c.Check(limit >= 2 && cells <= uint64(c.Left())); c.Reading() {
 		*r = ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
 	}
-	key := uint64(0)
+	var key uint64
 	for i := range r.cells {
 		e := &r.cells[i]
-		head := c.Uvarint((uint64(e.key)-key)<<2|e.form(), math.MaxUint32<<2|3)
-		key += head >> 2
-		switch head & 3 {
-		case oneOther:
-			e.n = [2]int64{1, 0}
-		case oneOwn:
-			e.n = [2]int64{0, 1}
-		default:
-			e.n = [2]int64{int64(c.Uvarint(uint64(e.n[0]), 1<<62)), int64(c.Uvarint(uint64(e.n[1]), 1<<62))}
-			c.Check(head&3 == bothCounts && e.n != [2]int64{} && e.form() == bothCounts)
+		step := c.Uvarint(uint64(e.key)-key, math.MaxUint32)
+		key += step
+		for kind, n := range e.n {
+			e.n[kind] = int64(c.Uvarint(uint64(n), 1<<62))
 		}
 		if !c.Reading() {
 			continue
@@ -283,6 +245,7 @@ func (r *ranks) Code(c *wire.Coder) {
 		e.key = uint32(key)
 		r.rows[0] += e.n[0]
 		r.rows[1] += e.n[1]
-		c.Check((head>>2 > 0 || i == 0) && key <= math.MaxUint32>>shift && r.ranked() <= 1<<62 && r.ranked() >= 0)
+		c.Check((step > 0 || i == 0) && e.n != [2]int64{} && key <= math.MaxUint32>>shift && r.ranked() <= 1<<62 &&
+			r.ranked() >= 0)
 	}
 }

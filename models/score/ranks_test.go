@@ -410,13 +410,12 @@ func TestDamagedRanksAreRefused(t *testing.T) {
 		"limit 1":    {1, 0, 0},
 		"no bits":    {50, 32, 0},
 		"long cells": {50, 0, 0xff, 0xff, 0xff, 0x0f, 1, 1, 1},
-		"no rows":    {50, 0, 1, 1<<2 | bothCounts, 0, 0},
-		"one row":    {50, 0, 1, 1<<2 | bothCounts, 1, 0},
-		"other code": {50, 0, 1, 1<<2 | 3},
-		"twice":      {50, 0, 2, 1 << 2, 0},
-		"long form":  {50, 0, 1, 0x84, 0},
-		"beyond":     {50, 31, 1, 2 << 2},
-		"overflow": append([]byte{50, 0, 1, bothCounts},
+		"no rows":    {50, 0, 1, 1, 0, 0},
+		"one count":  {50, 0, 1, 1, 1},
+		"twice":      {50, 0, 2, 1, 1, 0, 0, 1, 0},
+		"long form":  {50, 0, 1, 0x84, 0, 1, 0},
+		"beyond":     {50, 31, 1, 2, 1, 0},
+		"overflow": append([]byte{50, 0, 1, 1},
 			bytes.Repeat([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f}, 2)...),
 	} {
 		if wire.Unmarshal(new(ranks), bad) == nil {
@@ -509,9 +508,9 @@ func TestRankingsDoNotDependOnTheCut(t *testing.T) {
 			if err := wire.Unmarshal(other, wire.Marshal(rankingOf(k, 5*k, part))); err != nil {
 				t.Fatal(err)
 			}
-			got.Merge(other)
+			wire.Merge(got, other)
 		}
-		if !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) || !reflect.DeepEqual(got.Report(nil), want.Report(nil)) {
+		if !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) || !reflect.DeepEqual(rankingReport(got), rankingReport(want)) {
 			t.Errorf("%d classes: another cut gives other bytes", k)
 		}
 	}
@@ -524,7 +523,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 		rows := someRows(r, 150, k)
 		bad := make([]float32, k)
 		bad[k-1] = nan
-		got := rankingOf(k, 100*k, append(rows, rankedRow{0, bad, bad})).Report(nil)
+		got := rankingReport(rankingOf(k, 100*k, append(rows, rankedRow{0, bad, bad})))
 		var area, precision, classes float64
 		for c := range k {
 			var x []ranked
@@ -610,7 +609,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 func TestARankingOfOneClassHasNoArea(t *testing.T) {
 	r := NewRanking(2, 1, 100, false)
 	r.Add(1, []float32{-1, 1}, []float32{-1, 1}, 1)
-	if got := r.Report([]string{"a", "b"}); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
+	if got := r.Report([]string{"a", "b"}, 1); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -652,7 +651,7 @@ func FuzzRankingUnmarshalBinary(f *testing.F) {
 		if !bytes.Equal(wire.Marshal(&s), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
-		s.Report(nil)
+		rankingReport(&s)
 	})
 }
 
@@ -691,7 +690,7 @@ func BenchmarkRanking(b *testing.B) {
 		if err := wire.Unmarshal(back, wire.Marshal(r)); err != nil {
 			b.Fatal(err)
 		}
-		back.Report(nil)
+		rankingReport(back)
 	}
 }
 
@@ -710,9 +709,9 @@ func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := rankingOf(k, 20*k, rows)
-		back.Merge(weighted)
-		want.Merge(want)
-		got, plain := back.WeightedReport(nil, 70), want.Report(nil)
+		wire.Merge(&back, weighted)
+		wire.Merge(want, want)
+		got, plain := back.Report(numbers(k), 70), rankingReport(want)
 		if got.Rows != plain.Rows || got.NotFinite != 4 || plain.NotFinite != 4 || len(got.Classes) != len(plain.Classes) {
 			t.Errorf("%d classes: %+v, want the counts of %+v", k, got, plain)
 		}
@@ -730,3 +729,5 @@ func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func rankingReport(r *Ranking) *RankingReport { return r.Report(numbers(r.k), float64(r.weight)) }

@@ -3,7 +3,6 @@ package score
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
@@ -67,60 +66,38 @@ func NewReliability(outputs, bins int) *Reliability {
 		confidence: make([]exact.Sum, bins)}
 }
 
-// Add adds rows of probabilities, row-major, with their classes (or Unseen) and their predicted classes,
-// which must have the largest probability of their row; with nil, the first such class of each row. Row i
-// counts repeats[i] times, or once if repeats is nil. Add panics if lengths or classes do not fit. It
-// returns an error, and adds nothing, if a value is not a probability or a predicted class is not the most
-// probable.
-func (r *Reliability) Add(p []float32, class, predicted []int32, repeats []int64) error {
-	k := r.outputs
-	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) ||
-		predicted != nil && len(predicted) != len(class) {
+// Add adds a row of probabilities with its class (or Unseen) and its predicted class, which must have the
+// largest probability. The row counts repeats times. Add panics if lengths or classes do not fit. It returns an
+// error, and adds nothing, if a value is not a probability or the predicted class is not the most probable.
+func (r *Reliability) Add(p []float32, class, predicted int, repeats int64) error {
+	if len(p) != r.outputs || class < Unseen || class >= r.outputs || predicted < 0 || predicted >= r.outputs {
 		panic("score: probabilities and classes do not fit")
 	}
-	for i, v := range p {
-		if !(v >= 0 && v <= 1) {
-			return fmt.Errorf("score: row %d: output %d: %g is not a probability", i/k, i%k, v)
+	for o, v := range p {
+		switch {
+		case !(v >= 0 && v <= 1):
+			return fmt.Errorf("score: output %d: %g is not a probability", o, v)
+		case v > p[predicted]:
+			return fmt.Errorf("score: class %d is predicted with the probability %g, another has %g", predicted,
+				p[predicted], v)
 		}
 	}
-	for i, y := range class {
-		if y < Unseen || int(y) >= k || predicted != nil && (predicted[i] < 0 || int(predicted[i]) >= k) {
-			panic("score: class out of range")
-		}
+	w := float32(repeats)
+	logLoss, brier := ProbabilityLosses(p, class)
+	r.brier.AddProduct(w, brier)
+	r.logLoss.AddProduct(w, logLoss)
+	r.powers[0].AddWeightedProduct(w, logLoss, logLoss)
+	r.powers[1].AddWeightedProduct(w, logLoss*logLoss, logLoss)
+	if class == Unseen || float64(p[class]) < MinProbability {
+		r.floored++
 	}
-	for i, c := range predicted {
-		if row := p[i*k : (i+1)*k]; row[c] != slices.Max(row) {
-			return fmt.Errorf("score: row %d: class %d is predicted with the probability %g, another has %g", i, c, row[c],
-				slices.Max(row))
-		}
+	bin := r.bin(p[predicted])
+	r.rows[bin]++
+	r.weight[bin] += repeats
+	if predicted == class {
+		r.right[bin] += repeats
 	}
-	for i, y := range class {
-		row := p[i*k : (i+1)*k]
-		best := slices.Index(row, slices.Max(row))
-		if predicted != nil {
-			best = int(predicted[i])
-		}
-		often := int64(1)
-		if repeats != nil {
-			often = repeats[i]
-		}
-		w := float32(often)
-		logLoss, brier := ProbabilityLosses(row, int(y))
-		r.brier.AddProduct(w, brier)
-		r.logLoss.AddProduct(w, logLoss)
-		r.powers[0].AddWeightedProduct(w, logLoss, logLoss)
-		r.powers[1].AddWeightedProduct(w, logLoss*logLoss, logLoss)
-		if y == Unseen || float64(row[y]) < MinProbability {
-			r.floored++
-		}
-		bin := r.bin(row[best])
-		r.rows[bin]++
-		r.weight[bin] += often
-		if best == int(y) {
-			r.right[bin] += often
-		}
-		r.confidence[bin].AddProduct(w, row[best])
-	}
+	r.confidence[bin].AddProduct(w, p[predicted])
 	return nil
 }
 
@@ -152,21 +129,6 @@ func (r *Reliability) bin(p float32) int {
 		i--
 	}
 	return i
-}
-
-// Merge adds the rows of s. It panics if outputs or bins differ.
-func (r *Reliability) Merge(s *Reliability) {
-	if r.outputs != s.outputs || len(r.rows) != len(s.rows) {
-		panic("score: reliabilities of different outputs or bins")
-	}
-	addCounts(r.rows, s.rows)
-	addCounts(r.weight, s.weight)
-	addCounts(r.right, s.right)
-	MergeAll(r.confidence, s.confidence)
-	r.floored += s.floored
-	r.logLoss.Merge(&s.logLoss)
-	r.brier.Merge(&s.brier)
-	MergeAll(r.powers[:], s.powers[:])
 }
 
 // Report returns the measures. Means are by weight. Intervals are for effective times as many rows as were

@@ -23,17 +23,17 @@ const (
 // NewSlices. It is not safe for concurrent use.
 type Slices struct {
 	classes int // 0 for a regression
-	Keyed[string, slice, *slice]
+	Keyed[string, *slice]
 }
 
 // slice has the counts for the rows with one value.
 type slice struct {
 	rows   int64
-	weight int64    // number of rows, each as often as it counts
-	square wide     // Σ of the squares of how often each row counts
-	each   []totals // of each class; rows of unseen classes are only in predicted
-	ranks  ranks    // by the Margin of two classes
-	scored int64    // rows with probabilities
+	weight int64   // number of rows, each as often as it counts
+	square wide    // Σ of the squares of how often each row counts
+	hits   Classes // with totals of each class alone; none of a regression
+	ranks  ranks   // by the Margin of two classes
+	scored int64   // rows with probabilities
 	loss   exact.Sum
 	errors Targets // of a regression
 }
@@ -44,8 +44,9 @@ func NewSlices(classes int) *Slices {
 	if classes < 0 || classes > schema.MaxClasses {
 		panic("score: number of classes out of range")
 	}
-	return &Slices{classes, NewKeyed[string](MaxSlices, func() *slice {
-		return &slice{each: make([]totals, classes), ranks: *newRanks(sliceCells), errors: *newTargets(sliceCells)}
+	return &Slices{classes, NewKeyed(MaxSlices, CodeSliceKey, func() *slice {
+		return &slice{hits: Classes{k: classes, totals: make([]totals, classes)}, ranks: *newRanks(sliceCells),
+			errors: *newTargets(sliceCells)}
 	})}
 }
 
@@ -53,9 +54,7 @@ func NewSlices(classes int) *Slices {
 func SliceKey(value string) string { return value[:min(len(value), maxSliceText)] }
 
 // CodeSliceKey codes a SliceKey.
-func CodeSliceKey(c *wire.Coder) func(*string) {
-	return func(key *string) { c.Text(key, maxSliceText) }
-}
+func CodeSliceKey(c *wire.Coder, key *string) { c.Text(key, maxSliceText) }
 
 // slice returns the slice of a value, or nil if there are too many, and counts a row there rows times.
 func (s *Slices) slice(value string, rows int64) *slice {
@@ -76,21 +75,14 @@ func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilit
 	if p == nil {
 		return
 	}
-	p.each[predicted].predicted += rows
+	p.hits.Add(truth, predicted, rows)
 	ranked := exact.AllFinite(scores)
 	if ranked && len(probabilities) > 0 {
 		logLoss, _ := ProbabilityLosses(probabilities, truth)
 		p.scored += rows
 		p.loss.AddWeighted64(float32(rows), float64(logLoss))
 	}
-	if truth == Unseen {
-		return
-	}
-	p.each[truth].truth += rows
-	if truth == predicted {
-		p.each[truth].hits += rows
-	}
-	if ranked && s.classes == 2 {
+	if ranked && s.classes == 2 && truth != Unseen {
 		p.ranks.Add(Margin(scores, 1), truth, rows)
 	}
 }
@@ -100,26 +92,6 @@ func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
 	if p := s.slice(value, rows); p != nil {
 		p.errors.Add(truth, predicted, rows)
 	}
-}
-
-// Merge adds the rows of t. It panics if t has other classes.
-func (s *Slices) Merge(t *Slices) {
-	if s.classes != t.classes {
-		panic("score: merge of slices of different classes")
-	}
-	s.Keyed.Merge(&t.Keyed)
-}
-
-// Merge adds the rows of q.
-func (p *slice) Merge(q *slice) {
-	p.rows += q.rows
-	p.weight += q.weight
-	p.square.merge(q.square)
-	MergeAll(p.each, q.each)
-	p.ranks.Merge(&q.ranks)
-	p.scored += q.scored
-	p.loss.Merge(&q.loss)
-	p.errors.Merge(&q.errors)
 }
 
 // SliceReport has the scores for the values of a column.
@@ -175,7 +147,7 @@ func (s *Slices) Report(column string) SliceReport {
 		if i < shownSlices {
 			r.Slices = append(r.Slices, s.score(value, s.Parts[value]))
 		} else {
-			others.Merge(s.Parts[value])
+			wire.Merge(others, s.Parts[value])
 		}
 	}
 	if others.rows > 0 {
@@ -211,19 +183,19 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		return r
 	}
 	hits := int64(0)
-	for _, t := range p.each {
+	for _, t := range p.hits.totals {
 		hits += t.hits
 	}
 	e := ratio(p.weight-hits, p.weight)
 	wrong := p.effective(p.weight - hits)
 	low, high := WilsonInterval(wrong, max(wrong, p.effective(p.weight)))
 	r.Error, r.ErrorLow, r.ErrorHigh = &e, &low, &high
-	each := make([]totals, len(p.each))
-	for c, t := range p.each {
+	each := make([]totals, s.classes)
+	for c, t := range p.hits.totals {
 		hit := p.effective(t.hits)
 		each[c] = totals{truth: max(hit, p.effective(t.truth)), hits: hit}
 	}
-	b, _, _ := balancedAccuracy(p.each)
+	b, _, _ := balancedAccuracy(p.hits.totals)
 	_, bLow, bHigh := balancedAccuracy(each)
 	bLow, bHigh = min(b, bLow), max(b, bHigh) // rounding of the counts may have moved the ends
 	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
@@ -249,23 +221,19 @@ func (s *Slices) Code(c *wire.Coder) {
 	if c.Reading() {
 		*s = *NewSlices(s.classes)
 	}
-	s.Keyed.Code(c, CodeSliceKey(c))
+	s.Keyed.Code(c)
 }
 
 // Code codes the sums.
 func (p *slice) Code(c *wire.Coder) {
 	c.Counts(&p.rows, &p.weight)
-	c.Uint64(&p.square.hi, &p.square.lo)
+	p.square.Code(c)
 	c.Counts(&p.scored)
-	for i := range p.each {
-		t := &p.each[i]
-		c.Counts(&t.truth, &t.predicted, &t.hits)
-		c.Check(max(t.truth, t.predicted, t.hits) <= p.weight)
-	}
+	p.hits.codeCounts(c)
 	c.Part(&p.loss)
 	p.ranks.Code(c)
 	p.errors.Code(c)
 	c.Check(p.rows >= 1 && (p.weight == 0) == (p.square == wide{}) && p.scored <= p.weight && p.loss.Sign() >= 0 &&
 		(p.scored > 0 || p.loss.IsZero()) && p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells &&
-		p.ranks.ranked() <= p.weight && p.errors.n <= p.weight)
+		p.hits.Rows() <= p.weight && p.ranks.ranked() <= p.weight && p.errors.n <= p.weight)
 }

@@ -64,7 +64,7 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 			if err := wire.Unmarshal(other, wire.Marshal(slicesOf(classes, part))); err != nil {
 				t.Fatal(err)
 			}
-			parts.Merge(other)
+			wire.Merge(parts, other)
 		}
 		if !bytes.Equal(wire.Marshal(parts), wire.Marshal(whole)) {
 			t.Fatalf("%d classes: another cut gives other bytes", classes)
@@ -104,7 +104,7 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 				}
 				continue
 			}
-			c, k := hits.Report(nil), ranking.Report(nil)
+			c, k := classReport(hits), rankingReport(ranking)
 			if *s.Error != c.Error || *s.ErrorLow != c.ErrorLow || *s.BalancedAccuracy != c.BalancedAccuracy ||
 				*s.BalancedHigh != c.BalancedHigh ||
 				*s.AUC != *k.AUC || *s.AUCLow != *k.AUCLow || math.Abs(*s.LogLoss-loss/scored) > 1e-6 || s.MAE != nil {
@@ -138,8 +138,8 @@ func TestSlicesAreBounded(t *testing.T) {
 		}
 	}
 	whole := NewSlices(0)
-	whole.Merge(halves[1])
-	whole.Merge(halves[0])
+	wire.Merge(whole, halves[1])
+	wire.Merge(whole, halves[0])
 	if r := whole.Report("c"); !r.Many || r.Values != 0 || r.Slices != nil {
 		t.Errorf("%+v", r)
 	}
@@ -151,7 +151,7 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 	one := NewSlices(0)
 	one.AddTarget("x", 1, 1, 1)
-	one.Merge(other)
+	wire.Merge(one, other)
 	if !one.Report("c").Many {
 		t.Error("too many and one are not too many")
 	}

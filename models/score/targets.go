@@ -7,7 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Targets sums the errors of a regression. The zero value is empty. It is not safe for concurrent use.
+// Targets sums the errors of a regression. Create it with NewTargets. The zero value is empty, too, but gives no
+// intervals. It is not safe for concurrent use.
 type Targets struct {
 	rows           int64     // rows with a finite residual
 	n              int64     // the same rows, each as often as it counts
@@ -17,6 +18,12 @@ type Targets struct {
 	ratio          exact.Sum // Σ|r/y|
 	noRatio        int64     // rows without a ratio: the target is 0, or the ratio exceeds float32
 	errors         ranks     // |r|, rounded to float32
+	moments        targetMoments
+}
+
+// NewTargets returns Targets of no rows, for targets with that middle, in a unit near their spread.
+func NewTargets(middle, unit float64) *Targets {
+	return &Targets{moments: targetMoments{middle: middle, unit: unit}}
 }
 
 // newTargets returns empty Targets that distinguish up to cells errors for quantiles; see newRanks.
@@ -43,34 +50,13 @@ func (t *Targets) Add(truth, predicted float64, often int64) {
 		t.noRatio++
 		part = 0
 	}
-	if w := float32(often); often != 1 {
-		t.y.AddWeighted64(w, truth)
-		t.y2.AddWeightedSquare64(w, truth)
-		t.r2.AddWeightedSquare64(w, r)
-		t.abs.AddWeighted64(w, r)
-		t.ratio.AddWeighted64(w, part)
-		return
-	}
-	t.y.Add64(truth)
-	t.y2.AddSquare64(truth)
-	t.r2.AddSquare64(r)
-	t.abs.Add64(r)
-	t.ratio.Add64(part)
-}
-
-// Merge adds the sums of u. It panics if u distinguishes another number of errors.
-func (t *Targets) Merge(u *Targets) {
-	t.rows += u.rows
-	t.n += u.n
-	t.notFinite += u.notFinite
-	t.y.Merge(&u.y)
-	t.y2.Merge(&u.y2)
-	t.r2.Merge(&u.r2)
-	t.abs.Merge(&u.abs)
-	t.max = max(t.max, u.max)
-	t.ratio.Merge(&u.ratio)
-	t.noRatio += u.noRatio
-	t.errors.Merge(&u.errors)
+	w := float32(often)
+	t.y.AddWeighted64(w, truth)
+	t.y2.AddWeightedSquare64(w, truth)
+	t.r2.AddWeightedSquare64(w, r)
+	t.abs.AddWeighted64(w, r)
+	t.ratio.AddWeighted64(w, part)
+	t.moments.add(truth, r, w)
 }
 
 // TargetReport has the scores of a regression over its finite residuals. All are 0 if there are none.
@@ -153,12 +139,17 @@ func (t *Targets) sums() [5]*exact.Sum { return [...]*exact.Sum{&t.y, &t.y2, &t.
 // have equal encodings.
 func (t *Targets) Code(c *wire.Coder) {
 	c.Counts(&t.n, &t.notFinite, &t.noRatio)
-	c.Float64(&t.max)
+	c.Largest(&t.max)
 	c.Counts(&t.rows)
 	for _, s := range t.sums() {
 		c.Part(s)
 	}
 	t.errors.Code(c)
+	c.Float64(&t.moments.middle, &t.moments.unit)
+	for i := range t.moments.sums {
+		c.Part(&t.moments.sums[i])
+		c.Check(i > 2 || t.moments.sums[i].Sign() >= 0) // powers of |r|
+	}
 	if !c.Reading() {
 		return
 	}

@@ -3,6 +3,7 @@ package score
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/option"
@@ -25,8 +26,7 @@ var criteria = []string{string(ByError), string(ByF1), string(ByBalanced)}
 
 // Validate returns an error if the criterion does not exist.
 func (c Criterion) Validate() error {
-	switch c {
-	case ByError, ByF1, ByBalanced:
+	if slices.Contains(criteria, string(c)) {
 		return nil
 	}
 	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), option.DidYouMean(string(c), criteria),
@@ -136,10 +136,7 @@ func (h *ThresholdCounts) weights() [2]int64 {
 }
 
 // Merge adds the rows of g.
-func (h *ThresholdCounts) Merge(g *ThresholdCounts) {
-	MergeAll(h.half[:], g.half[:])
-	h.Rows += g.Rows
-}
+func (h *ThresholdCounts) Merge(g *ThresholdCounts) { wire.Merge(h, g) }
 
 // Code codes the number of rows and the counts of both halves.
 func (h *ThresholdCounts) Code(c *wire.Coder) {

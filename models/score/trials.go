@@ -2,9 +2,11 @@ package score
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models/loss"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -123,13 +125,8 @@ func (t *trial) add(square float64, repeats int64) bool {
 		return false
 	}
 	t.finite += repeats
-	if repeats == 1 {
-		t.squares.Add64(square)
-		t.fourth.AddSquare64(square)
-	} else {
-		t.squares.AddWeighted64(float32(repeats), square)
-		t.fourth.AddWeightedSquare64(float32(repeats), square)
-	}
+	t.squares.AddWeighted64(float32(repeats), square)
+	t.fourth.AddWeightedSquare64(float32(repeats), square)
 	return true
 }
 
@@ -163,22 +160,6 @@ func (t *Trials) Error(fit int) float64 { return ratio(t.fits[fit].wrong, t.weig
 // Weighted reports whether some rows do not count exactly once.
 func (t *Trials) Weighted() bool { return t.weight != t.rows }
 
-// Merge adds the rows of u, which must have the same fits.
-func (t *Trials) Merge(u *Trials) {
-	t.rows, t.weight = t.rows+u.rows, t.weight+u.weight
-	if t.groups != nil && u.groups != nil {
-		t.groups.Merge(&u.groups.Keyed)
-	}
-	for i := range t.fits {
-		t.fits[i].wrong += u.fits[i].wrong
-		t.fits[i].errors += u.fits[i].errors
-		t.fits[i].finite += u.fits[i].finite
-		t.fits[i].squares.Merge(&u.fits[i].squares)
-		t.fits[i].fourth.Merge(&u.fits[i].fourth)
-		t.fits[i].far.Merge(&u.fits[i].far)
-	}
-}
-
 // Code codes the rows, their weight, the counts and the sum of each fit, and the groups if there are any.
 func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
@@ -189,7 +170,12 @@ func (t *Trials) Code(c *wire.Coder) {
 		c.Check(f.fourth.Sign() >= 0 && f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 &&
 			(f.finite > 0 || f.squares.IsZero()))
 	})
-	wire.Optional(c, &t.groups, func(g *grouped) { g.code(c, len(t.fits)) })
+	wire.Optional(c, &t.groups, func(g *grouped) {
+		if c.Reading() {
+			*g = *newGrouped(len(t.fits))
+		}
+		g.Code(c)
+	})
 }
 
 // mostClusters is the number of clusters of groups, a power of two. More groups share clusters by their
@@ -198,7 +184,7 @@ const mostClusters = 1 << 12
 
 // grouped sums the errors of several fits by cluster, where rows of a group depend on each other.
 type grouped struct {
-	Keyed[int, clusterErrors, *clusterErrors]
+	Keyed[int, *clusterErrors]
 }
 
 type clusterErrors struct {
@@ -208,16 +194,9 @@ type clusterErrors struct {
 }
 
 func newGrouped(fits int) *grouped {
-	return &grouped{NewKeyed[int](mostClusters, func() *clusterErrors {
+	return &grouped{NewKeyed(mostClusters, codeCluster, func() *clusterErrors {
 		return &clusterErrors{errors: make([]int64, fits), squares: make([]exact.Sum, fits)}
 	})}
-}
-
-// Merge adds the rows of d.
-func (c *clusterErrors) Merge(d *clusterErrors) {
-	c.rows += d.rows
-	addCounts(c.errors, d.errors)
-	MergeAll(c.squares, d.squares)
 }
 
 // Code codes the rows, and the sums of each fit.
@@ -229,6 +208,9 @@ func (c *clusterErrors) Code(w *wire.Coder) {
 		w.Check(c.errors[i] <= c.rows && c.squares[i].Sign() >= 0)
 	}
 }
+
+// codeCluster codes the number of a cluster.
+func codeCluster(c *wire.Coder, at *int) { *at = c.Int(*at, mostClusters-1) }
 
 // spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where value returns
 // the value of a cluster.
@@ -274,10 +256,72 @@ func (g *grouped) effective(fit int) float64 {
 	return rows / design * (z / t) * (z / t)
 }
 
-// code codes the clusters.
-func (g *grouped) code(c *wire.Coder, fits int) {
-	if c.Reading() {
-		*g = *newGrouped(fits)
+// LogLosses sums the log losses of several fits of one classifier on the same rows. The probabilities of a
+// fit with scores s are
+//
+//	p_c = exp(β·s_c) / Σ_j exp(β·s_j)
+//
+// Its log loss is the mean of −log p of the rows' classes, with the best β of loss.SoftmaxFactors.
+// Create it with NewLogLosses. It is not safe for concurrent use.
+type LogLosses struct {
+	rows int64
+	fits []lossSums
+}
+
+// lossSums are the sums of one fit.
+type lossSums struct {
+	finite int64 // rows whose scores are finite
+	sums   [len(loss.SoftmaxFactors)]exact.Sum
+}
+
+// NewLogLosses returns empty sums for a number of fits.
+func NewLogLosses(fits int) *LogLosses { return &LogLosses{fits: make([]lossSums, fits)} }
+
+// Add adds a number of equal rows of a class with the scores of all fits, one fit after the other. The log
+// loss of a row is rounded to float32, and at most the largest float32.
+func (l *LogLosses) Add(class int, scores []float32, rows int64) {
+	l.rows += rows
+	k := len(scores) / len(l.fits)
+	for i := range l.fits {
+		f, row := &l.fits[i], scores[i*k:(i+1)*k]
+		if !exact.AllFinite(row) {
+			continue
+		}
+		f.finite += rows
+		most := float64(slices.Max(row))
+		for b, beta := range loss.SoftmaxFactors {
+			// −log p = log Σ exp(β(s_j − max)) − β(s_c − max)
+			v := loss.Log(loss.SumExp(row, most, beta)) - float64(beta*(float64(row[class])-most))
+			f.sums[b].AddProduct(float32(rows), float32(min(v, math.MaxFloat32)))
+		}
 	}
-	g.Code(c, func(at *int) { *at = c.Int(*at, mostClusters-1) })
+}
+
+// Best returns the log loss of a fit and its best factor β. The loss is +Inf if the fit has scores that are not
+// finite, or if there are no rows.
+func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
+	f := &l.fits[fit]
+	logLoss = math.Inf(1)
+	if f.finite < l.rows || l.rows == 0 {
+		return logLoss, 0
+	}
+	for b := range f.sums {
+		if v := exact.Mean(l.rows, &f.sums[b]); v < logLoss {
+			logLoss, factor = v, loss.SoftmaxFactors[b]
+		}
+	}
+	return logLoss, factor
+}
+
+// Code codes the rows, and for each fit the rows with finite scores and the sums.
+func (l *LogLosses) Code(c *wire.Coder) {
+	c.Counts(&l.rows)
+	wire.Each(c, &l.fits, math.MaxInt32, func(f *lossSums) {
+		c.Counts(&f.finite)
+		for i := range f.sums {
+			c.Part(&f.sums[i])
+			c.Check(f.sums[i].Sign() >= 0 && (f.finite > 0 || f.sums[i].IsZero()))
+		}
+		c.Check(f.finite <= l.rows)
+	})
 }

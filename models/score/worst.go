@@ -63,6 +63,9 @@ func (w *Worst) Merge(v *Worst) {
 
 // Code codes the limit and the rows.
 func (w *Worst) Code(c *wire.Coder) {
+	if wire.Merged(c, new(Worst), w.Merge) {
+		return
+	}
 	w.limit = c.Int(w.limit, maxWorstRows)
 	wire.Each(c, &w.rows, w.limit, func(r *WorstRow) {
 		for _, v := range []*float64{&r.Loss, &r.Truth, &r.Predicted} {

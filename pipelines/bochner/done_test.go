@@ -3,8 +3,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,6 +66,38 @@ func TestADoneJobSaysSo(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".bochner*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A gate decides, and results are printed, even if a report or a picture cannot be written.
+func TestResultsArePrintedIfReportsCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "300", "--out", "train.csv")
+	must(t, dir, "train", "train.csv", "--label", "y", "--features", "32", "--search", "none", "--model", "model", "--quiet")
+	for seed, source := range []string{"a", "b"} {
+		must(t, dir, "generate", "moons", "--rows", "300", "--seed", fmt.Sprint(seed), "--out", source+".csv")
+		must(t, dir, "sum", source+".csv", "--recipe", "model", "--out", "sums/source="+source, "--quiet")
+	}
+	scores := []string{"--model", "model", "--data", "train.csv", "--quiet"}
+	failed := []string{"--gate", "error<=0"}
+	both := []string{"compare", "--champion", "model", "--challenger", "model", "--data", "a.csv", "--quiet"}
+	for _, c := range []struct {
+		code    int
+		printed string
+		args    []string
+	}{
+		{4, "accuracy", slices.Concat([]string{"evaluate", "--report", "/proc/none/r.html"}, scores, failed)},
+		{4, "accuracy", slices.Concat([]string{"evaluate", "--reliability", "/proc/none/r.png"}, scores, failed)},
+		{3, "accuracy", slices.Concat([]string{"evaluate", "--report", "/proc/none/r.html"}, scores)},
+		{4, "challenger", slices.Concat(both, []string{"--report", "/proc/none/r.html", "--gate", "better at 95%"})},
+		{3, "challenger", slices.Concat(both, []string{"--report", "/proc/none/r.html"})},
+		{3, "left out", []string{"ask", "groups", "--by", "source", "--sums", "sums/*", "--report", "/proc/none/r.html"}},
+		{3, "left out", []string{"ask", "groups", "--by", "source", "--sums", "sums/*", "--plot", "/proc/none/r.png"}},
+	} {
+		r := runProgram(t, dir, c.args...)
+		if r.code != c.code || !strings.Contains(r.stdout, c.printed) || !strings.Contains(r.stderr, "/proc/none/r.") {
+			t.Errorf("%q: exit code %d, want %d; printed %q, want %q; %s", c.args, r.code, c.code, r.stdout, c.printed, r.stderr)
+		}
 	}
 }
 

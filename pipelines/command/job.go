@@ -157,16 +157,17 @@ func findField[T any](v any) *T {
 	return nil
 }
 
-// report prints the result of a job, even if a gate was not passed.
+// report prints the result of a job, also if a gate was not passed or something beside the result was not written.
 func report(cmd *cobra.Command, result io.WriterTo, err error) error {
 	_, gated := errors.AsType[*exit.GateError](err)
 	_, outcome := errors.AsType[*exit.OutcomeError](err)
-	if err != nil && !gated && !outcome || result == nil || reflect.ValueOf(result).IsZero() {
+	_, done := errors.AsType[*exit.DoneError](err)
+	if err != nil && !gated && !outcome && !done || result == nil || reflect.ValueOf(result).IsZero() {
 		return err
 	}
 	printed := printResult(cmd, result)
 	if err != nil && errors.Is(printed, syscall.EPIPE) {
-		return err // the gate matters more than a closed pipe
+		return err // it matters more than a closed pipe
 	}
 	return errors.Join(err, printed)
 }

@@ -24,7 +24,7 @@ const (
 	CodeStorage     = 5  // the storage failed: running again may help
 	CodeModel       = 6  // a model directory is damaged or too new
 	CodeCrash       = 7  // the program itself failed, in a panic, or ran out of memory
-	CodeDrift       = 8  // retrain: the data of the day was refused, and no model was made
+	CodeRefused     = 8  // retrain: the data of the day was refused, and no model was made
 	CodeNothing     = 9  // retrain: no new data, and no model was made
 	CodeLost        = 10 // retrain: another run was faster, or is still running
 	CodeInterrupted = 130

@@ -32,7 +32,7 @@ func TestExitCodes(t *testing.T) {
 		{&dataset.Error{Name: "f", Err: missing}, 3},
 		{&GateError{"not passed"}, 4},
 		{errors.Join(&GateError{"not passed"}, nil), 4},
-		{&OutcomeError{CodeDrift, "refused"}, 8},
+		{&OutcomeError{CodeRefused, "refused"}, 8},
 		{broken, 5},
 		{&dataset.Error{Name: "f", Err: fmt.Errorf("gzip: %w", broken)}, 5},
 		{Dataf("first row: %w", broken), 5},

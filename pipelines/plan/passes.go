@@ -1,12 +1,10 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -60,15 +58,10 @@ func (p *Plan) measures(o spec.Options) bool {
 	if o.Intervals == options.NoIntervals || o.FoldCount() == 0 || p.Components > 0 {
 		return false
 	}
-	l := o.Iterative()
-	if l == nil {
+	if o.Iterative() == nil {
 		return o.Calibrates()
 	}
-	if p.Calibrate != "" {
-		return true
-	}
-	loss := cmp.Or(l.Common().Loss, l.DefaultLoss(!p.Regression))
-	return p.Regression || loss == models.Softmax || loss == models.Logistic
+	return p.Calibrate != "" || p.Regression || o.LossProbabilities() != ""
 }
 
 // calibration describes how probabilities are computed, "" if scores are not calibrated.

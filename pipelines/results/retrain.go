@@ -93,7 +93,7 @@ func (r *Retrain) Text() string {
 	t := r.Facts()
 	shown := 0
 	for _, m := range slices.Backward(r.Drifts) { // the newest first
-		if !m.certain() || slices.ContainsFunc(r.Refused, func(x Refused) bool { return x.Day == m.Day }) {
+		if !m.certain() || slices.ContainsFunc(r.Refused, func(x RefusedDay) bool { return x.Day == m.Day }) {
 			continue
 		}
 		shown++
@@ -157,7 +157,7 @@ type Outcome string
 const (
 	Promoted Outcome = "promoted" // a new model is champion: 0
 	Kept     Outcome = "kept"     // the model did not pass a gate, and the champion stays: 4
-	Drifted  Outcome = "refused"  // the data of the day was refused, and no model was made: 8
+	Refused  Outcome = "refused"  // the data of the day was refused, and no model was made: 8
 	Nothing  Outcome = "nothing"  // no new data, and no model was made: 9
 	Lost     Outcome = "lost"     // another run was faster: 10
 )
@@ -183,12 +183,12 @@ type ReportedRows struct {
 
 // ReportedDays says what happened to the data of days.
 type ReportedDays struct {
-	Summed    []string  `json:"summed,omitempty"`   // days that were read
-	New       []string  `json:"new,omitempty"`      // days that the champion was not trained on
-	Late      []string  `json:"late,omitempty"`     // the new days that are before its newest day
-	Replaced  []string  `json:"replaced,omitempty"` // days whose files changed since the champion was trained
-	Withdrawn []string  `json:"withdrawn,omitempty"`
-	Refused   []Refused `json:"refused,omitempty"`
+	Summed    []string     `json:"summed,omitempty"`   // days that were read
+	New       []string     `json:"new,omitempty"`      // days that the champion was not trained on
+	Late      []string     `json:"late,omitempty"`     // the new days that are before its newest day
+	Replaced  []string     `json:"replaced,omitempty"` // days whose files changed since the champion was trained
+	Withdrawn []string     `json:"withdrawn,omitempty"`
+	Refused   []RefusedDay `json:"refused,omitempty"`
 }
 
 // changed returns the days whose data has changed since the champion was trained, except for new days.
@@ -211,8 +211,8 @@ type labelledDays struct {
 	days []string
 }
 
-// Refused is a day that is not trained on.
-type Refused struct {
+// RefusedDay is a day that is not trained on.
+type RefusedDay struct {
 	Day string `json:"day"`
 	Why string `json:"why"`
 }

@@ -5,14 +5,13 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // RowCounts has the number of rows by what became of them. Read = Used + SetAside always holds.
 type RowCounts struct {
-	Read     int64 `json:"read"`
-	Used     int64 `json:"used"`
-	SetAside int64 `json:"set_aside"`
+	models.RowCounts
 	// Unlabeled counts rows set aside because their label is missing, and Weightless those whose weight is 0.
 	// MaxBadFraction ignores both.
 	Unlabeled  int64 `json:"unlabeled,omitempty"`

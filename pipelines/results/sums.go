@@ -67,8 +67,7 @@ func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "sums      %s%s, %s\n", r.Out, suffix, report.Bytes(r.Bytes))
 	fmt.Fprintf(&b, "recipe    %.16s, %s\n", r.Manifest.Recipe, r.Kernel)
-	counts := RowCounts{Read: r.Rows.Read, Used: r.Rows.Used, SetAside: r.Rows.SetAside}
-	fmt.Fprintf(&b, "rows      %s\n", counts)
+	fmt.Fprintf(&b, "rows      %s\n", RowCounts{RowCounts: r.Rows})
 	if len(r.Leaves) > 1 {
 		fmt.Fprintf(&b, "parts     %s\n", report.Counted(len(r.Leaves), "part"))
 	}

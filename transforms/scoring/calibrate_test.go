@@ -3,10 +3,8 @@ package scoring
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,12 +30,10 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	want := score.NewCalibrationCounts(2)
 	text := "a,b,y\n"
 	for i := range n {
-		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, int32(i%2)
+		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, i%2
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
 		if profile.RowHash(seed, x)%k == 0 {
-			if err := want.Add([]float32{x[0] + 1, 2 * x[1]}, []int32{y}, nil); err != nil {
-				t.Fatal(err)
-			}
+			want.Add([]float32{x[0] + 1, 2 * x[1]}, y, 1)
 		}
 	}
 	if m := want.Rows(); m < 20 || m > 90 {
@@ -99,18 +95,5 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	if _, err := count(1<<20, 1, strings.Repeat("0", 64)); err == nil ||
 		!strings.Contains(err.Error(), "is damaged: its checksum does not match") {
 		t.Errorf("weights other than the pass's: %v", err)
-	}
-}
-
-func TestRowsWithoutFiniteScoresAreLeftOut(t *testing.T) {
-	nan := float32(math.NaN())
-	scores, class, repeats := finiteRows([]float32{1, 2, nan, 3, 4, 5, 6, -nan}, []float64{1, 0, 0, 1},
-		[]int64{5, 6, 7, 8})
-	if !slices.Equal(scores, []float32{1, 2, 4, 5}) || !slices.Equal(class, []int32{1, 0}) ||
-		!slices.Equal(repeats, []int64{5, 7}) {
-		t.Errorf("%v of %v, %v", scores, class, repeats)
-	}
-	if scores, class, _ := finiteRows(nil, nil, nil); len(scores)+len(class) > 0 {
-		t.Errorf("%v of %v", scores, class)
 	}
 }

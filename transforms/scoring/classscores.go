@@ -61,8 +61,8 @@ func (c *ClassScores) add(y []float64, output models.Applied, text func(float64)
 		if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.Add(output.Probabilities[i*k:(i+1)*k], truth[i:i+1], output.Likeliest[i:i+1],
-			repeats[i:i+1]); err != nil {
+		if err := c.Probabilities.Add(output.Probabilities[i*k:(i+1)*k], int(truth[i]), int(output.Likeliest[i]),
+			repeats[i]); err != nil {
 			return err
 		}
 	}
@@ -104,23 +104,7 @@ func (c *ClassScores) slice(column int, b *rowio.Block, output models.Applied, b
 }
 
 // Merge adds the rows of d, which must be scores of the same model and columns.
-func (c *ClassScores) Merge(d *ClassScores) {
-	c.Hits.Merge(&d.Hits)
-	if c.Weighted != nil {
-		c.Weighted.Merge(d.Weighted)
-	}
-	c.Ranking.Merge(&d.Ranking)
-	score.MergeAll(c.Slices, d.Slices)
-	score.MergeAll(c.Groups, d.Groups)
-	score.MergeAll(c.Coverage, d.Coverage)
-	c.Unseen.Merge(&d.Unseen)
-	if c.Probabilities != nil {
-		c.Probabilities.Merge(d.Probabilities)
-	}
-	if c.Worst != nil {
-		c.Worst.Merge(d.Worst)
-	}
-}
+func (c *ClassScores) Merge(d *ClassScores) { wire.Merge(c, d) }
 
 // Code codes the hits, the weighted hits, the ranking, the slices, the unknown labels, and the
 // probabilities.

@@ -45,13 +45,13 @@ func TestScoresOfClassesMergeToScoresOfAllRows(t *testing.T) {
 		if again := wire.Marshal(&back); !bytes.Equal(again, data) {
 			t.Errorf("decoded and encoded again it differs")
 		}
-		if r := want.Ranking.Report(nil); r.Rows != 4 || r.NotFinite != 1 || *r.AUC != 0.5 {
+		if r := want.Ranking.Report([]string{"a", "b"}, 5); r.Rows != 4 || r.NotFinite != 1 || *r.AUC != 0.5 {
 			t.Errorf("%+v", r)
 		}
 		if l := want.Unseen.Summary(); l.Rows != 1 || l.Vocabulary.Classes[0] != "odd" {
 			t.Errorf("labels of no class: %+v", l)
 		}
-		if n := want.Hits.Report(nil).Rows; n != 5 {
+		if n := want.Hits.Report([]string{"a", "b"}).Rows; n != 5 {
 			t.Errorf("%d rows", n)
 		}
 		if (want.Probabilities == nil) != (m == without) {

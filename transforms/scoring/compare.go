@@ -53,12 +53,7 @@ type Compared struct {
 }
 
 // Merge adds the rows of d, of the same pass.
-func (c *Compared) Merge(d *Compared) {
-	c.Sum.Merge(&d.Sum)
-	score.MergeAll(c.Slices, d.Slices)
-	c.Champion.Merge(&d.Champion)
-	c.Challenger.Merge(&d.Challenger)
-}
+func (c *Compared) Merge(d *Compared) { wire.Merge(c, d) }
 
 // Code codes the sum, the slices of each column, and the labels.
 func (c *Compared) Code(w *wire.Coder) {
@@ -85,14 +80,11 @@ func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transf
 		r.Request.IDs = r.Request.IDs || s.Value < 0
 	}
 	sum := &Compared{Sum: *paired.NewSum(p.Grid != nil, p.Metrics...)}
-	for range p.Slices {
-		sum.Slices = append(sum.Slices, *paired.NewSlices(p.Grid != nil, p.Metrics...))
-	}
 	if p.Data.Key != nil {
 		sum.Sum.Grouped()
-		for i := range sum.Slices {
-			sum.Slices[i].Grouped()
-		}
+	}
+	for range p.Slices {
+		sum.Slices = append(sum.Slices, *paired.NewSlices(&sum.Sum))
 	}
 	c := &comparing{p: p, sum: sum, by: newSliced(p.Slices), champion: newSide(champion, p, &p.Data),
 		challenger: newSide(challenger, p, p.Other)}

@@ -115,24 +115,11 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Accumulator, error) {
 	counts := score.NewCalibrationCounts(p.Outputs)
 	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
-		return counts.Add(finiteRows(r.scores, r.y, r.repeats))
-	})
-}
-
-// finiteRows moves the rows of scores that are finite to the front, and returns
-// them with their classes and how often they count.
-func finiteRows(scores []float32, y []float64, repeats []int64) (finite []float32, class []int32, often []int64) {
-	if len(y) == 0 {
-		return nil, nil, nil
-	}
-	k := len(scores) / len(y)
-	finite = scores[:0]
-	for i, y := range y {
-		if row := scores[i*k : (i+1)*k]; exact.AllFinite(row) {
-			finite, class, often = append(finite, row...), append(class, int32(y)), append(often, repeats[i])
+		for i, y := range r.y {
+			counts.Add(r.scores[i*p.Outputs:(i+1)*p.Outputs], int(y), r.repeats[i])
 		}
-	}
-	return finite, class, often
+		return nil
+	})
 }
 
 func init() { transforms.RegisterSum[score.ThresholdCounts]("threshold", beginThreshold) }

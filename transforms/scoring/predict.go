@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
@@ -99,7 +100,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
 		w.Parts = []transforms.WrittenPart{{Rows: n, Files: []transforms.WrittenFile{file}}}
 		if counts != nil {
-			w.Drift, _ = counts.AppendBinary(nil)
+			w.Drift = wire.Marshal(counts)
 		}
 	}
 	return w, err

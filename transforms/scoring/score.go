@@ -112,10 +112,10 @@ func (p *Score) grouped(outputs int) (sums []paired.Sum) {
 func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	k := a.Model.Linear.K
 	by := newSliced(p.Slices)
-	sum := &TargetScores{Targets: make([]score.Targets, k), Moments: make([]score.TargetMoments, k),
-		OutOfRange: make([]score.OutOfRange, k)}
+	sum := &TargetScores{OutOfRange: make([]score.OutOfRange, k)}
 	grids := a.Model.Manifest.TargetGrid
-	for range k {
+	for c := range k {
+		sum.Targets = append(sum.Targets, *score.NewTargets(grids[c].Mid(), grids[c].Half()))
 		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
 	}
 	sum.Groups = p.grouped(k)
@@ -136,7 +136,6 @@ func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 				if sum.Worst != nil && c == 0 {
 					sum.Worst.Add(math.Abs(y-targets[i*k]), y, targets[i*k], b.Row(i))
 				}
-				sum.Moments[c].Add(y, targets[i*k+c], grids[c].Mid(), grids[c].Half(), repeats[i])
 				if repeats[i] > 0 {
 					sum.OutOfRange[c].Add(float64(output.Scores[i*k+c]))
 				}

@@ -125,32 +125,20 @@ func newSlices(columns []Slice, classes int) []score.Slices {
 
 // TargetScores is the result of Score for a regression. Its sums are exact.
 type TargetScores struct {
-	Targets    []score.Targets       // each of them
-	Moments    []score.TargetMoments // of the scores of each
-	OutOfRange []score.OutOfRange    // rows with predictions far outside of each
-	Slices     []score.Slices        // of the columns of Score.Slices, for each target
-	Groups     []paired.Sum          // squared errors by group, in half ranges of each target; nil without groups
-	Worst      *score.Worst          // by the error of the first target; nil if none were asked for
-	Coverage   []score.Coverage      // coverage of the intervals of each target; nil without intervals
+	Targets    []score.Targets    // each of them
+	OutOfRange []score.OutOfRange // rows with predictions far outside of each
+	Slices     []score.Slices     // of the columns of Score.Slices, for each target
+	Groups     []paired.Sum       // squared errors by group, in half ranges of each target; nil without groups
+	Worst      *score.Worst       // by the error of the first target; nil if none were asked for
+	Coverage   []score.Coverage   // coverage of the intervals of each target; nil without intervals
 }
 
 // Merge adds the rows of u, which must be scores of the same model and columns.
-func (t *TargetScores) Merge(u *TargetScores) {
-	score.MergeAll(t.Targets, u.Targets)
-	score.MergeAll(t.Moments, u.Moments)
-	score.MergeAll(t.OutOfRange, u.OutOfRange)
-	score.MergeAll(t.Slices, u.Slices)
-	score.MergeAll(t.Groups, u.Groups)
-	if t.Worst != nil {
-		t.Worst.Merge(u.Worst)
-	}
-	score.MergeAll(t.Coverage, u.Coverage)
-}
+func (t *TargetScores) Merge(u *TargetScores) { wire.Merge(t, u) }
 
 // Code codes the sums and the slices.
 func (t *TargetScores) Code(c *wire.Coder) {
 	wire.All(c, &t.Targets, math.MaxInt32)
-	wire.All(c, &t.Moments, math.MaxInt32)
 	wire.All(c, &t.OutOfRange, math.MaxInt32)
 	wire.All(c, &t.Slices, math.MaxInt32)
 	wire.All(c, &t.Groups, math.MaxInt32)

@@ -87,16 +87,7 @@ type TrialScores struct {
 }
 
 // Merge adds the rows of u, counted for the same fits.
-func (t *TrialScores) Merge(u *TrialScores) {
-	t.Trials.Merge(&u.Trials)
-	if t.Losses != nil {
-		t.Losses.Merge(u.Losses)
-	}
-	score.MergeAll(t.Conformal, u.Conformal)
-	if t.Kept != nil {
-		t.Kept.Merge(u.Kept)
-	}
-}
+func (t *TrialScores) Merge(u *TrialScores) { wire.Merge(t, u) }
 
 // Code codes the trials, the log losses and the kept rows.
 func (t *TrialScores) Code(c *wire.Coder) {

@@ -26,7 +26,7 @@ var rounded = map[string][]string{
 	"models/pca":                   nil,
 	"models/ridge":                 nil,
 	"models/ridge/internal/solver": {"work"},
-	"models/score":                 {"curve", "estimate", "far", "norm", "interval", "precision", "ranking", "threshold"},
+	"models/score":                 {"curve", "estimate", "norm", "precision", "ranking", "threshold"},
 	"models/search":                {"targetgrid"},
 	"models/sgd":                   nil,
 	"models/svm":                   nil,

@@ -47,13 +47,10 @@ func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 	for _, half := range []float64{0, 0.1, 0.5, 0.8} {
 		scores, class := drawScores(rand.New(rand.NewPCG(1, 2)), 200_000, half, 0.4)
 		counts := score.NewCalibrationCounts(2)
-		if err := counts.Add(scores, class, nil); err != nil {
-			t.Fatal(err)
+		for i, y := range class {
+			counts.Add(scores[2*i:2*i+2], int(y), 1)
 		}
-		platt, err := score.FitCalibration(counts, score.Platt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		platt := counts.Fit(score.Platt)
 		d := momentsOf(scores, class)
 		for s := -2.0; s <= 2; s += 0.25 {
 			got, want := Shape{1, 0}.Curve(d), platt.Curves[1]

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -71,9 +72,11 @@ func (c *driftCheck) counted(written []transforms.Written) (*drift.Report, error
 		if w.Drift == nil {
 			continue
 		}
-		if err := all.AddBinary(w.Drift); err != nil {
+		part := drift.NewCounts(c.statistics)
+		if err := wire.Unmarshal(part, w.Drift); err != nil {
 			return nil, err
 		}
+		all.Merge(part)
 	}
 	r := drift.OfCounts(c.statistics, all, c.cluster, c.names)
 	r.Schema = c.schema

@@ -68,7 +68,7 @@ func checkFeaturize(o options.Featurize) error {
 	switch {
 	case o.Out == "":
 		return exit.Usagef("no directory for the features: name one with --out")
-	case o.Format == codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
+	case o.Format == transforms.Codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
 		return exit.Usagef("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}
 	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {

@@ -18,9 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// codes is the format of the hashes of maxout features, which are written as npy files.
-const codes = "codes"
-
 // PredictFormats returns the names of the formats that predictions can be written in.
 func PredictFormats() []string {
 	return formatsThat(func(f export.Format) bool { return !f.Arrays })
@@ -28,7 +25,7 @@ func PredictFormats() []string {
 
 // FeaturizeFormats returns the names of the formats that features can be written in.
 func FeaturizeFormats() []string {
-	names := append(formatsThat(func(export.Format) bool { return true }), codes)
+	names := append(formatsThat(func(export.Format) bool { return true }), transforms.Codes)
 	slices.Sort(names)
 	return names
 }

@@ -62,7 +62,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.Inspec
 	}
 	j.Progress.Done()
 	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed,
-		p.Sum.Result()
+		p.Profile
 	if l := report.Profile.Labels; l != nil {
 		report.Classes = prepare.AreClasses(l)
 	}

@@ -131,7 +131,7 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 		return err
 	}
 	c, err := newDriftCheck(ctx, r.Directory, m.Manifest, d, 0)
-	sum := &sample.profiled.Sum
+	sum := sample.profiled.Sum
 	if err != nil || c.statistics == nil || len(sum.Statistics().Columns) != len(c.statistics.Columns) {
 		return err
 	}

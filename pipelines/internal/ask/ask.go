@@ -91,13 +91,13 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 			err = storage.WriteFile(ctx, o.Report, data)
 		}
 		if err != nil {
-			return nil, err
+			return a, exit.AfterPublish("", err)
 		}
 	}
 	if o.Plot != "" {
 		err = report.WritePicture(ctx, o.Plot, figure(a), 18, 11)
 	}
-	return a, err
+	return a, exit.AfterPublish("", err)
 }
 
 // ChooseWindow chooses a window by sums of one recipe that have dates. The caller sets Days.

@@ -296,24 +296,22 @@ func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.F
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	among := func(in func(results.Span) bool) []int { // all dates, and the spans for which in is true
-		positions := []int{0}
-		for c := 1; c < len(spans); c++ {
-			if in(spans[c]) {
-				positions = append(positions, c)
-			}
+	windows, halfLives := []int{0}, []int{0} // with all dates
+	for c, s := range spans {
+		switch {
+		case s.Window > 0:
+			windows = append(windows, c)
+		case s.HalfLife > 0:
+			halfLives = append(halfLives, c)
 		}
-		return positions
 	}
-	if all, err = d.chooseSpan(history, first, spans, []int{0}); err != nil {
-		return nil, nil, nil, err
+	var chosen [3]*results.Forgetting
+	for k, positions := range [][]int{{0}, windows, halfLives} {
+		if chosen[k], err = d.chooseSpan(history, first, spans, positions); err != nil {
+			return nil, nil, nil, err
+		}
 	}
-	window, err = d.chooseSpan(history, first, spans, among(func(s results.Span) bool { return s.Window > 0 }))
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	halfLife, err = d.chooseSpan(history, first, spans, among(func(s results.Span) bool { return s.HalfLife > 0 }))
-	return all, window, halfLife, err
+	return chosen[0], chosen[1], chosen[2], nil
 }
 
 // chooseSpan chooses among some spans, given their positions.

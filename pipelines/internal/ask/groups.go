@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
@@ -111,8 +112,8 @@ func (d *data) judgeItself(ctx context.Context, group unit) (tallies []tally, er
 	return tallies, nil
 }
 
-// shuffled returns units in a random order (Fisher-Yates) that d.Seed and index determine.
-func (d *data) shuffled(all []unit, index int) []unit {
+// shuffled returns elements in a random order (Fisher-Yates) that d.Seed and index determine.
+func shuffled[T any](d *data, all []T, index int) []T {
 	all = slices.Clone(all)
 	s := stream.New(d.options.Seed, shuffle, uint64(index))
 	for i := len(all) - 1; i > 0; i-- {
@@ -144,7 +145,7 @@ func (d *data) curve(ctx context.Context) (*results.Ask, error) {
 		newest.Trained = spanOf([]unit{train[n-1], train[0]})
 		random := scoredRow{AnswerRow: results.AnswerRow{Name: newest.Name}, tallies: make([]tally, len(judged))}
 		for k := range orders {
-			row, err := d.fitAndJudge(ctx, d.shuffled(train, k)[:n], judged, autoLambda)
+			row, err := d.fitAndJudge(ctx, shuffled(d, train, k)[:n], judged, autoLambda)
 			if err != nil {
 				return nil, err
 			}
@@ -243,14 +244,11 @@ const exactGroups = 12
 // exactShapley sets the Shapley values of groups, by the value of each subset.
 func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) (err error) {
 	k := len(rows)
-	all, sizes := make([]float64, 1<<k), make([]int, 1<<k)
+	all := make([]float64, 1<<k)
 	for subset := range all {
 		in := make([]bool, k)
 		for g := range in {
 			in[g] = subset>>g&1 == 1
-			if in[g] {
-				sizes[subset]++
-			}
 		}
 		if all[subset], err = s.value(ctx, in); err != nil {
 			return err
@@ -260,7 +258,7 @@ func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) 
 		var shapley float64
 		for subset, without := range all {
 			weight := 1 / float64(k) // n!(k−n−1)!/k! = 1/(k·C(k−1, n))
-			for i := range sizes[subset] {
+			for i := range bits.OnesCount(uint(subset)) {
 				weight *= float64(i+1) / float64(k-1-i)
 			}
 			if subset>>g&1 == 0 {
@@ -276,15 +274,14 @@ func (s *groupSets) exactShapley(ctx context.Context, rows []results.AnswerRow) 
 // orders (Castro, Gómez and Tejada 2009), with standard errors.
 func (s *groupSets) estimateShapley(ctx context.Context, rows []results.AnswerRow) error {
 	permutations := s.data.options.Permutations
-	n, places := float64(permutations), make([]unit, len(rows))
+	n, groups := float64(permutations), make([]int, len(rows))
 	sum, squares := make([]float64, len(rows)), make([]float64, len(rows))
-	for g := range places {
-		places[g].parts = []int{g}
+	for g := range groups {
+		groups[g] = g
 	}
 	for p := range permutations {
 		in, before := make([]bool, len(rows)), 0.0
-		for _, u := range s.data.shuffled(places, p) {
-			g := u.parts[0]
+		for _, g := range shuffled(s.data, groups, p) {
 			in[g] = true
 			after, err := s.value(ctx, in)
 			if err != nil {

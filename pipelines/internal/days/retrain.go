@@ -92,9 +92,9 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 	if err := n.run(ctx); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(n.report.Refused, func(a, b results.Refused) int { return cmp.Compare(a.Day, b.Day) })
+	slices.SortStableFunc(n.report.Refused, func(a, b results.RefusedDay) int { return cmp.Compare(a.Day, b.Day) })
 	// Several reference recipes may have refused the same day.
-	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b results.Refused) bool { return a.Day == b.Day })
+	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b results.RefusedDay) bool { return a.Day == b.Day })
 	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (n *night) similarDays(ctx context.Context) (similar []Day, err error) {
 		return nil, err
 	}
 	var best []Day
-	var doubts []results.Refused
+	var doubts []results.RefusedDay
 	var flags error // flags that do not fit the rows of a day
 	most := 0
 	for _, from := range references {
@@ -49,7 +49,7 @@ func (n *night) similarDays(ctx context.Context) (similar []Day, err error) {
 			return nil, err
 		}
 		if why != nil {
-			doubts = append(doubts, results.Refused{Day: from[0].Date, Why: fault.Text(why)})
+			doubts = append(doubts, results.RefusedDay{Day: from[0].Date, Why: fault.Text(why)})
 			if exit.Code(why) == exit.CodeUsage {
 				flags = cmp.Or(flags, why)
 			}
@@ -182,7 +182,7 @@ func (n *night) openIndex(ctx context.Context, id string) (err error) {
 
 // leaveOut adds a day that is not trained on to the report.
 func (n *night) leaveOut(day Day, why string) {
-	n.report.Refused = append(n.report.Refused, results.Refused{Day: day.Date, Why: why})
+	n.report.Refused = append(n.report.Refused, results.RefusedDay{Day: day.Date, Why: why})
 }
 
 // isUnfit reports whether an error means that data cannot be used.

@@ -41,7 +41,7 @@ func TestTheFirstNightTrainsOnSimilarDays(t *testing.T) {
 			t.Errorf("by rounds %t: trained on %s", rounds, got)
 		}
 		s.put(11, "m1 x2 x3")
-		s.night(t, 11, results.Drifted, "refused    2026-01-11: drift ")
+		s.night(t, 11, results.Refused, "refused    2026-01-11: drift ")
 	}
 }
 
@@ -51,17 +51,17 @@ func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	s.o.MaxDrift = 0.4
 	s.put(1, "z1 z2")
 	s.put(2, "a2 b2")
-	r := s.night(t, 2, results.Drifted, "no more than half of the 2 partitions are alike, so it is not known which ones are right",
+	r := s.night(t, 2, results.Refused, "no more than half of the 2 partitions are alike, so it is not known which ones are right",
 		"refused    2026-01-01", "refused    2026-01-02")
 	if len(r.Refused) != 2 {
 		t.Errorf("a day is named twice: %+v", r.Refused)
 	}
 	s.put(3, "m1 m2")
-	s.night(t, 3, results.Drifted, "no more than half of the 3 partitions are alike")
+	s.night(t, 3, results.Refused, "no more than half of the 3 partitions are alike")
 	s.put(4, "a4 b4")
-	s.night(t, 4, results.Drifted, "no more than half of the 4 partitions")
+	s.night(t, 4, results.Refused, "no more than half of the 4 partitions")
 	s.put(5, "unreadable") // which does not count
-	s.night(t, 5, results.Drifted)
+	s.night(t, 5, results.Refused)
 	s.put(6, "a6 b6")
 	s.night(t, 6, results.Promoted, "refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: has other columns",
 		"refused    2026-01-03: drift 1, more than 0.4", "refused    2026-01-05")
@@ -78,14 +78,14 @@ func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	s.put(2, "unreadable")
 	words := []string{"no partition can be used",
 		"refused    2026-01-01: /shop/data/dt=2026-01-01/a.csv: a row is not a number", "refused    2026-01-02: /shop"}
-	s.night(t, 2, results.Drifted, append(words, "champion   none")...)
+	s.night(t, 2, results.Refused, append(words, "champion   none")...)
 	s.put(3, "a3 b3")
 	s.put(4, "a4 b4")
 	champion := s.night(t, 4, results.Promoted).Champion
 	s.put(3, "unreadable")
 	s.put(4, "unreadable")
 	s.put(5, "unreadable")
-	s.night(t, 5, results.Drifted, append(words, "refused    2026-01-05", "champion   "+champion)...)
+	s.night(t, 5, results.Refused, append(words, "refused    2026-01-05", "champion   "+champion)...)
 	s.put(5, "wrong flag") // one day for which the flags are wrong says nothing of the others
 	s.put(6, "a6 b6")
 	s.put(7, "a7 b7")
@@ -148,7 +148,7 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 	for day := 3; day <= 5; day++ {
 		s.put(day, fmt.Sprintf("z%d z%[1]d0", day))
 	}
-	s.night(t, 5, results.Drifted, "the data of 2026-01-05 is refused: /shop/data/dt=2026-01-05/a.csv: has other columns")
+	s.night(t, 5, results.Refused, "the data of 2026-01-05 is refused: /shop/data/dt=2026-01-05/a.csv: has other columns")
 	s.put(6, "a6 b6")
 	s.put(7, "a7 b7")
 	s.night(t, 7, results.Promoted, "trained on 2 partitions, 2026-01-01 to 2026-01-06", "refused    2026-01-03",

@@ -100,7 +100,7 @@ func (n *night) sweep(ctx context.Context) {
 		err = errors.Join(err, storage.ClearClaims(ctx, dir))
 	}
 	// Only runs write to the reports, one at a time.
-	if err = errors.Join(err, storage.ClearUnfinished(ctx, n.registry.Reports())); err != nil {
+	if err = errors.Join(err, storage.ClearUnfinished(ctx, n.registry.ReportsDir())); err != nil {
 		n.notef("the unfinished work of earlier runs cannot be removed: %s", fault.Text(err))
 	}
 }

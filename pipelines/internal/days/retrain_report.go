@@ -37,14 +37,14 @@ func outcomeError(r *results.Retrain) error {
 	switch r.Outcome {
 	case results.Kept:
 		return &exit.GateError{Message: text}
-	case results.Drifted, results.Nothing, results.Lost:
+	case results.Refused, results.Nothing, results.Lost:
 		return &exit.OutcomeError{Code: exitCode(r), Message: text}
 	}
 	return nil
 }
 
 func exitCode(r *results.Retrain) int {
-	return map[results.Outcome]int{results.Kept: exit.CodeGate, results.Drifted: exit.CodeDrift,
+	return map[results.Outcome]int{results.Kept: exit.CodeGate, results.Refused: exit.CodeRefused,
 		results.Nothing: exit.CodeNothing, results.Lost: exit.CodeLost}[r.Outcome]
 }
 

@@ -463,8 +463,8 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.night(t, 6, results.Nothing, "there is no data of 2026-01-06 yet", "trained on exactly the partitions")
 	s.did(t)
 	s.put(7, "x7 x8")
-	s.night(t, 7, results.Drifted, "refused    2026-01-07: drift 1, more than 0.5: rows begin with x")
-	s.night(t, 7, results.Drifted)
+	s.night(t, 7, results.Refused, "refused    2026-01-07: drift 1, more than 0.5: rows begin with x")
+	s.night(t, 7, results.Refused)
 	s.put(8, "a8 b8")
 	s.put(6, "a6 b6") // late
 	s.night(t, 8, results.Promoted, "new        2026-01-05, 2026-01-06, 2026-01-08", "refused    2026-01-07")
@@ -474,14 +474,14 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.put(3, "c3 d3")
 	s.mem.RemoveAll("/shop/data/" + dt(2))
 	s.put(9, "a8 b8") // day 8 again
-	s.night(t, 9, results.Drifted, "2026-01-09: has the same 2 rows as 2026-01-08")
+	s.night(t, 9, results.Refused, "2026-01-09: has the same 2 rows as 2026-01-08")
 	s.put(10, "a10 b10")
 	s.night(t, 10, results.Promoted, "replaced   2026-01-03", "withdrawn  2026-01-02", "refused    2026-01-09")
 	if got, want := s.rows(t), "a1 a4 a5 a6 a8 b1 b4 b5 b6 b8 c3 d3"; got != want {
 		t.Errorf("trained on %s, want %s", got, want)
 	}
 	s.put(11, "unreadable")
-	s.night(t, 11, results.Drifted, "a row is not a number")
+	s.night(t, 11, results.Refused, "a row is not a number")
 	s.put(11, "bad11 b11")
 	s.put(12, "a12 b12")
 	r := s.night(t, 12, results.Kept, "not worse  no")
@@ -546,7 +546,7 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 		t.Errorf("%+v", r.Drifts)
 	}
 	s.put(4, "m4 m5 m6 b4")
-	r = s.night(t, 4, results.Drifted, "refused    2026-01-04: drift 0.75, more than 0.6: first: is an m (at least 0.75)")
+	r = s.night(t, 4, results.Refused, "refused    2026-01-04: drift 0.75, more than 0.6: first: is an m (at least 0.75)")
 	if len(r.Drifts) != 2 || r.Drifts[1].Columns[0].AtLeast != 0.75 { // the champion was not trained on day 3 either
 		t.Errorf("%+v", r.Drifts)
 	}
@@ -785,7 +785,7 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	s.night(t, 5, results.Promoted, "late       2026-01-03")
 	put(2, "c2 d2")
 	put(6, "x6 y6 x7")
-	s.night(t, 6, results.Drifted)
+	s.night(t, 6, results.Refused)
 	put(6, "a6 b6")
 	s.night(t, 6, results.Promoted, "replaced   2026-01-02")
 	server.Faults.Set(gcstest.Rules{})
@@ -846,7 +846,7 @@ func TestADayThatCannotJudgeIsRefused(t *testing.T) {
 	s.put(2, "c d")
 	s.night(t, 2, results.Promoted)
 	s.put(4, "a b")
-	s.night(t, 4, results.Drifted, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
+	s.night(t, 4, results.Refused, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
 	if got := s.rows(t); got != "a b" {
 		t.Errorf("the champion was trained on %q", got)
 	}

@@ -237,13 +237,9 @@ func (f *fitting) solve(ctx context.Context) (err error) {
 	if err != nil || f.options.Each == "" {
 		return err
 	}
-	s, err := segments.Fit(ctx, f.total, f.options.Each, f.fit.Learner.Lambda, t.Job.Engine.Threads)
-	if err != nil {
-		return err
-	}
-	f.fit.Segments = s.Segments
-	t.Notes = append(t.Notes, s.Notes...)
-	return nil
+	s, notes, err := segments.Fit(ctx, f.total, f.options.Each, f.fit.Learner.Lambda, t.Job.Engine.Threads)
+	f.fit.Segments, t.Notes = s, append(t.Notes, notes...)
+	return err
 }
 
 // save publishes the total.

@@ -174,7 +174,7 @@ func (k *kernelSample) measure(ctx context.Context, dim int,
 		}
 		runs = append(runs, e)
 	}
-	return summariseErrors(dim, runs)
+	return summariseErrors(dim, runs), nil
 }
 
 // errorFiles returns the files of the result: the table as JSON, and the plots.

@@ -124,11 +124,11 @@ func TestCompareOnNumbersByHand(t *testing.T) {
 
 // A single pair has no correlation, which JSON cannot say as NaN.
 func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
-	s, err := summariseErrors(2, []approximationErrors{compareErrors([]float64{1}, []float64{0.5})})
-	data, marshalErr := json.Marshal(s)
-	if err != nil || marshalErr != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" ||
+	s := summariseErrors(2, []approximationErrors{compareErrors([]float64{1}, []float64{0.5})})
+	data, err := json.Marshal(s)
+	if err != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" ||
 		s.MAE.String() != "0.50000" { // nor has a single seed an interval
-		t.Errorf("%s, %v, %v, %v, %v", data, s.Correlation, s.MAE, err, marshalErr)
+		t.Errorf("%s, %v, %v, %v", data, s.Correlation, s.MAE, err)
 	}
 }
 
@@ -138,11 +138,8 @@ func TestIntervalsAreStudents(t *testing.T) {
 	for _, v := range []float64{1, 2, 3, 4, 5} {
 		runs = append(runs, approximationErrors{MAE: v})
 	}
-	s, err := summariseErrors(10, runs)
-	if err != nil || s.MAE.Mean != 3 || math.Abs(s.MAE.Half-2.7764451*math.Sqrt(2.5/5)) > 1e-6 {
-		t.Errorf("%+v, %v", s.MAE, err)
-	}
-	if _, err := summariseErrors(10, nil); err == nil {
-		t.Error("no seeds were summarised")
+	s := summariseErrors(10, runs)
+	if s.MAE.Mean != 3 || math.Abs(s.MAE.Half-2.7764451*math.Sqrt(2.5/5)) > 1e-6 {
+		t.Errorf("%+v", s.MAE)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -195,10 +196,7 @@ func openPair(ctx context.Context, o options.CompareModels) (p *pair, err error)
 		p.other = &other
 	}
 	groups := groupsOf(o.Group, o.Job.Log, p.champion.data, a, b)
-	if p.champion.data, err = withGroups(ctx, groups, o.Champion, &o.Data, p.champion.data); err != nil {
-		return nil, err
-	}
-	p.slices, p.champion.data, err = slicesOf(ctx, o.Slices, o.Champion, o.Data, p.champion.data)
+	p.slices, err = p.champion.openColumns(ctx, groups, o.Slices, o.Data)
 	return p, err
 }
 
@@ -223,34 +221,6 @@ func groupsOf(given []string, log io.Writer, d *dataset.Dataset, manifests ...*m
 		}
 	}
 	return nil
-}
-
-// withGroups opens the data again if columns name groups, so that each row has the key of its group.
-func withGroups(ctx context.Context, columns []string, model string, o *dataset.Options,
-	d *dataset.Dataset) (*dataset.Dataset, error) {
-	if len(columns) == 0 {
-		return d, nil
-	}
-	for _, given := range columns {
-		if _, err := columnOf("--group_column", given, d); err != nil {
-			return nil, err
-		}
-	}
-	o.Group, o.Keys = columns, dataset.GroupRole
-	return reopen(ctx, model, *o)
-}
-
-// reopen opens data with other options.
-func reopen(ctx context.Context, model string, o dataset.Options) (*dataset.Dataset, error) {
-	m, d, err := apply.OpenForModel(ctx, model, o, nil)
-	if err != nil {
-		return nil, err
-	}
-	scoring.WithMissing(m, d)
-	if d.Key != nil {
-		d.Key.Unnamed = true
-	}
-	return d, nil
 }
 
 // openOne opens a model and the data for it.
@@ -325,4 +295,57 @@ func rowsNeeded(discordance float64) (all []results.RowsNeeded) {
 		all = append(all, n)
 	}
 	return all
+}
+
+// ParseConditions parses the conditions of a flag on the difference of two models, separated by commas.
+func ParseConditions(flag, text string) ([]paired.Condition, error) {
+	return parseAll(text, func(one string) (paired.Condition, error) {
+		c, err := paired.ParseCondition(one)
+		if err != nil {
+			err = exit.Usagef("--%s: %w", flag, err)
+		}
+		return c, err
+	})
+}
+
+// parseAll parses the elements of a list separated by commas. It returns nil for the empty text.
+func parseAll[T any](text string, parse func(string) (T, error)) (all []T, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for _, one := range strings.Split(text, ",") {
+		v, err := parse(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// FitConditions parses the conditions of a flag for two models. It returns an error if the models are not
+// compared by a metric of a condition.
+func FitConditions(flag, text string, champion, challenger *models.Manifest) ([]paired.Condition, error) {
+	all, err := ParseConditions(flag, text)
+	if err != nil {
+		return nil, err
+	}
+	s := paired.NewSum(false, metrics(champion, challenger)...)
+	for i, c := range all {
+		if all[i], err = s.Complete(c); err != nil {
+			return nil, exit.Usagef("--%s: %w", flag, err)
+		}
+	}
+	return all, nil
+}
+
+// metrics returns the metrics by which two models of the same task are compared.
+func metrics(champion, challenger *models.Manifest) []paired.Metric {
+	switch {
+	case champion.Task == models.Regression:
+		return []paired.Metric{paired.MSE, paired.MAE}
+	case champion.Probabilities != nil && challenger.Probabilities != nil:
+		return []paired.Metric{paired.Error, paired.LogLoss, paired.Brier}
+	}
+	return []paired.Metric{paired.Error}
 }

@@ -1,8 +1,13 @@
+// Package evaluate has four jobs that judge models and features. Evaluate scores a model on labelled data and
+// checks gates (Gates). CompareModels compares two models on the same rows. Verify checks the certificate of an
+// svm model. CompareKernel measures how well features approximate their kernel (after Daniely, Frostig, Gupta
+// and Singer, "Random Features for Compositional Kernels", 2017, Fig. 3).
 package evaluate
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -21,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scoring"
+	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
 // Evaluate applies a model to labelled data and scores its predictions. If a gate is not passed, the error is
@@ -46,12 +52,12 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 	if result, err = e.run(ctx, j); err != nil {
 		return nil, err
 	}
+	err = g.checkResult(result)
 	if o.Reliability != "" {
-		if err := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12); err != nil {
-			return nil, err
-		}
+		drawn := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12)
+		err = errors.Join(err, exit.AfterPublish("", drawn))
 	}
-	return result, g.checkResult(result)
+	return result, err
 }
 
 // evaluation scores the predictions of a model for labelled rows.
@@ -68,20 +74,17 @@ func openEvaluation(ctx context.Context, o options.Evaluate, g Gates) (e *evalua
 	if e.manifest, e.data, err = openModel(ctx, &o.Model, &o.Data, o.Job); err != nil {
 		return nil, err
 	}
+	e.name, e.options = o.Model, o
 	scoring.WithMissing(e.manifest, e.data)
 	if e.threshold, err = thresholdFor(o, e.manifest, e.data, g); err != nil {
 		return nil, err
 	}
 	groups := groupsOf(o.Group, o.Job.Log, e.data, e.manifest)
-	if e.data, err = withGroups(ctx, groups, o.Model, &o.Data, e.data); err != nil {
-		return nil, err
-	}
-	if e.slices, e.data, err = slicesOf(ctx, o.Slices, o.Model, o.Data, e.data); err != nil {
+	if e.slices, err = e.openColumns(ctx, groups, o.Slices, o.Data); err != nil {
 		return nil, err
 	}
 	dir, err := storage.Abs(o.Model)
 	e.Model = scoring.Model{Dir: dir, SHA256: e.manifest.SHA256, Threshold: e.threshold}
-	e.name, e.options = o.Model, o
 	return e, err
 }
 
@@ -210,12 +213,12 @@ func addClasses(r *results.Evaluate, scored *scoring.ClassScores, m *models.Mani
 		counted, effective = &scored.Hits, float64(r.Rows.Used)
 	}
 	if scored.Groups != nil {
-		wrong := counted.Report(nil).Error
+		wrong := counted.Report(names).Error
 		effective = min(effective, scored.Groups[0].EffectiveRows(paired.Error, wrong*(1-wrong)))
 		r.Independent = effective
 	}
 	hits := scored.Hits.WeightedReport(names, counted, effective)
-	hits.Ranking = scored.Ranking.WeightedReport(names, effective)
+	hits.Ranking = scored.Ranking.Report(names, effective)
 	r.Classes = &hits
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&scored.Unseen), labelHint(&scored.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
@@ -244,4 +247,65 @@ func openModel(ctx context.Context, model *string, data *dataset.Options,
 		return nil, nil, err
 	}
 	return apply.OpenForModel(ctx, *model, *data, j.Log)
+}
+
+// addTargets adds the scores of a regression. weighted is true if rows were counted by their weights; effective
+// is then their effective number.
+func addTargets(r *results.Evaluate, scored *scoring.TargetScores, m *models.Manifest, weighted bool,
+	effective float64) {
+	names := (&models.Model{Manifest: m}).Outputs()
+	for c := range scored.Targets {
+		one, grid := scored.Targets[c].Report(), m.TargetGrid[c]
+		rows := float64(one.Rows)
+		if weighted {
+			rows = effective
+		}
+		if scored.Groups != nil {
+			variance := scored.Targets[c].SquareVariance(&one)
+			rows = min(rows, scored.Groups[c].EffectiveRows(paired.MSE, variance))
+			if c == 0 {
+				r.Independent = rows
+			}
+		}
+		scored.Targets[c].SetIntervals(&one, rows)
+		one.OutOfRange = scored.OutOfRange[c].Unscaled(grid.Low, grid.High)
+		if len(scored.Targets) == 1 {
+			r.Targets = &one
+			return
+		}
+		r.ByTarget = append(r.ByTarget, results.TargetReport{Target: names[c], TargetReport: one})
+	}
+	mean := 0.0
+	for i := range r.ByTarget {
+		if r.ByTarget[i].R2 == nil {
+			return
+		}
+		mean += *r.ByTarget[i].R2 / float64(len(r.ByTarget))
+	}
+	r.MeanR2 = &mean
+}
+
+// forTarget returns the result for one of several targets.
+func forTarget(r *results.Evaluate, target int) *results.Evaluate {
+	one := *r
+	one.Targets, one.ByTarget, one.MeanR2 = &r.ByTarget[target].TargetReport, nil, nil
+	return &one
+}
+
+// weigh returns the weights of the rows that the pass p will read. It runs a pass unless rows have no weights.
+func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass) (*profile.Weights, error) {
+	if !d.Weighted {
+		return profile.UnitWeights(1), nil
+	}
+	j.Progress.Phase("reading weights", 0)
+	defer j.Progress.Done()
+	p.Target = nil
+	var sum profile.WeightSum
+	if _, err := j.ScanSum(ctx, &survey.Weights{Pass: p}, "weigh", &sum); err != nil {
+		return nil, err
+	}
+	if w := sum.Result(); w != nil {
+		return w, nil
+	}
+	return profile.UnitWeights(1), nil // no row can be used; the next pass reports that
 }

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
@@ -18,21 +20,44 @@ import (
 // slicesFlag is the name of the flag of slices, for errors.
 const slicesFlag = "--slices"
 
-// slicesOf finds columns by name or 1-based position in data that was opened with these options for a model.
-// The values of features are read from the rows. One other column can be read as the identifier of rows; the
-// data is then opened again.
-func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options,
-	d *dataset.Dataset) ([]scoring.Slice, *dataset.Dataset, error) {
-	var all []scoring.Slice
-	other := ""
+// openColumns opens the data again if it must, so that each row has the key of its group and the values of the
+// columns of slices.
+func (m *openedModel) openColumns(ctx context.Context, groups, columns []string,
+	data dataset.Options) ([]scoring.Slice, error) {
+	for _, given := range groups {
+		if _, err := columnOf("--group_column", given, m.data); err != nil {
+			return nil, err
+		}
+	}
+	all, other, err := slicesOf(columns, m.data)
+	if err != nil || len(groups) == 0 && other == "" {
+		return all, err
+	}
+	if len(groups) > 0 {
+		data.Group, data.Keys = groups, dataset.GroupRole
+	}
+	data.ID = cmp.Or(other, data.ID)
+	if _, m.data, err = apply.OpenForModel(ctx, m.name, data, nil); err != nil {
+		return nil, err
+	}
+	scoring.WithMissing(m.manifest, m.data)
+	if m.data.Key != nil {
+		m.data.Key.Unnamed = true
+	}
+	return all, nil
+}
+
+// slicesOf finds columns by name or 1-based position. The values of features are read from the rows. One other
+// column can be read as the identifier of rows.
+func slicesOf(columns []string, d *dataset.Dataset) (all []scoring.Slice, other string, err error) {
 	for i, given := range columns {
 		if slices.Contains(columns[:i], given) {
-			return nil, nil, exit.Usagef("%s: column %q is given twice", slicesFlag, given)
+			return nil, "", exit.Usagef("%s: column %q is given twice", slicesFlag, given)
 		}
 		if len(d.Fields) == 0 { // a position
 			s, found := featureSlice(d, given)
 			if !found {
-				return nil, nil, exit.Usagef("%s: rows have no column %q; give a position from 1 to %d", slicesFlag, given,
+				return nil, "", exit.Usagef("%s: rows have no column %q; give a position from 1 to %d", slicesFlag, given,
 					d.Schema.Dim)
 			}
 			all = append(all, s)
@@ -40,7 +65,7 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 		}
 		name, err := columnOf(slicesFlag, given, d)
 		if err != nil {
-			return nil, nil, err
+			return nil, "", err
 		}
 		s, found := featureSlice(d, name)
 		switch {
@@ -48,18 +73,13 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 			all = append(all, s)
 			continue
 		case other != "" && other != name:
-			return nil, nil, exit.Usagef("%s: %q and %q are not features of the model; only one such column can be read",
+			return nil, "", exit.Usagef("%s: %q and %q are not features of the model; only one such column can be read",
 				slicesFlag, other, name)
 		}
 		other = name
 		all = append(all, scoring.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})
 	}
-	if other == "" {
-		return all, d, nil
-	}
-	data.ID = other
-	d, err := reopen(ctx, model, data)
-	return all, d, err
+	return all, other, nil
 }
 
 // columnOf returns the name of a column that a flag gives by name or position.

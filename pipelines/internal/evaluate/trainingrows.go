@@ -48,7 +48,7 @@ func (m *openedModel) sameFingerprint(ctx context.Context, j *job.Job) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return profiled.Digest() == m.manifest.Fingerprint, nil
+	return profiled.Digest == m.manifest.Fingerprint, nil
 }
 
 // rowsOfTrainingFiles counts the rows of files that the lineage of the model names.

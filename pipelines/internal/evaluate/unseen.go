@@ -55,8 +55,14 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 		return func(l string) string { return strings.Trim(l, characters) }
 	}
 	all := slices.Concat(seen, unseen)
-	strips := func(characters string) bool {
-		return strippable(unseen, classes, characters) && !merges(all, trim(characters))
+	fits := func(change func(string) string) bool { // makes classes of all labels
+		known := changedSet(classes, change)
+		return len(known) == len(classes) && !merges(all, change) &&
+			!slices.ContainsFunc(unseen, func(l string) bool { return !known[change(l)] })
+	}
+	strips := func(characters string) bool { // and no class has them at its ends
+		change := trim(characters)
+		return fits(change) && !slices.ContainsFunc(classes, func(c string) bool { return change(c) != c })
 	}
 	if len(unseen) == 1 && len(without) == 1 && len(seen) > 0 && isNumber(unseen[0]) && isNumber(without[0]) {
 		return fmt.Sprintf("no row has the class %q; if %q means that class, write it that way", without[0], unseen[0])
@@ -80,9 +86,7 @@ func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	if _, after, ok := affixes(classes, unseen); ok && after != "" && !merges(classes, trim(after)) {
 		return fmt.Sprintf("the classes end in %q, these labels do not; train with --label_strip %s", after, quoted(after))
 	}
-	lower := changedSet(classes, strings.ToLower)
-	if len(lower) == len(classes) && !merges(all, strings.ToLower) &&
-		!slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
+	if fits(strings.ToLower) {
 		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in " +
 			"lower case"
 	}
@@ -148,17 +152,6 @@ func affixes(labels, classes []string) (before, after string, ok bool) {
 		return "", "", false
 	}
 	return middle[0], middle[1], true
-}
-
-// strippable reports whether labels become classes without certain characters at their ends, while no class has
-// these characters there.
-func strippable(labels, classes []string, characters string) bool {
-	trim := func(l string) string { return strings.Trim(l, characters) }
-	known := changedSet(classes, strings.Clone)
-	if slices.ContainsFunc(classes, func(c string) bool { return trim(c) != c }) {
-		return false
-	}
-	return !slices.ContainsFunc(labels, func(l string) bool { return !known[trim(l)] })
 }
 
 // quoted returns the distinct characters, quoted for a shell.

@@ -48,8 +48,9 @@ func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err 
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	v := &verification{model: o.Model, manifest: manifest, job: j, maxBad: o.MaxBadFraction}
-	if v.rows, err = v.trainingRows(ctx, d); err != nil {
+	v := &verification{model: o.Model, manifest: manifest, Session: &prepare.Session{Job: j, Iterative: true,
+		Options: options.Prepare{Seed: manifest.Seed, MaxBadFraction: o.MaxBadFraction}}}
+	if err := v.trainingRows(ctx, d); err != nil {
 		return nil, err
 	}
 	c := manifest.Learner.Log
@@ -84,44 +85,39 @@ func checkCertified(dir string, m *models.Manifest) error {
 }
 
 // trainingRows profiles the data and returns an error if its rows are not the training rows of the model.
-func (v *verification) trainingRows(ctx context.Context, d *dataset.Dataset) (*prepare.Prepared, error) {
-	v.job.Progress.Phase("reading", 0)
-	defer v.job.Progress.Done()
+func (v *verification) trainingRows(ctx context.Context, d *dataset.Dataset) error {
+	v.Job.Progress.Phase("reading", 0)
+	defer v.Job.Progress.Done()
 	m := v.manifest
-	profiled, _, err := prepare.ProfileRows(ctx, v.job, d, v.maxBad, m.Seed,
+	profiled, _, err := prepare.ProfileRows(ctx, v.Job, d, v.Options.MaxBadFraction, m.Seed,
 		&transforms.Labeling{Open: m.Task != models.Regression})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if profiled.Digest() != m.Fingerprint {
-		return nil, exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
+	if profiled.Digest != m.Fingerprint {
+		return exit.Dataf("pipelines: these are not the rows that %s was trained on: their fingerprint differs",
 			v.model)
 	}
-	if have, want := profiled.Counts, m.Rows; have.Read != want.Read || have.Used != want.Used ||
-		have.SetAside != want.SetAside {
-		return nil, exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
-			have.Used, v.model, want.Read, want.Used)
+	if have := profiled.Counts.RowCounts; have != m.Rows {
+		return exit.Dataf("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read,
+			have.Used, v.model, m.Rows.Read, m.Rows.Used)
 	}
 	if m.Task == models.Classification {
-		if have := profiled.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
-			return nil, exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, v.model,
+		if have := profiled.Profile.Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
+			return exit.Dataf("pipelines: the classes have %v rows; the manifest of %s says %v", have, v.model,
 				m.Profile.ClassCounts)
 		}
 	}
-	return &prepare.Prepared{
-		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
-		ProfileData: prepare.ProfileData{Profile: profiled.Sum.Result(), Distinct: &profiled.Distinct}, Rule: m.Learner.Split,
-		Target: &transforms.Labeling{Classes: m.Vocabulary, Grid: m.TargetGrid},
-	}, nil
+	v.Prepared = &prepare.Prepared{PassResult: *profiled, Rule: m.Learner.Split,
+		Target: &transforms.Labeling{Classes: m.Vocabulary, Grid: m.TargetGrid}}
+	return nil
 }
 
 // verification is a job that verifies a certificate.
 type verification struct {
-	model    string
-	manifest *models.Manifest
-	job      *job.Job
-	rows     *prepare.Prepared // the training rows
-	maxBad   float64
+	*prepare.Session // with the training rows
+	model            string
+	manifest         *models.Manifest
 }
 
 // certify runs the pass of the verification.
@@ -130,20 +126,20 @@ func (v *verification) certify(ctx context.Context, result *results.Verify) erro
 	if err != nil {
 		return err
 	}
-	if err := v.job.TakeFiles(v.model, v.manifest); err != nil {
+	if err := v.Job.TakeFiles(v.model, v.manifest); err != nil {
 		return err
 	}
-	scan, err := v.job.StorePass(ctx, pass)
+	scan, err := v.Job.StorePass(ctx, pass)
 	if err != nil {
 		return err
 	}
-	scan.Readers = max(1, min(v.job.Engine.Readers, len(pass.Assignments)))
+	scan.Readers = max(1, min(v.Job.Engine.Readers, len(pass.Assignments)))
 	if err := v.storeState(ctx, pass.Learner, scan); err != nil {
 		return err
 	}
-	v.job.Progress.Phase("verifying", v.manifest.Rows.Used)
-	defer v.job.Progress.Done()
-	if err := v.job.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, scan, 1, 1, 0) }); err != nil {
+	v.Job.Progress.Phase("verifying", v.manifest.Rows.Used)
+	defer v.Job.Progress.Done()
+	if err := v.Job.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, scan, 1, 1, 0) }); err != nil {
 		if reported, ok := errors.AsType[*fault.Fault](err); ok && strings.HasPrefix(reported.Message, "svm: verify:") {
 			return exit.Dataf("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
 				"and in the same order", reported.Message)
@@ -159,9 +155,9 @@ func (v *verification) certify(ctx context.Context, result *results.Verify) erro
 
 // pass returns the pass, which assigns rows to partitions as training did.
 func (v *verification) pass(ctx context.Context) (*epochs.Pass, error) {
-	m, l, d := v.manifest, v.rows, v.rows.Data
+	m, p := v.manifest, v.Prepared
 	c := m.Learner.Log
-	d.Schema.Dim = m.Input.Dim
+	p.Data.Schema.Dim = m.Input.Dim
 	encoder, err := transforms.TargetEncoder(m.Recipe)
 	if err != nil {
 		return nil, models.NewError(v.model, err)
@@ -171,24 +167,22 @@ func (v *verification) pass(ctx context.Context) (*epochs.Pass, error) {
 		folds = m.Learner.Folds
 	}
 	if folds > 0 || encoder != nil {
-		if err := l.CountCopies(ctx, v.job, m.Seed, v.maxBad, true); err != nil {
+		if err := v.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
 	mean := 0.0
-	if w := l.Profile.Weights; w != nil && !w.Equal() {
+	if w := p.Profile.Weights; w != nil && !w.Equal() {
 		if folds > 0 {
 			return nil, exit.Dataf("pipelines: %s was trained on rows with weights, and others were held out of it: its "+
 				"certificate is on the mean of the former, which verify does not compute; train without a time limit", v.model)
 		}
 		mean = w.Mean()
 	}
-	return &epochs.Pass{
-		Pass: transforms.Pass{Data: *d, Mode: prepare.Mode(v.maxBad), Seed: m.Seed, Target: l.Target,
-			Rule: l.Rule, Copies: l.Copies, EqualWeights: l.EqualWeights()},
-		Learner: epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, Recipe: m.Recipe,
-		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
-	}, nil
+	p.Recipe.Sealed, p.Recipe.Recodes = m.Recipe, encoder != nil
+	pass := v.LearnPass(epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, folds, c.Partitions)
+	pass.MeanWeight = mean
+	return pass, nil
 }
 
 // storeState stores the weights and the dual variables of the model as the state of the first round.

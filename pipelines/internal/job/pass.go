@@ -31,30 +31,6 @@ const ShardBytes = 32 << 20
 // maxListed is the largest number of rows set aside that are listed.
 const maxListed = 10_000
 
-// passFiles has the URIs of the files that a pass writes into the work directory.
-type passFiles struct{ sum, reports string }
-
-// scan runs one pass over the data. build adds the pass to a graph and writes its sum and its reports to the
-// given files. If both exist, from a stopped run, nothing runs. If the reports show that a shard boundary was
-// inside a quoted field, scan tries again and reads the file as one shard. It returns the reports in the order
-// of the rows.
-func (j *Job) scan(ctx context.Context, p transforms.Kind, name string,
-	build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
-	common := p.Common()
-	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
-	for {
-		files, reports, err := j.scanOnce(ctx, p, name, build)
-		if err != nil {
-			return files, nil, err
-		}
-		again, err := untiled(&common.Data, common.Shards, reports)
-		if err != nil || len(again) == 0 {
-			return files, reports, err
-		}
-		common.Shards = wholeFiles(common.Shards, again)
-	}
-}
-
 // sumPass is a pass that ends in one encoded sum.
 type sumPass interface {
 	transforms.Kind
@@ -62,19 +38,28 @@ type sumPass interface {
 	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
 }
 
-// ScanSum runs a pass that ends in one encoded sum and decodes it into sum, which must be zero. It
-// returns the reports in the order of the rows.
+// ScanSum runs a pass over the data that ends in one encoded sum and decodes it into sum, which must be zero. If
+// the reports show that a shard boundary was inside a quoted field, it tries again and reads the file as one
+// shard. It returns the reports in the order of the rows.
 func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 	sum wire.Coded) (reports []dataset.Report, err error) {
-	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		sum, reports := p.Sum(s, sc)
-		transforms.Write(s, files.sum, sum)
-		transforms.WriteLines(s, files.reports, reports)
-	})
-	if err != nil {
-		return nil, err
+	common := p.Common()
+	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
+	var file string
+	for {
+		if file, reports, err = j.runSum(ctx, p, name); err != nil {
+			return nil, err
+		}
+		again, err := untiled(&common.Data, common.Shards, reports)
+		if err != nil {
+			return nil, err
+		}
+		if len(again) == 0 {
+			break
+		}
+		common.Shards = wholeFiles(common.Shards, again)
 	}
-	data, err := storage.ReadState(ctx, files.sum, transforms.MaxState)
+	data, err := storage.ReadState(ctx, file, transforms.MaxState)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +67,7 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 		runtime.GC() // frees the garbage of the pass before the sum is decoded
 	}
 	if err := wire.Unmarshal(sum, data); err != nil {
-		return nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
+		return nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", file, err)
 	}
 	return reports, nil
 }
@@ -90,20 +75,43 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string,
 // largeSum is the size in bytes above which an encoded sum takes much of a job's memory.
 const largeSum = 1 << 20
 
-func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string,
-	build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
-	files = passFiles{sum: j.Work.File(name+".bin", engine.Program(), p),
-		reports: j.Work.File(name+".reports", engine.Program(), p)}
-	if err := j.runPass(ctx, p, files, build); err != nil {
-		return files, nil, err
+// runSum runs a pass unless a stopped run has left its result in the work directory. It returns the URI of the
+// sum, and the reports.
+func (j *Job) runSum(ctx context.Context, p sumPass, name string) (sum string, reports []dataset.Report, err error) {
+	sum = j.Work.File(name+".bin", engine.Program(), p)
+	list := j.Work.File(name+".reports", engine.Program(), p)
+	if err := j.ForgetFaults(ctx, list); err != nil {
+		return "", nil, err
 	}
-	if reports, err = ReadReports[dataset.Report](ctx, files.reports); err != nil {
-		return files, nil, err
+	intact, err := j.Intact(ctx, sum, list)
+	if err != nil {
+		return "", nil, err
+	}
+	if intact {
+		j.Progress.Notef("found the result of this pass in the work directory")
+	} else if err := j.storeSum(ctx, p, sum, list); err != nil {
+		return "", nil, err
+	}
+	if reports, err = ReadReports[dataset.Report](ctx, list); err != nil {
+		return "", nil, err
 	}
 	if want := len(p.Common().Shards); len(reports) != want {
-		return files, nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), want)
+		return "", nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), want)
 	}
-	return files, reports, nil
+	return sum, reports, nil
+}
+
+// storeSum runs a pass and writes its sum and its reports to these URIs.
+func (j *Job) storeSum(ctx context.Context, p sumPass, sum, list string) error {
+	sc, err := j.StorePass(ctx, p)
+	if err != nil {
+		return err
+	}
+	return j.Run(ctx, func(s beam.Scope) {
+		total, reports := p.Sum(s, sc)
+		transforms.Write(s, sum, total)
+		transforms.WriteLines(s, list, reports)
+	})
 }
 
 // untiled sorts the reports and returns the positions of the files that their shards do not cover without
@@ -130,26 +138,6 @@ func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 		out = append(out, dataset.Whole(file))
 	}
 	return out
-}
-
-func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles,
-	build func(beam.Scope, transforms.Scan, passFiles)) error {
-	if err := ForgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
-		return err
-	}
-	intact, err := j.Intact(ctx, files.sum, files.reports)
-	if err != nil {
-		return err
-	}
-	if intact {
-		j.Progress.Notef("found the result of this pass in the work directory")
-		return nil
-	}
-	sc, err := j.StorePass(ctx, p)
-	if err != nil {
-		return err
-	}
-	return j.Run(ctx, func(s beam.Scope) { build(s, sc, files) })
 }
 
 // Intact reports whether state files exist and are undamaged. It notes damage in the log.
@@ -211,17 +199,17 @@ func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 }
 
 // ForgetFaults removes the reports of an earlier run if they contain read errors, so that the data is read
-// again.
-func ForgetFaults[R any](ctx context.Context, j *Job, uri string, reportOf func(R) dataset.Report) error {
+// again. Reports of other types embed a dataset.Report.
+func (j *Job) ForgetFaults(ctx context.Context, uri string) error {
 	intact, err := j.Intact(ctx, uri)
 	if err != nil || !intact {
 		return err
 	}
-	left, err := ReadReports[R](ctx, uri)
+	left, err := ReadReports[dataset.Report](ctx, uri)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(left, func(r R) bool { return reportOf(r).Fault != "" }) {
+	if slices.ContainsFunc(left, func(r dataset.Report) bool { return r.Fault != "" }) {
 		return storage.Remove(ctx, uri)
 	}
 	return nil

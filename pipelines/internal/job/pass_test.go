@@ -171,7 +171,6 @@ func TestAWholeFileThatDoesNotTileIsAnError(t *testing.T) {
 
 func TestReportsOfFaultsAreNotTakenUp(t *testing.T) {
 	dir := t.TempDir()
-	same := func(r dataset.Report) dataset.Report { return r }
 	state := func(name, content string) string {
 		name = filepath.Join(dir, name)
 		if err := storage.WriteState(jobtest.Ctx, name, []byte(content)); err != nil {
@@ -183,7 +182,7 @@ func TestReportsOfFaultsAreNotTakenUp(t *testing.T) {
 	faulty := state("faulty", "{\"rows\":1}\n{\"fault\":\"the connection broke\",\"storage\":true}\n")
 	j := &Job{Progress: report.NewProgress(nil, nil)}
 	for name, stays := range map[string]bool{whole: true, faulty: false, filepath.Join(dir, "none"): false} {
-		if err := ForgetFaults(jobtest.Ctx, j, name, same); err != nil {
+		if err := j.ForgetFaults(jobtest.Ctx, name); err != nil {
 			t.Error(err)
 		}
 		if there, err := storage.Exists(jobtest.Ctx, name); there != stays || err != nil {

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/models/paired"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
@@ -19,13 +21,11 @@ import (
 // CompareModels calls evaluate.CompareModels, and writes the report that the options ask for.
 func CompareModels(ctx context.Context, o options.CompareModels) (*results.CompareModels, error) {
 	r, err := evaluate.CompareModels(ctx, o)
-	if o.Report == "" || !judged(err) {
+	if o.Report == "" || r == nil {
 		return r, err
 	}
-	if _, pageErr := write(ctx, comparison(r), o.Report); pageErr != nil {
-		return nil, pageErr
-	}
-	return r, err
+	_, pageErr := write(ctx, comparison(r), o.Report)
+	return r, errors.Join(err, exit.AfterPublish("", pageErr))
 }
 
 // comparison returns the report on a comparison.

@@ -34,19 +34,10 @@ type scored struct{ *results.Evaluate }
 // Evaluate calls evaluate.Evaluate, and writes the report that the options ask for.
 func Evaluate(ctx context.Context, o options.Evaluate) (*results.Evaluate, error) {
 	r, err := evaluate.Evaluate(ctx, o)
-	if o.Report == "" || !judged(err) {
+	if o.Report == "" || r == nil {
 		return r, err
 	}
-	if pageErr := (scored{r}).writePage(ctx, o); pageErr != nil {
-		return nil, pageErr
-	}
-	return r, err
-}
-
-// judged reports whether a job has a result although err may be the error of a gate.
-func judged(err error) bool {
-	_, gated := errors.AsType[*exit.GateError](err)
-	return err == nil || gated
+	return r, errors.Join(err, exit.AfterPublish("", scored{r}.writePage(ctx, o)))
 }
 
 // writePage writes the report on the model and its scores.

@@ -76,11 +76,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{
-		Data: d, Shards: profiled.Shards, Counts: profiled.Counts, Rule: r.Rule.Split,
-		ProfileData: ProfileData{Profile: profiled.Sum.Result(), Sum: &profiled.Sum, Distinct: &profiled.Distinct,
-			Levels: profiled.Levels, Digest: profiled.Digest(), Statistics: statisticsOf(d, &profiled.Sum)},
-	}
+	p := &Prepared{PassResult: *profiled, Statistics: statisticsOf(d, profiled.Sum), Rule: r.Rule.Split}
 	if err := checkWeights(p.Profile.Weights, &r.Rule); err != nil {
 		return nil, d.Errorf("%w", err)
 	}
@@ -107,7 +103,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		}
 	}
 	if len(r.Profile.Rows.Columns) == p.Profile.Dim {
-		p.Drift = drift.OfSum(r.Profile.Rows, p.Sum, clusterOf(r.Rule.Split, profiled), drift.NamesOf(d))
+		p.Drift = drift.OfSum(r.Profile.Rows, p.Sum, p.cluster(), drift.NamesOf(d))
 		p.Drift.Schema = drift.SchemaChangesOf(r.Input, d)
 	}
 	if err := p.TakeRecipe(r, others); err != nil {

@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -158,32 +161,43 @@ func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
 		"are too good: %s--time_split holds out the latest", column, and)
 }
 
-// clusterOf returns how many rows count as one independent row, under a rule.
-func clusterOf(r *profile.FoldRule, p *PassResult) float64 {
-	if r == nil || r.By != profile.ByGroup {
+// cluster returns how many rows count as one independent row, under the rule of a recipe.
+func (p *Prepared) cluster() float64 {
+	if p.Rule == nil || p.Rule.By != profile.ByGroup {
 		return 1
 	}
-	return max(r.GroupSize(), p.Keys.Cluster(p.Counts.Used))
+	return max(p.Rule.GroupSize(), p.Keys.Cluster(p.Counts.Used))
 }
 
 // CountCopies counts the copies of each row, in one pass over the data, if the data has few distinct rows.
-// Then each copy of a row is assigned to a fold by its own hash, instead of all copies to one fold. With many
-// distinct rows CountCopies does nothing.
+// Then each copy of a row is assigned to a fold by its own hash, instead of all copies to one fold. It adds a note
+// if many rows repeat. Call it before the first pass with folds; later calls do nothing.
 //
-// Copies are counted by shard. Iterative learners use other shards than other passes; inRounds counts in them,
-// too.
-func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
-	few := p.Distinct.Few(p.Counts.Used)
-	if p.copiesCounted || len(few) == 0 || p.Rule != nil {
-		p.copiesCounted = true
+// Copies are counted by shard. If iterative learners read the rows, it also counts in their shards.
+func (s *Session) CountCopies(ctx context.Context) error {
+	p := s.Prepared
+	if p.copiesCounted {
 		return nil
 	}
-	j.Progress.Phase("counting repeated rows", p.Counts.Used)
-	defer j.Progress.Done()
-	pass := transforms.Pass{Data: *p.Data, Mode: Mode(maxBad), Seed: seed, Target: p.Target,
+	if few := p.Distinct.Few(p.Counts.Used); len(few) > 0 && p.Rule == nil {
+		if err := s.countCopies(ctx, few); err != nil {
+			return err
+		}
+	}
+	p.copiesCounted = true
+	s.AddNotef("%s", p.repeatNote())
+	return nil
+}
+
+// countCopies sets the copies of the few distinct rows.
+func (s *Session) countCopies(ctx context.Context, few profile.HashSet) error {
+	p := s.Prepared
+	s.Job.Progress.Phase("counting repeated rows", p.Counts.Used)
+	defer s.Job.Progress.Done()
+	pass := transforms.Pass{Data: *p.Data, Mode: Mode(s.Options.MaxBadFraction), Seed: s.Options.Seed, Target: p.Target,
 		EqualWeights: p.EqualWeights()}
-	cuts := [][]dataset.Shard{job.Shards(j.Options, p.Data)}
-	if shards := p.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(shards, cuts[0]) {
+	cuts := [][]dataset.Shard{job.Shards(s.Job.Options, p.Data)}
+	if shards := p.Data.Shards(job.ShardBytes); s.Iterative && !slices.Equal(shards, cuts[0]) {
 		cuts = append(cuts, shards)
 	}
 	var tallies []*profile.ContentCounts
@@ -191,7 +205,7 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	for _, cut := range cuts {
 		tally := new(profile.ContentCounts)
 		pass.Shards = cut
-		r, err := j.ScanSum(ctx, &survey.Contents{Pass: pass}, "tally", tally)
+		r, err := s.Job.ScanSum(ctx, &survey.Contents{Pass: pass}, "tally", tally)
 		if err != nil {
 			return err
 		}
@@ -202,7 +216,6 @@ func (p *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 		p.Copies.Alias(profile.ShardStart{File: r.Shard.File, Start: r.Shard.Start},
 			profile.ShardStart{File: r.Shard.File, Start: r.Begin})
 	}
-	p.copiesCounted = true
 	return nil
 }
 
@@ -264,4 +277,90 @@ func (p *Prepared) copiesFor(parts int) *profile.Copies {
 		panic("pipelines: folds before the copies of rows are counted")
 	}
 	return p.Copies
+}
+
+// partSalt makes the hashes that choose test rows independent of the hashes for folds and samples.
+const partSalt = 0x74657374
+
+// WorkDirOfTest returns the work directory of jobs for a test, next to the directory that its training run uses; "" for
+// none.
+func WorkDirOfTest(training string) string {
+	if training == "" {
+		return ""
+	}
+	return strings.TrimRight(training, "/") + "-test"
+}
+
+// HoldOutTest returns the part of the data that remains for training if a share of the rows is held out,
+// and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
+// whole, and with times the latest rows. HoldOutTest reads the data to find columns, groups and times; the
+// training run does not use these results.
+func HoldOutTest(ctx context.Context, o options.Prepare, share float64) (part *dataset.TestSplit, text string,
+	err error) {
+	if o.Split.Fold != "" {
+		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
+			"files for --test", share)
+	}
+	if f, ok := o.Kernel.(kernel.Learned); ok && f.Directory() != "" {
+		return nil, "", exit.Usagef("--test %g cannot be used with --frequencies: the learned features may have seen "+
+			"the rows; give --test files that they have not seen", share)
+	}
+	o.Job.Work, o.Job.Resume = WorkDirOfTest(o.Job.Work), false
+	o.Split.Into(&o.Data)
+	d, err := OpenData(ctx, &o.Types, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := CheckLabeled(d); err != nil {
+		return nil, "", err
+	}
+	part = &dataset.TestSplit{Share: share, Seed: o.Seed ^ partSalt}
+	by := o.Split.By()
+	if by == "" && !d.Schema.Traits().Columns {
+		return part, "by content", nil
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	j.Progress.Phase("choosing rows for the test", 0)
+	defer j.Progress.Done()
+	if d.Schema.Table == nil {
+		_, err := findTypes(ctx, o, j, d)
+		if _, ok := errors.AsType[*exit.DataError](err); err != nil && (!ok || by != "") {
+			return nil, "", err
+		} // otherwise all columns count, and training reports the error
+	}
+	if by != "" {
+		return holdOutByKey(ctx, o, j, d, part)
+	}
+	part.Columns = d.Schema.Layout.(dataset.Tabular).Table().Names()
+	return part, "by content, equal rows together", nil
+}
+
+// holdOutByKey holds out whole groups, or the latest times.
+func holdOutByKey(ctx context.Context, o options.Prepare, j *job.Job, d *dataset.Dataset,
+	part *dataset.TestSplit) (_ *dataset.TestSplit, text string, err error) {
+	p, _, err := profileWithLabels(ctx, o, j, d)
+	if err != nil {
+		return nil, "", err
+	}
+	part.Columns, part.Key = d.Key.Columns, d.Key
+	columns := strings.Join(d.Key.Columns, ", ")
+	if o.Split.By() == profile.ByTime {
+		part.From, err = p.Keys.Since(part.Share)
+		from := fmt.Sprintf("%g", rowio.KeyNumber(part.From))
+		if d.Key.Layout != "" {
+			from = schema.TimeText(rowio.KeyNumber(part.From))
+		}
+		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
+	} else {
+		part.Keys, err = p.Keys.Groups(part.Share, part.Seed)
+		text = "whole groups, by " + columns
+	}
+	if err != nil {
+		return nil, "", exit.Dataf("--test %g with %s: %w", part.Share, o.Split.Flag(), err)
+	}
+	return part, text, nil
 }

@@ -1,3 +1,15 @@
+// Package prepare profiles the data of a job and derives from the profile what training needs: the types of
+// columns, the target, the folds and the recipe of features.
+//
+// Data runs the profile pass for options.Prepare and returns a Prepared. ProfileByRecipe does so with the recipe of a
+// model. A Session is a job with a Prepared: it runs further passes before the fit, which count copies of rows,
+// sum labels to encode categories, and sample rows. The order is New, Session.EncodeLabels, Session.CountCopies, and
+// then passes with folds. A Recipe is made from the options of a kernel, a chain of preprocessing steps (Scaling)
+// and the statistics of the profile.
+//
+// The profile pass adds up a profile.Sum, whose result is a profile.Profile. ProfileRows returns the sum with other
+// results of the pass as a PassResult; Prepared has the results that later steps need as ProfileData. A model directory
+// records them as sums.Profile, and a manifest as models.Profile.
 package prepare
 
 import (
@@ -121,30 +133,34 @@ func Mode(maxBad float64) dataset.Mode {
 
 // Prepared has the results of the profile pass and what is derived from them.
 type Prepared struct {
-	Data   *dataset.Dataset // the row length is known
-	Shards []dataset.Shard  // with exact bounds and line numbers
-	Counts results.RowCounts
-	ProfileData
-	Target *transforms.Labeling // nil for data without labels
-	Recipe Recipe
-	Doubts []string // notes on types of columns that may be wrong
+	PassResult
+	Statistics *profile.Statistics  // of the profile
+	Target     *transforms.Labeling // nil for data without labels
+	Recipe     Recipe
+	Doubts     []string // notes on types of columns that may be wrong
 	// Drift is the drift from the rows of the recipe if a recipe is given. It is nil if the recipe has too many
 	// columns for statistics.
 	Drift  *drift.Report
 	Rule   *profile.FoldRule // assigns rows to folds; nil if their content does
-	Copies *profile.Copies   // see Prepared.CountCopies; nil if it has counted none
-	foldState
+	Copies *profile.Copies   // see Session.CountCopies; nil if it has counted none
+	// Results that depend on the folds:
+	labelSums     *preprocess.LabelSums
+	valueCounts   *preprocess.LabelSums
+	copiesCounted bool    // CountCopies has run
+	repeatShare   float64 // share of rows that repeat an earlier one
 }
 
-// ProfileData has what later steps need of the profile pass.
-type ProfileData struct {
-	Profile profile.Profile
-	Sum     *profile.Sum
-	// Statistics are the statistics of the profile.
-	Statistics *profile.Statistics
-	Distinct   *profile.DistinctRows // rows
-	Levels     profile.LevelCounts   // rows per level of sum --by
-	Digest     string                // digest of the profile: the fingerprint of the data
+// PassResult has the results of the profile pass.
+type PassResult struct {
+	Data     *dataset.Dataset // the row length is known after New
+	Shards   []dataset.Shard  // with exact bounds and line numbers
+	Counts   results.RowCounts
+	Sum      *profile.Sum // nil after the choices by the profile
+	Profile  profile.Profile
+	Digest   string                // digest of the profile in hexadecimal digits: the fingerprint of the data
+	Distinct *profile.DistinctRows // rows
+	Keys     *profile.FoldKeys     // of rows
+	Levels   profile.LevelCounts   // rows per level of sum --by
 }
 
 // statisticsOf returns the statistics of the rows of a dataset and of their columns.
@@ -160,14 +176,6 @@ func statisticsOf(d *dataset.Dataset, sum *profile.Sum) *profile.Statistics {
 	}
 	s.Points = shapley.BackgroundPoints(sum, first)
 	return s
-}
-
-// foldState has results that depend on the folds.
-type foldState struct {
-	labelSums     *preprocess.LabelSums
-	valueCounts   *preprocess.LabelSums
-	copiesCounted bool    // CountCopies has run
-	repeatShare   float64 // share of rows that repeat an earlier one
 }
 
 // wideRow is the length of rows above which a profile takes tens of megabytes.
@@ -190,33 +198,25 @@ func New(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare)
 	if err != nil {
 		return nil, err
 	}
-	result := profiled.Sum.Result()
-	if result.Dim == 0 {
+	if profiled.Profile.Dim == 0 {
 		return nil, NoNumbers(d)
 	}
 	if d.Schema.Centre == nil {
-		d.Schema.Centre = centres(d.Schema, &result)
+		d.Schema.Centre = centres(d.Schema, &profiled.Profile)
 		if d.Schema.Centre != nil {
 			// The profile of float32 numbers is enough to choose the types of columns.
-			d.Schema.Dim = result.Dim
+			d.Schema.Dim = profiled.Profile.Dim
 			if profiled, _, err = profileWithLabels(ctx, o, j, d); err != nil {
 				return nil, err
 			}
-			result = profiled.Sum.Result()
 		}
 	}
-	p := &Prepared{
-		Data: d, Shards: profiled.Shards, Counts: profiled.Counts,
-		ProfileData: ProfileData{Profile: result, Sum: &profiled.Sum, Distinct: &profiled.Distinct,
-			Digest: profiled.Digest()},
-		Doubts: schema.Sentences(notes),
-	}
+	p := &Prepared{PassResult: *profiled, Statistics: statisticsOf(d, profiled.Sum), Doubts: schema.Sentences(notes)}
 	if note := p.Counts.LabelNote(); note != "" {
 		p.Doubts = append(p.Doubts, note)
 	}
-	p.Statistics = statisticsOf(d, &profiled.Sum)
-	p.repeatShare = repeatShare(&profiled.Sum)
-	if p.Rule, err = foldRule(o, d, &profiled.Keys, p.Counts.Used); err != nil {
+	p.repeatShare = repeatShare(p.Sum)
+	if p.Rule, err = foldRule(o, d, p.Keys, p.Counts.Used); err != nil {
 		return nil, err
 	}
 	d.Schema.Dim = p.Profile.Dim
@@ -269,7 +269,7 @@ func profileWithTypes(ctx context.Context, o options.Prepare, j *job.Job,
 	if !TypesGiven(o.Types) && o.Data.Time == "" {
 		var numbers bool
 		p, numbers, plain = profileWithLabels(ctx, o, j, d)
-		if numbers && (plain != nil || !mayBeDates(&p.Sum)) {
+		if numbers && (plain != nil || !mayBeDates(&p.Profile)) {
 			return p, nil, plain
 		}
 	}
@@ -287,8 +287,8 @@ func profileWithTypes(ctx context.Context, o options.Prepare, j *job.Job,
 }
 
 // mayBeDates reports whether a column of numbers may have dates such as 20240229.
-func mayBeDates(p *profile.Sum) bool {
-	return slices.ContainsFunc(p.Result().Columns, func(c profile.Column) bool {
+func mayBeDates(p *profile.Profile) bool {
+	return slices.ContainsFunc(p.Columns, func(c profile.Column) bool {
 		return c.Min >= 19000101 && c.Max <= 21001231
 	})
 }
@@ -309,23 +309,6 @@ func profileWithLabels(ctx context.Context, o options.Prepare, j *job.Job,
 		&transforms.Labeling{Open: o.Task != models.Regression})
 }
 
-// PassResult has the results of the profile pass.
-type PassResult struct {
-	Sum      profile.Sum
-	Distinct profile.DistinctRows // rows
-	Keys     profile.FoldKeys     // of rows
-	Levels   profile.LevelCounts  // of rows
-	Encoded  []byte               // the sum
-	Counts   results.RowCounts
-	Shards   []dataset.Shard // with exact bounds and line numbers
-}
-
-// Digest returns the digest of the profile in hexadecimal digits: the fingerprint of the data.
-func (p *PassResult) Digest() string {
-	sum := sha256.Sum256(p.Encoded)
-	return hex.EncodeToString(sum[:])
-}
-
 // ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
@@ -341,8 +324,8 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		return nil, true, err
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
-	p = &PassResult{Sum: sum.Profile, Distinct: sum.Distinct, Keys: sum.Keys, Levels: sum.Levels}
-	p.Encoded = wire.Marshal(&p.Sum)
+	p = &PassResult{Data: d, Distinct: &sum.Distinct, Keys: &sum.Keys, Levels: sum.Levels}
+	p.Sum = new(sum.Profile) // so that it can be freed before the rest
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // an error about the rows is more important
 		if unnamed := job.CheckNamed(ctx, d, reports); unnamed != nil {
@@ -356,6 +339,9 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	if n := p.Sum.Rows(); n != p.Counts.Used {
 		return nil, numbers, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
 	}
+	p.Profile = p.Sum.Result()
+	digest := sha256.Sum256(wire.Marshal(p.Sum))
+	p.Digest = hex.EncodeToString(digest[:])
 	return p, numbers, nil
 }
 
@@ -381,4 +367,34 @@ func (p *Prepared) RowsDigest() string {
 		panic("pipelines: a profile without JSON: " + err.Error())
 	}
 	return shortDigest(data)
+}
+
+// Weights returns the weights of the rows. They are all 1 if there are none or they are equal.
+func (p *Prepared) Weights() *profile.Weights {
+	if w := p.Profile.Weights; !w.Equal() {
+		return w
+	}
+	return profile.UnitWeights(p.Counts.Used)
+}
+
+// EqualWeights reports whether rows have weights and all are equal, which is the same as no weights.
+func (p *Prepared) EqualWeights() bool {
+	return p.Profile.Weights != nil && p.Profile.Weights.Equal()
+}
+
+// ByClass returns the sum of the weights, or the number of rows without weights, of each class; in a
+// regression, of all rows.
+func (p *Prepared) ByClass() []float64 {
+	switch labels := p.Profile.Labels; {
+	case p.Target == nil || p.Target.Classes == nil:
+		return []float64{p.Weights().Sum}
+	case labels.Weights != nil && !p.Weights().Equal():
+		return labels.Weights
+	default:
+		sums := make([]float64, len(labels.Counts))
+		for c, n := range labels.Counts {
+			sums[c] = float64(n)
+		}
+		return sums
+	}
 }

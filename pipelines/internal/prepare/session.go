@@ -33,19 +33,6 @@ func (s *Session) AddNotef(format string, args ...any) {
 	}
 }
 
-// CountCopies calls Prepared.CountCopies, and adds a note if many rows repeat. Call it before the first pass with
-// folds; later calls do nothing.
-func (s *Session) CountCopies(ctx context.Context) error {
-	if s.Prepared.copiesCounted {
-		return nil
-	}
-	if err := s.Prepared.CountCopies(ctx, s.Job, s.Options.Seed, s.Options.MaxBadFraction, s.Iterative); err != nil {
-		return err
-	}
-	s.AddNotef("%s", s.Prepared.repeatNote())
-	return nil
-}
-
 // SurveyRows runs a survey pass outside the first fold, with a sample of the given size; 0 is the size of
 // the profile's.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {

@@ -3,7 +3,6 @@ package spec
 import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rowio"
-	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -14,30 +13,20 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// bySums fits ridge: exact sums over all rows, and a solve.
-type bySums struct{ *ridge.LearnerOptions }
-
-func (b bySums) options() iterative.Options { return b.LearnerOptions }
-
-func (b bySums) validate(Options) error { return nil }
-
-func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) {
-	return LambdaValues(o.Lambda, n)
-}
-
-func (b bySums) memory(o Options, m *results.Memory, f Facts, e engine.Engine, readers int) {
-	folding := o.PlannedFolding(f)
+// sumsMemory adds the memory of a fit of ridge to m: exact sums over all rows, and a solve.
+func (o Options) sumsMemory(m *results.Memory, f Facts, e engine.Engine, readers int) {
+	l, folding := o.Ridge(), o.PlannedFolding(f)
 	n := int64(folding.numSums())
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
 	// Each sum has a buffer of rows and one of their features. Features on a 16-bit grid, which may be chosen
 	// automatically, take two limbs.
 	limbs := int64(2)
-	if b.Grid == features.Bits8 && !o.size(f).Sampled {
+	if l.Grid == features.Bits8 && !o.size(f).Sampled {
 		limbs = 1
 	}
 	buffer := f.blockBytes(f.Dim)
-	if f.Weighted || len(b.Weights) > 0 {
+	if f.Weighted || len(l.Weights) > 0 {
 		buffer = profile.WeightCollectorBytes(f.Dim, true)
 		limbs += limbs + 2 // also features times weights
 	}
@@ -74,13 +63,6 @@ func (b bySums) memory(o Options, m *results.Memory, f Facts, e engine.Engine, r
 
 // RowBytes returns the memory of rows that are passed to the solve instead of their sums.
 func RowBytes(shape ridge.Shape, rows int64) int64 { return rows * (2*int64(shape.Dim) + 16) }
-
-func (b bySums) reducingFlags(o Options) string {
-	if _, folds := LambdaValues(o.Lambda, 1); folds > 1 {
-		return " or --folds, or one --lambda"
-	}
-	return ""
-}
 
 // Folding says which sums a fit by sums needs, and which values of λ it tries on them. Plans and training
 // compute the memory from it.

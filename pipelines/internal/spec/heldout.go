@@ -132,7 +132,7 @@ func (o Options) CheckLabels(classes, features int) error {
 
 // CheckWeights returns an error if rows have weights that the learner does not support.
 func (o Options) CheckWeights(w *profile.Weights) error {
-	if w.Equal() || iterative.DefinitionOf(o.fitter().options()).Weighted {
+	if w.Equal() || iterative.DefinitionOf(o.learner()).Weighted {
 		return nil
 	}
 	return exit.Usagef("learner %s takes no rows with weights", o.LearnerName())

@@ -9,9 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/falkon"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/results"
 
 	// The learners of this module.
 	_ "github.com/bochner-ml/bochner/models/pca"
@@ -19,35 +17,20 @@ import (
 	_ "github.com/bochner-ml/bochner/models/svm"
 )
 
-// fitter is a way to fit weights: by exact sums and a solve, or by rounds.
-type fitter interface {
-	// options returns the options of the learner with defaults.
-	options() iterative.Options
-	// validate returns an error if the learner does not support the other options.
-	validate(o Options) error
-	// Values returns the values of λ to try, and the number of folds: 0 or 1 if no rows are held out. n is the
-	// number of rows, or the sum of their weights.
-	Values(o Options, n float64) (lambda []float64, folds int)
-	// memory adds the memory of the fit to m.
-	memory(o Options, m *results.Memory, f Facts, e engine.Engine, readers int)
-	// reducingFlags names the flags that reduce the memory of the fit.
-	reducingFlags(o Options) string
-}
-
-// fitter returns the way to fit the weights of the learner. The default learner is ridge.
-func (o Options) fitter() fitter {
+// learner returns the options of the learner with defaults. The default learner is ridge.
+func (o Options) learner() iterative.Options {
 	switch l := o.Learner.(type) {
 	case nil:
-		return bySums{ridge.NewLearnerOptions()}
+		return ridge.NewLearnerOptions()
 	case *ridge.LearnerOptions:
 		if l.Solver == iterative.CG {
-			return gradients(l)
+			return gradients(l).LearnerOptions
 		}
-		return bySums{l}
+		return l
 	case iterative.LearnerOptions:
-		return ByRounds{l.WithDefaults()}
+		return l.WithDefaults()
 	default:
-		return unsupported{bySums{ridge.NewLearnerOptions()}, l}
+		return l
 	}
 }
 
@@ -82,7 +65,7 @@ func (o Options) WithSolver(rows int64, dim, outputs int, regression bool) Optio
 	// column.
 	m := min(n, d)
 	if gram := n*d*m/400 + factors*m*m*m/125; n*d*(80+50*columns) < gram {
-		o.Learner = g.options()
+		o.Learner = g.LearnerOptions
 	}
 	return o
 }
@@ -95,53 +78,47 @@ func (o Options) needsSums(l *ridge.LearnerOptions) bool {
 		o.Size.Chooses() || o.LearnsFeatures()
 }
 
-// unsupported stands for a one-pass learner that cannot be trained, because its sums and its solver are not
-// those of ridge.
-type unsupported struct {
-	bySums
-	given iterative.Options
-}
-
-func (u unsupported) options() iterative.Options { return u.given }
-
-func (u unsupported) validate(Options) error {
-	l := iterative.DefinitionOf(u.given)
-	if l.Unlabeled {
-		return exit.Usagef("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
-	}
-	return exit.Usagef("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
-		"implement iterative.LearnerOptions", l.Name)
-}
-
 // Ridge returns the options of ridge, nil if it is not fitted by sums.
 func (o Options) Ridge() *ridge.LearnerOptions {
-	if s, ok := o.fitter().(bySums); ok {
-		return s.LearnerOptions
-	}
-	return nil
+	l, _ := o.learner().(*ridge.LearnerOptions)
+	return l
 }
 
 // Rounds returns the fit of an iterative learner, and false for others.
 func (o Options) Rounds() (ByRounds, bool) {
-	b, ok := o.fitter().(ByRounds)
-	return b, ok
+	l, ok := o.learner().(iterative.LearnerOptions)
+	return ByRounds{l}, ok
 }
 
 // LearnerName returns the registered name of the learner.
-func (o Options) LearnerName() string { return iterative.DefinitionOf(o.fitter().options()).Name }
+func (o Options) LearnerName() string { return iterative.DefinitionOf(o.learner()).Name }
 
-// Values returns the values of λ to try on n rows and the number of folds; see fitter.
+// Values returns the values of λ to try on n rows, and the number of folds: 0 or 1 if no rows are held out.
 func (o Options) Values(n int64) (lambda []float64, folds int) {
-	return o.fitter().Values(o, float64(n))
+	if b, ok := o.Rounds(); ok {
+		return b.Values(o, float64(n))
+	}
+	return LambdaValues(o.Lambda, float64(n))
 }
 
-// validateLearner checks the options of the learner and returns usage errors.
+// validateLearner checks the options of the learner, and those that it limits, and returns usage errors.
 func (o Options) validateLearner() error {
-	f := o.fitter()
-	if err := f.options().Validate(); err != nil {
+	given := o.learner()
+	if err := given.Validate(); err != nil {
 		return Usage(err)
 	}
-	return f.validate(o)
+	if b, ok := o.Rounds(); ok {
+		return b.validate(o)
+	}
+	l := iterative.DefinitionOf(given)
+	switch {
+	case o.Ridge() != nil:
+		return nil
+	case l.Unlabeled:
+		return exit.Usagef("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
+	}
+	return exit.Usagef("learner %s is not supported: one-pass learners other than ridge have no solver in this program; "+
+		"implement iterative.LearnerOptions", l.Name)
 }
 
 // Usage makes an error about an option a usage error.

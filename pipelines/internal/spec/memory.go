@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/models/search/pairs"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -31,10 +32,12 @@ type Facts struct {
 	Features   int
 	Outputs    int
 	Regression bool
-	Weighted   bool // rows have weights
-	LevelFacts
+	Weighted   bool  // rows have weights
 	Components int   // number of components of an embedding; 0 for none
 	Reading    int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
+	Levels     int   // total number of levels of all categories; 0 for plain numbers
+	Summed     int   // number of levels whose labels are summed
+	Surveyed   int64 // bytes of a survey that finds the types of columns; 0 without one, and after it
 	// Stored is the folding of sums that are stored for a recipe; nil otherwise.
 	Stored *Folding
 }
@@ -50,13 +53,6 @@ type RowFacts struct {
 	Patches  int     // length of rows after the layer of patches that a search tries; 0 for none
 	Grows    bool    // the row length is found in the profile pass
 	Prepared bool    // rows are scaled before they are mapped
-}
-
-// LevelFacts describes the categories of a typed table.
-type LevelFacts struct {
-	Levels   int   // total number of levels of all categories; 0 for plain numbers
-	Summed   int   // number of levels whose labels are summed
-	Surveyed int64 // bytes of a survey that finds the types of columns; 0 without one, and after it
 }
 
 // atMostRows returns the smaller of a limit and the number of rows, at least 1.
@@ -98,7 +94,7 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 	if o.Searching() {
 		more := max(0, f.Patches-f.Scaled)
 		if !f.Unnamed {
-			more = tuning.MoreColumns(f.Rows, f.Scaled, max(0, f.Scaled-f.Measured))
+			more = search.MoreColumns(int(f.atMostRows(search.MaxRows)), f.Scaled, max(0, f.Scaled-f.Measured))
 		}
 		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, e.Threads)
 		f.Scaled += more
@@ -106,7 +102,11 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 	t := o.terms(f)
 	m.Profile = t.profile(f, readers)
 	m.Worker = 2*t.block + t.scratch + t.mapped
-	o.fitter().memory(o, &m, f, e, readers)
+	if b, ok := o.Rounds(); ok {
+		b.memory(o, &m, f, e, readers)
+	} else {
+		o.sumsMemory(&m, f, e, readers)
+	}
 	m.Worker = max(2*t.mapped, m.Worker) // while the map is drawn, there are two copies of its numbers, and nothing else
 	if o.LearnsFeatures() {
 		o.learningMemory(&m, f)
@@ -313,13 +313,26 @@ func compareTo(m results.Memory, have machine.Memory, o Options) (note string, e
 }
 
 // shrink returns advice with the flags that reduce the memory.
-func (o Options) shrink() string { return "use fewer --features" + o.fitter().reducingFlags(o) }
+func (o Options) shrink() string {
+	advice := "use fewer --features"
+	b, rounds := o.Rounds()
+	_, folds := o.Values(1)
+	switch {
+	case rounds && b.Common().Partitions > 1:
+		advice += ", a smaller --keep_bytes or fewer --partitions"
+	case rounds:
+		advice += ", a smaller --keep_bytes"
+	case folds > 1:
+		advice += " or --folds, or one --lambda"
+	}
+	return advice
+}
 
 // trialMemory returns bounds on the memory of the pass that scores held-out rows, and on the memory that its
 // weights add to a solve. They are 0 if there is only one λ.
 func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) {
-	r, ok := o.fitter().(bySums)
-	if !ok || f.Components > 0 {
+	r := o.Ridge()
+	if r == nil || f.Components > 0 {
 		return 0, 0
 	}
 	lambda, folds := LambdaValues(o.Lambda, 1)

@@ -1,7 +1,7 @@
 // Package spec has the options of a training run (Options), their defaults and checks, and the memory that it
-// takes (Options.Memory). A fitter answers for the kind of learner, which is either bySums or ByRounds. Folding
-// says which sums a fit by sums needs. Training and plans use the same methods, so that a plan describes what
-// training will do.
+// takes (Options.Memory). The learner is either ridge, which is fitted by sums (Options.Ridge), or iterative
+// (Options.Rounds). Folding says which sums a fit by sums needs. Training and plans use the same methods, so that
+// a plan describes what training will do.
 package spec
 
 import (
@@ -55,9 +55,9 @@ func (o Options) Complete(ctx context.Context) (Options, error) {
 func (o Options) WithDefaults() Options {
 	o = o.withKernels()
 	o.Search = cmp.Or(o.Search, options.AutoSearch)
-	o.Learner = o.fitter().options()
-	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), setsFeatures) {
-		o, _ = o.withFeatures(tuning.MostFeatures) // every number of features is valid
+	o.Learner = o.learner()
+	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), tuning.SetsFeatures) {
+		o = o.withMostFeatures()
 	}
 	o.Calibrate = cmp.Or(o.Calibrate, options.AutoCalibration)
 	o.Learned = tuning.GameDefaults(o.Learned)
@@ -153,18 +153,21 @@ func ValidateLambda(l options.Lambda) error {
 	return nil
 }
 
+// lambdasOf returns the λ to try on n rows: the given values, or auto.
+func lambdasOf(l options.Lambda, n float64, auto []float64) []float64 {
+	switch {
+	case l.C != 0:
+		return []float64{1 / (l.C * n)}
+	case len(l.Path) > 0:
+		return l.Path
+	}
+	return auto
+}
+
 // LambdaValues returns the λ to try on n rows, and the number of folds: 1 if there is only one λ and no held-out
 // error was requested.
 func LambdaValues(l options.Lambda, n float64) (lambda []float64, folds int) {
-	switch {
-	case l.C != 0:
-		lambda = []float64{1 / (l.C * n)}
-	case len(l.Path) > 0:
-		lambda = l.Path
-	default:
-		lambda = ridge.AutoLambda()
-	}
-	folds = l.Folds
+	lambda, folds = lambdasOf(l, n, ridge.AutoLambda()), l.Folds
 	if folds == 0 {
 		folds = DefaultFolds
 		if len(lambda) == 1 {
@@ -210,47 +213,32 @@ func (o Options) ChoosesSize() bool { return o.Size.Chooses() && o.Iterative() =
 // hasFeatures reports whether a kernel has a number of features.
 func hasFeatures(k kernel.Options) bool {
 	_, learned := k.(kernel.Learned)
-	return !learned && slices.ContainsFunc(option.List(k), func(o *option.Option) bool { return o.Name == "features" })
+	return !learned && tuning.OptionOf(k, "features") != ""
 }
 
-// setsFeatures reports whether a kernel has a number of features that is not 0.
-func setsFeatures(k kernel.Options) bool {
-	return k != nil && slices.ContainsFunc(option.List(k), func(o *option.Option) bool {
-		return o.Name == "features" && o.Default != "0"
-	})
-}
-
-// withFeatures returns the options with the number of features of all kernels, unless the number is given.
-func (o Options) withFeatures(features int) (Options, error) {
-	if !o.ChoosesSize() {
-		return o, nil
-	}
-	o = o.withKernels()
-	resize := func(k kernel.Options) (kernel.Options, error) {
-		if k == nil || !hasFeatures(k) {
-			return k, nil
+// withMostFeatures returns the options with the largest number of features for all kernels that have one.
+func (o Options) withMostFeatures() Options {
+	resize := func(k kernel.Options) kernel.Options {
+		if hasFeatures(k) {
+			k, _ = kernel.With(k, "features", strconv.Itoa(tuning.MostFeatures)) // every number is valid
 		}
-		return kernel.With(k, "features", strconv.Itoa(features))
+		return k
 	}
-	var err error
-	if o.Kernel, err = resize(o.Kernel); err != nil {
-		return o, Usage(err)
-	}
-	o.Kernels = slices.Clone(o.Kernels)
+	o.Kernel, o.Kernels = resize(o.Kernel), slices.Clone(o.Kernels)
 	for i, k := range o.Kernels {
-		if o.Kernels[i], err = resize(k); err != nil {
-			return o, Usage(err)
-		}
+		o.Kernels[i] = resize(k)
 	}
-	return o, nil
+	return o
 }
 
 // validateSize returns a usage error if the number of features cannot be chosen.
 func (o Options) validateSize() error {
-	if err := tuning.ValidateSize(o.Size); err != nil {
-		return Usage(err)
-	}
-	if !o.Size.Chooses() {
+	switch s := o.Size; {
+	case !(s.Worth >= 0 && s.Worth < 1):
+		return Usage(option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(s.Worth)))
+	case s.Time < 0:
+		return Usage(option.Errorf("time", "must be 0 (any) or longer (have %s)", s.Time))
+	case !s.Chooses():
 		return nil
 	}
 	if l := o.Iterative(); l != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -32,5 +33,13 @@ func TestWorthAndTimeTrySizesUpToTheGivenNumberOfFeatures(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestRefusesInvalidSizes(t *testing.T) {
+	for _, size := range []options.Size{{Worth: 1}, {Worth: -0.1}, {Time: -1}} {
+		if err := (Options{Train: options.Train{Size: size}}).validateSize(); exit.Code(err) != exit.CodeUsage {
+			t.Errorf("%+v: %v", size, err)
+		}
 	}
 }

@@ -222,10 +222,12 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*Rec
 	}
 	r := o.Recipe
 	j.Training.Prepared = &prepare.Prepared{
-		Data:        &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
-		Counts:      results.RowCounts{Read: added.Rows.Read, Used: added.Rows.Used, SetAside: added.Rows.SetAside},
-		ProfileData: prepare.ProfileData{Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim}},
-		Rule:        r.Rule.Split,
+		PassResult: prepare.PassResult{
+			Data:    &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
+			Counts:  results.RowCounts{RowCounts: added.Rows},
+			Profile: profile.Profile{Rows: added.Rows.Used, Dim: r.Input.Dim},
+		},
+		Rule: r.Rule.Split,
 	}
 	var others []string
 	if added.Classes != nil {
@@ -297,7 +299,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 // sum runs a pass that sums rows without a solve, unless its sums exist.
 func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
 	t := j.Training
-	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
+	if err := t.Job.ForgetFaults(ctx, st.Reports); err != nil {
 		return err
 	}
 	summed, err := t.Job.Intact(ctx, st.Sum, st.Reports)

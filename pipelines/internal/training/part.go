@@ -75,8 +75,7 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
 	t := j.Training
 	p := &sums.Manifest{
-		Program: engine.Version(), Recipe: j.options.Recipe.Digest,
-		Rows: models.RowCounts{Read: t.Prepared.Counts.Read, Used: t.Prepared.Counts.Used, SetAside: t.Prepared.Counts.SetAside},
+		Program: engine.Version(), Recipe: j.options.Recipe.Digest, Rows: t.Prepared.Counts.RowCounts,
 	}
 	levels := s.Levels
 	if levels == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -37,9 +38,13 @@ type rounds struct {
 	folds        int           // the first is held out while values are compared; 0 for none
 	init         *linear.Model // initial weights; nil for none
 	options      job.RoundOptions
-	surveyed     *surveyed
 	augment      *epochs.Augment // of images; nil for none
 	classWeights []float64       // in the loss; nil if all are 1
+	// Set by survey:
+	rows       int64            // to learn from
+	weights    *profile.Weights // of those rows
+	sample     iterative.Block  // a sample of them as features
+	sampleFile string           // name of the file with the sample, for a joint learner
 }
 
 // fitByRounds fits the weights by an iterative learner. If there are several λ, or rows are held out for a
@@ -59,7 +64,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 		return nil, err
 	}
 	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(r.init, r.init)}
-	if r.surveyed, err = r.survey(ctx); err != nil {
+	if err = r.survey(ctx); err != nil {
 		return nil, err
 	}
 	if r.augment, err = spec.Augmented(l.Augments(), p.Data.Schema, p.Recipe, t.spec.Seed); err != nil {
@@ -175,11 +180,9 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 	if err != nil {
 		return nil, err
 	}
-	surveyed := r.surveyed
 	sealed, recorded, err := r.learner.Sealed(problem, iterative.Setting{
-		Seed: t.spec.Seed, Heaviest: surveyed.weights.Max / surveyed.weights.Mean(),
-		Sample: surveyed.sample, Path: group,
-		Trial: folds > 0, SampleFile: surveyed.file,
+		Seed: t.spec.Seed, Heaviest: r.weights.Max / r.weights.Mean(), Sample: r.sample, Path: group, Trial: folds > 0,
+		SampleFile: r.sampleFile,
 	})
 	if err != nil {
 		return nil, err
@@ -187,7 +190,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 	pass := t.LearnPass(sealed, folds, end.Partitions)
 	pass.Augment = r.augment
 	if t.Prepared.Profile.Weights != nil && !t.Prepared.EqualWeights() {
-		pass.MeanWeight = surveyed.weights.Mean()
+		pass.MeanWeight = r.weights.Mean()
 	}
 	opened, err := sealed.Open(ctx)
 	if err != nil {
@@ -226,7 +229,7 @@ func (r *rounds) problem(lambda float64) (loss.Problem, error) {
 		counts = t.Prepared.ByClass()
 	}
 	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, t.Prepared.Recipe.Dim,
-		r.surveyed.rows, lambda)
+		r.rows, lambda)
 	return p, spec.Usage(err)
 }
 
@@ -277,4 +280,187 @@ func (r *rounds) initialWeights(ctx context.Context, init string) (*linear.Model
 	}
 	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return m.Linear, &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}, nil
+}
+
+// roundTrials compares values of λ by fits without the held-out rows.
+type roundTrials struct {
+	*rounds
+	start  *linear.Model // weights that the next fit starts from
+	limit  job.Limit     // time limit of all fits
+	path   []models.LambdaTrial
+	chosen int  // position of the best trial in path
+	best   *Fit // of the best trial
+}
+
+// compare fits each λ, or each group of λ that the learner fits together, until the time limit.
+func (t *roundTrials) compare(ctx context.Context) error {
+	groups := t.learner.Groups(t.lambda)
+	for i, group := range groups {
+		limit, left := t.limit.Share(len(groups) - i + 1)
+		if !left && i > 0 {
+			t.training.AddNotef("time limit %s reached: lambda %s not tried", t.options.Time, report.Numbers(t.lambda[i:]))
+			return nil
+		}
+		end := t.options
+		end.Time, end.Needed = limit, neededRounds(t.start, t.init)
+		t.training.Job.Progress.Notef("lambda %s:", report.Numbers(group))
+		fit, err := t.run(ctx, group, t.folds, t.start, end)
+		if err != nil {
+			return err
+		}
+		reports := []iterative.Report{fit.rounds.Report()}
+		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
+			return exit.Dataf("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
+				len(group))
+		}
+		if t.learner.Resumes() {
+			t.start = fit.linear
+		}
+		t.limit.Least = time.Duration(neededRounds(t.start, t.init)+1) * fit.rounds.MeanTime
+		for j, r := range reports { // the stored weights belong to the best λ
+			t.add(group[j], r, fit)
+		}
+	}
+	return nil
+}
+
+// add appends the report on a fit to the path, and keeps the fit if it is the best.
+func (t *roundTrials) add(lambda float64, r iterative.Report, fit *Fit) {
+	if len(t.path) == 0 || r.Better(t.path[t.chosen].HeldOut) {
+		fit.Learner.Lambda = lambda
+		t.chosen, t.best = len(t.path), fit
+	}
+	t.path = append(t.path, models.LambdaTrial{Lambda: lambda, Rounds: fit.rounds.Taken, Objective: r.Objective,
+		HeldOut: r.HeldOut, HeldOutOf: fit.Learner.Log.HeldOutOf})
+}
+
+// finish learns from all rows with the chosen λ, or keeps the fit of the trial if no time is left.
+func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
+	limit, left := t.limit.Share(1)
+	if !left {
+		t.training.AddNotef("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
+			"rows, %s", t.options.Time, report.OneIn(t.folds))
+		return t.best, nil
+	}
+	t.training.Job.Progress.Notef("lambda %g, on all rows:", t.lambda[t.chosen])
+	end := t.options
+	end.Time, end.Patience = limit, 0
+	if t.options.Patience > 0 {
+		end.Rounds = max(1, t.path[t.chosen].Rounds)
+		if t.start != nil {
+			end.Rounds = max(minRoundsFromTrial, end.Rounds)
+		}
+	}
+	t.start = t.init
+	if t.learner.Resumes() {
+		t.start = t.best.linear
+		end.Needed = minRoundsFromTrial
+	}
+	p := t.training.Prepared
+	t.rows, t.weights = p.Counts.Used, p.Weights() // the sample stays
+	return t.run(ctx, t.lambda[t.chosen:t.chosen+1], 0, t.start, end)
+}
+
+// noteEdge adds a note if the chosen λ is the first or last value.
+func (t *roundTrials) noteEdge() {
+	switch {
+	case len(t.lambda) == 1:
+	case t.chosen == 0:
+		t.training.AddNotef("%g is the largest lambda that was tried; a larger one may do better", t.lambda[t.chosen])
+	case t.chosen == len(t.lambda)-1 && len(t.path) == len(t.lambda):
+		t.training.AddNotef("%g is the smallest lambda that was tried; a smaller one may do better", t.lambda[t.chosen])
+	}
+}
+
+// Names of the files of a certificate in a model directory.
+const (
+	StateFile = "state.safetensors"
+	DualFile  = "dual-%05d.safetensors" // one per partition
+)
+
+// maxStored is the largest size of a stored certificate in bytes. Larger models have their gap in the manifest,
+// but cannot be verified.
+const maxStored = 256 << 20
+
+// keepCertificate adds the chosen state and its dual variables to the model directory, unless they are too
+// large.
+func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
+	c := f.rounds
+	if f.Learner.Log.Gap == nil {
+		return nil
+	}
+	kept := []storage.File{{Name: StateFile, Data: c.State}}
+	size := len(c.State)
+	for p := range f.Learner.Log.Partitions {
+		var carried []byte // nil before the first round: dual variables are 0
+		if c.Taken > 0 {
+			var err error
+			name := epochs.CarriedFile(c.Pass, c.Taken-1, p)
+			if carried, err = storage.ReadState(ctx, name, transforms.MaxState); err != nil {
+				return err
+			}
+		}
+		size += len(carried)
+		if size > maxStored {
+			r.training.AddNotef("the dual variables take more than %s and are not stored: bochner verify cannot verify "+
+				"this model", report.Bytes(maxStored))
+			return nil
+		}
+		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: carried})
+	}
+	f.files = append(f.files, kept...)
+	return nil
+}
+
+// survey counts the rows outside the first fold, and maps a sample of them to features, as far as the learner
+// needs it.
+func (r *rounds) survey(ctx context.Context) error {
+	t := r.training
+	p := t.Prepared
+	l, folds := r.learner, r.folds
+	scalesTargets := p.Target.Grid != nil && l.Common().Init == "" // otherwise initial weights determine the scale
+	samples := l.Samples(p.Recipe.Dim)
+	if folds == 0 && samples == 0 && !scalesTargets {
+		r.rows, r.weights = p.Counts.Used, p.Weights()
+		return nil
+	}
+	most := 0
+	if l.Joint() {
+		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
+	}
+	sum, err := t.SurveyRows(ctx, folds, most)
+	if err != nil {
+		return err
+	}
+	r.weights = cmp.Or(sum.Result().Weights, p.Weights())
+	if r.rows, err = t.LearnedFrom(sum, folds); err != nil {
+		return err
+	}
+	var from, to *linear.TargetGrid
+	if scalesTargets {
+		from = &p.Target.Grid[0]
+		to = iterative.SampleGrid(sum, *from)
+		p.Target.Grid = linear.Grids{*to}
+	}
+	if samples > 0 {
+		r.sample, err = t.sampled(sum, from, to, samples)
+	}
+	if err == nil && l.Joint() {
+		r.sampleFile, err = t.KeepSample(ctx, iterative.EncodeSample(r.sample))
+		r.sample = iterative.Block{}
+	}
+	return err
+}
+
+// sampled calls iterative.SampleFeatures with the feature map of the training run.
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
+	recipe, err := t.Prepared.Recipe.Sealed.Open()
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	m, err := recipe.New()
+	if err != nil {
+		return iterative.Block{}, err
+	}
+	return iterative.SampleFeatures(sum, m, from, to, most), nil
 }

@@ -21,14 +21,13 @@ func (m *Model) fitSize(ctx context.Context) (err error) {
 		return m.chooseSize(ctx)
 	}
 	l, limit := t.spec.Iterative(), t.spec.Size.Time
-	if l == nil || limit == 0 {
-		m.Fit, err = t.fit(ctx, m.Found)
-		return err
+	limited := l != nil && limit > 0
+	if limited {
+		// Subtract the time that has passed, and time for the steps after the last round.
+		l.Common().Time = max((limit*95/100 - t.clock()).Round(time.Millisecond), time.Millisecond)
 	}
-	// Subtract the time that has passed, and time for the steps after the last round.
-	l.Common().Time = max((limit*95/100 - t.clock()).Round(time.Millisecond), time.Millisecond)
 	m.Fit, err = t.fit(ctx, m.Found)
-	if over := t.clock() - limit; err == nil && over > limit*15/100 {
+	if over := t.clock() - limit; limited && err == nil && over > limit*15/100 {
 		t.AddNotef("the training took %s longer than --time %s, because the first rounds, without which there are no "+
 			"weights, take that long; fewer --features or --search none take less time", over.Round(time.Second/10), limit)
 	}

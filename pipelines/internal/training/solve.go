@@ -187,11 +187,9 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 	return counts, lines, err
 }
 
-func readReport(r gram.Report) dataset.Report { return r.Report }
-
 // sumAndSolve runs the missing steps: none, the solve, or pass and solve.
 func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.State) error {
-	if err := job.ForgetFaults(ctx, t.Job, st.Reports, readReport); err != nil {
+	if err := t.Job.ForgetFaults(ctx, st.Reports); err != nil {
 		return err
 	}
 	fitted, err := t.fitted(ctx, st)

@@ -2,13 +2,20 @@ package training
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/landmarks"
+	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -16,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -192,4 +200,206 @@ func (t *Training) checkExact(weightGrid *profile.WeightGrid, shape ridge.Shape,
 	}
 	return exit.Dataf("pipelines: %s rows are too many: sums are exact for up to %s rows",
 		report.Groups(t.Prepared.Counts.Used), report.Groups(most))
+}
+
+// checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
+// note if that is unknown.
+func (t *Training) checkOrigin() error {
+	o, parts := t.Prepared.Recipe.Origin, t.spec.FoldCount()
+	if o == nil || parts == 0 {
+		return nil
+	}
+	dir, here := t.spec.Kernel.(kernel.Learned).Directory(), t.Prepared.RowsDigest()
+	switch {
+	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.spec.Seed):
+		return exit.Usagef("--frequencies %s: the features were learned from all rows except one fold of %d with seed %d, "+
+			"and only that fold is held out; give --folds %[2]d --seed %[3]d",
+			dir, o.HeldOut, o.Seed)
+	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Prepared.Digest):
+		return exit.Usagef("--frequencies %s: the features were learned from all of these rows, so held-out errors would be "+
+			"too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
+			dir, parts)
+	case o.HeldOut == 0:
+		t.AddNotef("the features were learned from all rows of other data; if this data has some of those " +
+			"rows, held-out errors are too good")
+	}
+	return nil
+}
+
+// mostJudged is the largest number of rows with which all folds choose λ after a search.
+const mostJudged = 3000
+
+// allJudge reports whether all folds choose λ although the search has seen the rows outside the first one. If
+// rows are few, a single fold would choose a worse λ. Held-out figures still come from the first fold. The
+// first night of a retraining uses only the first fold, as later nights do. So do landmarks, which are rows of
+// the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
+// determine that weight.
+func (t *Training) allJudge(f Found) bool {
+	p := t.Prepared
+	// only the search has seen the rows
+	only := f.Searched != nil && f.Learned == nil && !p.Recipe.Recodes && !t.CountsTrainingRows()
+	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= mostJudged && t.spec.Lambda.Select == "" &&
+		!t.spec.ChoosesSize() && !t.atLandmarks()
+}
+
+// firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings
+// were learned from the other folds.
+func (t *Training) firstJudges(f Found) bool {
+	return t.Prepared.Recipe.Recodes || t.CountsTrainingRows() || f.Learned != nil || f.Searched != nil ||
+		t.Prepared.Recipe.Origin != nil && t.Prepared.Recipe.Origin.HeldOut > 0
+}
+
+// Features are summed on an 8-bit grid, which is fast, or on a 16-bit grid. Rounding to 8 bits acts like a λ of
+// 1e-5/D for Fourier features, so a smaller λ needs 16 bits. So do raw columns with a few large numbers among
+// many small ones.
+
+// smallProducts is the number of products of features, rows × D², up to which 16 bits are used at once, because
+// their cost is negligible.
+var smallProducts = float64(ridge.FewProducts)
+
+const (
+	// maxResumProducts and maxResumRows limit the jobs whose rows are summed again on 16 bits if the
+	// chosen λ is at the floor of 8 bits. This takes up to a minute of one core.
+	maxResumProducts = 1 << 42
+	maxResumRows     = 1 << 22
+)
+
+// maxCheapProducts is the number of products up to which rows are summed again if a λ below the floor may be
+// better. With more products they are summed again only if rounding contributes to the error.
+var maxCheapProducts float64 = 1 << 40
+
+// products returns rows × D².
+func products(rows int64, dim int) float64 {
+	return float64(rows) * float64(dim) * float64(dim)
+}
+
+// laterRows is the number of rows that sums of a recipe for later data should hold. Without weights, the finest
+// grid holds more.
+const laterRows = 1 << 23
+
+// fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
+// sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
+func (s *sumsTraining) fineSteps() int {
+	t := s.training
+	shape := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}
+	total := s.total
+	if t.spec.Room > 0 {
+		total = max(total, int64(laterRows*float64(total)/float64(t.Prepared.Weights().Rows)))
+	}
+	return max(features.ByteSteps, int(float64(shape.Fine(total))/math.Max(1, t.Prepared.Recipe.Reach)))
+}
+
+// steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
+// bits.
+func (s *sumsTraining) steps(bits features.Bits, dim int) int {
+	choice := s.training.Prepared.Recipe.Choice
+	ranges := choice != nil && choice.Wide // each feature has its own range on the grid
+	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
+}
+
+// firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
+func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
+	t := s.training
+	p := t.Prepared
+	steps, fine := s.steps(s.bits, p.Recipe.Dim), s.fineSteps()
+	mayRefine = s.bits != features.Bits8 && steps != fine && s.rows <= maxResumRows &&
+		products(s.rows, p.Recipe.Dim) <= maxResumProducts
+	lambda, _ := spec.LambdaValues(t.spec.Lambda, p.Weights().Sum)
+	if !mayRefine || len(lambda) != 1 {
+		return steps, mayRefine, nil
+	}
+	m, err := t.Job.Worker.Gridded(p.Recipe.Sealed)
+	if err != nil {
+		return 0, false, err
+	}
+	if lambda[0] <= ridge.FloorFactor*ridge.LambdaFloor(m.Step()*features.ByteSteps/float64(steps)) {
+		return fine, false, nil // a finer grid is needed whatever the rows
+	}
+	return steps, true, nil
+}
+
+// cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
+func (s *sumsTraining) cheapToResum() bool {
+	return products(s.rows, s.training.Prepared.Recipe.Dim) <= maxCheapProducts
+}
+
+// tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
+func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
+	l, floor := f.fit.Learner, ridge.FloorFactor*f.fit.floor
+	switch {
+	case s.training.Prepared.Copies != nil && l.Lambda <= floor:
+		return true // copies have equal rounding errors, which the table does not include
+	case s.cheapToResum():
+		return ridge.TooCoarse(l.Table, l.Lambda, floor)
+	}
+	return l.Lambda <= floor && slices.ContainsFunc(l.Table, func(r ridge.CVResult) bool {
+		return r.Lambda == l.Lambda && r.Rounding > ridge.MaxRounding*r.MSE
+	})
+}
+
+// landmarkLambda is the λ that is tried first for landmark features, unless a search has found one.
+const landmarkLambda = 1e-2
+
+// atLandmarks reports whether features are landmarks.
+func (t *Training) atLandmarks() bool {
+	return slices.ContainsFunc(t.Prepared.Recipe.Files, func(f storage.File) bool { return f.Name == landmarks.FileName })
+}
+
+// startLambda returns the λ to try first (ridge.LambdaSearch.StartLambda), or 0 without landmarks. A quarter
+// of the landmarks needs a far smaller λ than all of them, which are nearly as many as the rows. Inner
+// products grow with the number of landmarks, so the λ that a search found is scaled by it. searched is
+// nil if there was none.
+func (t *Training) startLambda(searched *tuning.Result) float64 {
+	if !t.atLandmarks() {
+		return 0
+	}
+	if searched != nil && searched.Chosen.Lambda > 0 {
+		return searched.Chosen.Lambda * float64(t.Prepared.Recipe.Dim) / float64(searched.Chosen.Features)
+	}
+	return landmarkLambda
+}
+
+// Embed sums the rows once, and fits the components of an embedding to the sums. Labels are not used.
+func (t *Training) Embed(ctx context.Context, o *pca.LearnerOptions) (*Fit, error) {
+	s, err := t.newSumsTraining(o.Grid, nil, pca.FewProducts, Found{})
+	if err != nil {
+		return nil, err
+	}
+	steps := s.steps(s.bits, t.Prepared.Recipe.Dim)
+	f, err := s.sum(ctx, nil, gram.Spec{Recipe: t.Prepared.Recipe.Sealed, Outputs: 1, Steps: steps},
+		spec.Folding{FoldPlan: ridge.FoldPlan{Folds: 1}, Components: o.Components})
+	if err != nil {
+		return nil, err
+	}
+	f.fit.Learner = models.Learner{Kind: iterative.DefinitionOf(o).Name, Folds: 1, Components: f.report.Components,
+		Steps: steps}
+	f.fit.rule = s.rule(f)
+	return f.fit, nil
+}
+
+// DrawEmbedding plots a sample of the rows along the first two components, coloured by class.
+func (t *Training) DrawEmbedding(ctx context.Context, f *Fit, name string) error {
+	sum, err := t.SurveyRows(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	sample, err := t.sampled(sum, nil, nil, iterative.SampleSize(t.Prepared.Recipe.Dim))
+	if err != nil {
+		return err
+	}
+	k := f.linear.K
+	scores := make([]float32, sample.N*k)
+	f.linear.Scores(scores, sample.Phi, sample.N)
+	s := picture.Lines{Title: fmt.Sprintf("%s, %d features", t.Prepared.Recipe.Name, t.Prepared.Recipe.Dim), Scatter: true}
+	axis := func(i int) string {
+		return fmt.Sprintf("component %d (%.1f%% of the variance)", i+1, 100*f.Learner.Components[i].Share)
+	}
+	s.X, s.Y = axis(0), axis(1)
+	for _, class := range t.classes() {
+		s.Series = append(s.Series, picture.Series{Name: class})
+	}
+	for i, y := range sample.Y {
+		s.Series[int(y)].Add(float64(scores[i*k]), float64(scores[i*k+1]))
+	}
+	return report.WritePicture(ctx, name, s, 15, 13)
 }

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
@@ -47,26 +50,26 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 		return nil, exit.Usagef("features cannot be learned from rows with weights: learn them without (bochner align) and " +
 			"give their directory as --frequencies, or use another kernel")
 	}
-	x, class, n, err := g.alignRows(ctx, a)
+	rows, n, err := g.alignRows(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	result := &results.Learned{
 		LearnedMap: results.LearnedMap{Seed: s.Options.Seed, Width: p.Recipe.Width},
 		LearnedRows: results.LearnedRows{Rows: n, HeldOut: a.HeldOut, Classes: p.Target.Classes.Classes,
-			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(class),
+			Fingerprint: p.Digest, Data: p.RowsDigest()}, Sample: len(rows.Class),
 		Lambda: cmp.Or(a.Lambda, 1/(a.C*float64(n))),
 	}
 	var last features.Recipe
 	switch k := g.Kernel.(type) {
 	case *learned.HarmonicOptions:
-		last, err = g.chooseHarmonics(result, a, k.Count(), x, class)
+		last, err = g.chooseHarmonics(result, a, k.Count(), rows)
 	case *learned.Options:
 		find := g.playGame
 		if a.By == "lkrf" {
 			find = g.weighFrequencies
 		}
-		last, err = find(ctx, result, a, k, x, class)
+		last, err = find(ctx, result, a, k, rows)
 	default:
 		err = exit.Usagef("features of --kernel %s cannot be learned", kernel.FamilyOf(k).Name)
 	}
@@ -87,59 +90,58 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	return result, nil
 }
 
-// alignRows returns a sample of scaled rows x with their classes, and the number of rows that
-// features are learned from. Both leave out the first fold of a.HeldOut.
-func (g *Game) alignRows(ctx context.Context, a options.Game) (x []float32, class []int32, used int64, err error) {
+// alignRows returns a sample of scaled rows, and the number of rows that features are learned from. Both leave out
+// the first fold of a.HeldOut.
+func (g *Game) alignRows(ctx context.Context, a options.Game) (rows align.Rows, used int64, err error) {
 	s := g.Session
 	p := s.Prepared
-	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
-	dim, n := p.Recipe.Scaling.Dim, a.Sample
+	rows.D, rows.Classes = p.Recipe.Scaling.Dim, p.Outputs()
+	long, n := max(rows.D, p.Profile.Dim), a.Sample
 	switch {
 	case a.Exact:
 		if p.Counts.Used > maxSample {
-			return fail(exit.Usagef("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
-				report.Groups(maxSample), report.Groups(p.Counts.Used)))
+			return rows, 0, exit.Usagef("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample",
+				report.Groups(maxSample), report.Groups(p.Counts.Used))
 		}
 		n = int(p.Counts.Used)
 	case n == 0:
-		n = chosenSample(max(dim, p.Profile.Dim))
+		n = chosenSample(long)
 	}
-	if most := maxSampled / max(dim, p.Profile.Dim); n > most {
-		return fail(exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)",
-			max(dim, p.Profile.Dim), most, n))
+	if most := maxSampled / long; n > most {
+		return rows, 0, exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)", long, most, n)
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
-		return fail(err)
+		return rows, 0, err
 	}
 	if used, err = s.LearnedFrom(sum, a.HeldOut); err != nil {
-		return fail(err)
+		return rows, 0, err
 	}
 	raw, n, d := sum.Sample()
-	rows := make([]float32, 0, n*(d-1))
+	x := make([]float32, 0, n*(d-1))
 	for i := range n {
 		row := raw[i*d : (i+1)*d]
-		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
+		x, rows.Class = append(x, row[:d-1]...), append(rows.Class, int32(row[d-1]))
 	}
-	x, err = p.Recipe.Scaling.Apply(rows, n)
-	return x, class, used, err
+	rows.X, err = p.Recipe.Scaling.Apply(x, n)
+	return rows, used, err
 }
 
-// playGame learns frequencies by rounds of the game over all rows, with the sample x and class for
-// the search. It returns their recipe.
-func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options, x []float32,
-	class []int32) (features.Recipe, error) {
+// playGame learns frequencies by rounds of the game over all rows, with a sample of rows for the search. It returns
+// their recipe.
+func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options,
+	rows align.Rows) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
 	o := GameOf(a, result.Lambda, p.Recipe.Width, frequencies, s.Options.Seed)
-	dim := p.Recipe.Scaling.Dim
-	o.Search.FindStarts(align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}, s.Job.Engine.Threads)
-	learner := &align.Learner{Options: o, Dim: dim, Classes: p.Outputs(), Partitions: a.Partitions, X: x, Class: class}
+	o.Search.FindStarts(rows, s.Job.Engine.Threads)
+	learner := &align.Learner{Options: o, Dim: rows.D, Classes: rows.Classes, Partitions: a.Partitions, X: rows.X,
+		Class: rows.Class}
 	if err := learner.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	result.Bound = sampleBound(dim, x, o)
+	result.Bound = sampleBound(rows, o)
 	pass, err := g.alignPass(ctx, learner, a.HeldOut)
 	if err != nil {
 		return nil, err
@@ -150,9 +152,8 @@ func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.
 	}
 	s.Job.Progress.Notef("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per "+
 		"round; lambda %.4g, width %.4g",
-		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(result.Rows),
-		report.Counted(o.Search.Chains, "chain"),
-		o.Search.Steps, report.Groups(int64(len(class))), o.Take, result.Lambda, p.Recipe.Width)
+		fmt.Sprint(frequencies, " frequencies"), rows.D, report.Groups(result.Rows), report.Counted(o.Search.Chains, "chain"),
+		o.Search.Steps, report.Groups(int64(result.Sample)), o.Take, result.Lambda, p.Recipe.Width)
 	s.Job.Progress.Phase("learning features", 0)
 	defer s.Job.Progress.Done()
 	c, err := s.Job.Rounds(ctx, pass, first, job.RoundOptions{
@@ -205,11 +206,11 @@ func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 // is within 0.1 of its value for the distribution of the rows (align.SampleSize). It applies to
 // frequencies up to the typical length of those that chains start from. It is 0 if all rows are
 // zero.
-func sampleBound(dim int, x []float32, o align.Options) float64 {
-	var norm float64
-	for i := 0; i < len(x); i += dim {
+func sampleBound(rows align.Rows, o align.Options) float64 {
+	dim, norm := rows.D, 0.0
+	for row := range slices.Chunk(rows.X, dim) {
 		var square float64
-		for _, v := range x[i : i+dim] {
+		for _, v := range row {
 			square += float64(v) * float64(v)
 		}
 		norm = max(norm, square)
@@ -224,20 +225,18 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 // weighFrequencies draws frequencies of the Gaussian kernel, keeps those with the largest weights
 // or draws by weight (method lkrf), and returns their recipe.
 func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a options.Game, k *learned.Options,
-	x []float32, class []int32) (features.Recipe, error) {
+	rows align.Rows) (features.Recipe, error) {
 	s := g.Session
 	p := s.Prepared
 	frequencies := k.Count()
-	dim := p.Recipe.Scaling.Dim
 	m := cmp.Or(a.Proposals, 20*frequencies)
 	if m < frequencies {
 		return nil, exit.Usagef("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
 	s.Job.Progress.Notef("weighting %d frequencies of the %s on %s rows", m, p.Recipe.Name,
-		report.Groups(int64(len(class))))
-	w := align.Propose(m, dim, p.Recipe.Width, s.Options.Seed)
-	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
-	field := align.NewField(x, len(class), dim)
+		report.Groups(int64(result.Sample)))
+	w := align.Propose(m, rows.D, p.Recipe.Width, s.Options.Seed)
+	field := align.NewField(rows.X, result.Sample, rows.D)
 	v := align.Alignment(field, w, m, rows, s.Job.Engine.Threads)
 	w, v = align.AddNeedles(field, w, v, rows, s.Job.Engine.Threads)
 	q, err := align.Weigh(v, a.Rho)
@@ -248,7 +247,7 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 	if a.Pick == "draw" {
 		index, weight = align.Draw(q, frequencies, s.Options.Seed)
 	}
-	f := align.Select(w, dim, index, weight)
+	f := align.Select(w, rows.D, index, weight)
 	if f.Count < frequencies {
 		s.AddNotef("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more",
 			f.Count, frequencies)
@@ -263,20 +262,17 @@ func (g *Game) weighFrequencies(ctx context.Context, result *results.Learned, a 
 
 // chooseHarmonics plays the game on the sample, to choose count times among the first a.Harmonics
 // spherical harmonics. It returns their recipe.
-func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count int, x []float32,
-	class []int32) (features.Recipe, error) {
-	p := g.Session.Prepared
-	dim := p.Recipe.Scaling.Dim
-	if dim < 2 {
+func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count int,
+	rows align.Rows) (features.Recipe, error) {
+	if rows.D < 2 {
 		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
 	}
-	if most := maxSampled / len(class); a.Harmonics > most {
+	if most := maxSampled / result.Sample; a.Harmonics > most {
 		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
-			report.Groups(int64(len(class))), most, a.Harmonics)
+			report.Groups(int64(result.Sample)), most, a.Harmonics)
 	}
 	o := align.HarmonicOptions(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	rows := align.Rows{X: x, D: dim, Class: class, Classes: p.Outputs()}
 	recipe, chosen, err := align.Harmonics(rows, a.Harmonics, o, func(r align.Report) {
 		g.Reports = append(g.Reports, r)
 	})
@@ -335,4 +331,126 @@ func (g *Game) adopt(f *results.Learned) error {
 	p.Recipe.Files = append(p.Recipe.Files, storage.File{Name: prepare.LearnedFile, Data: append(data, '\n')})
 	p.Recipe.Sealed, p.Recipe.Dim, p.Recipe.Name = f.Recipe, f.Features, f.Kernel
 	return nil
+}
+
+// Limits of the sample.
+const (
+	// defaultSample is the default number of rows, unless rows are long. The paper's tasks have
+	// about as many.
+	defaultSample = 10_000
+	maxSample     = 1 << 16 // rows
+	maxSampled    = 1 << 27 // numbers in all rows
+	chosenSampled = 1 << 24 // numbers in all rows by default
+)
+
+// defaultPartitions is the default number of partitions.
+const defaultPartitions = 8
+
+// One round of the game takes RoundsOfAGame rounds of package iterative. ReadsOfAGame of them read
+// the rows. See align.Learner.
+const (
+	RoundsOfAGame = 5
+	ReadsOfAGame  = 2
+)
+
+// chosenSample returns the default number of rows to search on, for rows of dim numbers.
+func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/dim)) }
+
+// GameDefaults returns the options with defaults for zero values.
+func GameDefaults(a options.Game) options.Game {
+	a.By = cmp.Or(a.By, options.ByGame)
+	a.Preset = cmp.Or(a.Preset, options.PaperPreset)
+	a.Pick = cmp.Or(a.Pick, options.PickTop)
+	if a.Lambda == 0 && a.C == 0 {
+		a.C = 1
+	}
+	a.Rho = cmp.Or(a.Rho, 10)
+	a.Harmonics = cmp.Or(a.Harmonics, 1000)
+	a.Partitions = cmp.Or(a.Partitions, defaultPartitions)
+	a.PerJob = cmp.Or(a.PerJob, RoundsOfAGame)
+	return a
+}
+
+// presets has the function of package align for each value of --preset.
+var presets = map[options.Preset]func(lambda, width float64, frequencies int, seed uint64) align.Options{
+	options.PaperPreset: align.PaperOptions, options.DemoPreset: align.DemoOptions,
+}
+
+// GameOf returns the options of a game that learns frequencies, from the preset and the
+// options that are set. width is the typical distance of two rows.
+func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64) align.Options {
+	o := presets[a.Preset](lambda, width, frequencies, seed)
+	o.Alternations = 0 // align.Learner projects exactly
+	o.Search.Chains, o.Search.Steps = cmp.Or(a.Chains, o.Search.Chains), cmp.Or(a.Steps, o.Search.Steps)
+	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
+	return o
+}
+
+// ValidateGame returns an exit.UsageError that names the flag if an option is invalid for any data. k
+// is the kernel whose features are learned.
+func ValidateGame(a options.Game, k kernel.Learned) error {
+	_, harmonics := k.(*learned.HarmonicOptions)
+	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	choices := map[string][]string{"align": option.Names(options.ByGame, options.ByLKRF),
+		"preset": option.SortedNames(presets), "pick": option.Names(options.PickTop, options.PickDraw)}
+	for name, have := range map[string]string{"align": string(a.By), "preset": string(a.Preset), "pick": string(a.Pick)} {
+		if list := choices[name]; !slices.Contains(list, have) {
+			return exit.Usagef("--%s: unknown value %q%s; have %s", name, have, option.DidYouMean(have, list),
+				strings.Join(list, ", "))
+		}
+	}
+	switch {
+	case a.Lambda != 0 && a.C != 0:
+		return exit.Usagef("--align_c and --align_lambda are mutually exclusive (C = 1/(λn)): give one of them")
+	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
+		return exit.Usagef("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
+	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
+		return exit.Usagef("--chains, --steps and --take must not be negative; 0 uses the preset's (have %d, %d, %d)",
+			a.Chains, a.Steps, a.Take)
+	case a.Rate != 0 && !good(a.Rate):
+		return exit.Usagef("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
+	case harmonics && a.Preset != options.PaperPreset:
+		return exit.Usagef("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
+	case a.Sample < 0 || a.Sample > maxSample:
+		return exit.Usagef("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
+	case a.Sample > 0 && a.Exact:
+		return exit.Usagef("--exact_chains and --sample are mutually exclusive: give one of them")
+	case !good(a.Rho):
+		return exit.Usagef("--rho must be above 0 (have %g)", a.Rho)
+	case a.Proposals < 0 || a.Proposals > 1<<20:
+		return exit.Usagef("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
+	case a.Harmonics < 1 || a.Harmonics > 1<<16:
+		return exit.Usagef("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
+	case harmonics && a.By == options.ByLKRF:
+		return exit.Usagef("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
+	}
+	if err := a.Running.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	return nil
+}
+
+// GameFrequencies returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
+// features are learned from the sample only, as by lkrf and for harmonics.
+func GameFrequencies(a options.Game, k kernel.Learned) int {
+	if k, ok := k.(*learned.Options); ok && a.By == options.ByGame {
+		return k.Count()
+	}
+	return 0
+}
+
+// SampleRows returns the number of rows that the search uses, for rows of dim numbers. rows is the
+// number of all rows, or 0 if unknown.
+func SampleRows(a options.Game, rows int64, dim int) int64 {
+	n := int64(a.Sample)
+	switch {
+	case a.Exact:
+		n = min(max(rows, 1), maxSample)
+	case n == 0:
+		n = int64(chosenSample(max(dim, 1)))
+	}
+	if rows > 0 {
+		n = min(n, rows)
+	}
+	return n
 }

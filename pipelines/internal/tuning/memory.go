@@ -68,11 +68,5 @@ func Measured(s *profile.Sum, table *schema.Table) (columns int) {
 	return columns
 }
 
-// MoreColumns returns an upper bound on how many numbers longer a search makes rows of d numbers, of which
-// repeated may become levels. rows is 0 if unknown.
-func MoreColumns(rows int64, d, repeated int) int {
-	return search.MoreColumns(int(min(cmp.Or(rows, search.MaxRows), search.MaxRows)), d, repeated)
-}
-
 // mostViews is the largest number of views (search.View) of a search.
 const mostViews = 4

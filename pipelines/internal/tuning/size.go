@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -16,17 +15,6 @@ const (
 	LeastFeatures = 512   // the first size
 	MostFeatures  = 16384 // the largest size by default
 )
-
-// ValidateSize returns an error that names the invalid option.
-func ValidateSize(o options.Size) error {
-	if !(o.Worth >= 0 && o.Worth < 1) {
-		return option.Errorf("worth", "must be at least 0 and below 1 (have %g)", float64(o.Worth))
-	}
-	if o.Time < 0 {
-		return option.Errorf("time", "must be 0 (any) or longer (have %s)", o.Time)
-	}
-	return nil
-}
 
 // SizeSearch chooses the number of features. Expect is needed only with a Time; all other fields
 // must be set.

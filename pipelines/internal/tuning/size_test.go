@@ -191,11 +191,3 @@ func TestFailuresOfATrainingAreReturned(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestRefusesInvalidSizes(t *testing.T) {
-	for _, o := range []options.Size{{Worth: 1}, {Worth: -0.1}, {Time: -1}} {
-		if ValidateSize(o) == nil {
-			t.Errorf("%+v is valid", o)
-		}
-	}
-}

@@ -1,3 +1,22 @@
+// Package tuning chooses the features of a training run, after the rows were profiled and before
+// they are summed. It has three independent parts; package training decides which of them a run
+// uses.
+//
+//   - Search looks for better features. It takes a pilot, a sample of the training rows, runs
+//     package models/search on it, and replaces the recipe of the training session
+//     (prepare.Session). Kernels, Features, Unsearchable and Memory tell beforehand what a search
+//     will do.
+//   - Game learns the features of the kernels "learned" and "harmonic" from labelled rows:
+//     Game.Learn, with options.Game, runs package models/align over the data of a session.
+//   - SizeSearch chooses the number of features: SizeSearch.Run doubles it as long as the held-out
+//     error falls (options.Size.Worth), or takes the number that the given time allows
+//     (options.Size.Time).
+//
+// Each size that SizeSearch tries is a complete fit, so the model is byte for byte the model of a
+// run with the chosen number. The time for sums of products grows with the square of the number, so
+// all smaller sizes together take about a third of the time of the last. A single pass with the
+// largest number would contain the sums of all smaller ones, but the largest number may be many
+// times what is needed.
 package tuning
 
 import (
@@ -72,11 +91,26 @@ func widthUnset(k kernel.Options) bool {
 	if _, learned := k.(kernel.Learned); learned {
 		return false
 	}
-	value := map[string]string{}
-	for _, o := range option.List(k) {
-		value[o.Name] = o.Default
+	gamma := OptionOf(k, "gamma")
+	return OptionOf(k, "width") == "median" && (gamma == "" || gamma == "0")
+}
+
+// OptionOf returns the value of an option of a kernel as text, "" if the kernel has no such option.
+func OptionOf(k kernel.Options, name string) string {
+	if k != nil {
+		for _, o := range option.List(k) {
+			if o.Name == name {
+				return o.Default
+			}
+		}
 	}
-	return value["width"] == "median" && (value["gamma"] == "" || value["gamma"] == "0")
+	return ""
+}
+
+// SetsFeatures reports whether a kernel has a number of features that is not 0.
+func SetsFeatures(k kernel.Options) bool {
+	features := OptionOf(k, "features")
+	return features != "" && features != "0"
 }
 
 // Families returns the kernels that a search chooses from if the user gives none, from the
@@ -114,15 +148,7 @@ func Unsized(k kernel.Options) kernel.Options {
 // It is size, or less if there are few rows and no kernel has its number of features set. rows is 0
 // if unknown.
 func Features(kernels []kernel.Options, rows int64, size int) int {
-	for _, k := range kernels {
-		if slices.ContainsFunc(option.List(k), func(o *option.Option) bool {
-			return o.Name == "features" &&
-				o.Default != "0"
-		}) {
-			return size
-		}
-	}
-	if rows > 0 && rows <= fewRows {
+	if rows > 0 && rows <= fewRows && !slices.ContainsFunc(kernels, SetsFeatures) {
 		return min(size, fewFeatures)
 	}
 	return size
@@ -328,15 +354,11 @@ func nameOf(s *prepare.Session, result *search.Result) string {
 func shareFiles(ctx context.Context, s *prepare.Session, result *search.Result) (files []storage.File, err error) {
 	for _, f := range []storage.File{{Name: preprocess.MetricFile, Data: result.Metric},
 		{Name: landmarks.FileName, Data: result.Landmarks}} {
-		if f.Data == nil {
-			continue
-		}
-		files = append(files, f)
-		if err := s.Job.ShareFile(ctx, f, models.NewFileEntry(f.Name, f.Data).SHA256); err != nil {
-			return nil, err
+		if f.Data != nil {
+			files = append(files, f)
 		}
 	}
-	return files, nil
+	return files, s.Job.ShareFiles(ctx, files)
 }
 
 // mayBeLevels returns a function that reports whether a column of numbers may become levels, as

@@ -261,7 +261,7 @@ func (n *night) reportChanges() {
 	}
 	for _, p := range n.days {
 		digest, known := before[p.Date]
-		refused := slices.ContainsFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == p.Date })
+		refused := slices.ContainsFunc(n.report.Refused, func(r results.RefusedDay) bool { return r.Day == p.Date })
 		switch {
 		case known && digest != p.Digest:
 			n.report.Replaced = append(n.report.Replaced, p.Date)
@@ -292,7 +292,7 @@ func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 		n.reportChanges()
 		n.reportDrifts()
 	}
-	i := slices.IndexFunc(n.report.Refused, func(r results.Refused) bool { return r.Day == n.options.Day })
+	i := slices.IndexFunc(n.report.Refused, func(r results.RefusedDay) bool { return r.Day == n.options.Day })
 	if i < 0 {
 		return false, nil
 	}
@@ -301,7 +301,7 @@ func (n *night) endIfRefused(ctx context.Context) (bool, error) {
 
 // refuse ends a run that has no data to train on, and records it in the history of the champion.
 func (n *night) refuse(ctx context.Context, why string) error {
-	n.report.Outcome, n.report.Why = results.Drifted, why
+	n.report.Outcome, n.report.Why = results.Refused, why
 	if n.champion == "" {
 		return nil
 	}
