@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/lexer"
@@ -21,10 +21,30 @@ const (
 	maxIndent   = 64 // characters before a key or a dash outside brackets
 )
 
+// YAMLError is a mistake at a place in a YAML document.
+type YAMLError struct {
+	Line    int
+	Column  int    // 0 for the whole line
+	Message string // without the place
+	Unknown string // the key, if the mistake is an unknown one
+}
+
+func (e *YAMLError) Error() string {
+	if e.Column == 0 {
+		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+	}
+	return fmt.Sprintf("[%d:%d] %s", e.Line, e.Column, e.Message)
+}
+
 // UnmarshalYAML stores the document in v, strictly: unknown and doubled names, anchors, aliases, tags,
-// a second document and values of a wrong type are errors, in one line that names the line of the
-// text. A byte order mark at the beginning is ignored. More than MaxYAMLBytes bytes are an error, too.
-func UnmarshalYAML(data []byte, v any) error {
+// a second document and values of a wrong type are errors of type *YAMLError.
+// A byte order mark at the beginning is ignored. More than MaxYAMLBytes bytes are an error, too.
+func UnmarshalYAML(data []byte, v any) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("package yaml cannot read it: %v", r)
+		}
+	}()
 	if len(data) > MaxYAMLBytes {
 		return fmt.Errorf("%d bytes of YAML, more than %d", len(data), MaxYAMLBytes)
 	}
@@ -34,11 +54,11 @@ func UnmarshalYAML(data []byte, v any) error {
 	for i, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
-			return fmt.Errorf("line %d: %q: anchors, aliases and tags cannot be used here; quote a text that begins like one",
-				t.Position.Line, t.Value)
+			return &YAMLError{Line: t.Position.Line, Message: strconv.Quote(t.Value) +
+				": anchors, aliases and tags cannot be used here; quote a text that begins like one"}
 		case token.DocumentHeaderType:
 			if i > 0 {
-				return fmt.Errorf("line %d: a second document", t.Position.Line)
+				return &YAMLError{Line: t.Position.Line, Message: "a second document"}
 			}
 		case token.SequenceStartType, token.MappingStartType:
 			brackets++
@@ -48,11 +68,18 @@ func UnmarshalYAML(data []byte, v any) error {
 		indented := brackets <= 0 && t.Position.Column > maxIndent &&
 			(t.Type == token.SequenceEntryType || t.Type == token.MappingKeyType || t.Type == token.MappingValueType)
 		if brackets > maxBrackets || indented {
-			return fmt.Errorf("line %d: nested too deep", t.Position.Line)
+			return &YAMLError{Line: t.Position.Line, Message: "nested too deep"}
 		}
 	}
-	if err := yaml.UnmarshalWithOptions(data, v, yaml.Strict()); err != nil {
-		return errors.New(strings.TrimSpace(yaml.FormatError(err, false, false)))
+	err = yaml.UnmarshalWithOptions(data, v, yaml.Strict())
+	at, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return err
 	}
-	return nil
+	place := at.GetToken().Position
+	mistake := &YAMLError{Line: place.Line, Column: place.Column, Message: at.GetMessage()}
+	if key, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
+		mistake.Unknown = key.Token.Value
+	}
+	return mistake
 }

@@ -51,3 +51,13 @@ func TestDocumentsAreReadStrictly(t *testing.T) {
 		}
 	}
 }
+
+type panics struct{}
+
+func (*panics) UnmarshalYAML([]byte) error { panic("out of range") }
+
+func TestPanicsOfTheLibraryAreErrors(t *testing.T) {
+	if err := UnmarshalYAML([]byte("a"), new(panics)); err == nil || !strings.Contains(err.Error(), "out of range") {
+		t.Error(err)
+	}
+}

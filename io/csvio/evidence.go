@@ -161,7 +161,7 @@ func (e *evidence) pandas() error {
 	if e.index {
 		hint = "; the first column is the index, which is not a feature: write the file with index=False"
 	}
-	return fmt.Errorf("csvio: the first line counts from 0 to %d, like the header that pandas writes for columns "+
+	return fmt.Errorf("the first line counts from 0 to %d, like the header that pandas writes for columns "+
 		"without names; set header to yes if it is a header, to no if it is a row%s", last, hint)
 }
 
@@ -191,7 +191,7 @@ func (e *evidence) header(label int) (header bool, doubt string, err error) {
 	case s.name >= 0 && 2*s.again > s.filled:
 		return false, fmt.Sprintf(asRow, "most of its texts occur again in their columns"), nil
 	case s.name >= 0 && s.value >= 0:
-		return false, "", fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above "+
+		return false, "", fmt.Errorf("cannot tell whether the first line is a header: field %d is text above "+
 			"numbers, but field %d is a number; set header to yes or no", s.name+1, s.value+1)
 	case s.name >= 0:
 		return true, "", nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
-	"github.com/bochner-ml/bochner/io/schema"
 	"golang.org/x/text/encoding/charmap"
 )
 
@@ -201,24 +200,16 @@ func readShard(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	sink, describes := in.Sink()
-	if !in.Labels && !describes {
+	decoder, describe := in.Sinks()
+	if !in.Labels && describe == nil {
 		layout.TableLayout = layout.Unlabeled() // labels are not read, so they may be anything
 	}
-	r := newReader(text, layout)
-	r.path = layout.PathTexts(in.File)
-	if !describes {
-		r.keepKeys(layout.KeyFields(in.Data))
+	s := settings{layout: layout, path: layout.PathTexts(in.File), centre: in.Data.Schema.Centre, decoder: decoder,
+		describe: describe, taps: in.Taps}
+	if describe == nil {
+		s.keys = layout.KeyFields(in.Data)
 	}
-	switch {
-	case describes:
-		r.setDescription(sink)
-	case sink != nil:
-		r.setDecoder(sink.(*schema.Decoder))
-	default:
-		r.setCentre(in.Data.Schema.Centre)
-	}
-	return r, r.setTaps(in, describes) // last: they stand in front of the sinks
+	return newReader(text, s)
 }
 
 // Encoding is how the text of a file is stored. The zero value means the encoding of the model, or UTF8.

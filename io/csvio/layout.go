@@ -75,7 +75,27 @@ type layoutHints struct {
 }
 
 // errEmpty is readLayout's error for a file without any record.
-var errEmpty = errors.New("csvio: the file is empty")
+var errEmpty = errors.New("the file is empty")
+
+// open returns a reader of the records of in, and the first 64 KiB. If the layout has no Comma, these determine it.
+func (l *Layout) open(in io.Reader) (records *lines.Reader, head []byte, err error) {
+	head = make([]byte, sniffLen)
+	n, err := io.ReadFull(in, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, nil, err
+	}
+	head = head[:n]
+	var all io.Reader = bytes.NewReader(head)
+	if err == nil {
+		all = io.MultiReader(all, in)
+	}
+	if l.Comma == 0 {
+		l.Comma = Sniff(head)
+	} else if err := CheckComma(l.Comma); err != nil {
+		return nil, nil, err
+	}
+	return lines.New(all, lines.Options{Quote: true, Comma: l.Comma}), head, nil
+}
 
 // readLayout finds the layout of a file from its beginning, in. It reads the first 64
 // KiB, or more until it has seen the first records. doubt is why the decision of Auto may be
@@ -84,41 +104,28 @@ var errEmpty = errors.New("csvio: the file is empty")
 // A column given by name requires a header; otherwise Auto compares the first record with
 // those below it.
 func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error) {
-	head := make([]byte, sniffLen)
-	n, err := io.ReadFull(in, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return Layout{}, "", fmt.Errorf("csvio: %w", err)
-	}
-	head = head[:n]
 	l = Layout{Comma: o.Comma, Encoding: o.Encoding}
 	if l.Encoding == UTF8 {
 		l.Encoding = "" // models store UTF-8 so
 	}
-	if l.Comma == 0 {
-		l.Comma = Sniff(head)
-	} else if err := CheckComma(l.Comma); err != nil {
+	r, head, err := l.open(in)
+	if err != nil {
 		return Layout{}, "", err
 	}
-	var rest io.Reader = bytes.NewReader(head)
-	if err == nil {
-		rest = io.MultiReader(rest, in)
-	}
-	r := lines.New(rest, lines.Options{End: -1, Quote: true, Comma: l.Comma})
-
 	rec, err := r.Next()
 	if err == io.EOF {
 		return Layout{}, "", errEmpty
 	}
 	if err != nil {
-		return Layout{}, "", fmt.Errorf("csvio: first record: %w", err)
+		return Layout{}, "", err
 	}
 	first := fields{rec: rec, comma: l.Comma}
 	n, at, reason := first.count()
 	switch {
 	case reason != "":
-		return Layout{}, "", fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
+		return Layout{}, "", fmt.Errorf("field %d %s", at+1, reason)
 	case n > dataset.MaxColumns:
-		return Layout{}, "", fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, dataset.MaxColumns)
+		return Layout{}, "", fmt.Errorf("%d fields; the limit is %d", n, dataset.MaxColumns)
 	}
 	l.Columns = headerNames(l.Encoding.decode(new([]byte), rec), l.Comma, n)
 	switch {
@@ -142,7 +149,7 @@ func readLayout(in io.Reader, o layoutHints) (l Layout, doubt string, err error)
 		case !l.Header:
 			l.Columns[f] = generatedName(f)
 		case !utf8.ValidString(name): // JSON would change the name in the model
-			return Layout{}, "", fmt.Errorf("csvio: header: column %d: %s", f+1, notUTF8([]byte(name)))
+			return Layout{}, "", fmt.Errorf("header: column %d: %s", f+1, notUTF8([]byte(name)))
 		}
 	}
 	layoutOf := o.LayoutByPosition
@@ -212,7 +219,7 @@ func Sniff(head []byte) (comma byte) {
 // regularity returns a·(1+b), where a is the share of records with as many
 // fields as the first has, n ≥ 2, and b the share of numbers in these records.
 func regularity(head []byte, comma byte) (score float64, n int) {
-	r := lines.New(bytes.NewReader(head), lines.Options{End: -1, Quote: true, Comma: comma})
+	r := lines.New(bytes.NewReader(head), lines.Options{Quote: true, Comma: comma})
 	var records, agree, numbers int
 	f := fields{comma: comma}
 	for records < sniffRecords {

@@ -73,16 +73,31 @@ var (
 	_ rowio.Extras = (*reader)(nil)
 )
 
+// settings say how records become rows.
+type settings struct {
+	layout Layout
+	path   [][]byte  // values of the last fields, which are in the path of the file
+	keys   []int     // fields whose texts Key returns
+	centre []float64 // subtracted from the features in float64; nil subtracts nothing. Not used with a decoder
+	// decoder, unless nil, decodes the features; the columns of its table are the features of the layout.
+	decoder *schema.Decoder
+	// describe, unless nil, gets all fields of Layout.Described. Rows are then empty.
+	describe schema.Sink
+	// taps, unless nil, puts taps in front of fields, as dataset.Input.Taps does.
+	taps func(columns []string, sinks []dataset.FieldSink) (*dataset.TestFilter, []*dataset.Tap, error)
+}
+
 // newReader returns a reader of the rows in records, which must have the
 // options Quote and the layout's Comma. It panics if the layout is not valid.
 //
 // If the layout has a header and the shard starts at the beginning of the file, its
 // first record is the header. A file must not be cut before its header.
-func newReader(records *lines.Reader, l Layout) *reader {
+func newReader(records *lines.Reader, s settings) (*reader, error) {
+	l := s.layout
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
-	r := &reader{lines: records, layout: l, uses: make([]int32, len(l.Columns)),
+	r := &reader{lines: records, layout: l, path: s.path, uses: make([]int32, len(l.Columns)),
 		rowNumbers: rowNumbers{features: make([]feature, len(l.Features)), width: len(l.Features)}}
 	for f := range r.uses {
 		r.uses[f] = useNone
@@ -95,29 +110,32 @@ func newReader(records *lines.Reader, l Layout) *reader {
 		r.uses[f] = useLabel - int32(i)
 		r.labels = append(r.labels, []byte{})
 	}
-	if f := l.Role(dataset.WeightRole); f >= 0 {
+	if f := l.Role(schema.Weight); f >= 0 {
 		r.uses[f], r.weight = useWeight, []byte{}
 	}
-	if f := l.Role(dataset.IDRole); f >= 0 {
+	if f := l.Role(schema.ID); f >= 0 {
 		r.id = r.keep(f)
 	}
-	return r
-}
-
-// setCentre subtracts c, unless it is nil, from each row in float64, before rounding to float32.
-func (r *reader) setCentre(c []float64) {
-	for i := range c {
-		r.features[i].centre = c[i]
-	}
-}
-
-// keepKeys makes the reader store the texts of the fields of keys.
-func (r *reader) keepKeys(fields []int) {
-	for _, f := range fields {
+	for _, f := range s.keys {
 		r.keys = append(r.keys, r.keep(f))
 	}
+	switch {
+	case s.describe != nil:
+		r.describe(s.describe)
+	case s.decoder != nil:
+		r.decode(s.decoder)
+	default:
+		for i, c := range s.centre {
+			r.features[i].centre = c
+		}
+	}
+	if s.taps == nil {
+		return r, nil
+	}
+	return r, r.tap(s)
 }
 
+// keep makes the reader store the text of a field. It sees the features before decode does.
 func (r *reader) keep(f int) kept {
 	switch use := r.uses[f]; {
 	case use == useNone:
@@ -128,8 +146,8 @@ func (r *reader) keep(f int) kept {
 	return kept{f, []byte{}}
 }
 
-// setDecoder makes d decode the fields of features. The columns of its table are the features of the layout.
-func (r *reader) setDecoder(d *schema.Decoder) {
+// decode makes d decode the features, except plain numbers whose text is not stored.
+func (r *reader) decode(d *schema.Decoder) {
 	r.sink, r.width = d, d.Width()
 	for i := range r.features {
 		v := &r.features[i]
@@ -139,16 +157,16 @@ func (r *reader) setDecoder(d *schema.Decoder) {
 	}
 }
 
-// setTaps puts taps in front of the fields that decide about the part of the input, and of described fields.
-func (r *reader) setTaps(in *dataset.Input, describes bool) (err error) {
+// tap puts taps in front of the fields that decide about the part of the input, and of described fields.
+func (r *reader) tap(s settings) (err error) {
 	var sinks []dataset.FieldSink
-	if describes {
+	if s.describe != nil {
 		sinks = make([]dataset.FieldSink, len(r.uses))
 		for i, f := range r.layout.Described() {
-			sinks[f] = dataset.FieldSink{Sink: r.sink, Column: i}
+			sinks[f] = dataset.FieldSink{Sink: s.describe, Column: i}
 		}
 	}
-	r.part, r.taps, err = in.Taps(r.layout.Columns, sinks)
+	r.part, r.taps, err = s.taps(r.layout.Columns, sinks)
 	for f, t := range r.taps {
 		switch {
 		case t == nil:
@@ -161,8 +179,8 @@ func (r *reader) setTaps(in *dataset.Input, describes bool) (err error) {
 	return err
 }
 
-// setDescription makes rows empty and passes all fields of Layout.Described to the sink.
-func (r *reader) setDescription(s schema.Sink) {
+// describe makes rows empty and passes all fields of Layout.Described to the sink.
+func (r *reader) describe(s schema.Sink) {
 	fields := r.layout.Described()
 	r.sink, r.width, r.features = s, 0, make([]feature, len(fields))
 	for i, f := range fields {
@@ -288,19 +306,19 @@ func (r *reader) begin() error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("csvio: header: %w", err)
+		return fmt.Errorf("header: %w", err)
 	}
 	rec = r.layout.Encoding.decode(&r.recode, rec)
 	n, at, reason := (&fields{rec: rec, comma: r.layout.Comma}).count()
 	if reason != "" {
-		return fmt.Errorf("csvio: header: field %d %s", at+1, reason)
+		return fmt.Errorf("header: field %d %s", at+1, reason)
 	}
 	if want := len(r.layout.Stored()); n != want {
-		return fmt.Errorf("csvio: header: has %d columns, want %d", n, want)
+		return fmt.Errorf("header: has %d columns, want %d", n, want)
 	}
 	for f, name := range headerNames(rec, r.layout.Comma, n) {
 		if want := r.layout.Columns[f]; name != want {
-			return fmt.Errorf("csvio: header: column %d is %s, want %s", f+1, dataset.Quote(name), dataset.Quote(want))
+			return fmt.Errorf("header: column %d is %s, want %s", f+1, dataset.Quote(name), dataset.Quote(want))
 		}
 	}
 	return nil

@@ -52,8 +52,16 @@ func read(r rowio.Reader) (all []row, err error) {
 	}
 }
 
+func mustReader(records *lines.Reader, l Layout) *reader {
+	r, err := newReader(records, settings{layout: l})
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 func open(in io.Reader, l Layout) *reader {
-	return newReader(lines.New(in, lines.Options{End: -1, Quote: true, Comma: l.Comma}), l)
+	return mustReader(lines.New(in, lines.Options{Quote: true, Comma: l.Comma}), l)
 }
 
 // columns returns a layout without a header.
@@ -146,12 +154,12 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 	want := []row{{X: []float32{1, 2}}, {X: []float32{3, 4}}}
 	for cut := int64(5); cut <= int64(len(text)); cut++ {
 		o := lines.Options{End: cut, Quote: true, Comma: ','}
-		left, err := read(newReader(lines.New(strings.NewReader(text), o), l))
+		left, err := read(mustReader(lines.New(strings.NewReader(text), o), l))
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Start, o.End, o.Skip = cut, -1, true
-		right, err := read(newReader(lines.New(strings.NewReader(text[cut-1:]), o), l))
+		o.Start, o.End, o.Skip = cut, 0, true
+		right, err := read(mustReader(lines.New(strings.NewReader(text[cut-1:]), o), l))
 		if diff := cmp.Diff(want, append(left, right...)); diff != "" || err != nil {
 			t.Errorf("cut at %d: %v\n%s", cut, err, diff)
 		}
@@ -162,10 +170,10 @@ func TestForeignHeaderIsRefused(t *testing.T) {
 	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1,
 		Features: []int{0, 1}}}
 	for text, want := range map[string]string{
-		"b,a\n1,2\n":   `csvio: header: column 1 is "b", want "a"`,
-		"a,b,c\n1,2\n": `csvio: header: has 3 columns, want 2`,
-		"a,b\"\n":      `csvio: header: field 2 has a quote in an unquoted field`,
-		"a,\"b\n":      `csvio: header: 1:2: the quote opened in this field is never closed`,
+		"b,a\n1,2\n":   `header: column 1 is "b", want "a"`,
+		"a,b,c\n1,2\n": `header: has 3 columns, want 2`,
+		"a,b\"\n":      `header: field 2 has a quote in an unquoted field`,
+		"a,\"b\n":      `header: 1:2: the quote opened in this field is never closed`,
 	} {
 		r := open(strings.NewReader(text), l)
 		for range 2 {
@@ -328,7 +336,7 @@ func TestInvalidLayoutsAreRefused(t *testing.T) {
 					t.Errorf("NewReader accepts %+v", l)
 				}
 			}()
-			newReader(nil, l)
+			mustReader(nil, l)
 		}()
 	}
 }

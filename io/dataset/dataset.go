@@ -76,11 +76,11 @@ type Roles struct {
 	// Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train
 	// --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates
 	// need no flag to become features: days, month, weekday and hour.
-	Time   string   `flag:"time_column" placeholder:"COLUMN"`
-	Group  []string // columns that together name the group of a row; not features
-	Fold   string   // column with the number of the row's fold, not a feature; "" for none
-	Keys   string   // role of the columns from which row keys are made: group, fold or time; "" for no keys
-	Levels []string // columns that name the level of a row, such as country and source; may be features, too
+	Time   string      `flag:"time_column" placeholder:"COLUMN"`
+	Group  []string    // columns that together name the group of a row; not features
+	Fold   string      // column with the number of the row's fold, not a feature; "" for none
+	Keys   schema.Role // of the columns from which row keys are made: GroupRole, FoldRole or schema.When; "" for no keys
+	Levels []string    // columns that name the level of a row, such as country and source; may be features, too
 }
 
 // Subset chooses some of the rows.
@@ -193,7 +193,7 @@ func (d *Dataset) Errorf(format string, args ...any) error {
 	return &Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
 }
 
-// Error returns package, file and cause, each once, whatever prefixes the cause already has.
+// Error returns package, file and cause. Errors of formats do not begin with the name of their package.
 func (e *Error) Error() string {
 	pkg := "dataset"
 	if f := find(e.Format); f != nil {
@@ -203,18 +203,8 @@ func (e *Error) Error() string {
 	return pkg + ": " + e.Name + ": " + strings.ReplaceAll(cause(e.Err), `("FILE`, `("`+e.Name)
 }
 
-// cause returns only the cause of a reader's error: without package names, and without
-// the error text that "truncated?" repeats.
-func cause(err error) string {
-	text := err.Error()
-	for _, f := range allFormats() {
-		text = strings.TrimPrefix(text, f.pkg()+": ")
-	}
-	for _, part := range []string{"first record: ", "lines: "} {
-		text = strings.TrimPrefix(text, part)
-	}
-	return strings.TrimSuffix(text, ": unexpected EOF")
-}
+// cause returns the text of an error of a format. It leaves out "unexpected EOF" after "truncated?".
+func cause(err error) string { return strings.TrimSuffix(err.Error(), ": unexpected EOF") }
 
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -24,11 +24,12 @@ import (
 type Format struct {
 	Name    string   // name in options and models
 	Aliases []string // other names for Name
-	Package string   // prefix of errors; "" means Name followed by io
+	Package string   // begins the text of an Error; "" means Name followed by io
 	Traits
 
-	// Options returns a pointer to a new struct of the format's options: exported fields with the tags flag and help.
-	// Zero values are defaults. Formats may share one type. It is nil for a format without options.
+	// Options returns a pointer to a new struct of the format's options: exported fields with the tag flag, and a doc
+	// comment or the tag help. Zero values are defaults. Formats may share one type. It is nil for a format without
+	// options.
 	Options func() FormatOptions
 
 	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member
@@ -241,7 +242,7 @@ func (o *Opening) FileError(i int, err error) error {
 	return &Error{o.Data.Schema.Format, o.Data.Files[i].Name, err}
 }
 
-// Input is a shard for a format to read. Closing the Reader closes the files that an Input opens.
+// Input is a shard for a format to read. Its files stay open until the Reader of the shard is closed.
 type Input struct {
 	Data   *Dataset
 	File   *File
@@ -249,21 +250,22 @@ type Input struct {
 	Labels bool // labels are wanted
 	IDs    bool // identifiers are wanted
 
-	reader *Reader
+	request Request
+	source  *Source // nil if no file was opened ahead
+	*opened
 }
 
-// Sink returns the Sink of the fields of feature columns; nil for rows of plain numbers. Its columns are
-// numbered in the order of the layout's features. If describes is true, the Sink describes columns and
-// stores no values: rows are then empty, and the label and other columns with roles follow the features.
-func (in *Input) Sink() (sink schema.Sink, describes bool) {
-	switch r, s := in.reader, &in.Data.Schema; {
-	case r.Describe != nil:
-		return r.Describe, true
+// Sinks returns the Decoder of the fields of feature columns, which are numbered in the order of the layout's features.
+// It is nil if these are plain numbers. If describe is not nil, it gets all fields in place of the Decoder: rows are
+// then empty, and the label and other columns with roles follow the features.
+func (in *Input) Sinks() (decoder *schema.Decoder, describe schema.Sink) {
+	switch s := &in.Data.Schema; {
+	case in.request.Describe != nil:
+		return nil, in.request.Describe
 	case s.Table != nil:
-		r.decoder = schema.NewDecoder(s.Table, s.Centre)
-		return r.decoder, false
+		in.decoder = schema.NewDecoder(s.Table, s.Centre)
 	}
-	return nil, false
+	return in.decoder, nil
 }
 
 // Layout returns the layout of the file, or nil if the format has none.
@@ -281,8 +283,11 @@ func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Read
 		return nil, err
 	}
 	s := in.Shard
-	in.reader.text = lines.New(r, lines.Options{Start: s.Start, End: s.End, Skip: !s.Exact, Quote: quote, Comma: comma})
-	return in.reader.text, nil
+	if s.End == 0 { // an empty shard; for package lines it would be the whole file
+		r = strings.NewReader("")
+	}
+	in.text = lines.New(r, lines.Options{Start: s.Start, End: max(s.End, 0), Skip: !s.Exact, Quote: quote, Comma: comma})
+	return in.text, nil
 }
 
 // Records opens the records of a shard at the position from Format.Range, or the whole
@@ -303,11 +308,11 @@ func (in *Input) Open(ctx context.Context, o storage.Object, compression string,
 	if compression != "" {
 		off, n = 0, -1
 	}
-	c, err := in.reader.source.open(ctx, o, off, n)
+	c, err := in.source.open(ctx, o, off, n)
 	if err != nil {
 		return nil, err
 	}
-	in.reader.closers = append(in.reader.closers, c)
+	in.closers = append(in.closers, c)
 	if compression == "" {
 		return c, nil
 	}
@@ -315,20 +320,20 @@ func (in *Input) Open(ctx context.Context, o storage.Object, compression string,
 	if err != nil {
 		return nil, err
 	}
-	in.reader.closers = append(in.reader.closers, z)
+	in.closers = append(in.closers, z)
 	return z, nil
 }
 
 // InMemory returns an Input without a file, for rows that a program has in memory. It uses the
 // Schema, Targets and Weighted of d, which needs no Files.
 func (d *Dataset) InMemory(q Request) *Input {
-	return &Input{Data: d, Labels: q.Label != nil, IDs: q.IDs, reader: &Reader{Request: q, data: d}}
+	return &Input{Data: d, Labels: q.Label != nil, IDs: q.IDs, request: q, opened: new(opened)}
 }
 
 // Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels, weights and bad rows
 // like the Reader of a file; the source gives the line numbers. Only one Reader of an Input may be in use at a time.
 func (in *Input) Rows(source rowio.Reader) *Reader {
-	r := &Reader{Request: in.reader.Request, data: in.Data, parser: parser{rows: source, decoder: in.reader.decoder}}
+	r := &Reader{Request: in.request, data: in.Data, opened: in.opened, rows: source}
 	r.extras, _ = source.(rowio.Extras)
 	return r
 }

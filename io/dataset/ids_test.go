@@ -82,15 +82,15 @@ func TestOnlyRowsWithTheIDs(t *testing.T) {
 					got = append(got, fmt.Sprint(x))
 				}
 			}
-			passed := int64(0)
+			unselected := int64(0)
 			for _, r := range reports {
-				passed += r.Passed
+				unselected += r.Unselected
 				if r.Bad > 0 || r.Fault != "" {
 					t.Errorf("report %+v", r)
 				}
 			}
-			if len(got) != 6 || passed != 294 {
-				t.Errorf("shards of %d bytes: %d rows and %d passed over: %v", size, len(got), passed, got)
+			if len(got) != 6 || unselected != 294 {
+				t.Errorf("shards of %d bytes: %d rows and %d not selected: %v", size, len(got), unselected, got)
 			}
 			n, first, err := only.Missing(ctx, reports, 1)
 			if err != nil || n != 3 || !slices.Equal(first, []string{"099"}) {

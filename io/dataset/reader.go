@@ -23,36 +23,35 @@ type Mode string
 
 // The modes of a Reader.
 const (
-	FailFast  Mode = "stop"  // stop at the row: no row may be set aside
-	SkipRow   Mode = "aside" // set the row aside
-	KeepPlace Mode = "place" // set the row aside, with zeros in its place in the block
+	FailFast  Mode = "fail_fast"  // stop at the row: no row may be set aside
+	SkipRow   Mode = "skip_row"   // set the row aside
+	KeepPlace Mode = "keep_place" // set the row aside, with zeros in its place in the block
 )
 
 // Reader reads the rows of one shard, block by block. Errors are recorded in its
 // Report, so that every runner passes them to the driver in the same form.
 type Reader struct {
 	Request
-	data   *Dataset
-	source *Source // nil if no file was opened ahead
-	name   string
-	parser
-	first   int64       // lines or records before the shard
-	labels  []float64   // of the last row
-	number  []byte      // scratch of plainNumber
-	wide    *rowParts   // a row already read, but too long for the last block
-	ids     *idFilter   // nil unless Dataset.Only is set
-	levels  *levelNames // nil unless rows have levels
-	part    *TestFilter // nil unless Dataset.Part is set
-	report  Report
-	closers []io.Closer
+	data *Dataset
+	name string
+	*opened
+	rows   rowio.Reader // of the format; nil after the last row
+	extras rowio.Extras // of rows; nil if it has none
+	first  int64        // lines or records before the shard
+	labels []float64    // of the last row
+	number []byte       // scratch of plainNumber
+	wide   *rowParts    // a row already read, but too long for the last block
+	ids    *idFilter    // nil unless Dataset.Only is set
+	levels *levelNames  // nil unless rows have levels
+	report Report
 }
 
-// parser has the reader of the format, and the lines and the decoder of that reader.
-type parser struct {
-	rows    rowio.Reader // nil after the last row
-	extras  rowio.Extras // of rows; nil if it has none
-	decoder *schema.Decoder
-	text    *lines.Reader
+// opened is what the reader of a format needs to read a shard, as an Input has opened it.
+type opened struct {
+	text    *lines.Reader   // nil unless the file is text
+	decoder *schema.Decoder // nil for plain numbers
+	part    *TestFilter     // nil if all rows are read
+	closers []io.Closer
 }
 
 // Request says what to read of each row, and what to do with rows that cannot be used.
@@ -86,9 +85,12 @@ func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Re
 // ReadFrom opens a shard whose files Ahead has opened. Lines are numbered from the beginning of
 // the shard, or of the file if Shard.Line is known.
 func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Request) *Reader {
-	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line,
+	ids := q.IDs || d.Only != nil
+	in := &Input{Data: d, File: &d.Files[s.File], Shard: s, Labels: q.Label != nil, IDs: ids, request: q,
+		source: source, opened: new(opened)}
+	r := &Reader{Request: q, data: d, name: in.File.Name, opened: in.opened, first: s.Line,
 		report: Report{Shard: s, Begin: s.Start}}
-	if err := r.open(ctx, &d.Files[s.File], s); err != nil {
+	if err := r.open(ctx, in); err != nil {
 		r.fault(err)
 	}
 	return r
@@ -96,13 +98,12 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Reque
 
 // open opens the shard and sets the rows, and with them what the dataset asks of each row. The rows
 // stay nil after an error.
-func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
+func (r *Reader) open(ctx context.Context, in *Input) error {
 	format, err := lookup(r.data.Schema.Format)
 	if err != nil {
 		return err
 	}
-	ids := r.IDs || r.data.Only != nil
-	read, err := format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: ids, reader: r})
+	read, err := format.Read(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -163,8 +164,8 @@ func (r *Reader) add(b *rowio.Block) bool {
 	if err != nil {
 		return r.stopped(b, from, err)
 	}
-	if !r.chosen(x[from:]) {
-		return r.refuse(b, from, passed, nil)
+	if !r.selected(x[from:]) {
+		return r.refuse(b, from, unselected, nil)
 	}
 	parts, f, reason := r.partsOf(token)
 	if f != usable {
@@ -184,9 +185,9 @@ func (r *Reader) add(b *rowio.Block) bool {
 	return true
 }
 
-// chosen reports whether Dataset.Only and Dataset.Part choose the last row, whose values are x. The fields of a chosen
-// row go on to the sinks that describe them.
-func (r *Reader) chosen(x []float32) bool {
+// selected reports whether Dataset.Only and Dataset.Part select the last row, whose values are x. The fields of
+// a selected row go on to the sinks that describe them.
+func (r *Reader) selected(x []float32) bool {
 	if r.ids != nil && !r.ids.locate(r.extras.ID()) || r.part != nil && !r.part.takes(x) {
 		return false
 	}
@@ -202,7 +203,7 @@ const (
 	unusable
 	unlabeled
 	weightless
-	passed
+	unselected
 )
 
 // partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
@@ -290,7 +291,7 @@ func (r *Reader) stopped(b *rowio.Block, from int, err error) bool {
 		r.end()
 		return false
 	case ok && (r.ids != nil || r.part != nil && r.part.Test):
-		return r.refuse(b, from, passed, bad)
+		return r.refuse(b, from, unselected, bad)
 	case ok:
 		r.part.forward(nil)
 		return r.refuse(b, from, unusable, bad)
@@ -360,8 +361,8 @@ func pad(b *rowio.Block, from, d int) {
 func (r *Reader) refuse(b *rowio.Block, from int, f fate, bad *rowio.BadRow) bool {
 	b.X = b.X[:from]
 	switch f {
-	case passed:
-		r.report.Passed++
+	case unselected:
+		r.report.Unselected++
 		return true
 	case weightless:
 		r.report.Weightless++
@@ -426,7 +427,7 @@ func (r *Reader) end() {
 		}
 		r.report.Blank = r.text.Blanks()
 	} else {
-		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed
+		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Unselected
 		r.report.End = r.report.Begin + r.report.Lines
 		if s, ok := r.rows.(Seeker); ok {
 			r.report.Begin, r.report.End = s.Span()

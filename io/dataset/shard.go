@@ -75,9 +75,9 @@ type RowCounts struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless counts rows of weight 0, which are set aside, too, but not listed.
 	Weightless int64 `json:"weightless,omitempty"`
-	// Passed counts rows that Dataset.Only or Dataset.Part does not choose. If there is such a
-	// choice, rows that cannot be read count here, too. They are neither used nor set aside.
-	Passed int64 `json:"passed,omitempty"`
+	// Unselected counts rows that Dataset.Only or Dataset.Part does not select. With such a
+	// selection, rows that cannot be read count here, too. They are neither used nor set aside.
+	Unselected int64 `json:"unselected,omitempty"`
 }
 
 // FieldCounts counts fields of a typed table in used rows.
@@ -159,10 +159,10 @@ func cutAt(file int, cuts []Cut, size int64) (out []Shard) {
 
 // Tile checks that the shards of each file, as read, join without gap or overlap. They do not join if a
 // shard boundary fell on a newline inside a quoted field, which only a reader from before the boundary can
-// detect. The result again lists these files; they must be read again as Whole. For the other files, exact
+// detect. These files are listed in reread; they must be read again as Whole. For the other files, exact
 // holds the shards with exact bounds and line numbers. If a shard stopped at a bad row, the rest of its
 // file is not checked. Tile sorts the reports, which may be in any order.
-func Tile(reports []Report) (exact []Shard, again []int) {
+func Tile(reports []Report) (exact []Shard, reread []int) {
 	sort.Slice(reports, func(i, j int) bool { return reports[i].Shard.Before(reports[j].Shard) })
 	for i := 0; i < len(reports); {
 		file, first := reports[i].Shard.File, i
@@ -180,14 +180,14 @@ func Tile(reports []Report) (exact []Shard, again []int) {
 			line = r.Shard.Line + r.Lines
 		}
 		if !tiled {
-			again = append(again, file)
+			reread = append(reread, file)
 			continue
 		}
 		for _, r := range reports[first:i] {
 			exact = append(exact, Shard{File: file, Start: r.Begin, End: r.End, Line: r.Shard.Line, Exact: true})
 		}
 	}
-	return exact, again
+	return exact, reread
 }
 
 // Whole returns the shard that covers a whole file.

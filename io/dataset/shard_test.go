@@ -262,3 +262,11 @@ func TestPlaces(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAShardThatEndsAtZeroIsEmpty(t *testing.T) {
+	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(csvText(10, false)))}, Label: "y"})
+	rows, report := readShard(d, Shard{Exact: true}, nil, FailFast)
+	if len(rows) > 0 || report.Fault != "" || report.Lines > 0 {
+		t.Errorf("%d rows; %+v", len(rows), report)
+	}
+}

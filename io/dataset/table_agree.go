@@ -18,14 +18,14 @@ func BeginTable(o *Opening, layout Tabular) {
 		d.Label = t.Columns[t.Label]
 	}
 	d.Targets = t.names(t.Targets)
-	d.Weighted = t.Role(WeightRole) >= 0
+	d.Weighted = t.Role(schema.Weight) >= 0
 	if by := o.Options.Keys; by != "" {
 		d.Key = (&schema.Key{By: by})
-		if by == TimeRole {
+		if by == schema.When {
 			d.Key.Layout = t.TimeLayout
 		}
 		for _, role := range roles {
-			if f := t.Role(role); f >= 0 && (role == by || by == groupRole && slices.Contains(groups, role)) {
+			if f := t.Role(role); f >= 0 && (role == by || by == GroupRole && slices.Contains(groups, role)) {
 				d.Key.Columns = append(d.Key.Columns, t.Columns[f])
 			}
 		}
@@ -135,32 +135,32 @@ func AgreeColumns(o *Opening, files []Seen) error {
 // unless the data is for a model: then a role that one file lacks is read from no file.
 func checkRoles(o *Opening, i int, common, layout *TableLayout) error {
 	d := o.Data
-	lacks := func(f int, role, ignored string) error {
+	lacks := func(f int, role schema.Role) error {
 		if o.Options.Like == nil || slices.Contains(levels, role) {
 			return fmt.Errorf("column %q, the %s, is missing", common.Columns[f], role)
 		}
-		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %s are not read", common.Columns[f],
-			role, d.Files[i].Name, ignored))
+		d.Notes = append(d.Notes, fmt.Sprintf("column %q, the %s, is missing in %s: %ss are not read", common.Columns[f],
+			role, d.Files[i].Name, role))
 		return nil
 	}
 	if common.Label >= 0 && layout.Label < 0 && d.Labeled {
 		missing := slices.IndexFunc(common.Labels(), func(f int) bool {
 			return !slices.Contains(layout.Columns, common.Columns[f])
 		})
-		if err := lacks(common.Labels()[max(missing, 0)], labelRole, "labels"); err != nil {
+		if err := lacks(common.Labels()[max(missing, 0)], schema.Label); err != nil {
 			return err
 		}
 		d.Labeled = false
 	}
 	for _, role := range roles {
 		if f := common.Role(role); f >= 0 && layout.Role(role) < 0 {
-			if keyed := role == foldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
-				if err := lacks(f, role, role+"s"); err != nil {
+			if keyed := role == FoldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
+				if err := lacks(f, role); err != nil {
 					return err
 				}
 			}
 			*common = common.without(role)
-			d.Weighted = d.Weighted && role != WeightRole
+			d.Weighted = d.Weighted && role != schema.Weight
 		}
 	}
 	return nil
@@ -246,7 +246,7 @@ func (l *TableLayout) keep(order []string) (TableLayout, bool) {
 			for role, r := range l.Roles {
 				if r == old {
 					if k.Roles == nil {
-						k.Roles = make(map[string]int)
+						k.Roles = make(map[schema.Role]int)
 					}
 					k.Roles[role] = f
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Choice assigns roles to columns. A column is given by name or, if no column has that name,
@@ -85,30 +86,35 @@ func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
 
 func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 	columns := l.Columns
-	what := make([]string, len(columns)) // the role of a column
+	what := make([]schema.Role, len(columns)) // the role of a column
 	if err := c.setLabels(&l, p); err != nil {
 		return TableLayout{}, err
 	}
 	for _, f := range l.Labels() {
-		what[f] = labelRole
+		what[f] = schema.Label
 	}
-	given := []struct{ name, given string }{{WeightRole, c.Weight}, {IDRole, c.ID}, {TimeRole, c.Time}, {foldRole, c.Fold}}
+	type givenRole struct {
+		name  schema.Role
+		given string
+	}
+	given := []givenRole{{schema.Weight, c.Weight}, {schema.ID, c.ID}, {schema.When, c.Time}, {FoldRole, c.Fold}}
 	for _, several := range []struct {
-		roles, given []string
+		roles []schema.Role
+		given []string
 	}{{groups, c.Group}, {levels, c.Levels}} {
 		if len(several.given) > len(several.roles) {
 			return TableLayout{}, fmt.Errorf("%d %s columns; the limit is %d", len(several.given), several.roles[0],
 				len(several.roles))
 		}
 		for i, column := range several.given {
-			given = append(given, struct{ name, given string }{several.roles[i], column})
+			given = append(given, givenRole{several.roles[i], column})
 		}
 	}
 	for _, role := range given {
 		if role.given == "" {
 			continue
 		}
-		f, err := p.find(role.name, role.given)
+		f, err := p.find(string(role.name), role.given)
 		if err != nil {
 			return TableLayout{}, err
 		}
@@ -118,7 +124,7 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 		}
 		what[f] = role.name
 		if l.Roles == nil {
-			l.Roles = make(map[string]int)
+			l.Roles = make(map[schema.Role]int)
 		}
 		l.Roles[role.name] = f
 	}
@@ -129,8 +135,8 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 }
 
 // setFeatures sets the features of l: columns without another role that the choice does not leave out.
-func (c Choice) setFeatures(l *TableLayout, p *places, what []string) error {
-	const feature, dropped = "feature", "dropped"
+func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error {
+	const feature, dropped = schema.Feature, schema.Role("dropped")
 	for _, given := range c.Columns {
 		fields, pattern, err := p.all("column", given)
 		if err != nil {
@@ -179,7 +185,7 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []string) error {
 func (c Choice) setLabels(l *TableLayout, p *places) error {
 	var fields []int
 	for _, given := range c.labels(l.Columns) {
-		labels, pattern, err := p.all(labelRole, given)
+		labels, pattern, err := p.all(string(schema.Label), given)
 		if err != nil {
 			return err
 		}
@@ -215,7 +221,7 @@ func (c Choice) samePlaces(first, other []string) error {
 		}
 		what := "column"
 		if slices.Contains(labels, given) {
-			what = labelRole
+			what = string(schema.Label)
 		}
 		f, err := firstPlaces.find(what, given)
 		if err != nil {
@@ -260,7 +266,7 @@ func (p *places) all(what, given string) (fields []int, pattern bool, err error)
 			}
 			fields = append(fields, f)
 		}
-		if len(fields) > 0 && what != labelRole {
+		if len(fields) > 0 && what != string(schema.Label) {
 			return fields, true, nil
 		}
 		fields = nil

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 func TestChoiceFindsFeaturesAndRoles(t *testing.T) {
@@ -17,16 +19,16 @@ func TestChoiceFindsFeaturesAndRoles(t *testing.T) {
 	}{
 		{"nothing chosen", Choice{}, TableLayout{Label: -1, Features: []int{0, 1, 2, 3, 4, 5}}},
 		{"roles are not features", Choice{Label: "y", Weight: "w", ID: "id"},
-			TableLayout{Label: 5, Features: []int{1, 2, 3}, Roles: map[string]int{WeightRole: 4, IDRole: 0}}},
+			TableLayout{Label: 5, Features: []int{1, 2, 3}, Roles: map[schema.Role]int{schema.Weight: 4, schema.ID: 0}}},
 		{"a time", Choice{Label: "y", Time: "age", Weight: "w"},
-			TableLayout{Label: 5, Features: []int{0, 2, 3}, Roles: map[string]int{WeightRole: 4, TimeRole: 1}}},
+			TableLayout{Label: 5, Features: []int{0, 2, 3}, Roles: map[schema.Role]int{schema.Weight: 4, schema.When: 1}}},
 		{"positions", Choice{Label: "-1", ID: "1"},
-			TableLayout{Label: 5, Features: []int{1, 2, 3, 4}, Roles: map[string]int{IDRole: 0}}},
+			TableLayout{Label: 5, Features: []int{1, 2, 3, 4}, Roles: map[schema.Role]int{schema.ID: 0}}},
 		{"columns in the order of the file", Choice{Label: "y", Columns: []string{"x_2", "age"}},
 			TableLayout{Label: 5, Features: []int{1, 3}}},
 		{"pattern", Choice{Label: "y", Columns: []string{"x_*"}}, TableLayout{Label: 5, Features: []int{2, 3}}},
 		{"a pattern leaves roles alone", Choice{Label: "y", Columns: []string{"*"}, Weight: "w"},
-			TableLayout{Label: 5, Features: []int{0, 1, 2, 3}, Roles: map[string]int{WeightRole: 4}}},
+			TableLayout{Label: 5, Features: []int{0, 1, 2, 3}, Roles: map[schema.Role]int{schema.Weight: 4}}},
 		{"drop", Choice{Label: "y", Drop: []string{"id", "5"}}, TableLayout{Label: 5, Features: []int{1, 2, 3}}},
 		{"drop after columns", Choice{Columns: []string{"x_*", "w"}, Drop: []string{"*_1"}},
 			TableLayout{Label: -1, Features: []int{3, 4}}},
@@ -123,17 +125,17 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 		columns []string
 		choice  Choice
 		named   bool
-		roles   map[string]int
+		roles   map[schema.Role]int
 		want    []int
 	}{
-		{"other order", []string{"y", "b", "w", "a", "id"}, Choice{}, true, map[string]int{WeightRole: 2, IDRole: 4},
+		{"other order", []string{"y", "b", "w", "a", "id"}, Choice{}, true, map[schema.Role]int{schema.Weight: 2, schema.ID: 4},
 			[]int{3, 1}},
-		{"no weight", []string{"id", "a", "b"}, Choice{}, true, map[string]int{IDRole: 0}, []int{1, 2}},
-		{"another id", []string{"key", "id", "a", "b"}, Choice{ID: "key"}, true, map[string]int{IDRole: 0}, []int{2, 3}},
-		{"by position", []string{"c1", "c2", "c3", "c4", "c5"}, Choice{}, false, map[string]int{WeightRole: 2, IDRole: 0},
+		{"no weight", []string{"id", "a", "b"}, Choice{}, true, map[schema.Role]int{schema.ID: 0}, []int{1, 2}},
+		{"another id", []string{"key", "id", "a", "b"}, Choice{ID: "key"}, true, map[schema.Role]int{schema.ID: 0}, []int{2, 3}},
+		{"by position", []string{"c1", "c2", "c3", "c4", "c5"}, Choice{}, false, map[schema.Role]int{schema.Weight: 2, schema.ID: 0},
 			[]int{1, 3}},
 		{"by position without the label", []string{"c1", "c2", "c3", "c4"}, Choice{}, false,
-			map[string]int{WeightRole: 2, IDRole: 0}, []int{1, 3}},
+			map[schema.Role]int{schema.Weight: 2, schema.ID: 0}, []int{1, 3}},
 		{"features alone", []string{"c1", "c2"}, Choice{}, false, nil, []int{0, 1}},
 	} {
 		layout, err := chosen(c.choice.WithoutFeatures(), c.columns, c.named)
@@ -153,7 +155,7 @@ func TestRolesAreMatchedLikeTheLabel(t *testing.T) {
 		t.Error(err)
 	}
 	layout, _ = Choice{ID: "a", Group: []string{"a"}}.Layout([]string{"a", "b"})
-	if got, err := Match(&model, &layout); err != nil || got.Role(IDRole) != 0 || got.Role(groupRole) != 0 ||
+	if got, err := Match(&model, &layout); err != nil || got.Role(schema.ID) != 0 || got.Role(GroupRole) != 0 ||
 		!slices.Contains(got.Features, 0) || got.Validate() != nil {
 		t.Errorf("a feature that names rows and groups: %+v, %v", got, err)
 	}

@@ -11,7 +11,7 @@ import (
 // columns: the features, then the labels, the weight, the id and the time, if there are any.
 func (l *TableLayout) Described() []int {
 	fields := slices.Concat(l.Features, l.Labels())
-	for _, role := range []string{WeightRole, IDRole, TimeRole} {
+	for _, role := range []schema.Role{schema.Weight, schema.ID, schema.When} {
 		if f := l.Role(role); f >= 0 {
 			fields = append(fields, f)
 		}
@@ -21,8 +21,9 @@ func (l *TableLayout) Described() []int {
 
 // Described is a column that TableLayout.Described lists. The Role of a feature is "".
 type Described struct {
-	Name, Role string
-	Feature    int // index of a feature, −1 for other columns
+	Name    string
+	Role    schema.Role
+	Feature int // index of a feature, −1 for other columns
 }
 
 // DescribedBy returns the columns of a dataset as a sink describes them; nil if the format has no columns.
@@ -38,9 +39,9 @@ func DescribedBy(d *Dataset) (columns []Described) {
 		case i < len(l.Features):
 			c.Feature = i
 		case l.isLabel(f):
-			c.Role = labelRole
+			c.Role = schema.Label
 		default:
-			c.Role = roles[slices.IndexFunc(roles, func(role string) bool { return l.Role(role) == f })]
+			c.Role = roles[slices.IndexFunc(roles, func(role schema.Role) bool { return l.Role(role) == f })]
 		}
 		columns = append(columns, c)
 	}
@@ -48,7 +49,7 @@ func DescribedBy(d *Dataset) (columns []Described) {
 }
 
 // RoleName returns the name of the column that has a role in a dataset; "" if there is none.
-func RoleName(d *Dataset, role string) string {
+func RoleName(d *Dataset, role schema.Role) string {
 	if tabular, ok := d.Schema.Layout.(Tabular); ok {
 		if l := tabular.Table(); l.Role(role) >= 0 {
 			return l.Columns[l.Role(role)]
@@ -77,8 +78,8 @@ func KeepFeatures(d *Dataset, features []int) {
 
 // SetTimeLayout sets the layout of the time column of a dataset whose format has columns.
 func SetTimeLayout(d *Dataset, name string) {
-	if d.Key != nil && d.Key.By == TimeRole {
-		d.Key = &schema.Key{By: TimeRole, Columns: d.Key.Columns, Layout: name}
+	if d.Key != nil && d.Key.By == schema.When {
+		d.Key = &schema.Key{By: schema.When, Columns: d.Key.Columns, Layout: name}
 	}
 	changeLayouts(d, func(t *TableLayout) { t.TimeLayout = name })
 }

@@ -16,29 +16,25 @@ const MaxColumns = rowio.MaxDim + 1
 
 // isName reports whether the texts of a column with this role are names: of the row, its group, fold
 // or level. They are stored unchanged. The column may be a feature as well.
-func isName(role string) bool {
-	return role == IDRole || slices.Contains(groups, role) || slices.Contains(levels, role)
+func isName(role schema.Role) bool {
+	return role == schema.ID || slices.Contains(groups, role) || slices.Contains(levels, role)
 }
 
-// The roles of columns that are neither features nor the label.
+// The roles of columns that only a TableLayout has, in addition to those of package schema.
 const (
-	WeightRole = "weight" // weight of the row
-	IDRole     = "id"     // copied to predictions
-	TimeRole   = "time"   // time of the row; rows of different times can be scored separately
-	foldRole   = "fold"   // the number of the row's fold
-	groupRole  = "group"  // group of the row; if several columns name it, the others are group2, group3, …
-	levelRole  = "level"  // level of the row; further columns are level2, level3, …
+	FoldRole  schema.Role = "fold"  // the number of the row's fold
+	GroupRole schema.Role = "group" // the group of the row, or the first of the columns that together name it
+	levelRole schema.Role = "level" // the level of the row, or the first of the columns that together name it
 )
 
-const labelRole = "label" // the role of a label
+// roles are the roles in TableLayout.Roles.
+var roles = slices.Concat([]schema.Role{schema.Weight, schema.ID, schema.When, FoldRole}, groups, levels)
 
-var roles = slices.Concat([]string{WeightRole, IDRole, TimeRole, foldRole}, groups, levels)
+// groups are the roles of the columns that together name the group of a row, at most four.
+var groups = []schema.Role{GroupRole, GroupRole + "2", GroupRole + "3", GroupRole + "4"}
 
-// groups are the roles of the columns that together name the group of a row.
-var groups = []string{groupRole, groupRole + "2", groupRole + "3", groupRole + "4"}
-
-// levels are the roles of the columns that together name the level of a row.
-var levels = []string{levelRole, levelRole + "2", levelRole + "3", levelRole + "4"}
+// levels are the roles of the columns that together name the level of a row, at most four.
+var levels = []schema.Role{levelRole, levelRole + "2", levelRole + "3", levelRole + "4"}
 
 // TableLayout says which fields of a record are features, labels or have another role. It is
 // plain data and part of a model; call Validate on one that was read from a file. It is the
@@ -51,8 +47,8 @@ type TableLayout struct {
 	// Targets holds the 0-based fields of all labels if there are several; Label is the first.
 	Targets  []int `json:"targets,omitempty"`
 	Features []int `json:"features"` // 0-based fields of the features, in the order of the row
-	// Roles maps roles, such as WeightRole, to 0-based fields.
-	Roles map[string]int `json:"roles,omitempty"`
+	// Roles maps other roles, such as schema.Weight and GroupRole, to 0-based fields.
+	Roles map[schema.Role]int `json:"roles,omitempty"`
 	// TimeLayout is the layout of the texts of the time column, as schema.Column.Layout; "" if
 	// they are numbers, or if the layout is not known.
 	TimeLayout string `json:"time_layout,omitempty"`
@@ -120,7 +116,7 @@ func (l *TableLayout) names(fields []int) (names []string) {
 }
 
 // Role returns the field with a role, or −1.
-func (l *TableLayout) Role(role string) int {
+func (l *TableLayout) Role(role schema.Role) int {
 	if f, ok := l.Roles[role]; ok {
 		return f
 	}
@@ -131,7 +127,7 @@ func (l *TableLayout) Role(role string) int {
 func (l *TableLayout) KeyFields(d *Dataset) (fields []int) {
 	switch {
 	case d.Key == nil:
-	case d.Key.By == groupRole:
+	case d.Key.By == GroupRole:
 		for _, role := range groups[:len(d.Key.Columns)] {
 			fields = append(fields, l.Role(role))
 		}
@@ -153,8 +149,8 @@ func (l *TableLayout) RoleNames() (names []string) {
 		if f < 0 {
 			continue
 		}
-		text := role + " " + schema.Clip(l.Columns[f])
-		if role == TimeRole && l.TimeLayout != "" {
+		text := string(role) + " " + schema.Clip(l.Columns[f])
+		if role == schema.When && l.TimeLayout != "" {
 			text += " (" + l.TimeLayout + ")"
 		}
 		names = append(names, text)
@@ -207,15 +203,15 @@ func (l *TableLayout) Validate() error {
 		return fmt.Errorf("layout: label %d is not the first of %d targets, of which there must be several",
 			l.Label, k)
 	}
-	used := make([]string, n)
+	used := make([]schema.Role, n)
 	for _, f := range l.Labels() {
 		switch {
 		case f < 0 || f >= n:
 			return fmt.Errorf("layout: label %d is outside 0 to %d", f, n-1)
 		case used[f] != "":
-			return fmt.Errorf("layout: field %d is two labels", f)
+			return fmt.Errorf("layout: field %d is listed twice as a label", f)
 		}
-		used[f] = labelRole
+		used[f] = schema.Label
 	}
 	for _, role := range slices.Sorted(maps.Keys(l.Roles)) {
 		f := l.Roles[role]
@@ -236,12 +232,12 @@ func (l *TableLayout) Validate() error {
 		switch {
 		case f < 0 || f >= n:
 			return fmt.Errorf("layout: feature %d is field %d, outside 0 to %d", i, f, n-1)
-		case used[f] == "feature":
+		case used[f] == schema.Feature:
 			return fmt.Errorf("layout: field %d is used by two features", f)
 		case used[f] != "" && !isName(used[f]):
 			return fmt.Errorf("layout: feature %d is the %s, field %d", i, used[f], f)
 		}
-		used[f] = "feature"
+		used[f] = schema.Feature
 	}
 	return nil
 }
@@ -254,7 +250,7 @@ func (l *TableLayout) Unlabeled() TableLayout {
 }
 
 // without returns a copy without a role.
-func (l *TableLayout) without(role string) TableLayout {
+func (l *TableLayout) without(role schema.Role) TableLayout {
 	c := *l
 	c.Roles = maps.Clone(l.Roles)
 	delete(c.Roles, role)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Match returns the layout with which a file yields the same rows as the files of like, a valid layout, usually a
@@ -93,7 +95,7 @@ func (l *TableLayout) matchRoles(m *TableLayout, at func(f int) int) error {
 		f = at(f)
 		if f >= 0 && !m.isLabel(f) && !m.hasRole(f) && !slices.Contains(m.Features, f) {
 			if m.Roles == nil {
-				m.Roles = make(map[string]int)
+				m.Roles = make(map[schema.Role]int)
 			}
 			m.Roles[role] = f
 		}

@@ -26,14 +26,7 @@ type Fields struct {
 // NewFields returns the sinks for the fields of a layout.
 func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	f := &Fields{To: make([]FieldSink, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
-	sink, describes := in.Sink()
-	switch {
-	case describes:
-	case sink != nil:
-		f.Width = sink.(*schema.Decoder).Width()
-	default:
-		sink, f.Plain, f.Width = newPlain(l, in.Data.Schema.Centre), true, len(l.Features)
-	}
+	decoder, describe := in.Sinks()
 	texts := func(at int, wanted bool) *Texts {
 		if at < 0 || !wanted {
 			return nil
@@ -45,11 +38,17 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 		}
 		return t
 	}
-	if describes {
+	if describe != nil {
 		for i, at := range l.Described() {
-			f.To[at] = FieldSink{Sink: sink, Column: i}
+			f.To[at] = FieldSink{Sink: describe, Column: i}
 		}
 	} else {
+		var sink schema.Sink = decoder
+		if f.Plain = decoder == nil; f.Plain {
+			sink, f.Width = newPlain(l, in.Data.Schema.Centre), len(l.Features)
+		} else {
+			f.Width = decoder.Width()
+		}
 		for i, at := range l.Features {
 			f.To[at] = FieldSink{Sink: sink, Column: i}
 		}
@@ -58,16 +57,16 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 				f.Labels = append(f.Labels, texts(at, true))
 			}
 		}
-		f.Weights = texts(l.Role(WeightRole), in.Data.Weighted)
-		f.IDs = texts(l.Role(IDRole), in.IDs)
+		f.Weights = texts(l.Role(schema.Weight), in.Data.Weighted)
+		f.IDs = texts(l.Role(schema.ID), in.IDs)
 		if f.IDs != nil {
-			f.IDs.null, f.To[l.Role(IDRole)].whole = rowio.NoID, true
+			f.IDs.null, f.To[l.Role(schema.ID)].whole = rowio.NoID, true
 		}
 		for _, at := range l.KeyFields(in.Data) {
 			f.Keys = append(f.Keys, texts(at, true))
 		}
 	}
-	if err := f.tap(in, describes); err != nil {
+	if err := f.tap(in, describe != nil); err != nil {
 		return nil, err
 	}
 	for at, to := range f.To[:len(l.Stored())] {

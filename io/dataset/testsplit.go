@@ -75,8 +75,8 @@ func (in *Input) partFilter() *TestFilter {
 	if p == nil {
 		return nil
 	}
-	in.reader.part = &TestFilter{TestSplit: p, decisive: make([]*Tap, len(p.Columns))}
-	return in.reader.part
+	in.part = &TestFilter{TestSplit: p, decisive: make([]*Tap, len(p.Columns))}
+	return in.part
 }
 
 // Taps returns a TestFilter and, for each of the columns of a record, its Tap, or nil if the column

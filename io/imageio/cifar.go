@@ -65,7 +65,7 @@ func (l CIFARLayout) recordBytes() int {
 func (l CIFARLayout) records(size int64) (int64, error) {
 	n := int64(l.recordBytes())
 	if size < 0 || size%n != 0 {
-		return 0, fmt.Errorf("imageio: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
+		return 0, fmt.Errorf("%d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
 			"or another format?)", size, l, n, size%n)
 	}
 	return size / n, nil
@@ -174,12 +174,12 @@ func (r *CIFARReader) stop(n int, err error) error {
 	last := r.first + r.done
 	switch {
 	case err != io.EOF:
-		return fmt.Errorf("imageio: record %d: %w", last+1, err)
+		return fmt.Errorf("record %d: %w", last+1, err)
 	case n > 0:
-		return fmt.Errorf("imageio: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.recordBytes(),
+		return fmt.Errorf("record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.recordBytes(),
 			io.ErrUnexpectedEOF)
 	case r.left > 0:
-		return fmt.Errorf("imageio: ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)
+		return fmt.Errorf("ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)
 	}
 	return io.EOF
 }

@@ -118,16 +118,16 @@ func TestStreamsThatEndEarlyAreErrors(t *testing.T) {
 		rows         int
 		want         string
 	}{
-		{bytes.NewReader(data[:3*3073]), 10, 5, 3, "imageio: ends after record 13 of 15 (truncated?): unexpected EOF"},
+		{bytes.NewReader(data[:3*3073]), 10, 5, 3, "ends after record 13 of 15 (truncated?): unexpected EOF"},
 		{bytes.NewReader(data[:3*3073+1]), 10, 5, 3,
-			"imageio: record 14 has only 1 of 3073 bytes (truncated?): unexpected EOF"},
+			"record 14 has only 1 of 3073 bytes (truncated?): unexpected EOF"},
 		{bytes.NewReader(data[:4*3073-1]), 0, -1, 3,
-			"imageio: record 4 has only 3072 of 3073 bytes (truncated?): unexpected EOF"},
-		{bytes.NewReader(nil), 0, 1, 0, "imageio: ends after record 0 of 1 (truncated?): unexpected EOF"},
+			"record 4 has only 3072 of 3073 bytes (truncated?): unexpected EOF"},
+		{bytes.NewReader(nil), 0, 1, 0, "ends after record 0 of 1 (truncated?): unexpected EOF"},
 		{io.MultiReader(bytes.NewReader(data[:7000]), iotest.ErrReader(broken)), 0, -1, 2,
-			"imageio: record 3: zstd checksum does not match"},
+			"record 3: zstd checksum does not match"},
 		{io.MultiReader(bytes.NewReader(data), iotest.ErrReader(broken)), 0, -1, 5,
-			"imageio: record 6: zstd checksum does not match"},
+			"record 6: zstd checksum does not match"},
 	} {
 		r := NewCIFARReader(c.r, CIFAR10, c.first, c.count)
 		x, _, _, err := allCIFAR(r)
@@ -149,7 +149,7 @@ func TestRecordsOfASize(t *testing.T) {
 			t.Errorf("%v: %d, %v", c.l, n, err)
 		}
 	}
-	want := "imageio: 6147 bytes are not a whole number of CIFAR-10 records of 3073 bytes (1 too many; truncated, or another format?)"
+	want := "6147 bytes are not a whole number of CIFAR-10 records of 3073 bytes (1 too many; truncated, or another format?)"
 	if _, err := CIFAR10.records(6147); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -67,7 +67,7 @@ func readHeader(r io.Reader) (header, error) {
 		return header{}, headerError(n, 4, err)
 	}
 	if !sniff(b[:4]) {
-		return header{}, fmt.Errorf("imageio: file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, "+
+		return header{}, fmt.Errorf("file starts with % x; an IDX file starts with 00 00, the type (08, 09, 0b, "+
 			"0c, 0d or 0e) and the number of dimensions (01 to %02x)", b[:4], maxDims)
 	}
 	h := header{Type: b[2], Dims: make([]int, b[3])}
@@ -77,14 +77,14 @@ func readHeader(r io.Reader) (header, error) {
 	for i := range h.Dims {
 		v := binary.BigEndian.Uint32(b[4+4*i:])
 		if v > math.MaxInt32 {
-			return header{}, fmt.Errorf("imageio: header: dimension %d is %d; sizes are 0 to %d", i+1, int32(v), math.MaxInt32)
+			return header{}, fmt.Errorf("header: dimension %d is %d; sizes are 0 to %d", i+1, int32(v), math.MaxInt32)
 		}
 		h.Dims[i] = int(v)
 	}
 	n := 1
 	for _, d := range h.Dims[1:] {
 		if d == 0 || n > rowio.MaxDim/d {
-			return header{}, fmt.Errorf("imageio: header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:],
+			return header{}, fmt.Errorf("header: records of sizes %v; a record has 1 to %d numbers", h.Dims[1:],
 				rowio.MaxDim)
 		}
 		n *= d
@@ -94,9 +94,9 @@ func readHeader(r io.Reader) (header, error) {
 
 func headerError(n int, size int64, err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF { // not errors.Is: a decompressor's message says more
-		return fmt.Errorf("imageio: header ends after %d of %d bytes (truncated?): %w", n, size, io.ErrUnexpectedEOF)
+		return fmt.Errorf("header ends after %d of %d bytes (truncated?): %w", n, size, io.ErrUnexpectedEOF)
 	}
-	return fmt.Errorf("imageio: header: %w", err)
+	return fmt.Errorf("header: %w", err)
 }
 
 // size returns the size of the header itself in bytes.
@@ -130,10 +130,10 @@ func (h header) checkSize(size int64) error {
 	off, n := h.extent(0, h.records())
 	switch want := off + n; {
 	case size < want:
-		return fmt.Errorf("imageio: %d bytes, but the header declares %d: %d records of %d bytes (truncated?)", size, want,
+		return fmt.Errorf("%d bytes, but the header declares %d: %d records of %d bytes (truncated?)", size, want,
 			h.records(), h.recordBytes())
 	case size > want:
-		return fmt.Errorf("imageio: %d bytes more than the header declares: %d records of %d bytes", size-want, h.records(),
+		return fmt.Errorf("%d bytes more than the header declares: %d records of %d bytes", size-want, h.records(),
 			h.recordBytes())
 	}
 	return nil
@@ -144,13 +144,13 @@ func (h header) checkSize(size int64) error {
 func check(images, labels header) error {
 	switch {
 	case len(labels.Dims) != 1:
-		return fmt.Errorf("imageio: labels file has %d dimensions %v; labels have one (are the two files swapped?)",
+		return fmt.Errorf("labels file has %d dimensions %v; labels have one (are the two files swapped?)",
 			len(labels.Dims), labels.Dims)
 	case labels.Type == typeFloat32 || labels.Type == typeFloat64:
-		return fmt.Errorf("imageio: labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)",
+		return fmt.Errorf("labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)",
 			labels.Type)
 	case images.records() != labels.records():
-		return fmt.Errorf("imageio: %d records in the data, but %d in the labels file", images.records(), labels.records())
+		return fmt.Errorf("%d records in the data, but %d in the labels file", images.records(), labels.records())
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ func TestHeaderOfTheMNISTImages(t *testing.T) {
 		t.Error(err)
 	}
 	for size, want := range map[int64]string{
-		47040000: "imageio: 47040000 bytes, but the header declares 47040016: 60000 records of 784 bytes (truncated?)",
-		47040020: "imageio: 4 bytes more than the header declares: 60000 records of 784 bytes",
+		47040000: "47040000 bytes, but the header declares 47040016: 60000 records of 784 bytes (truncated?)",
+		47040020: "4 bytes more than the header declares: 60000 records of 784 bytes",
 	} {
 		if err := h.checkSize(size); err == nil || err.Error() != want {
 			t.Errorf("CheckSize(%d): %v", size, err)
@@ -39,22 +39,22 @@ func TestHeaderOfTheMNISTImages(t *testing.T) {
 
 func TestDamagedHeadersAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, head, want string }{
-		{"empty", "", "imageio: header ends after 0 of 4 bytes (truncated?): unexpected EOF"},
-		{"short magic", "\x00\x00\x08", "imageio: header ends after 3 of 4 bytes (truncated?): unexpected EOF"},
+		{"empty", "", "header ends after 0 of 4 bytes (truncated?): unexpected EOF"},
+		{"short magic", "\x00\x00\x08", "header ends after 3 of 4 bytes (truncated?): unexpected EOF"},
 		{"short sizes", "\x00\x00\x08\x02\x00\x00\x00\x05\x00",
-			"imageio: header ends after 9 of 12 bytes (truncated?): unexpected EOF"},
+			"header ends after 9 of 12 bytes (truncated?): unexpected EOF"},
 		{"png", "\x89PNG",
-			"imageio: file starts with 89 50 4e 47; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, 0d or 0e) and the number of dimensions (01 to 08)"},
-		{"type 0a", "\x00\x00\x0a\x01", "imageio: file starts with 00 00 0a 01; an IDX file"},
-		{"no dimensions", "\x00\x00\x08\x00", "imageio: file starts with 00 00 08 00; an IDX file"},
-		{"nine dimensions", "\x00\x00\x08\x09", "imageio: file starts with 00 00 08 09; an IDX file"},
-		{"negative", "\x00\x00\x08\x01\xff\xff\xff\xff", "imageio: header: dimension 1 is -1; sizes are 0 to 2147483647"},
+			"file starts with 89 50 4e 47; an IDX file starts with 00 00, the type (08, 09, 0b, 0c, 0d or 0e) and the number of dimensions (01 to 08)"},
+		{"type 0a", "\x00\x00\x0a\x01", "file starts with 00 00 0a 01; an IDX file"},
+		{"no dimensions", "\x00\x00\x08\x00", "file starts with 00 00 08 00; an IDX file"},
+		{"nine dimensions", "\x00\x00\x08\x09", "file starts with 00 00 08 09; an IDX file"},
+		{"negative", "\x00\x00\x08\x01\xff\xff\xff\xff", "header: dimension 1 is -1; sizes are 0 to 2147483647"},
 		{"empty records", "\x00\x00\x08\x02\x00\x00\x00\x05\x00\x00\x00\x00",
-			"imageio: header: records of sizes [0]; a record has 1 to 1048576 numbers"},
+			"header: records of sizes [0]; a record has 1 to 1048576 numbers"},
 		{"large records", "\x00\x00\x08\x02\x00\x00\x00\x05\x00\x10\x00\x01",
-			"imageio: header: records of sizes [1048577]; a record"},
+			"header: records of sizes [1048577]; a record"},
 		{"overflow", "\x00\x00\x08\x05\x00\x00\x00\x05" + strings.Repeat("\x00\x01\x00\x00", 4),
-			"imageio: header: records of sizes [65536 65536 65536 65536]; a record"},
+			"header: records of sizes [65536 65536 65536 65536]; a record"},
 	} {
 		_, err := readHeader(strings.NewReader(c.head))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -81,11 +81,11 @@ func TestLabelsMustFitTheData(t *testing.T) {
 		labels header
 		want   string
 	}{
-		{header{typeUint8, []int{6}}, "imageio: 5 records in the data, but 6 in the labels file"},
+		{header{typeUint8, []int{6}}, "5 records in the data, but 6 in the labels file"},
 		{header{typeUint8, []int{5, 4, 4}},
-			"imageio: labels file has 3 dimensions [5 4 4]; labels have one (are the two files swapped?)"},
+			"labels file has 3 dimensions [5 4 4]; labels have one (are the two files swapped?)"},
 		{header{typeFloat32, []int{5}},
-			"imageio: labels file has type 0d, floating point; labels are integers (08, 09, 0b or 0c)"},
+			"labels file has type 0d, floating point; labels are integers (08, 09, 0b or 0c)"},
 	} {
 		if err := check(images, c.labels); err == nil || err.Error() != c.want {
 			t.Errorf("%v: %v", c.labels, err)
@@ -97,7 +97,7 @@ func TestLabelsMustFitTheData(t *testing.T) {
 		t.Error("openStreams accepts three labels for two records")
 	}
 	if _, err := openStreams(bytes.NewReader(two), strings.NewReader("\x00\x00")); err == nil ||
-		!strings.HasPrefix(err.Error(), "labels file: imageio: header ends after 2 of 4") {
+		!strings.HasPrefix(err.Error(), "labels file: header ends after 2 of 4") {
 		t.Errorf("short labels header: %v", err)
 	}
 }

@@ -111,11 +111,11 @@ func (r *reader) record(b *bufio.Reader, h header, what string) ([]byte, error) 
 	rec, err := b.Peek(h.recordBytes())
 	switch {
 	case err == io.EOF:
-		r.err = fmt.Errorf("imageio: %s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.records(),
+		r.err = fmt.Errorf("%s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.records(),
 			io.ErrUnexpectedEOF)
 		return nil, r.err
 	case err != nil:
-		r.err = fmt.Errorf("imageio: %s: record %d: %w", what, r.first+r.done+1, err)
+		r.err = fmt.Errorf("%s: record %d: %w", what, r.first+r.done+1, err)
 		return nil, r.err
 	}
 	b.Discard(len(rec)) // buffered, so it cannot fail; the bytes stay until the next Peek
@@ -138,11 +138,11 @@ func (r *reader) end() error {
 		n, err := io.CopyN(io.Discard, f.b, most)
 		switch {
 		case err != nil && err != io.EOF:
-			return fmt.Errorf("imageio: %s: after record %d: %w", f.what, r.h.records(), err)
+			return fmt.Errorf("%s: after record %d: %w", f.what, r.h.records(), err)
 		case n == most:
-			return fmt.Errorf("imageio: %s has %d or more bytes more than the header declares", f.what, n)
+			return fmt.Errorf("%s has %d or more bytes more than the header declares", f.what, n)
 		case n > 0:
-			return fmt.Errorf("imageio: %s has %d bytes more than the header declares", f.what, n)
+			return fmt.Errorf("%s has %d bytes more than the header declares", f.what, n)
 		}
 	}
 	return io.EOF

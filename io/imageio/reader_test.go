@@ -195,18 +195,18 @@ func TestFilesOfTheWrongSizeAreErrors(t *testing.T) {
 		want           string
 	}{
 		{"data cut in a record", images[:len(images)-5], labels, 3,
-			"imageio: data ends after record 3 of 5 (truncated?): unexpected EOF"},
+			"data ends after record 3 of 5 (truncated?): unexpected EOF"},
 		{"data cut between records", images[:len(images)-4], labels, 4,
-			"imageio: data ends after record 4 of 5 (truncated?): unexpected EOF"},
-		{"no record", images[:12], labels, 0, "imageio: data ends after record 0 of 5 (truncated?): unexpected EOF"},
+			"data ends after record 4 of 5 (truncated?): unexpected EOF"},
+		{"no record", images[:12], labels, 0, "data ends after record 0 of 5 (truncated?): unexpected EOF"},
 		{"labels cut", images, labels[:len(labels)-2], 3,
-			"imageio: labels file ends after record 3 of 5 (truncated?): unexpected EOF"},
+			"labels file ends after record 3 of 5 (truncated?): unexpected EOF"},
 		{"data too long", append(images[:len(images):len(images)], 1, 2, 3), labels, 5,
-			"imageio: data has 3 bytes more than the header declares"},
+			"data has 3 bytes more than the header declares"},
 		{"labels too long", images, append(labels[:len(labels):len(labels)], 1), 5,
-			"imageio: labels file has 1 bytes more than the header declares"},
+			"labels file has 1 bytes more than the header declares"},
 		{"data far too long", append(images[:len(images):len(images)], make([]byte, 3<<20)...), labels, 5,
-			"imageio: data has 1048576 or more bytes more than the header declares"},
+			"data has 1048576 or more bytes more than the header declares"},
 	} {
 		r, err := openStreams(bytes.NewReader(c.images), bytes.NewReader(c.labels))
 		if err != nil {
@@ -226,8 +226,8 @@ func TestErrorsOfTheStreamNameTheRecord(t *testing.T) {
 	broken := errors.New("gzip checksum does not match")
 	data := encode(typeUint8, []int{5, 4}, make([]float64, 20))
 	for n, want := range map[int]string{
-		21: "imageio: data: record 3: gzip checksum does not match",
-		32: "imageio: data: after record 5: gzip checksum does not match",
+		21: "data: record 3: gzip checksum does not match",
+		32: "data: after record 5: gzip checksum does not match",
 	} {
 		r, err := openStreams(io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(broken)), nil)
 		if err != nil {

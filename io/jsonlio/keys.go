@@ -41,7 +41,7 @@ func keysOf(head []byte) (*keys, error) {
 		head = head[:n+1]
 	}
 	k := newKeys()
-	r := lines.New(bytes.NewReader(head), lines.Options{End: -1})
+	r := lines.New(bytes.NewReader(head), lines.Options{})
 	var s scanner
 	for {
 		line, err := r.Next()

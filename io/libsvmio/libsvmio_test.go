@@ -28,7 +28,7 @@ type row struct {
 // read reads all rows into one reused slice that is never empty, so that leftovers of a
 // row would show in the next.
 func read(text []byte, dim int) (all []row, err error) {
-	r := newReader(lines.New(bytes.NewReader(text), lines.Options{End: -1}), dim)
+	r := newReader(lines.New(bytes.NewReader(text), lines.Options{}), dim)
 	x := []float32{42}
 	for {
 		var label []byte
@@ -191,7 +191,7 @@ func TestAppendAgreesWithTwin(t *testing.T) {
 func TestAppendDoesNotAllocate(t *testing.T) {
 	for _, dim := range []int{0, 9} {
 		text := strings.Repeat("1 2:1 3:4.5 7:1e-5 # x\n", 20_000)
-		r := newReader(lines.New(strings.NewReader(text), lines.Options{End: -1}), dim)
+		r := newReader(lines.New(strings.NewReader(text), lines.Options{}), dim)
 		x := make([]float32, 0, 9)
 		r.Append(x)
 		if n := testing.AllocsPerRun(10_000, func() { r.Append(x) }); n != 0 {
@@ -246,7 +246,7 @@ func FuzzLIBSVM(f *testing.F) {
 	f.Add([]byte("+1 1:0.5 3:2 # x\r\n2:1\n-1"), uint16(0))
 	f.Add([]byte("a 1:1e39 2:-0\n"), uint16(3))
 	f.Fuzz(func(t *testing.T, text []byte, dim uint16) {
-		r := newReader(lines.New(bytes.NewReader(text), lines.Options{End: -1}), int(dim))
+		r := newReader(lines.New(bytes.NewReader(text), lines.Options{}), int(dim))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		sniff(text)
@@ -287,7 +287,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.SetBytes(int64(text.Len()))
 			x := make([]float32, 0, c.dim)
 			for b.Loop() {
-				r := newReader(lines.New(bytes.NewReader(text.Bytes()), lines.Options{End: -1}), c.dim)
+				r := newReader(lines.New(bytes.NewReader(text.Bytes()), lines.Options{}), c.dim)
 				for i := 0; ; i++ {
 					_, _, err := r.Append(x)
 					if err == io.EOF {

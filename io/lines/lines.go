@@ -20,9 +20,8 @@ const defaultMaxLen = 16 << 20
 // maxMaxLen keeps sizes within 32 bits.
 const maxMaxLen = 1 << 30
 
-// Options selects the part of a file that a Reader reads, and what ends a record. Set
-// End to −1 to read to the end of the input: the zero value reads unquoted lines from
-// offset 0 up to End 0, so none.
+// Options selects the part of a file that a Reader reads, and what ends a record. The zero value
+// reads the lines of the whole input.
 type Options struct {
 	// Quote means that a newline inside a quoted field does not end the record. A field
 	// is quoted if it starts with ". In it, "" is a quote and a single " closes it. A
@@ -33,8 +32,8 @@ type Options struct {
 	Comma byte // field separator; required with Quote
 
 	// Start is the offset in the file where the shard and the input start (but see
-	// Skip). Lines that begin at or after End are not read; End < 0 means the end of
-	// the input. The last record is read whole even if it crosses End.
+	// Skip). Lines that begin at or after End are not read; 0 means the end of the
+	// input. The last record is read whole even if it crosses End.
 	Start, End int64
 
 	// Skip means that Start may be inside a line: reading then begins after the first
@@ -62,11 +61,11 @@ type Reader struct {
 }
 
 // New returns a Reader of the records of in. It panics if an option is out of
-// range: a negative Start or MaxLen, a MaxLen above 1 GiB, or Quote with a Comma
+// range: a negative Start, End or MaxLen, a MaxLen above 1 GiB, or Quote with a Comma
 // that is 0, a quote or a line end.
 func New(in io.Reader, o Options) *Reader {
-	if o.Start < 0 {
-		panic("lines: negative Start")
+	if o.Start < 0 || o.End < 0 {
+		panic("lines: negative Start or End")
 	}
 	if o.MaxLen < 0 || o.MaxLen > maxMaxLen {
 		panic("lines: MaxLen must be between 0 and 1 GiB")
@@ -121,7 +120,7 @@ func (r *Reader) Next() ([]byte, error) {
 		r.fatal = r.start()
 	}
 	for r.fatal == nil {
-		if r.opts.End >= 0 && r.next >= r.opts.End {
+		if r.opts.End > 0 && r.next >= r.opts.End {
 			r.fatal = io.EOF
 			break
 		}
@@ -265,7 +264,7 @@ func (r *Reader) start() error {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		b.pos = 3
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return fmt.Errorf("lines: the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
+		return fmt.Errorf("the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
 	}
 	return nil
 }
@@ -315,7 +314,7 @@ func (r *Reader) ended() bool {
 		return false
 	}
 	if r.err != io.EOF {
-		r.fatal = fmt.Errorf("lines: at byte %d: %w", r.buffer.base+int64(r.buffer.end), r.err)
+		r.fatal = fmt.Errorf("at byte %d: %w", r.buffer.base+int64(r.buffer.end), r.err)
 	}
 	return true
 }

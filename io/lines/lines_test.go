@@ -34,7 +34,7 @@ func TestNextAgreesWithTwin(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	n, bad := campaign.Of(5000, 15_000), 0
 	for i := range n {
-		o := Options{End: -1, Quote: i%2 == 0, Comma: ',', MaxLen: rnd.IntN(20)}
+		o := Options{Quote: i%2 == 0, Comma: ',', MaxLen: rnd.IntN(20)}
 		alphabet := plainAlphabet
 		if o.Quote {
 			alphabet = quotedAlphabet
@@ -65,7 +65,7 @@ func TestNextAgreesWithTwin(t *testing.T) {
 func TestNextAgreesWithTwinAcrossBuffers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for i := range 40 {
-		o := Options{End: -1, Quote: i%2 == 0, Comma: ',', MaxLen: bufferSize/2 + rnd.IntN(3*bufferSize)}
+		o := Options{Quote: i%2 == 0, Comma: ',', MaxLen: bufferSize/2 + rnd.IntN(3*bufferSize)}
 		var text []byte
 		for range 12 {
 			n := []int{10, 1000, bufferSize - 2 + rnd.IntN(5), o.MaxLen - 3 + rnd.IntN(7), rnd.IntN(8 * bufferSize)}[rnd.IntN(5)]
@@ -123,14 +123,14 @@ func TestShardsWithQuotesTileOrShowThatTheyDoNot(t *testing.T) {
 func TestCutInsideQuotedFieldShowsInOffsets(t *testing.T) {
 	text := []byte("1,\"a\nb\"\n2,c\n")
 	o := Options{Quote: true, Comma: ','}
-	left, right := shard(text, 0, 4, o), shard(text, 4, -1, o)
+	left, right := shard(text, 0, 4, o), shard(text, 4, 0, o)
 	if left.Offset != 8 || right.Begin != 5 {
 		t.Errorf("left ends at %d, right begins at %d; want 8 and 5", left.Offset, right.Begin)
 	}
 }
 
 func TestLineEndsAndBlankLines(t *testing.T) {
-	got := read(strings.NewReader("\xef\xbb\xbfa\r\n\r\n   \nb\rc\n\n\td\r"), Options{End: -1})
+	got := read(strings.NewReader("\xef\xbb\xbfa\r\n\r\n   \nb\rc\n\n\td\r"), Options{})
 	want := result{
 		Records: []record{
 			{Text: "a", Line: 1, Offset: 6},
@@ -146,7 +146,7 @@ func TestLineEndsAndBlankLines(t *testing.T) {
 
 // As Python's csv module writes them on Windows to a file that was opened without newline="".
 func TestLineEndsThatWindowsTranslatedTwiceAreLineEnds(t *testing.T) {
-	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{End: -1, Quote: true, Comma: ','})
+	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{Quote: true, Comma: ','})
 	want := result{
 		Records: []record{{Text: `a,"b"`, Line: 1, Offset: 8}, {Text: "\"c\r\nd\"", Line: 3, Offset: 20},
 			{Text: "e", Line: 5, Offset: 24}},
@@ -170,7 +170,7 @@ func TestStrayQuotesCostOneRecord(t *testing.T) {
 		{"1,\"a\n\"\"b\"\r\n2,3", []string{"1,\"a\n\"\"b\"", "2,3"}}, // well formed
 	} {
 		var got []string
-		for _, rec := range read(strings.NewReader(c.text), Options{End: -1, Quote: true, Comma: ','}).Records {
+		for _, rec := range read(strings.NewReader(c.text), Options{Quote: true, Comma: ','}).Records {
 			got = append(got, rec.Text+rec.Bad)
 		}
 		ok := len(got) == len(c.want)
@@ -185,7 +185,7 @@ func TestStrayQuotesCostOneRecord(t *testing.T) {
 
 func TestUTF16IsNamed(t *testing.T) {
 	for _, bom := range []string{"\xff\xfe", "\xfe\xff"} {
-		_, err := New(strings.NewReader(bom+"a\x00"), Options{End: -1}).Next()
+		_, err := New(strings.NewReader(bom+"a\x00"), Options{}).Next()
 		if err == nil || !strings.Contains(err.Error(), "iconv -f UTF-16 -t UTF-8") {
 			t.Errorf("error is %v", err)
 		}
@@ -196,7 +196,7 @@ func TestFailingInputIsNotTheEnd(t *testing.T) {
 	broken := errors.New("broken pipe")
 	for _, quote := range []bool{false, true} {
 		in := io.MultiReader(strings.NewReader("1,2\n3,\"4"), iotest.ErrReader(broken))
-		r := New(in, Options{End: -1, Quote: quote, Comma: ','})
+		r := New(in, Options{Quote: quote, Comma: ','})
 		if rec, err := r.Next(); string(rec) != "1,2" || err != nil {
 			t.Fatalf("first record is %q, %v", rec, err)
 		}
@@ -206,7 +206,7 @@ func TestFailingInputIsNotTheEnd(t *testing.T) {
 			}
 		}
 	}
-	if _, err := New(idle{}, Options{End: -1}).Next(); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := New(idle{}, Options{}).Next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("a reader that never returns data gives %v", err)
 	}
 }
@@ -248,7 +248,7 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 		const size = 64 << 20
 		in := io.MultiReader(strings.NewReader("a\n"), &repeat{pattern: pattern, n: size}, strings.NewReader("\nb\n"))
 		var got result
-		n := allocated(func() { got = read(in, Options{End: -1, Quote: true, Comma: ','}) })
+		n := allocated(func() { got = read(in, Options{Quote: true, Comma: ','}) })
 		if n > 40<<20 {
 			t.Errorf("%d MiB were allocated", n>>20)
 		}
@@ -264,7 +264,7 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 func TestUnclosedQuotesCostLinearTime(t *testing.T) {
 	for _, pattern := range []string{"a\"b,\"c\n", "\"\"\"\n", "\"a\"\",\n", "x,\"y\n"} {
 		in := &repeat{pattern: pattern, n: 2 << 20}
-		got := read(io.MultiReader(strings.NewReader("\"first\n"), in), Options{End: -1, Quote: true, Comma: ','})
+		got := read(io.MultiReader(strings.NewReader("\"first\n"), in), Options{Quote: true, Comma: ','})
 		if got.Offset != 2<<20+7 {
 			t.Errorf("%q: read %d bytes", pattern, got.Offset)
 		}
@@ -272,7 +272,7 @@ func TestUnclosedQuotesCostLinearTime(t *testing.T) {
 }
 
 func TestNextDoesNotAllocate(t *testing.T) {
-	r := New(&repeat{pattern: "1,2,3\n\"a\nb\",2\n\n", n: 1 << 30}, Options{End: -1, Quote: true, Comma: ','})
+	r := New(&repeat{pattern: "1,2,3\n\"a\nb\",2\n\n", n: 1 << 30}, Options{Quote: true, Comma: ','})
 	r.Next()
 	if n := testing.AllocsPerRun(10_000, func() { r.Next() }); n != 0 {
 		t.Errorf("%v allocations a record", n)
@@ -284,7 +284,7 @@ func FuzzLines(f *testing.F) {
 		f.Add([]byte(s), uint16(5), true, uint16(40))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, cut uint16, quote bool, maxLen uint16) {
-		o := Options{End: -1, Quote: quote, Comma: ',', MaxLen: int(maxLen)}
+		o := Options{Quote: quote, Comma: ',', MaxLen: int(maxLen)}
 		var got result
 		if n := allocated(func() { got = read(bytes.NewReader(text), o) }); n > uint64(8*len(text)+64<<20) {
 			t.Fatalf("%d bytes allocated for %d", n, len(text))
@@ -301,7 +301,7 @@ func FuzzLines(f *testing.F) {
 }
 
 func TestNewPanicsOnMisuse(t *testing.T) {
-	for _, o := range []Options{{Start: -1}, {MaxLen: -1}, {MaxLen: 1<<30 + 1}, {Quote: true}, {Quote: true, Comma: '"'}} {
+	for _, o := range []Options{{Start: -1}, {End: -1}, {MaxLen: -1}, {MaxLen: 1<<30 + 1}, {Quote: true}, {Quote: true, Comma: '"'}} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -330,7 +330,7 @@ func BenchmarkNext(b *testing.B) {
 			b.Run(name, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					r := New(bytes.NewReader(text), Options{End: -1, Quote: quote, Comma: ','})
+					r := New(bytes.NewReader(text), Options{Quote: quote, Comma: ','})
 					for {
 						if _, err := r.Next(); err == io.EOF {
 							break

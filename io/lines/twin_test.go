@@ -165,13 +165,12 @@ func twinLength(b []byte, o Options) (n int, bad string) {
 // the whole. Cuts inside a record are allowed to fail only if the offsets show it.
 func checkTiles(t *testing.T, text []byte, o Options, cuts []int64) (tiled bool) {
 	t.Helper()
-	o.End = -1
 	whole := read(bytes.NewReader(text), o)
 	var sum result
 	tiled = true
 	start := int64(0)
 	for i := 0; i <= len(cuts); i++ {
-		end := int64(-1)
+		end := int64(0)
 		if i < len(cuts) {
 			end = cuts[i]
 		}

@@ -75,7 +75,7 @@ func New(s *dataset.Schema, o Options) *Reader {
 	}
 	if o.Weighted {
 		r.weight = add(o.WeightColumn)
-		l.Roles = map[string]int{dataset.WeightRole: r.weight}
+		l.Roles = map[schema.Role]int{schema.Weight: r.weight}
 	}
 	r.in = d.InMemory(dataset.Request{Label: o.Label, Mode: dataset.SkipRow, Lines: true,
 		Reject: func(line int64, reason string) {

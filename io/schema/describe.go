@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,39 +90,40 @@ func (d *Description) Plain() bool {
 // check returns an error unless tables can be read as described once Complete has completed the open columns.
 func (d *Description) check() error {
 	if len(d.Fields) > rowio.MaxDim+1 {
-		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rowio.MaxDim+1)
+		return fmt.Errorf("%d columns; there may be at most %d", len(d.Fields), rowio.MaxDim+1)
 	}
 	for i := range d.Fields {
 		if err := d.Fields[i].check(); err != nil {
-			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, d.Fields[i].Name, err)
+			return fmt.Errorf("column %d (%.60q): %w", i+1, d.Fields[i].Name, err)
 		}
 	}
 	if len(d.With(Feature)) == 0 {
-		return errors.New("schema: no column has the role feature")
+		return errors.New("no column has the role feature")
 	}
 	for _, role := range []Role{Weight, ID, When} {
 		if at := d.With(role); len(at) > 1 {
-			return fmt.Errorf("schema: columns %d and %d both have the role %s; only one can", at[0]+1, at[1]+1, role)
+			return fmt.Errorf("columns %d and %d both have the role %s; only one can", at[0]+1, at[1]+1, role)
 		}
 	}
-	return d.Rules.Validate()
+	return d.Rules.check()
 }
 
 // check returns an error unless the column can be read as described. A column that Complete can complete is no error.
 func (f *Field) check() error {
 	switch {
-	case !slices.Contains(roles, f.Role):
-		return fmt.Errorf("unknown role %.40q; want one of feature, label, weight, id, time, ignore", f.Role)
 	case f.Type == "" && f.Role == Feature:
 		return errors.New("has no type; want number, boolean, category or time")
-	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout != ""):
-		return errors.New("has no type, but levels, buckets or a layout")
+	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout+f.Encode+f.Fill+f.Unit != ""):
+		return errors.New("has no type, but levels, buckets, a layout, an encoding, a fill or a unit")
 	case f.Role == When && f.Type != "" && f.Type != Number && f.Type != Time:
 		return fmt.Errorf("is the time, so it cannot be a %s; want time or number", f.Type)
-	case f.Type == "" || f.Type == Time && f.Layout == "":
+	case f.Type == "":
 		return nil
 	}
 	c := f.Column
+	if c.Type == Time {
+		c.Layout = cmp.Or(c.Layout, TimeLayoutNames()[0])
+	}
 	if c.Fill == Median || c.Fill == Mean {
 		c.Fill = ""
 		if c.Type != Number {
@@ -150,7 +152,7 @@ func (f *Field) settle() {
 // Validate returns an error unless tables can be read as described.
 func (d *Description) Validate() error {
 	if err := d.check(); err != nil {
-		return err
+		return named(err)
 	}
 	return d.Table().Validate()
 }

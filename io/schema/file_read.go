@@ -2,391 +2,301 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// MaxFile is the size in bytes of the largest file that ReadDescription reads.
+// MaxFile is a limit in bytes for schema files.
 const MaxFile = 1 << 28
 
-// FileError is a mistake in a schema file.
-type FileError struct {
-	Line int // from 1
-	Err  error
-}
-
-func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-func (e *FileError) Unwrap() error { return e.Err }
-
-// ReadDescription reads a description from a schema file. It accepts the part of YAML that AppendDescription
-// writes: block mappings and lists, bracketed lists on one line, plain and quoted scalars on one line, and
-// comments. Levels may be in any order. Categories without levels and buckets, and times without a layout, must be
-// completed by Description.Complete. Errors are of type *FileError.
+// ReadDescription reads a description from a schema file in YAML. Levels may be in any order. Categories without
+// levels and buckets, and times without a layout, must be completed by Description.Complete. Errors are of type
+// *option.YAMLError.
 //
-// The YAML library needs 500 bytes of memory for each byte of text, too much for files whose size grows with the data.
+// Package yaml takes much memory for each byte, and a file may have a million levels. So it reads each column by
+// itself, without its levels if they are in lines of their own.
 func ReadDescription(data []byte) (*Description, error) {
-	if len(data) > MaxFile {
-		return nil, &FileError{1, fmt.Errorf("the file has %d bytes; at most %d are possible", len(data), MaxFile)}
-	}
-	r := &reader{rest: string(data), d: new(Description)}
-	r.next()
-	if err := r.file(); err != nil {
-		return nil, &FileError{cmp.Or(r.line, r.number), err}
-	}
-	return r.d, nil
-}
-
-// reader parses a schema file line by line.
-type reader struct {
-	rest   string
-	number int    // of the line
-	indent int    // of the line; −1 at the end
-	text   string // of the line, without the indentation
-	bad    error  // of the line
-	line   int    // line of the last error; 0 means number
-	d      *Description
-}
-
-// next goes to the next line that is not blank or a comment.
-func (r *reader) next() {
-	for r.rest != "" {
-		line, rest, _ := strings.Cut(r.rest, "\n")
-		r.rest = rest
+	r := &fileReader{d: new(Description), number: 1, columns: outside, column: section{key: closed}}
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+		if err := r.line(strings.TrimRight(line, "\r\n")); err != nil {
+			return nil, err
+		}
 		r.number++
-		line = strings.TrimSuffix(line, "\r")
-		if r.number == 1 {
-			line = strings.TrimPrefix(line, "\ufeff")
-		}
-		text := strings.TrimLeft(line, " ")
-		if text == "" || text[0] == '#' || r.number == 1 && text == "---" {
-			continue
-		}
-		r.indent, r.text, r.bad = len(line)-len(text), text, nil
-		switch {
-		case !utf8.ValidString(text):
-			r.bad = fmt.Errorf("is not valid UTF-8")
-		case text[0] == '\t':
-			r.bad = fmt.Errorf("lines are indented by spaces, not by tabs")
-		}
-		return
 	}
-	r.number++
-	r.indent, r.text, r.bad = -1, "", nil
+	if err := r.endColumn(); err != nil {
+		return nil, err
+	}
+	return r.d, r.end()
 }
 
-// key splits the line into a key, which must not have been seen, and what follows.
-func (r *reader) key(seen map[string]bool) (key, value string, err error) {
-	if r.bad != nil {
-		return "", "", r.bad
+// fileReader divides a file into columns and other lines.
+type fileReader struct {
+	d       *Description
+	number  int     // of the line
+	columns int     // indentation of columns; anyIndent before the first one, outside if the line is not in their list
+	column  section // the last column
+	rest    section // lines outside of the list of columns
+}
+
+const (
+	outside   = -2
+	anyIndent = -1
+	closed    = 1 << 30
+)
+
+// section is a part of a file that package yaml reads.
+type section struct {
+	text  []byte
+	lines []int // number in the file of each line of the text
+	// levels are from lines that are not in the text, where place stands for them.
+	levels []string
+	place  string
+	// key and list are the indentations of the key levels and of its list, anyIndent before its first line.
+	// key is closed if no level can follow.
+	key, list int
+}
+
+// line reads the next line.
+func (r *fileReader) line(line string) error {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	isEntry := text == "-" || strings.HasPrefix(text, "- ")
+	s := &r.column
+	switch {
+	case !utf8.ValidString(line) && !isComment(text):
+		return mistake(r.number, "is not valid UTF-8")
+	case isComment(text) && s.key != closed:
+		return nil
+	case isEntry && indent >= s.key && (s.list == anyIndent || s.list == indent):
+		s.list = indent
+		return r.level(line, strings.TrimLeft(text[1:], " "))
+	case isEntry && (r.columns == anyIndent || r.columns == indent):
+		if err := r.endColumn(); err != nil {
+			return err
+		}
+		r.columns = indent
+	case indent == 0 && !isEntry && !isComment(text):
+		r.columns = outside
+		if strings.HasPrefix(line, "columns:") {
+			r.columns = anyIndent
+		}
 	}
-	key, value, ok := strings.Cut(r.text, ":")
-	if !ok || value != "" && value[0] != ' ' {
-		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", Quote(r.text))
+	s.key, s.list = closed, anyIndent
+	if r.columns < 0 {
+		s = &r.rest
 	}
-	if seen[key] {
-		return "", "", fmt.Errorf("key %s occurs twice", key)
+	name := strings.TrimLeft(line, " -")
+	value, ok := strings.CutPrefix(name, "levels:")
+	if ok && s == &r.column && isComment(strings.TrimLeft(value, " ")) {
+		s.key = len(line) - len(name)
+		s.place = fmt.Sprint("line ", r.number)
+		line = fmt.Sprintf("%s [%s]", strings.TrimSuffix(line, value), s.place)
 	}
-	seen[key] = true
-	value = strings.TrimLeft(value, " ")
-	if strings.HasPrefix(value, "#") {
-		value = ""
+	if len(s.text)+len(line) >= option.MaxYAMLBytes {
+		return mistake(r.number, "more than %d bytes in a column besides its levels, or outside of columns",
+			option.MaxYAMLBytes)
 	}
-	return key, value, nil
+	s.text = append(append(s.text, line...), '\n')
+	s.lines = append(s.lines, r.number)
+	return nil
+}
+
+func isComment(text string) bool { return text == "" || text[0] == '#' }
+
+// level adds the level in a line, which has this text after its dash, to the column.
+func (r *fileReader) level(line, text string) error {
+	level, ok := simpleScalar(text)
+	if !ok {
+		var one fileTexts
+		s := section{text: []byte(line), lines: []int{r.number}}
+		if err := s.decode(&one); err != nil {
+			return err
+		}
+		level = one[0]
+	}
+	if len(r.column.levels) == MaxLevels {
+		return mistake(r.number, "more than %d levels", MaxLevels)
+	}
+	r.column.levels = append(r.column.levels, level)
+	return nil
+}
+
+// simpleScalar returns the text of a scalar without special characters, plain or in quotes. It is much faster
+// than package yaml.
+func simpleScalar(text string) (string, bool) {
+	if text != "" && strings.Contains(`"'`, text[:1]) {
+		value, rest, ok := strings.Cut(text[1:], text[:1])
+		return value, ok && isComment(strings.TrimLeft(rest, " ")) && !strings.ContainsAny(value, "\\\r")
+	}
+	text, _, _ = strings.Cut(text, " #")
+	text = strings.TrimRight(text, " ")
+	begins := text != "" && (isLetter(text[0]) || isDigit(text[0]))
+	return text, begins && !strings.ContainsFunc(text, isSpecial)
+}
+
+// decode stores the text in v, which has these keys.
+func (s *section) decode(v any, keys ...string) error {
+	err := option.UnmarshalYAML(s.text, v)
+	at, ok := errors.AsType[*option.YAMLError](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return mistake(s.lines[0], "%v", err)
+	case at.Unknown != "":
+		at.Message = unknown("key", at.Unknown, keys).Error()
+	}
+	at.Message, _, _ = strings.Cut(at.Message, " at [") // a line of the text
+	at.Line = s.lines[min(at.Line, len(s.lines))-1]
+	return at
+}
+
+// mistake returns an error in a line of the file.
+func mistake(line int, format string, args ...any) error {
+	return &option.YAMLError{Line: line, Message: fmt.Sprintf(format, args...)}
 }
 
 // unknown returns the error of an unknown word.
-func unknown(what, word string, known ...string) error {
+func unknown[T ~string](what string, word T, known []T) error {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = string(k)
+	}
 	hint := ""
-	if s := option.NearestName(word, known); s != "" {
+	if s := option.NearestName(string(word), names); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", s)
 	}
-	return fmt.Errorf("unknown %s %s%s; want one of %s", what, Quote(word), hint, strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s %s%s; want one of %s", what, Quote(string(word)), hint, strings.Join(names, ", "))
 }
 
-func (r *reader) file() error {
-	seen := map[string]bool{}
-	for r.indent >= 0 {
-		if r.indent != 0 && r.bad == nil {
-			return fmt.Errorf("indented by %d spaces; want 0", r.indent)
-		}
-		key, value, err := r.key(seen)
-		if err != nil {
-			return err
-		}
-		switch key {
-		case "missing":
-			if r.d.Missing, err = r.list(value, 0, maxCodes); err != nil {
-				return err
-			}
-		case "decimal", "thousands":
-			to := &r.d.Decimal
-			if key == "thousands" {
-				to = &r.d.Thousands
-			}
-			var text string
-			if err := r.value(value, &text); err != nil {
-				return err
-			}
-			if len(text) > 1 {
-				return fmt.Errorf("%s %s is not one character", key, Quote(text))
-			}
-			*to = 0
-			if text != "" {
-				*to = text[0]
-			}
-			if err := r.d.Rules.Validate(); err != nil {
-				return cause(err)
-			}
-			r.next()
-		case "columns":
-			if value != "" {
-				return fmt.Errorf("columns are a list in the lines that follow")
-			}
-			if err := r.columns(); err != nil {
-				return err
-			}
-		default:
-			return unknown("key", key, "missing", "decimal", "thousands", "columns")
-		}
-	}
-	if len(r.d.Fields) == 0 {
-		return fmt.Errorf("there are no columns")
-	}
-	return cause(r.d.check())
+// fileText is a scalar. Numbers, true, and null in a list are the text in the file.
+type fileText struct {
+	text  string
+	token *token.Token // nil if the key has no value
 }
 
-// cause returns an error without the name of the package.
-func cause(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "schema: "))
-}
-
-func (r *reader) columns() error {
-	r.next()
-	indent := r.indent
-	for r.indent == indent && (r.text == "-" || strings.HasPrefix(r.text, "- ")) {
-		if len(r.d.Fields) > rowio.MaxDim {
-			return fmt.Errorf("more than %d columns", rowio.MaxDim+1)
-		}
-		if r.bad != nil {
-			return r.bad
-		}
-		begin := r.number
-		rest := strings.TrimLeft(r.text[1:], " ")
-		if rest == "" || rest[0] == '#' {
-			r.next()
-			if r.indent <= indent {
-				r.line = begin
-				return fmt.Errorf("a column without keys")
-			}
-		} else {
-			r.indent += len(r.text) - len(rest)
-			r.text = rest
-		}
-		if err := r.field(indent); err != nil {
-			return err
-		}
-		f := &r.d.Fields[len(r.d.Fields)-1]
-		if err := f.check(); err != nil {
-			r.line = begin
-			return fmt.Errorf("column %s: %w", Quote(f.Name), err)
-		}
-	}
-	if r.indent > 0 {
-		return fmt.Errorf("%s is not a column of the list: columns begin with \"- name:\"", Quote(r.text))
-	}
-	return r.bad
-}
-
-// field reads a column whose keys are indented by more than indent.
-func (r *reader) field(indent int) error {
-	r.d.Fields = append(r.d.Fields, Field{Role: Feature})
-	f := &r.d.Fields[len(r.d.Fields)-1]
-	seen := map[string]bool{}
-	for keys := r.indent; r.indent == keys; {
-		key, value, err := r.key(seen)
-		if err != nil {
-			return err
-		}
-		switch {
-		case key == "levels":
-			if f.Levels, err = r.levels(value, keys); err != nil {
-				return err
-			}
-			continue
-		case !slices.Contains(fieldKeys, key):
-			return unknown("key", key, fieldKeys...)
-		}
-		var text string
-		if err := r.value(value, &text); err != nil {
-			return err
-		}
-		if err := f.set(key, text); err != nil {
-			return err
-		}
-		r.next()
-	}
-	if r.indent > indent {
-		return fmt.Errorf("indented by %d spaces, unlike the other keys of the column", r.indent)
-	}
-	if !seen["name"] {
-		return fmt.Errorf("the column before this line has no name; a column without one has the name \"\"")
+func (t *fileText) UnmarshalYAML(n ast.Node) error {
+	*t = fileText{n.GetToken().Value, n.GetToken()}
+	_, isBlock := n.(*ast.LiteralNode)
+	if _, ok := n.(ast.ScalarNode); !ok || isBlock || t.token.Type == token.ImplicitNullType {
+		return t.refuse(errors.New("want a text; if it is one, put quotes around it"))
 	}
 	return nil
 }
 
-// fieldKeys are the keys of a column.
-var fieldKeys = []string{"name", "role", "type", "layout", "buckets", "levels", "encode", "fill", "unit"}
+// refuse returns an error with the place of the scalar.
+func (t *fileText) refuse(err error) error {
+	return &yaml.SyntaxError{Token: t.token, Message: err.Error()}
+}
 
-// set sets what a key other than levels says about a column.
-func (f *Field) set(key, text string) error {
-	switch key {
-	case "name":
-		f.Name = text
-		if len(text) > maxLevelText {
-			return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), maxLevelText)
+type fileTexts []string
+
+func (t *fileTexts) UnmarshalYAML(n ast.Node) error {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		return &yaml.SyntaxError{Token: n.GetToken(), Message: "want a list such as [a, b], or lines that begin with -"}
+	}
+	for _, v := range list.Values {
+		var one fileText
+		if err := one.UnmarshalYAML(v); err != nil {
+			return err
 		}
-	case "role":
-		f.Role = Role(text)
-		if !slices.Contains(roles, f.Role) {
-			return unknown("role", text, "feature", "label", "weight", "id", "time", "ignore")
-		}
-	case "type":
-		f.Type = Type(text)
-		if !slices.Contains(types, f.Type) {
-			return unknown("type", text, "number", "boolean", "category", "time")
-		}
-	case "layout":
-		f.Layout = text
-		if !slices.Contains(TimeLayoutNames(), text) {
-			return unknown("layout of times", text, TimeLayoutNames()...)
-		}
-	case "encode":
-		f.Encode = text
-		if !slices.Contains(encodings, text) {
-			return unknown("encoding", text, encodings...)
-		}
-	case "fill":
-		f.Fill = text
-		if _, ok := f.FillNumber(); !ok && text != Mean && text != Median {
-			return fmt.Errorf("fill: want mean, median or a number, have %s", Quote(text))
-		}
-	case "unit":
-		f.Unit = text
-		if !slices.Contains(lines.Units[:], text) {
-			return unknown("unit", text, lines.Units[:]...)
-		}
-	case "buckets":
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > MaxLevels {
-			return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, Quote(text))
-		}
-		f.Buckets = n
+		*t = append(*t, one.text)
 	}
 	return nil
 }
 
-// levels reads a list of different levels, and sorts them.
-func (r *reader) levels(value string, indent int) ([]string, error) {
-	levels, err := r.list(value, indent, MaxLevels)
-	if err != nil {
-		return nil, err
+// end reads the lines outside of the list of columns.
+func (r *fileReader) end() error {
+	var f struct {
+		Missing            fileTexts
+		Decimal, Thousands fileText
+		Columns            any
 	}
-	begin := r.number
-	slices.Sort(levels)
-	for i, l := range levels {
-		if i > 0 && l == levels[i-1] {
-			r.line = begin - 1
-			return nil, fmt.Errorf("level %s occurs twice in the list that ends here", Quote(l))
-		}
+	err := r.rest.decode(&f, "missing", "decimal", "thousands", "columns")
+	r.d.Rules = Rules{f.Missing, (f.Decimal.text + "\x00")[0], (f.Thousands.text + "\x00")[0]}
+	switch {
+	case err != nil:
+		return err
+	case len(f.Decimal.text) > 1 || len(f.Thousands.text) > 1:
+		return mistake(r.number, "decimal and thousands are one character each")
+	case f.Columns != nil || len(r.d.Fields) == 0:
+		return mistake(r.number, "there are no columns in the lines after columns:")
 	}
-	return levels, nil
+	if err := r.d.check(); err != nil {
+		return mistake(r.number, "%v", err)
+	}
+	return nil
 }
 
-// value reads the text of a key.
-func (r *reader) value(value string, to *string) error {
-	text, rest, err := scalar(value, false)
-	if err != nil {
+// fileColumn is a column in a file.
+type fileColumn Field
+
+var columnKeys = []string{"name", "role", "type", "layout", "buckets", "levels", "encode", "fill", "unit"}
+
+func (f *fileColumn) UnmarshalYAML(unmarshal func(any) error) (err error) {
+	var c struct {
+		Name, Role, Type, Layout, Buckets, Encode, Fill, Unit fileText
+		Levels                                                fileTexts
+	}
+	if err := unmarshal(&c); err != nil {
 		return err
 	}
-	*to = text
-	return end(rest)
-}
-
-// end returns an error unless only a comment follows.
-func end(rest string) error {
-	if text := strings.TrimLeft(rest, " "); text != "" && text[0] != '#' {
-		return fmt.Errorf("%s after the end of the text", Quote(text))
+	f.Role, f.Type = Role(cmp.Or(c.Role.text, "feature")), Type(c.Type.text)
+	f.Name, f.Layout, f.Encode, f.Fill, f.Unit = c.Name.text, c.Layout.text, c.Encode.text, c.Fill.text, c.Unit.text
+	f.Levels = c.Levels
+	f.Buckets, err = strconv.Atoi(cmp.Or(c.Buckets.text, "0"))
+	switch {
+	case c.Name.token == nil || len(f.Name) > maxLevelText:
+		return fmt.Errorf(`want a name of at most %d bytes; write name: "" if there is none`, maxLevelText)
+	case !slices.Contains(roles, f.Role):
+		return c.Role.refuse(unknown("role", f.Role, roles))
+	case f.Type != "" && !slices.Contains(types, f.Type):
+		return c.Type.refuse(unknown("type", f.Type, types))
+	case f.Layout != "" && timeLayoutOf(f.Layout) == nil:
+		return c.Layout.refuse(unknown("layout of times", f.Layout, TimeLayoutNames()))
+	case err != nil || f.Buckets < 1 && c.Buckets.token != nil:
+		return c.Buckets.refuse(fmt.Errorf("buckets: want a number from 1 to %d, have %s", MaxLevels, Quote(c.Buckets.text)))
 	}
 	return nil
 }
 
-// list reads a list of at most limit texts: in brackets, or in the following lines that are indented
-// at least as much as the key. It goes to the line after the list.
-func (r *reader) list(value string, indent, limit int) (texts []string, err error) {
-	if value != "" {
-		if value[0] != '[' {
-			return nil, fmt.Errorf("want a list such as [a, b], or lines that begin with -")
-		}
-		if texts, err = flow(value[1:], limit); err == nil {
-			r.next()
-		}
-		return texts, err
+// endColumn adds the last column to the description.
+func (r *fileReader) endColumn() error {
+	s := r.column
+	r.column = section{key: closed}
+	if len(s.lines) == 0 {
+		return nil
 	}
-	r.next()
-	texts = []string{}
-	for at := r.indent; r.indent == at && at >= indent && strings.HasPrefix(r.text+" ", "- "); r.next() {
-		if r.bad != nil {
-			return nil, r.bad
-		}
-		if len(texts) == limit {
-			return nil, fmt.Errorf("a list of more than %d texts", limit)
-		}
-		text, rest, err := scalar(strings.TrimLeft(r.text[1:], " "), false)
-		if err == nil {
-			err = end(rest)
-		}
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
+	var columns []fileColumn
+	if err := s.decode(&columns, columnKeys...); err != nil {
+		return err
 	}
-	return texts, nil
-}
-
-// flow reads the rest of a list in brackets, after the opening bracket.
-func flow(text string, limit int) (texts []string, err error) {
-	texts = []string{}
-	for {
-		text = strings.TrimLeft(text, " ")
-		if strings.HasPrefix(text, "]") {
-			return texts, end(text[1:])
-		}
-		if text == "" {
-			return nil, fmt.Errorf("a list that is not closed on its line")
-		}
-		if len(texts) == limit {
-			return nil, fmt.Errorf("a list of more than %d texts", limit)
-		}
-		value, rest, err := scalar(text, true)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, value)
-		text = strings.TrimLeft(rest, " ")
-		if strings.HasPrefix(text, ",") {
-			text = text[1:]
-		} else if text != "" && text[0] != ']' {
-			return nil, fmt.Errorf("want a comma or ] after %s", Quote(value))
-		}
+	if len(columns) != 1 || len(r.d.Fields) > rowio.MaxDim {
+		return mistake(s.lines[0], "columns with different indentation, or more than %d", rowio.MaxDim+1)
 	}
+	f := Field(columns[0])
+	if s.place != "" {
+		if !slices.Equal(f.Levels, []string{s.place}) {
+			return mistake(s.lines[0], "a text of several lines looks like levels; write it in quotes on one line")
+		}
+		f.Levels = s.levels
+	}
+	slices.Sort(f.Levels)
+	if err := f.check(); err != nil {
+		return mistake(s.lines[0], "column %s: %v", Quote(f.Name), err)
+	}
+	r.d.Fields = append(r.d.Fields, f)
+	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // hostile are texts that are easily misread in YAML.
@@ -103,16 +105,10 @@ func TestFilesAreYAML(t *testing.T) {
 }
 
 func TestEditedFilesAreRead(t *testing.T) {
-	d,
-		err := ReadDescription([]byte("\ufeff---\r\n# by hand\r\nmissing:\r\n- '?'\r\n-   \"-\"  # dash\r\ndecimal: ','\r\nthousands: \"\"\r\n\r\n" +
-		"columns:\r\n- name: a b\r\n  type: category\r\n  levels: [z, 'it''s', \"\\u00fc\", 1]\r\n" +
-		"-\r\n  type: time\r\n  name: t\r\n- {}\r\n"))
-	if err == nil || !strings.Contains(err.Error(), `line 16: "{}" is not a key`) {
-		t.Fatal(d, err)
-	}
-	d,
-		err = ReadDescription([]byte("missing:\n- '?'\n-   \"-\"  # dash\ndecimal: ','\ncolumns:\n- name: a b\n  type: category\n  levels: [z, 'it''s', \"\\u00fc\", 1]\n" +
-		"-\n  type: time\n  name: t\n- name: c\n  type: category\n  levels: # few\n  - y\n  - x\n  role: feature\n- name: d\n  role: ignore\n"))
+	d, err := ReadDescription([]byte("\ufeff---\r\n# by hand\r\nmissing:\r\n- '?'\r\n-   \"-\"  # dash\r\n" +
+		"thousands: \"\"\r\n\r\ncolumns:\r\n- name: a b\r\n  type: category\r\n  levels: [z, 'it''s', \"\\u00fc\", 1]\r\n" +
+		"-\r\n  type: time\r\n  name: t\r\n# almost at the end\r\n- name: c\r\n  type: category\r\n  levels: # few\r\n" +
+		"  - y\r\n  # and\r\n\r\n  - x  # 3\r\n  role: feature\r\n- {name: d, role: ignore}\r\ndecimal: ','\r\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,54 +128,87 @@ func TestEditedFilesAreRead(t *testing.T) {
 
 func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 	column := "columns:\n  - name: a\n    type: number\n"
+	levels := column + "  - name: b\n    type: category\n    levels:\n"
 	for text, want := range map[string]string{
-		"":                                  "line 1: there are no columns",
-		"# nothing\n":                       "line 2: there are no columns",
-		"colums:\n":                         `line 1: unknown key "colums" (did you mean columns?)`,
-		"a\n":                               `line 1: "a" is not a key with a value`,
-		" missing: []\n":                    "line 1: indented by 1 spaces; want 0",
-		"\tmissing: []\n":                   "line 1: lines are indented by spaces, not by tabs",
-		"missing: [a\n":                     "line 1: a list that is not closed",
-		"missing: [a b] c\n":                `line 1: "c" after the end`,
-		"missing: [a, 'b]\n":                "line 1: a quote is not closed",
-		"missing: [\"\\q\"]\n":              `line 1: unknown escape \q`,
-		"missing: [[a]]\n":                  "must be quoted",
-		"missing: a\n":                      "line 1: want a list such as",
-		"missing:\n  - - a\n":               "line 2: a list in a list",
-		"missing: []\nmissing: []\n":        "line 2: key missing occurs twice",
-		"decimal: ';'\n":                    "line 1: the fraction of a number begins with a point or a comma",
-		"thousands: '.,'\n":                 `line 1: thousands ".," is not one character`,
-		column + "    typ: number\n":        `line 4: unknown key "typ" (did you mean type?)`,
-		column + "    role: lable\n":        `line 4: unknown role "lable" (did you mean label?)`,
-		column + "    role: label\n":        "no column has the role feature",
-		column + "   role: label\n":         "line 4: indented by 3 spaces, unlike the other keys",
-		column + "    type: number\n":       "line 4: key type occurs twice",
+		"":                                     "line 1: there are no columns",
+		"# nothing\n":                          "line 2: there are no columns",
+		"colums:\n":                            `[1:1] unknown key "colums" (did you mean columns?)`,
+		"a\n":                                  "[1:1] string was used where mapping is expected",
+		"\tmissing: []\n":                      "[1:8] tab character",
+		"missing: [a\n":                        "[1:10] sequence end token ']' not found",
+		"missing: [a b] c\n":                   "[1:16] value is not allowed",
+		"missing: [a, 'b]\n":                   "[1:14] could not find end character of single-quoted text",
+		"missing: [\"\\q\"]\n":                 "[1:13] found unknown escape character 'q'",
+		"missing: [[a]]\n":                     "[1:11] want a text",
+		"missing:\n- a\n-\n":                   "[3:3] want a text",
+		"missing: a\n":                         "[1:10] want a list such as",
+		"missing:\n  - - a\n":                  "[2:5] want a text",
+		"missing: []\nmissing: []\n":           `[2:1] mapping key "missing" already defined`,
+		"missing: []\n---\nmissing: []\n":      "line 2: a second document",
+		column + "decimal: ';'\n":              "line 5: the fraction of a number begins with a point or a comma",
+		column + "thousands: '.,'\n":           "line 5: decimal and thousands are one character each",
+		"columns: []\n":                        "line 2: there are no columns",
+		"columns: [{name: a, type: number}]\n": "line 2: there are no columns",
+		"colunms:\n" + strings.Repeat("- name: a\n", 7000): "line 6554: more than 65536 bytes",
+
+		column + "    typ: number\n":        `[4:5] unknown key "typ" (did you mean type?)`,
+		column + "    role: lable\n":        `[4:11] unknown role "lable" (did you mean label?)`,
+		column + "    role: label\n":        "line 5: no column has the role feature",
+		column + "   role: label\n":         "[4:4] value is not allowed",
+		column + "    type: number\n":       `[4:5] mapping key "type" already defined`,
 		column + "    levels: [x]\n":        `line 2: column "a": a number has no levels`,
+		column + "    levels:\n    - x\n":   `line 2: column "a": a number has no levels`,
 		column + "    layout: iso\n":        `line 2: column "a": a number has no layout`,
-		column + "    buckets: -1\n":        "line 4: buckets: want a whole number from 1 to 1048576",
-		column + "      role: feature\n":    "line 4: indented by 6 spaces, unlike the other keys",
-		column + "  - type: number\n":       "line 5: the column before this line has no name",
+		column + "    buckets: -1\n":        "[4:14] buckets: want a number from 1 to 1048576",
+		column + "    buckets: 1.5\n":       "[4:14] buckets: want a number from 1 to 1048576",
+		column + "  - type: number\n":       "line 4: want a name",
 		column + "  - name: b\n":            `line 4: column "b": has no type`,
-		column + "  - name: b: c\n":         "line 4: a text with a colon before a space must be quoted",
-		column + "  - name: |\n":            `line 4: a text that begins with "|" must be quoted`,
-		column + "  - name: *a\n":           "must be quoted",
+		column + "  - name: b: c\n":         "[4:11] mapping value is not allowed",
+		column + "  - name: |\n      b\n":   "[4:11] want a text",
+		column + "  - name: *a\n":           `line 4: "*": anchors, aliases and tags cannot be used`,
 		column + "  - name: \xff\n":         "line 4: is not valid UTF-8",
-		column + "  - name:\n":              "line 4: nothing where a text should be",
-		column + "  - name: b\n    type: x": `line 5: unknown type "x"; want one of number`,
-		column +
-			"  - name: b\n    type: time\n    layout: dmy": `line 6: unknown layout of times "dmy"; want one of iso`,
-		column +
-			"  - name: b\n    type: category\n    levels:\n    - x\n    - y\n    - x\n": `line 9: level "x" occurs twice`,
-		column +
-			"  - name: b\n    type: category\n    levels: [x]\n    buckets: 5\n": `line 4: column "b": has both levels and buckets`,
-		column +
-			"  - name: b\n    role: weight\n  - name: c\n    role: weight\n": "columns 2 and 3 both have the role weight",
+		column + "  - name:\n":              "line 4: want a name",
+		column + "  - name: b\n    type: x": `[5:11] unknown type "x"; want one of number`,
+
+		column + "  - name: b\n    type: time\n    layout: dmy":      `[6:13] unknown layout of times "dmy"; want one of iso`,
+		column + "  - name: b\n    type: time\n    encode: onehot\n": `line 4: column "b": a time is not encoded`,
+		levels + "    - x\n    - y\n    - x\n":                       `line 4: column "b": level "x" occurs twice`,
+		levels + "    - x\n    - [y]\n":                              "[8:7] want a text",
+		levels + "    - \"x\n":                                       "[7:7] could not find end character",
+		levels + "    - x\n    -\n":                                  "[8:7] want a text",
+		levels + "    - x\n    rol: label\n":                         `[8:5] unknown key "rol" (did you mean role?)`,
+		levels + "    - x\n    buckets: 5\n":                         `line 4: column "b": has both levels and buckets`,
+		levels + "    - x\n    levels: [y]\n":                        `[8:5] mapping key "levels" already defined`,
+
+		column + "  - name: \"b\n    levels:\n    - x\"\n    type: number\n":        "[4:11] could not find end character",
+		column + "  - type: number\n    name: \"b\n    levels:\n    - x\n    y\"\n": "line 4: a text of several lines",
+		column + "  - name: b\n    role: weight\n  - name: c\n    role: weight\n":   "columns 2 and 3 both have the role weight",
 	} {
 		_, err := ReadDescription([]byte(text))
-		var at *FileError
+		var at *option.YAMLError
 		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+func TestSimpleScalarsAreThoseOfTheLibrary(t *testing.T) {
+	simple := 0
+	for _, text := range append(hostile, "b # c", `"b" # c`, `"b"c`, `'b'  `, `'b''c'`, `"b\"c"`, "1.50", "0x1F", "nULL", "a-") {
+		for _, text := range []string{text, `"` + text + `"`, "'" + text + "'"} {
+			got, ok := simpleScalar(text)
+			if !ok || strings.Contains(text, "\n") {
+				continue
+			}
+			simple++
+			var want fileTexts
+			if err := option.UnmarshalYAML([]byte("- "+text), &want); err != nil || want[0] != got {
+				t.Errorf("%q is %q, and for the library %v, %v", text, got, want, err)
+			}
+		}
+	}
+	if simple < 50 {
+		t.Errorf("only %d of the texts are simple", simple)
 	}
 }
 

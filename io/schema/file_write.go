@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// AppendDescription appends a description as YAML that ReadDescription reads. Comments tell what is
+// AppendDescription appends a description as YAML that ReadDescription reads. Comments say what is
 // known about the columns and levels.
 func AppendDescription(b []byte, d *Description) []byte {
 	b = append(b, `# Columns, in the order of the files.
@@ -119,3 +120,32 @@ func summaryText(f *Field) string {
 
 // fileNumber prints a number for people.
 func fileNumber(v float64) string { return strconv.FormatFloat(v, 'g', 7, 64) }
+
+// appendScalar appends a text as a YAML scalar, in double quotes unless it is a plain scalar.
+func appendScalar(b []byte, text string) []byte {
+	if plainScalar(text) {
+		return append(b, text...)
+	}
+	return strconv.AppendQuote(b, strings.ToValidUTF8(text, "\ufffd")) // its escapes are the same in YAML
+}
+
+// plainScalar reports whether a text is the same text in YAML without quotes: it begins with an
+// ASCII letter, consists of letters, digits and some signs, and is not a word with a meaning.
+func plainScalar(text string) bool {
+	if text == "" || !isLetter(text[0]) || text[len(text)-1] == ' ' || strings.ContainsFunc(text, isSpecial) {
+		return false
+	}
+	switch strings.ToLower(text) {
+	case "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf":
+		return false
+	}
+	return true
+}
+
+// isSpecial reports whether plain scalars are quoted if they contain a character.
+func isSpecial(c rune) bool {
+	return c >= utf8.RuneSelf || !isLetter(byte(c)) && !isDigit(byte(c)) && !strings.ContainsRune("_-./ ", c)
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

@@ -13,7 +13,7 @@ import (
 
 // Key says how to make the key of a row, by which the row is assigned to a fold.
 type Key struct {
-	By      string   `json:"by"`      // group, fold or time: the role of the columns
+	By      Role     `json:"by"`      // role of the columns: group, fold or time
 	Columns []string `json:"columns"` // their names
 	// Layout is how times are written; "" if they are numbers.
 	Layout string `json:"layout,omitempty"`
@@ -29,7 +29,7 @@ const mostFold = 1 << 30
 func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 	if k.By != "group" {
 		v, reason := k.number(text(0))
-		if reason != "" || k.By == "time" {
+		if reason != "" || k.By == When {
 			return rowio.OrderedKey(v), reason
 		}
 		if v != math.Trunc(v) || v < 0 || v > mostFold {

@@ -62,7 +62,7 @@ func (v *Vocabulary) compare(a, b string) int {
 	}
 	x, _ := labelNumber([]byte(a))
 	y, _ := labelNumber([]byte(b))
-	if x == y && a != b { // float64 does not tell large numbers apart
+	if x == y && a != b { // large numbers can be equal in float64
 		r, _ := new(big.Rat).SetString(a)
 		s, _ := new(big.Rat).SetString(b)
 		return r.Cmp(s)

@@ -23,18 +23,29 @@ type Rules struct {
 }
 
 // Validate returns an error for rules that cannot be used.
-func (r *Rules) Validate() error {
+func (r *Rules) Validate() error { return named(r.check()) }
+
+// named begins an error with the name of the package.
+func named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("schema: %w", err)
+}
+
+// check is Validate without the name of the package.
+func (r *Rules) check() error {
 	if len(r.Missing) > maxCodes || slices.ContainsFunc(r.Missing, func(s string) bool { return len(s) > maxLevelText }) {
-		return fmt.Errorf("schema: at most %d texts of %d bytes may mean a missing value", maxCodes, maxLevelText)
+		return fmt.Errorf("at most %d texts of %d bytes may mean a missing value", maxCodes, maxLevelText)
 	}
 	mark := cmp.Or(r.Decimal, '.')
 	switch {
 	case mark != '.' && mark != ',':
-		return fmt.Errorf("schema: the fraction of a number begins with a point or a comma (have %q)", rune(mark))
+		return fmt.Errorf("the fraction of a number begins with a point or a comma (have %q)", rune(mark))
 	case r.Thousands != 0 && strings.IndexByte(".,' _", r.Thousands) < 0:
-		return fmt.Errorf("schema: thousands may be separated by one of . , ' _ and space (have %q)", rune(r.Thousands))
+		return fmt.Errorf("thousands may be separated by one of . , ' _ and space (have %q)", rune(r.Thousands))
 	case r.Thousands == mark:
-		return fmt.Errorf("schema: %q separates both thousands and the fraction", rune(mark))
+		return fmt.Errorf("%q separates both thousands and the fraction", rune(mark))
 	}
 	return nil
 }
@@ -129,7 +140,7 @@ func (m *missing) value(v float64) int {
 }
 
 // absentWords are words that programs write for a missing value, in lower case. Words that are not in
-// DefaultMissing are not read as missing; a note then tells how to change that.
+// DefaultMissing are not read as missing; a note then says how to change that.
 var absentWords = []string{
 	"na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", "--", ".", "\\n", "nat", "(null)",
 	"n.a.", "missing", "unknown",

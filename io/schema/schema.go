@@ -305,8 +305,10 @@ func (c *Column) validateLevels() error {
 		switch {
 		case len(l) > maxLevelText:
 			return fmt.Errorf("level %d has %d bytes; at most %d are possible", i+1, len(l), maxLevelText)
-		case i > 0 && l <= c.Levels[i-1]:
-			return fmt.Errorf("level %d (%.40q) does not come after %.40q; levels are ascending and distinct", i+1, l,
+		case i > 0 && l == c.Levels[i-1]:
+			return fmt.Errorf("level %.40q occurs twice", l)
+		case i > 0 && l < c.Levels[i-1]:
+			return fmt.Errorf("level %d (%.40q) does not come after %.40q; levels are ascending", i+1, l,
 				c.Levels[i-1])
 		}
 	}

@@ -13,14 +13,14 @@ import (
 // Watch says which files to find. Its methods are for one goroutine at a time.
 type Watch struct {
 	Patterns []string // as storage.List takes them
-	// Settle is how long ago a file on disk must have been written to be whole, because a process may
-	// still write to it; or how long size and time must have been the same, whatever the time says. Use 0
-	// if files are renamed into place. Objects of cloud storage are whole when they appear.
+	// Settle is the age at which a file on disk counts as whole, because a process may still write to a younger
+	// one. A file whose size and time have not changed for as long is whole, too. Use 0 if files are renamed into
+	// place. Objects of cloud storage are whole when they appear.
 	Settle time.Duration
-	// MaxAge, unless 0, is how long ago a file may have been written. Older ones are counted as Old.
+	// MaxAge, unless 0, is the age above which a file is not returned, but counted as Old.
 	MaxAge time.Duration
-	// Done returns the paths of files whose work is done, with the time of that. It is called by the first
-	// Next. Some may be missing: they are returned once more.
+	// Done returns the paths of files that have been processed, with the time. It is called by the first
+	// Next. Files that it leaves out are returned once more.
 	Done func(context.Context) (map[string]time.Time, error)
 	// Recheck, unless 0, is how often Done is called. Files that were returned before and are not done
 	// by then are returned again, for a user that may lose files.
@@ -38,13 +38,13 @@ type Watch struct {
 
 // seen is the state in which a file was last listed.
 type seen struct {
-	size     int64     // -1 for a file of which only Done tells
+	size     int64     // -1 for a file that only Done has named
 	modified time.Time // or when it was done
 	since    time.Time // of a young file, how long it has been like that; of others, when it was listed last
 }
 
-// forgetAfter is how long a file is remembered that is no longer listed. If many files vanish for a
-// moment, it would take long to ask again whether each is done.
+// forgetAfter is how long a file is remembered after it was last listed. Otherwise many files that
+// vanish for a moment would all be checked again.
 const forgetAfter = 10 * time.Minute
 
 // changed reports whether a file is not the same as before.

@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// A Claim is the right to make a file or directory of some name. One process has it at a
-// time, until Drop or until the process ends in any way. Its file is beside the output,
+// A Claim is the exclusive right to create a file or directory of some name. One process has it at a
+// time, until Drop or until the process ends in any way. Its file is next to the output,
 // so it excludes all processes with the same output, on any machine.
 //
 // On the local disk it is a lock (flock). Machines that share a network file system
@@ -35,7 +35,7 @@ func ClaimName(name string) string {
 	return Join(dir, tmpPrefix+base+claimSuffix)
 }
 
-// AcquireClaim takes the claim on a name and makes the directories above it. If another run has
+// AcquireClaim acquires the claim on a name and creates the directories above it. If another run has
 // the claim, the error names that run.
 func AcquireClaim(ctx context.Context, name string) (*Claim, error) {
 	c, err := withStore("claim", name, func(s Store, abs string) (StoreClaim, error) { return s.Claim(ctx, abs) })
@@ -45,11 +45,11 @@ func AcquireClaim(ctx context.Context, name string) (*Claim, error) {
 	return &Claim{name, c}, nil
 }
 
-// Publish makes a directory of the files, whole or not at all. On the local disk the
-// files are written and synced under a temporary name beside it, and then renamed. On
+// Publish creates a directory of the files, complete or not at all. On the local disk the
+// files are written and synced under a temporary name next to it, and then renamed. On
 // buckets the file manifest.json, or the last one if there is none of that name, appears
 // after all others. It is an error if the directory already exists or another publisher
-// makes it first; no files are then left.
+// creates it first; no files are then left.
 func (c *Claim) Publish(ctx context.Context, files []File) error {
 	for _, f := range files {
 		if f.Name == "" || f.Name != filepath.Base(f.Name) || f.Name == ".." || f.Name == "." {
@@ -59,7 +59,7 @@ func (c *Claim) Publish(ctx context.Context, files []File) error {
 	return fail("publish", c.name, c.c.Publish(ctx, files))
 }
 
-// Clear deletes unfinished files that killed writers of the name have left beside it.
+// Clear deletes unfinished files that killed writers of the name have left next to it.
 func (c *Claim) Clear(ctx context.Context) error { return fail("remove", c.name, c.c.Clear(ctx)) }
 
 // Drop releases the claim.
@@ -173,7 +173,7 @@ func readOwner(p string) (by disk.Process, err error) {
 
 func (l local) Lock(_ context.Context, p string) (unlock func(), err error) { return l.hold(p) }
 
-// localClaim is the right to make what has the name p: a lock beside it.
+// localClaim is the Claim on the name p of the local disk: a lock of a file next to it.
 type localClaim struct {
 	p       string
 	release func()

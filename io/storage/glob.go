@@ -145,7 +145,7 @@ func (g *globbing) deep(dir, pattern string, list func(dir string) ([]fs.DirEntr
 	return g.below(dir, "", entries, above)
 }
 
-// inside returns an error if a listing that tells of bad entries has come to a name that leads out
+// inside returns an error if a listing that reports bad entries has come to a name that leads out
 // of the directory before the first wildcard, where others may make links.
 func (g *globbing) inside(name string) error {
 	if g.bad == nil || g.root == "" {

@@ -17,11 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// tmpPrefix begins the names of unfinished files and directories, which are beside the
+// tmpPrefix begins the names of unfinished files and directories, which are next to the
 // finished one. Patterns such as `*` do not match a leading dot.
 const tmpPrefix = ".tmp-"
 
-// tmpName returns a fresh temporary name beside p.
+// tmpName returns a new temporary name next to p.
 func tmpName(p string) string {
 	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-"+random())
 }
@@ -212,7 +212,7 @@ func (local) RemoveEmpty(_ context.Context, p, except string) (err error) {
 	return err
 }
 
-// clearBeside deletes unfinished files that killed writers of p have left beside it.
+// clearBeside deletes unfinished files that killed writers of p have left next to it.
 func clearBeside(p string) error {
 	entries, err := disk.Current().ReadDir(filepath.Dir(p))
 	if err != nil {

@@ -17,10 +17,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// State is the finished work of a job, which can be computed again. So a file of state
-// appears whole under its name at once, and is synced while the job continues (Settle waits
-// for that). If a power cut damages a file that was not yet on the disk, its checksum shows
-// that (ErrDamaged), and the job computes that part again.
+// State is finished work of a job. A file of state appears complete under its name at once, and is
+// synced while the job continues (Settle waits for this). If a power cut damages a file before it is
+// synced, its checksum shows the damage (ErrDamaged), and the job repeats the work.
 
 // ErrDamaged means that the content of a file is not what was written.
 var ErrDamaged = errors.New("is damaged: its checksum does not match")
@@ -191,7 +190,7 @@ func (s *settler) unsynced() <-chan struct{} {
 }
 
 // settle syncs files, and then the directories that name them. Errors are not reported:
-// a lost file is detected by its checksum and made again.
+// a lost file is detected by its checksum and computed again.
 func settle(files []string) {
 	fsys := disk.Current()
 	var tasks errgroup.Group

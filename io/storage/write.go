@@ -188,12 +188,12 @@ var ErrSwapped = errors.New("has changed since it was read; look at it, and try 
 
 // CompareAndSwap replaces a small file if its content is old: of several processes that replace the
 // same content, one succeeds, and the error of the others is ErrSwapped. A nil old means
-// that there must be no such file. Like Create it makes the directories above the file,
+// that there must be no such file. Like Create it creates the directories above the file,
 // and returns when the file is on the disk.
 //
 // If the answer of a server was lost and another process has replaced the file since, the
-// error is ErrSwapped although the file had the new content for a while. Files that need
-// to tell the two apart contain something by which a later reader recognises the writer.
+// error is ErrSwapped although the file had the new content for a while. If this
+// matters, the content must identify its writer.
 func CompareAndSwap(ctx context.Context, name string, old, next []byte) error {
 	if len(next) > MaxSwap {
 		return fail("swap", name, Invalidf("has %d bytes; the limit is %d", len(next), MaxSwap))
@@ -207,7 +207,7 @@ const (
 	swapWait  = 30 * time.Second
 )
 
-// CompareAndSwap compares and replaces the file under a lock beside it, and renames the new content
+// CompareAndSwap compares and replaces the file under a lock next to it, and renames the new content
 // into place. What killed processes have left is removed.
 func (l local) CompareAndSwap(ctx context.Context, p string, old, next []byte) error {
 	c, err := l.claimSoon(ctx, p)

@@ -192,7 +192,7 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 		"several labels, one of them missing in each row": {"x,y,z\n" + strings.Repeat("1.5,2,\n2.5,,3\n", 30), "", 3,
 			[]string{`all 60 lack one of the labels y, z; leave out the label that is missing`}, []string{"--label", "y,z"}},
 		"schema with a mistake": {table, strings.Replace(file, "role: label", "role: lable", 1), 3,
-			[]string{`s.yaml:7: unknown role "lable" (did you mean label?)`}, []string{"--schema", "s.yaml"}},
+			[]string{`s.yaml:7:11: unknown role "lable" (did you mean label?)`}, []string{"--schema", "s.yaml"}},
 		"schema with two weights": {table, strings.NewReplacer("x1\n    type: number", "x1\n    role: weight", "role: label",
 			"role: weight").Replace(file), 3,
 			[]string{`s.yaml:8: columns 1 and 3 both have the role weight`}, []string{"--schema", "s.yaml"}},

@@ -105,7 +105,7 @@ func (s Split) Flag() string {
 
 // Into sets options of the data so that rows have the keys by which they are split.
 func (s Split) Into(o *dataset.Options) {
-	o.Group, o.Fold, o.Keys = s.Group, s.Fold, string(s.By())
+	o.Group, o.Fold, o.Keys = s.Group, s.Fold, schema.Role(s.By())
 }
 
 // Types has the options for the types of columns, which are given by name, position or pattern. Other types are

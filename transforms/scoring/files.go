@@ -391,7 +391,7 @@ func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 // IDColumn returns the name of the column that identifies the rows, or "".
 func IDColumn(d *dataset.Dataset) string {
 	for _, c := range dataset.DescribedBy(d) {
-		if c.Role == dataset.IDRole {
+		if c.Role == schema.ID {
 			return c.Name
 		}
 	}

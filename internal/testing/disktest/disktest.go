@@ -1,5 +1,5 @@
-// Package disktest has a file system in memory that knows what a real one would
-// still have after a power cut, and one that fails or stops at a chosen call.
+// Package disktest provides a file system in memory that simulates power cuts, and
+// one that fails or stops at a chosen call.
 package disktest
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// Mem is a file system in memory. Like a strict one, it promises nothing that was
-// not asked for: after PowerCut a file has the content of its last Sync, and a
-// directory the entries of its own.
+// Mem is a file system in memory. PowerCut loses everything that was not synced: a
+// file then has its content at its last Sync, and a directory its entries at its
+// last Sync.
 type Mem struct {
 	mu    sync.Mutex
 	root  *node
-	locks map[*node]bool // of files, whatever their names are by now
+	locks map[*node]bool // locked files; a renamed file stays locked
 	clock int64
 }
 
@@ -37,7 +37,7 @@ type node struct {
 	entries map[string]*node
 	time    int64
 
-	syncedData    []byte // nil: it was never synced
+	syncedData    []byte // nil if the file was never synced
 	syncedEntries map[string]*node
 }
 
@@ -48,9 +48,9 @@ func newDir() *node {
 // New returns an empty file system.
 func New() *Mem { return &Mem{root: newDir(), locks: map[*node]bool{}} }
 
-// PowerCut forgets what was not synced, and all locks. With torn, files of synced
-// directories that were not synced themselves are as long as they were and hold
-// zeros; else they are empty.
+// PowerCut loses everything that was not synced, and all locks. A file that was never
+// synced, in a directory that was, becomes empty; if torn is set, it keeps its length
+// and is filled with zeros.
 func (m *Mem) PowerCut(torn bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,14 +75,14 @@ func (n *node) forget(torn bool) {
 	}
 }
 
-// Kill gives back all locks, as the system does when their process ends.
+// Kill releases all locks, as the operating system does when their process ends.
 func (m *Mem) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.locks = map[*node]bool{}
 }
 
-// Put makes a file with its directories, all synced.
+// Put creates a file and its directories, all synced.
 func (m *Mem) Put(name string, data []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,8 +101,8 @@ func (m *Mem) Put(name string, data []byte) {
 	n.entries[base], n.syncedEntries[base] = f, f
 }
 
-// Files returns the content of all files below a directory by their names from
-// there; directories without files are "name/".
+// Files returns the content of all files below a directory, by their names relative
+// to it. An empty directory has the name "name/".
 func (m *Mem) Files(dir string) map[string]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +126,7 @@ func (n *node) collect(name string, all map[string]string) {
 	}
 }
 
-// Change changes a file in place, behind the back of whoever wrote it.
+// Change changes the content of a file in place, as another program could.
 func (m *Mem) Change(name string, change func([]byte) []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,7 +147,7 @@ func (m *Mem) find(name string) *node {
 
 func fail(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// get finds what must be there.
+// get returns an existing node.
 func (m *Mem) get(op, name string) (*node, error) {
 	if n := m.find(name); n != nil {
 		return n, nil
@@ -158,7 +158,7 @@ func (m *Mem) get(op, name string) (*node, error) {
 	return nil, fail(op, name, syscall.ENOENT)
 }
 
-// parent finds the directory that has, or is to have, the name.
+// parent returns the directory of a name, which need not exist.
 func (m *Mem) parent(op, name string) (*node, string, error) {
 	n, err := m.get(op, path.Dir(name))
 	if err == nil && !n.dir {
@@ -396,7 +396,7 @@ func (f *file) Sync() error {
 
 func (f *file) Close() error { return nil }
 
-// info is what is known of a node.
+// info is the fs.FileInfo of a node.
 type info struct {
 	name string
 	dir  bool

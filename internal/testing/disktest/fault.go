@@ -10,22 +10,22 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// Fault is a file system that does to the call of some number what Do says.
+// Fault is a file system in which one call fails or is interrupted.
 type Fault struct {
 	disk.FS
-	// At is the number of the call, from 1; 0 is none.
+	// At is the number of this call, from 1; 0 selects none.
 	At int
-	// When, if there is one, tells by the call instead, such as "rename /a/b".
+	// When, unless nil, selects the call instead, by a text such as "rename /a/b".
 	When func(call string) bool
-	// Do is called for it. If it returns an error, so does the call.
+	// Do is called before this call. If it returns an error, so does the call.
 	Do func() error
-	// On makes all later calls fail with the same error: the process or the disk is
-	// gone.
+	// On makes all later calls fail with the same error, as if the process or the
+	// disk had died.
 	On bool
-	// Writes counts only calls that change something or bring it to the disk.
+	// Writes counts only calls that write or sync.
 	Writes bool
-	// Each, if there is one, is asked before every call instead of all this, and may wait. If it
-	// returns an error, so does the call; if that is a Done, the call is carried out all the same.
+	// Each, unless nil, replaces all of the above. It is called before every call, and may wait. If it
+	// returns an error, so does the call; if the error is a Done, the call is still made.
 	// Directories are then removed file by file, as on a disk.
 	Each func(op, name string, writes bool) error
 
@@ -35,27 +35,27 @@ type Fault struct {
 	at    string
 }
 
-// Done is the error of a call that was carried out, but whose answer was lost.
+// Done is the error of a call that was made, but whose answer was lost.
 type Done struct{ Err error }
 
 func (d *Done) Error() string { return "the answer was lost: " + d.Err.Error() }
 func (d *Done) Unwrap() error { return d.Err }
 
-// Calls returns how many calls there were.
+// Calls returns the number of calls.
 func (f *Fault) Calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls
 }
 
-// Hit returns the call that was At, or "" if there were fewer.
+// Hit returns the call with the number At, or "" if there were fewer calls.
 func (f *Fault) Hit() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.at
 }
 
-// do makes a call, unless it is to fail.
+// do makes a call, unless it must fail.
 func (f *Fault) do(op, name string, call func() error) error {
 	err := f.call(op, name, true)
 	if _, done := errors.AsType[*Done](err); err != nil && !done {
@@ -111,7 +111,7 @@ func (f *Fault) Create(name string, private bool) (disk.File, error) {
 	return f.file(f.FS.Create(name, private))(name)
 }
 
-// file makes the calls of a file count as calls of f.
+// file wraps an opened file, so that f counts its calls.
 func (f *Fault) file(opened disk.File, err error) func(name string) (disk.File, error) {
 	return func(name string) (disk.File, error) {
 		if err != nil {
@@ -199,7 +199,7 @@ func (f *faultyFile) Read(p []byte) (int, error) {
 	return f.File.Read(p)
 }
 
-// Write writes half of it before it fails, as a disk does that is full.
+// Write writes half of the data before it fails, like a full disk.
 func (f *faultyFile) Write(p []byte) (int, error) {
 	if err := f.f.call("write", f.name, true); err != nil {
 		if errors.Is(err, ErrGone) {

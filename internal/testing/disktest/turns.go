@@ -20,13 +20,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// Turns lets drivers, each of which stands for a process, share a file system on which one call is
-// made at a time. A seed decides which, and what happens to it.
+// Turns simulates processes, called drivers, that share a file system. One call is made at a time. A seed
+// decides which driver is next, and whether its call fails.
 //
-// It works within synctest.Test: a call is chosen when all goroutines wait, so its choice does not
-// depend on how fast they are, and time passes only when nothing else happens. What happens to a call is
-// a function of the seed, the driver, the name of the file, and how many such calls there were.
-// Goroutines of no driver have no turns.
+// Use it within synctest.Test. A call is chosen when all goroutines wait, so the choice does not
+// depend on their speed, and time passes only when no call waits. The fate of a call is
+// a function of the seed, the driver, the name of the file, and the number of earlier calls of this kind.
+// Calls of other goroutines are made at once.
 type Turns struct {
 	Mem   *Mem
 	Rates Rates
@@ -40,22 +40,22 @@ type Turns struct {
 	waiting []*waiting
 }
 
-// Rates are shares of calls, from 0 to 1, to which something happens.
+// Rates are the shares of calls, from 0 to 1, that have one of these fates.
 type Rates struct {
-	Fail  float64 // it fails once
-	Full  float64 // it fails, because the disk is full; for calls that write
-	Break float64 // it fails, and so do all later ones of the driver to this file
-	Lose  float64 // it is done and seems to have failed; for calls that change names, or sync
-	Kill  float64 // it is the last of its driver, done or not
-	Cut   float64 // it is the last of all drivers, and what was not synced is lost
-	Delay float64 // others are made first
+	Fail  float64 // the call fails once
+	Full  float64 // the disk is full; for calls that write
+	Break float64 // the call fails, and so do all later calls of the driver for this file
+	Lose  float64 // the call is made and seems to fail; for calls that change names, or sync
+	Kill  float64 // the driver is killed, before or after the call is made
+	Cut   float64 // power is cut: all drivers end, and everything that was not synced is lost
+	Delay float64 // other calls are made first
 }
 
 // Turn is a call that was made.
 type Turn struct {
 	Driver, Op, Name string
-	N                int    // how many such calls the driver has made, with this one
-	What             string // happened to it; "" for nothing
+	N                int    // number of such calls of the driver, including this one
+	What             string // what happened to it; "" for nothing
 }
 
 func (t Turn) String() string {
@@ -65,7 +65,7 @@ func (t Turn) String() string {
 // ErrGone is the error of all calls of a driver that was killed.
 var ErrGone = errors.New("this process is gone")
 
-// Driver stands for a process.
+// Driver simulates a process.
 type Driver struct {
 	Name string
 
@@ -77,7 +77,7 @@ type Driver struct {
 	held   map[*lock]bool
 }
 
-// waiting is a call that waits for its turn.
+// waiting is a call that has not been made.
 type waiting struct {
 	Turn
 	d      *Driver
@@ -124,7 +124,7 @@ func (t *Turns) Start(name string, run func(d *Driver)) *Driver {
 // Gone reports whether the driver was killed.
 func (d *Driver) Gone() bool { return d.gone }
 
-// Aside calls do, which has no turns, in a goroutine of the driver.
+// Aside calls do, whose calls are made at once, in a goroutine of the driver.
 func (d *Driver) Aside(do func()) {
 	pprof.SetGoroutineLabels(context.Background())
 	defer pprof.SetGoroutineLabels(d.labels)
@@ -172,7 +172,7 @@ func Plain(name string) string {
 	return name
 }
 
-// chance returns the random numbers of a call.
+// chance returns the random numbers that decide about a call.
 func (t *Turns) chance(w *waiting) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, w.Turn.Driver, " ", w.Op, " ", w.Name, " ", w.N)
@@ -228,7 +228,7 @@ func (t *Turns) choose() *waiting {
 	return w
 }
 
-// decide says what happens to a call, and returns its error.
+// decide decides what happens to a call, and returns its error.
 func (t *Turns) decide(w *waiting) error {
 	r := t.chance(w)
 	r.Float64() // which was for its delay
@@ -273,7 +273,7 @@ func (t *Turns) decide(w *waiting) error {
 	return nil
 }
 
-// kill makes the calls of a driver fail, and gives back its locks.
+// kill makes all calls of a driver fail, and releases its locks.
 func (t *Turns) kill(d *Driver) {
 	d.gone = true
 	for l := range d.held {
@@ -287,7 +287,7 @@ func (t *Turns) kill(d *Driver) {
 	})
 }
 
-// locks is a file system that knows who holds locks.
+// locks is a file system that records which driver holds a lock.
 type locks struct {
 	*Mem
 	t *Turns

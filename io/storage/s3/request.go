@@ -57,8 +57,8 @@ func (f *failure) Error() string {
 	return fmt.Sprintf("the server answers %d %s %s", f.Status, f.Code, f.Message)
 }
 
-// again reports whether the request may succeed later.
-func (f *failure) again() bool {
+// mayRepeat reports whether the request may succeed later.
+func (f *failure) mayRepeat() bool {
 	return f.Status >= 500 && f.Status != http.StatusNotImplemented || f.Status == http.StatusTooManyRequests ||
 		f.Status == http.StatusRequestTimeout || f.Code == "ConditionalRequestConflict" || f.Code == "OperationAborted"
 }
@@ -95,7 +95,7 @@ func (s *s3) send(ctx context.Context, q request, use func(*http.Response) error
 		if err == nil {
 			err = use(r)
 		}
-		if f := failed(err); err == nil || ctx.Err() != nil || f.Status != 0 && !f.again() || try == maxTries-1 {
+		if f := failed(err); err == nil || ctx.Err() != nil || f.Status != 0 && !f.mayRepeat() || try == maxTries-1 {
 			return err
 		}
 		if err := pause(ctx, try); err != nil {

@@ -229,7 +229,7 @@ func (u *upload) own(err error) (*objects.Attrs, error) {
 	f := failed(err)
 	gone := f.Status == http.StatusNotFound && f.Code != "NoSuchBucket" && (u.cond.Version != "" || u.id != "")
 	unmet := f.Status == http.StatusPreconditionFailed || gone || f.Code == "ConditionalRequestConflict"
-	if f.Status != 0 && !unmet && !f.again() {
+	if f.Status != 0 && !unmet && !f.mayRepeat() {
 		return nil, u.s.answer(u.ctx, writing, u.object, err)
 	}
 	a, thereErr := u.s.Head(u.ctx, u.object)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
@@ -34,7 +34,7 @@ func (m *openedModel) openColumns(ctx context.Context, groups, columns []string,
 		return all, err
 	}
 	if len(groups) > 0 {
-		data.Group, data.Keys = groups, string(profile.ByGroup)
+		data.Group, data.Keys = groups, dataset.GroupRole
 	}
 	data.ID = cmp.Or(other, data.ID)
 	if _, m.data, err = apply.OpenForModel(ctx, m.name, data, nil); err != nil {
@@ -104,7 +104,7 @@ func columnOf(flag, given string, d *dataset.Dataset) (string, error) {
 // timeLayout returns the layout of the named column if it has the times of rows, and otherwise "".
 func timeLayout(d *dataset.Dataset, name string) string {
 	if tabular, ok := d.Schema.Layout.(dataset.Tabular); ok {
-		if t := tabular.Table(); t.Role(dataset.TimeRole) >= 0 && t.Columns[t.Role(dataset.TimeRole)] == name {
+		if t := tabular.Table(); t.Role(schema.When) >= 0 && t.Columns[t.Role(schema.When)] == name {
 			return t.TimeLayout
 		}
 	}

@@ -216,7 +216,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	var bad int64
 	filled := map[int]bool{}
 	for _, r := range reports {
-		if r.Rows+r.Bad+r.Unlabeled+r.Weightless+r.Passed > 0 {
+		if r.Rows+r.Bad+r.Unlabeled+r.Weightless+r.Unselected > 0 {
 			filled[r.Shard.File] = true
 		}
 		c.Used += r.Rows

@@ -75,7 +75,7 @@ func hintsOf(o options.Types, d *dataset.Dataset) (h schema.Hints, err error) {
 	for i, c := range dataset.DescribedBy(d) {
 		h.Names = append(h.Names, c.Name)
 		if c.Role != "" {
-			h.Roles[i] = schema.Role(c.Role)
+			h.Roles[i] = c.Role
 		}
 	}
 	for _, hint := range []struct {
@@ -297,8 +297,9 @@ func chooseColumns(ctx context.Context, o *options.Types, data *dataset.Options)
 
 // refuseSchema returns an error about a schema file.
 func refuseSchema(name string, err error) error {
-	if at, ok := errors.AsType[*schema.FileError](err); ok {
-		return &exit.DataError{Err: fmt.Errorf("schema: %s:%d: %w", name, at.Line, at.Err)}
+	if at, ok := errors.AsType[*option.YAMLError](err); ok {
+		place := strings.TrimSuffix(fmt.Sprintf("%d:%d", at.Line, at.Column), ":0")
+		return &exit.DataError{Err: fmt.Errorf("schema: %s:%s: %s", name, place, at.Message)}
 	}
 	return &exit.DataError{Err: fmt.Errorf("schema: %s: %s", name, strings.TrimPrefix(err.Error(), "schema: "))}
 }
@@ -335,7 +336,7 @@ func completeTypes(o *options.Types, d *dataset.Dataset, s *schema.Survey) (*sch
 	for i, c := range dataset.DescribedBy(d) {
 		role := schema.Feature
 		if c.Role != "" {
-			role = schema.Role(c.Role)
+			role = c.Role
 		}
 		f := schema.Field{Column: schema.Column{Name: c.Name}, Role: role}
 		if same := at[key(c.Name, role)]; len(same) > 0 {

@@ -77,7 +77,7 @@ func (s *server) question(w http.ResponseWriter, r *http.Request,
 		}
 		q.read = func(w *worker) error { return w.objects(rows) }
 	case typeLines, "application/jsonl", "application/jsonlines":
-		rows := &limitedLines{source: lines.New(bytes.NewReader(body), lines.Options{End: -1}), most: most}
+		rows := &limitedLines{source: lines.New(bytes.NewReader(body), lines.Options{}), most: most}
 		q.read = func(w *worker) error { return w.objects(rows) }
 	case typeCSV:
 		q.read = func(w *worker) error { return w.csv(r.Context(), body, most) }

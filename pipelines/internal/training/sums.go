@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/landmarks"
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -176,7 +177,7 @@ func (t *Training) rowWeights(weightGrid *profile.WeightGrid) *models.RowWeights
 	if t.Prepared.Profile.Weights == nil {
 		return nil
 	}
-	w := &models.RowWeights{Column: dataset.RoleName(t.Prepared.Data, dataset.WeightRole),
+	w := &models.RowWeights{Column: dataset.RoleName(t.Prepared.Data, schema.Weight),
 		Weights: *t.Prepared.Profile.Weights}
 	if !w.Equal() {
 		w.Grid = weightGrid
