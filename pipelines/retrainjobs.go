@@ -229,7 +229,7 @@ func (j *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 		return nil, err
 	}
 	return ask.ChooseWindow(ctx, options.Ask{Threads: j.o.Train.Job.Engine.WithDefaults().Threads, Seed: 1,
-		Known: known, Log: j.o.Train.Job.Log}, terms)
+		Log: j.o.Train.Job.Log}, terms, known)
 }
 
 func (j *retrainJobs) Fit(ctx context.Context, o options.Fit) error {

@@ -31,10 +31,6 @@ type Ask struct {
 	// them again when they are needed. 0 is all free memory. Does not change results.
 	Memory int64     `flag:"memory" group:"Job" unit:"bytes"`
 	Log    io.Writer // notes; nil discards them
-
-	// Known is a cache for a retraining that chooses its window: squared errors for each λ from the previous choice,
-	// which it uses and then replaces by its own. nil for no cache.
-	Known map[string][]float64
 }
 
 // Question is a question to sums.

@@ -17,6 +17,7 @@ package ask
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -100,14 +101,17 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 	return a, exit.AfterPublish("", err)
 }
 
-// ChooseWindow chooses a window by sums of one recipe that have dates. The caller sets Days.
-// o.Known must not be nil.
-func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*results.ChosenWindow, error) {
+// ChooseWindow chooses a window by sums of one recipe that have dates. known has squared errors for each λ from the
+// previous choice, which ChooseWindow replaces by its own; it must not be nil. The caller sets Days of the result.
+func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term,
+	known map[string][]float64) (*results.ChosenWindow, error) {
 	o.Question = options.AskWindow
 	d, err := open(ctx, o, terms)
 	if err != nil {
 		return nil, err
 	}
+	d.known = map[string][]float64{}
+	maps.Copy(d.known, known)
 	dates, err := d.dates()
 	if err != nil {
 		return nil, err
@@ -117,5 +121,7 @@ func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term) (*resu
 		return nil, err
 	}
 	w.Dates = cmp.Or(w.Chosen.Window, w.Of)
+	clear(known)
+	maps.Copy(known, d.known)
 	return w, nil
 }

@@ -138,7 +138,7 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 		for i := range d.parts {
 			d.parts[i].term.Manifest = &sums.Manifest{Sums: fmt.Sprint("sums of day ", i)}
 		}
-		d.options.Question, d.options.Known = "window", known
+		d.options.Question, d.known = "window", known
 		_, window, _, err := d.forgetting(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -146,8 +146,8 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 		return d, window
 	}
 	known := map[string][]float64{"of sums that are gone": {1}}
-	d(20, known)
-	text, err := json.Marshal(known)
+	first, _ := d(20, known)
+	text, err := json.Marshal(first.known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +158,9 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 	next, got := d(21, known)
 	whole, want := d(21, map[string][]float64{})
 	if !reflect.DeepEqual(got, want) || next.fits >= 20 || whole.fits < 80 ||
-		!reflect.DeepEqual(next.options.Known, whole.options.Known) {
+		!reflect.DeepEqual(next.known, whole.known) {
 		t.Errorf("after %d fits %+v, anew after %d fits %+v; %d and %d errors are kept", next.fits, got, whole.fits, want,
-			len(next.options.Known), len(whole.options.Known))
+			len(next.known), len(whole.known))
 	}
 }
 
@@ -371,7 +371,7 @@ func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
 					}
 					return x, y
 				})
-				d.options.Question, d.options.Known = "window", map[string][]float64{}
+				d.options.Question, d.known = "window", map[string][]float64{}
 				for i := range d.parts {
 					d.parts[i].term.Manifest = &sums.Manifest{Sums: fmt.Sprint(i)}
 				}

@@ -52,6 +52,10 @@ type data struct {
 	progress  *report.Progress
 	fits      int // training sets
 	notes     []string
+
+	// known is set if a retraining chooses a window: it has no half-lives, and finds here the squared errors
+	// for each λ of its previous choice.
+	known map[string][]float64
 }
 
 // Slots of running sums: the training set, the blocks to choose λ, the part that was read last, and

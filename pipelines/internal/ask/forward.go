@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -31,7 +30,7 @@ type judgedDate struct {
 	values  []float64           // of λ, the largest first
 	squares [][]float64         // squared errors for each span and λ
 	train   []results.AnswerRow // training set of each span
-	keys    []string            // in Known, for each span
+	keys    []string            // in data.known, for each span
 }
 
 // forward judges each date by fits to earlier dates, one for each span and λ. first is the λ for the first
@@ -70,9 +69,8 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		history = append(history, j)
 		values = history[0].values
 	}
-	if d.options.Known != nil {
-		clear(d.options.Known)
-		maps.Copy(d.options.Known, squares)
+	if d.known != nil {
+		d.known = squares
 	}
 	if len(history) == 0 {
 		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
@@ -94,7 +92,7 @@ func (d *data) sumSpans(ctx context.Context, spans []results.Span, before []unit
 		train := datesOf(s, before)
 		j.train = append(j.train, results.AnswerRow{Trained: spanOf(train)})
 		j.keys[c] = d.key(train, j.unit)
-		if known := d.options.Known[j.keys[c]]; values != nil && len(known) == len(values) {
+		if known := d.known[j.keys[c]]; values != nil && len(known) == len(values) {
 			j.squares[c], j.values = known, values
 			continue
 		}
@@ -132,9 +130,9 @@ func (d *data) judgeSpans(ctx context.Context, spans []results.Span, sums []*rid
 	return nil
 }
 
-// key returns the key in Known of the errors on judged of fits to train; "" without Known.
+// key returns the key in known of the errors on judged of fits to train; "" if known is nil.
 func (d *data) key(train []unit, judged unit) string {
-	if d.options.Known == nil {
+	if d.known == nil {
 		return ""
 	}
 	h := sha256.New()
@@ -269,7 +267,7 @@ func (d *data) backtest(ctx context.Context) (*results.Ask, error) {
 		Tables: []results.AnswerTable{{Head: "judged", Rows: append(c.rows, results.AnswerRow{Name: totalRow, Score: c.score})}}}, nil
 }
 
-// spans returns the spans to compare: all dates, windows, and half-lives. Known has no errors of the last.
+// spans returns the spans to compare: all dates, windows, and, unless known is set, half-lives.
 func (d *data) spans() (all []results.Span) {
 	if d.options.Question != options.AskWindow {
 		return []results.Span{{}}
@@ -283,7 +281,7 @@ func (d *data) spans() (all []results.Span) {
 	for _, n := range windows {
 		all = append(all, results.Span{Window: n})
 	}
-	for i := 0; i < len(windows) && d.options.Known == nil; i++ {
+	for i := 0; i < len(windows) && d.known == nil; i++ {
 		all = append(all, results.Span{HalfLife: float64(windows[i])})
 	}
 	return all

@@ -36,7 +36,7 @@ type index struct {
 	// Drawn reports that drawnSums exists.
 	Drawn     bool `json:"drawn,omitempty"`
 	Reference bool `json:"probe,omitempty"` // the recipe is a reference
-	// Errors are the errors by which the last window was chosen: see options.Ask.Known.
+	// Errors are the errors by which the last window was chosen: see ask.ChooseWindow.
 	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
 	// there were sums before any directory was recorded.
