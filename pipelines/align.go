@@ -84,7 +84,7 @@ func validateAlign(o options.Align) error {
 	case f.Directory() != "":
 		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}
-	if err := cmp.Or(report.CheckPicture(o.Curve), prepare.Validate(alignTraining(o).PrepareOptions()),
+	if err := cmp.Or(report.CheckPicture(o.Curve), prepare.Validate(alignTraining(o).PrepareOptions().Prepare),
 		tuning.ValidateGame(o.Learned, f)); err != nil {
 		return err
 	}

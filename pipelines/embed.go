@@ -20,6 +20,11 @@ import (
 // features vary most: kernel PCA by random features. It takes a profile pass and a pass that
 // sums the features' second moments. Labels are used for the plot only.
 func Embed(ctx context.Context, o options.Embed) (result *results.Embed, err error) {
+	return embed(ctx, o, 0)
+}
+
+// embed is Embed for rows that have folds, or none with 0.
+func embed(ctx context.Context, o options.Embed, folds int) (result *results.Embed, err error) {
 	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
 		return nil, err
@@ -27,7 +32,8 @@ func Embed(ctx context.Context, o options.Embed) (result *results.Embed, err err
 	if err := validateEmbed(o); err != nil {
 		return nil, err
 	}
-	t, err := training.Begin(ctx, spec.Options{Train: options.Train{Prepare: o.Prepare, Model: o.Model}}, o.Model,
+	run := spec.Options{Train: options.Train{Prepare: o.Prepare, Model: o.Model}, JobFolds: folds}
+	t, err := training.Begin(ctx, run, o.Model,
 		func(d *dataset.Dataset) error { return checkLabels(o, d) })
 	if err != nil {
 		return nil, err

@@ -75,7 +75,6 @@ func (j *retrainJobs) Reference(ctx context.Context, model string, files []strin
 	t.Job.Log = nil
 	t.Kernel = &fourier.GaussianOptions{Features: 32}
 	t.Scale, t.Encode, t.Room = nil, preprocess.ColumnOptions{}, 0
-	t.JobFolds = spec.DefaultFolds
 	if len(t.Data.Columns) > 0 {
 		t.Data.Columns = append(slices.Clone(t.Data.Columns), t.Data.Label)
 	}
@@ -88,7 +87,7 @@ func (j *retrainJobs) Reference(ctx context.Context, model string, files []strin
 	if t.Types.Schema == "" && d.Schema.Traits().Columns { // so that values may be missing, as in Train
 		t.Types.Fill = schema.Median
 	}
-	_, err = Embed(ctx, options.Embed{Prepare: t, Model: model})
+	_, err = embed(ctx, options.Embed{Prepare: t, Model: model}, spec.DefaultFolds)
 	return err
 }
 

@@ -41,15 +41,6 @@ type Prepare struct {
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data"`
 
 	Job Job `group:"Job"`
-
-	// Trains says that the job learns weights from labels. It is set by jobs; callers leave it empty.
-	Trains bool
-	// LearnedKernel is the name of the kernel whose features are learned from labels after the profile; "" for
-	// none. It is set by jobs; callers leave it empty.
-	LearnedKernel string
-	// JobFolds is the number of folds, unless Split.Fold gives them; 0 for none. It is set by jobs; callers leave
-	// it empty.
-	JobFolds int
 }
 
 // AutoTask is the value of Prepare.Task that decides by the labels.

@@ -101,7 +101,7 @@ func (f *featurization) prepare(ctx context.Context) (*transforms.Featurize, err
 			pass.Target = &transforms.Labeling{Classes: m.Vocabulary}
 		}
 	} else {
-		l, err := prepare.New(ctx, f.job, d, o.Prepare)
+		l, err := prepare.New(ctx, f.job, d, prepare.Options{Prepare: o.Prepare})
 		if err != nil {
 			return nil, err
 		}

@@ -60,7 +60,7 @@ func CompareKernel(ctx context.Context, o options.CompareKernel) (result *result
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	l, err := prepare.New(ctx, j, d, o.Prepare)
+	l, err := prepare.New(ctx, j, d, prepare.Options{Prepare: o.Prepare})
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err 
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	v := &verification{model: o.Model, manifest: manifest, Session: &prepare.Session{Job: j, Iterative: true,
-		Options: options.Prepare{Seed: manifest.Seed, MaxBadFraction: o.MaxBadFraction}}}
+		Options: prepare.Options{Prepare: options.Prepare{Seed: manifest.Seed, MaxBadFraction: o.MaxBadFraction}}}}
 	if err := v.trainingRows(ctx, d); err != nil {
 		return nil, err
 	}

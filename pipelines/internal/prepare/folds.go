@@ -98,7 +98,7 @@ func gapOf(s options.Split) (length float64, seconds bool, err error) {
 }
 
 // foldRule returns the rule that splits profiled rows into folds, nil if their content does.
-func foldRule(o options.Prepare, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
+func foldRule(o Options, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
 	if d.Key == nil || o.JobFolds < 2 {
 		return nil, nil
 	}
@@ -147,7 +147,7 @@ func (p *Prepared) HeldOutText() string {
 }
 
 // TimeOrderNote returns a note if rows have times but held-out rows are not chosen by them, and "" otherwise.
-func TimeOrderNote(o options.Prepare, d *dataset.Dataset) string {
+func TimeOrderNote(o Options, d *dataset.Dataset) string {
 	column, and := o.Data.Time, ""
 	if t := d.Schema.Table; t != nil && column == "" {
 		if i := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Type == schema.Time }); i >= 0 {
@@ -295,7 +295,7 @@ func WorkDirOfTest(training string) string {
 // and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. HoldOutTest reads the data to find columns, groups and times; the
 // training run does not use these results.
-func HoldOutTest(ctx context.Context, o options.Prepare, share float64) (part *dataset.TestSplit, text string,
+func HoldOutTest(ctx context.Context, o Options, share float64) (part *dataset.TestSplit, text string,
 	err error) {
 	if o.Split.Fold != "" {
 		return nil, "", exit.Usagef("--test %g cannot be used with --fold_column, which chooses the held-out rows; name "+
@@ -340,7 +340,7 @@ func HoldOutTest(ctx context.Context, o options.Prepare, share float64) (part *d
 }
 
 // holdOutByKey holds out whole groups, or the latest times.
-func holdOutByKey(ctx context.Context, o options.Prepare, j *job.Job, d *dataset.Dataset,
+func holdOutByKey(ctx context.Context, o Options, j *job.Job, d *dataset.Dataset,
 	part *dataset.TestSplit) (_ *dataset.TestSplit, text string, err error) {
 	p, _, err := profileWithLabels(ctx, o, j, d)
 	if err != nil {

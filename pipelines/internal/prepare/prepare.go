@@ -44,6 +44,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
+// Options are the options of the profile pass of a job.
+type Options struct {
+	options.Prepare
+	Trains        bool   // the job learns weights from labels
+	LearnedKernel string // name of the kernel whose features are learned from labels after the profile; "" for none
+	JobFolds      int    // number of folds, unless Split.Fold gives them; 0 for none
+}
+
 // LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
 func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 	if o.Kernel == nil {
@@ -188,7 +196,7 @@ func NoNumbers(d *dataset.Dataset) error {
 
 // New profiles the data and derives target, folds and, unless labels encode categories, the recipe. In the
 // latter case, Session.EncodeLabels makes the recipe.
-func New(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare) (*Prepared, error) {
+func New(ctx context.Context, j *job.Job, d *dataset.Dataset, o Options) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
 	if err := CheckTypes(o.Types, d); err != nil {
@@ -240,7 +248,7 @@ func New(ctx context.Context, j *job.Job, d *dataset.Dataset, o options.Prepare)
 }
 
 // setTarget decides what to learn from the labels.
-func (p *Prepared) setTarget(o options.Prepare) (err error) {
+func (p *Prepared) setTarget(o Options) (err error) {
 	var t transforms.Labeling
 	if len(p.Data.Targets) > 0 {
 		t, err = targets(o.Task, p.Data, p.Profile.Targets)
@@ -263,7 +271,7 @@ func (p *Prepared) setTarget(o options.Prepare) (err error) {
 
 // profileWithTypes profiles the rows as plain numbers if they are, and otherwise finds the types of columns first. It
 // returns notes on these types.
-func profileWithTypes(ctx context.Context, o options.Prepare, j *job.Job,
+func profileWithTypes(ctx context.Context, o Options, j *job.Job,
 	d *dataset.Dataset) (p *PassResult, notes []schema.Note, err error) {
 	var plain error // error of reading the rows as plain numbers
 	if !TypesGiven(o.Types) && o.Data.Time == "" {
@@ -303,7 +311,7 @@ func Explained(err error, notes []schema.Note) error {
 }
 
 // profileWithLabels runs a profile pass.
-func profileWithLabels(ctx context.Context, o options.Prepare, j *job.Job,
+func profileWithLabels(ctx context.Context, o Options, j *job.Job,
 	d *dataset.Dataset) (p *PassResult, numbers bool, err error) {
 	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed,
 		&transforms.Labeling{Open: o.Task != models.Regression})

@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
@@ -178,7 +177,7 @@ func TargetSums(levels, outputs int) int64 {
 
 // chooseRecipe makes the recipe. It leaves Recipe empty if categories are encoded by labels: Session.EncodeLabels then
 // makes it.
-func (p *Prepared) chooseRecipe(o options.Prepare) (err error) {
+func (p *Prepared) chooseRecipe(o Options) (err error) {
 	if preprocess.NeedsLabelSums(p.Data.Schema.Table, o.Encode) {
 		if o.LearnedKernel != "" {
 			return exit.Usagef("--encode target cannot be used with --kernel %s, whose features are learned from labels too: "+
@@ -197,7 +196,7 @@ func (p *Prepared) chooseRecipe(o options.Prepare) (err error) {
 
 // setRecipe makes the recipe from the kernel, the chain of scalings and the encodings of columns, by the statistics
 // of the profile.
-func (p *Prepared) setRecipe(o options.Prepare) (err error) {
+func (p *Prepared) setRecipe(o Options) (err error) {
 	var r Recipe
 	encode := encoding{ColumnOptions: o.Encode, Labels: p.labelSums, Counts: p.valueCounts}
 	if r.Scaling, err = chooseScale(o.Scale, encode, o.Seed, p.Data.Schema, &p.Profile, p.Sum); err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/survey"
@@ -20,7 +19,7 @@ import (
 type Session struct {
 	Job      *job.Job
 	Prepared *Prepared
-	Options  options.Prepare
+	Options  Options
 	// Iterative is true if iterative learners read the rows, in shards of their own.
 	Iterative bool
 	Notes     []string

@@ -151,7 +151,7 @@ func otherLabelsHint(d *dataset.Dataset) string {
 const maxRoom = 100
 
 // widened returns grids that are extended by Room on both sides.
-func widened(o options.Prepare, grids linear.Grids) linear.Grids {
+func widened(o Options, grids linear.Grids) linear.Grids {
 	if o.Room == 0 {
 		return grids
 	}

@@ -179,7 +179,7 @@ func SetTypes(d *dataset.Dataset, description *schema.Description) {
 
 // findTypes finds and sets the types of columns, unless the data has no columns or they are plain numbers. It
 // returns notes on decisions that may be wrong.
-func findTypes(ctx context.Context, o options.Prepare, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
+func findTypes(ctx context.Context, o Options, j *job.Job, d *dataset.Dataset) (notes []schema.Note, err error) {
 	defer j.WithUnknownMemory()() // the memory of a survey depends on the texts
 	description, notes, err := Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {

@@ -27,7 +27,9 @@ import (
 // Options are the options of a training run, and the rule of its folds.
 type Options struct {
 	options.Train
-	rule *profile.FoldRule // assigns rows to folds; nil before the profile, and if their content does
+	rule     *profile.FoldRule // assigns rows to folds; nil before the profile, and if their content does
+	trains   bool              // the job learns weights
+	JobFolds int               // see prepare.Options
 }
 
 // WithFoldRule returns the options for rows that the rule assigns to folds.
@@ -47,7 +49,7 @@ func (o Options) Complete(ctx context.Context) (Options, error) {
 		return o, err
 	}
 	o = o.WithDefaults()
-	o.Trains = true
+	o.trains = true
 	return o, o.Validate()
 }
 
@@ -71,7 +73,7 @@ func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory to create")
 	}
-	if err := prepare.Validate(o.PrepareOptions()); err != nil {
+	if err := prepare.Validate(o.PrepareOptions().Prepare); err != nil {
 		return err
 	}
 	if f := o.LearnedKernel(); f != nil {
@@ -108,8 +110,8 @@ func (o Options) LearnsFeatures() bool { return o.LearnedKernel() != nil }
 
 // PrepareOptions returns the options of the profile pass. If features are to be learned, its kernel is
 // the one from which learning starts.
-func (o Options) PrepareOptions() options.Prepare {
-	maps := o.Prepare
+func (o Options) PrepareOptions() prepare.Options {
+	maps := prepare.Options{Prepare: o.Prepare, Trains: o.trains, JobFolds: o.JobFolds}
 	if f := o.LearnedKernel(); f != nil {
 		maps.LearnedKernel = kernel.FamilyOf(f).Name
 		maps.Kernel = f.Start()

@@ -199,7 +199,7 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	}
 	all := o.options(out)
 	stored := spec.FoldingOf(&o.Recipe.Rule)
-	t := &Training{Session: &prepare.Session{Job: j, Options: all.Prepare}, spec: all, stored: &stored}
+	t := &Training{Session: &prepare.Session{Job: j, Options: all.PrepareOptions()}, spec: all, stored: &stored}
 	return &RecipeJob{Training: t, options: o}, nil
 }
 
