@@ -161,3 +161,34 @@ func TestAFewLargeDifferencesAreNotDecided(t *testing.T) {
 		t.Errorf("%+v: the report does not say that its interval is rough", c)
 	}
 }
+
+// With lognormal weights a few rows make up the difference. P is marked as rough then, but it must not reject more
+// often than it says.
+func TestRoughPKeepsItsLevel(t *testing.T) {
+	const runs, level = 1500, 0.05
+	for _, sigma := range []float64{0.3, 0.7, 1} {
+		r := rand.New(rand.NewPCG(11, math.Float64bits(sigma)))
+		rejected, rough := 0, 0
+		for range runs {
+			s := NewSum(true, Error)
+			for range 200 {
+				champion := float64(r.IntN(2))
+				challenger := champion
+				if r.IntN(20) == 0 {
+					challenger = 1 - champion
+				}
+				s.Add(0, int64(1+1000*math.Exp(sigma*r.NormFloat64())), []float64{champion}, []float64{challenger})
+			}
+			c := s.compare(Error, 1)
+			if c.P <= level {
+				rejected++
+			}
+			if c.Rough != "" {
+				rough++
+			}
+		}
+		if share := float64(rejected) / runs; share > level+3*math.Sqrt(level*(1-level)/runs) || rough < runs/10 {
+			t.Errorf("σ = %g: rejects %.1f%%; %d of %d are rough", sigma, 100*share, rough, runs)
+		}
+	}
+}

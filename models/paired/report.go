@@ -75,16 +75,16 @@ func (s *Sum) compare(m Metric, unit float64) Comparison {
 		a, b := l.means()
 		c.Champion, c.Challenger = unit*math.Sqrt(a), unit*math.Sqrt(b)
 		d := l.difference(1)
-		c.Difference, c.P = c.Challenger-c.Champion, d.P()
-		c.Rough = s.skewed(math.Abs(d.Skew), d.Effective)
+		c.Difference = c.Challenger - c.Champion
+		c.P, c.Rough = s.p(d)
 		detectable = detectableMean(d) * unit * unit / (c.Champion + c.Challenger)
 		low, high = c.Champion*(l.ratio(1-oneSided)-1), c.Champion*(l.ratio(oneSided)-1)
 	default:
 		scale := m.scale(unit)
 		a, b := l.means()
 		d := l.difference(1)
-		c.Champion, c.Challenger, c.Difference, c.P = scale*a, scale*b, scale*d.Mean, d.P()
-		c.Rough = s.skewed(math.Abs(d.Skew), d.Effective)
+		c.Champion, c.Challenger, c.Difference = scale*a, scale*b, scale*d.Mean
+		c.P, c.Rough = s.p(d)
 		low, high = d.Bounds(oneSided)
 		low, high, detectable = scale*low, scale*high, scale*detectableMean(d)
 		if m == Error {
@@ -228,6 +228,17 @@ func (s *Sum) Decide(c Condition, unit float64) Verdict {
 		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.level())
 	}
 	return v
+}
+
+// p returns the p-value of a mean difference, and why it is rough. The skewness of few rows is uncertain itself: if p
+// is rough, it is the larger of those with and without the correction.
+func (s *Sum) p(d score.Mean) (p float64, rough string) {
+	p, rough = d.P(), s.skewed(math.Abs(d.Skew), d.Effective)
+	if rough != "" {
+		d.Skew = 0
+		p = max(p, d.P())
+	}
+	return p, rough
 }
 
 // mostSkew is the largest skewness of a mean at which its test keeps its level. The more skewed the
