@@ -205,7 +205,7 @@ func (s *Sum) Decide(c Condition, unit float64) Verdict {
 	d := s.lossesOf(c.Metric).difference(ratio)
 	switch {
 	case c.Metric != Error && s.notFinite > 0:
-		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
+		v.Why = fmt.Sprintf("%d rows have infinite or extreme predictions", s.notFinite)
 		return v
 	case s.exactPairs(c.Metric):
 		v.P = s.pairs.pBelow(amount)

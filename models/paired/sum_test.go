@@ -201,7 +201,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		t.Errorf("500 rows: %+v", v)
 	}
 	few.Add(0, 1, []float64{1}, []float64{math.Inf(1)})
-	if v := few.Decide(c, 1); v.Holds || !strings.Contains(v.Why, "not finite") {
+	if v := few.Decide(c, 1); v.Holds || !strings.Contains(v.Why, "infinite or extreme") {
 		t.Errorf("a prediction that is not finite: %+v", v)
 	}
 }

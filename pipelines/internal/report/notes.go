@@ -30,7 +30,7 @@ func WithoutIntervalText(rows int64) string {
 
 // WithoutLossText counts the rows that are left out of a comparison of losses.
 func WithoutLossText(rows int64) string {
-	return Counted64(rows, "row") + " without finite predictions are left out of the losses"
+	return Counted64(rows, "row") + " with infinite or extreme predictions are left out of the losses"
 }
 
 // ProbabilityNotes says how many rows count with a probability of floor, and how many not at all.
