@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,7 +99,7 @@ func (r *fileReader) line(line string) error {
 	}
 	name := strings.TrimLeft(line, " -")
 	value, ok := strings.CutPrefix(name, "levels:")
-	if ok && s == &r.column && isComment(strings.TrimLeft(value, " ")) {
+	if ok && s == &r.column && s.place == "" && isComment(strings.TrimLeft(value, " ")) && !strings.HasPrefix(value, "#") {
 		s.key = len(line) - len(name)
 		s.place = fmt.Sprint("line ", r.number)
 		line = fmt.Sprintf("%s [%s]", strings.TrimSuffix(line, value), s.place)
@@ -132,12 +133,16 @@ func (r *fileReader) level(line, text string) error {
 	return nil
 }
 
-// simpleScalar returns the text of a scalar without special characters, plain or in quotes. It is much faster
-// than package yaml.
+// simpleScalar returns the text of a plain scalar without special characters, or of one in quotes that has only escapes
+// of both Go and JSON, which are the same in YAML. It is much faster than package yaml.
 func simpleScalar(text string) (string, bool) {
-	if text != "" && strings.Contains(`"'`, text[:1]) {
+	if quoted, err := strconv.QuotedPrefix(text); err == nil && text[0] == '"' {
+		value, _ := strconv.Unquote(quoted)
+		return value, json.Valid([]byte(quoted)) && isComment(strings.TrimLeft(text[len(quoted):], " "))
+	}
+	if text != "" && text[0] == '\'' {
 		value, rest, ok := strings.Cut(text[1:], text[:1])
-		return value, ok && isComment(strings.TrimLeft(rest, " ")) && !strings.ContainsAny(value, "\\\r")
+		return value, ok && isComment(strings.TrimLeft(rest, " ")) && !strings.Contains(value, "\r")
 	}
 	text, _, _ = strings.Cut(text, " #")
 	text = strings.TrimRight(text, " ")
@@ -259,7 +264,8 @@ func (f *fileColumn) UnmarshalYAML(unmarshal func(any) error) (err error) {
 	f.Buckets, err = strconv.Atoi(cmp.Or(c.Buckets.text, "0"))
 	switch {
 	case c.Name.token == nil || len(f.Name) > maxLevelText:
-		return fmt.Errorf(`want a name of at most %d bytes; write name: "" if there is none`, maxLevelText)
+		return fmt.Errorf(`want a name of at most %d bytes; write name: "" if there is none, and quotes around null`,
+			maxLevelText)
 	case !slices.Contains(roles, f.Role):
 		return c.Role.refuse(unknown("role", f.Role, roles))
 	case f.Type != "" && !slices.Contains(types, f.Type):
@@ -287,6 +293,9 @@ func (r *fileReader) endColumn() error {
 		return mistake(s.lines[0], "columns with different indentation, or more than %d", rowio.MaxDim+1)
 	}
 	f := Field(columns[0])
+	if f.Role == "" {
+		return mistake(s.lines[0], "a column without keys")
+	}
 	if s.place != "" {
 		if !slices.Equal(f.Levels, []string{s.place}) {
 			return mistake(s.lines[0], "a text of several lines looks like levels; write it in quotes on one line")
