@@ -41,7 +41,7 @@ func ReadDescription(data []byte) (*Description, error) {
 	return r.d, r.end()
 }
 
-// fileReader divides a file into columns and other lines.
+// fileReader divides a file into columns and other lines. It leaves out comments and empty lines.
 type fileReader struct {
 	d       *Description
 	number  int     // of the line
@@ -58,11 +58,9 @@ const (
 
 // section is a part of a file that package yaml reads.
 type section struct {
-	text  []byte
-	lines []int // number in the file of each line of the text
-	// levels are from lines that are not in the text, where place stands for them.
-	levels []string
-	place  string
+	text   []byte
+	lines  []int    // number in the file of each line of the text
+	levels []string // from lines that are not in the text
 	// key and list are the indentations of the key levels and of its list, anyIndent before its first line.
 	// key is closed if no level can follow.
 	key, list int
@@ -77,7 +75,7 @@ func (r *fileReader) line(line string) error {
 	switch {
 	case !utf8.ValidString(line) && !isComment(text):
 		return mistake(r.number, "is not valid UTF-8")
-	case isComment(text) && s.key != closed:
+	case isComment(text):
 		return nil
 	case isEntry && indent >= s.key && (s.list == anyIndent || s.list == indent):
 		s.list = indent
@@ -87,7 +85,7 @@ func (r *fileReader) line(line string) error {
 			return err
 		}
 		r.columns = indent
-	case indent == 0 && !isEntry && !isComment(text):
+	case indent == 0 && !isEntry:
 		r.columns = outside
 		if strings.HasPrefix(line, "columns:") {
 			r.columns = anyIndent
@@ -99,10 +97,9 @@ func (r *fileReader) line(line string) error {
 	}
 	name := strings.TrimLeft(line, " -")
 	value, ok := strings.CutPrefix(name, "levels:")
-	if ok && s == &r.column && s.place == "" && isComment(strings.TrimLeft(value, " ")) && !strings.HasPrefix(value, "#") {
+	if ok && s == &r.column && isComment(strings.TrimLeft(value, " ")) && !strings.HasPrefix(value, "#") {
 		s.key = len(line) - len(name)
-		s.place = fmt.Sprint("line ", r.number)
-		line = fmt.Sprintf("%s [%s]", strings.TrimSuffix(line, value), s.place)
+		line = strings.TrimSuffix(line, value) + " []"
 	}
 	if len(s.text)+len(line) >= option.MaxYAMLBytes {
 		return mistake(r.number, "more than %d bytes in a column besides its levels, or outside of columns",
@@ -194,8 +191,9 @@ type fileText struct {
 func (t *fileText) UnmarshalYAML(n ast.Node) error {
 	*t = fileText{n.GetToken().Value, n.GetToken()}
 	_, isBlock := n.(*ast.LiteralNode)
-	if _, ok := n.(ast.ScalarNode); !ok || isBlock || t.token.Type == token.ImplicitNullType {
-		return t.refuse(errors.New("want a text; if it is one, put quotes around it"))
+	severalLines := isBlock || strings.Contains(strings.TrimSpace(t.token.Origin), "\n")
+	if _, ok := n.(ast.ScalarNode); !ok || severalLines || t.token.Type == token.ImplicitNullType {
+		return t.refuse(errors.New("want a text on one line; if it is one, put quotes around it"))
 	}
 	return nil
 }
@@ -296,12 +294,7 @@ func (r *fileReader) endColumn() error {
 	if f.Role == "" {
 		return mistake(s.lines[0], "a column without keys")
 	}
-	if s.place != "" {
-		if !slices.Equal(f.Levels, []string{s.place}) {
-			return mistake(s.lines[0], "a text of several lines looks like levels; write it in quotes on one line")
-		}
-		f.Levels = s.levels
-	}
+	f.Levels = append(f.Levels, s.levels...)
 	slices.Sort(f.Levels)
 	if err := f.check(); err != nil {
 		return mistake(s.lines[0], "column %s: %v", Quote(f.Name), err)

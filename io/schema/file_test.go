@@ -121,6 +121,11 @@ func TestEditedFilesAreRead(t *testing.T) {
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("read %v, want %v", d, want)
 	}
+	again, err := ReadDescription([]byte(strings.Repeat("# a comment\n", 9000) + "columns:\n- name: a\n  type: number\n" +
+		strings.Repeat("# - name: b\n", 9000) + "- name: c\n  type: number\n"))
+	if err != nil || len(again.Fields) != 2 {
+		t.Errorf("between many comments: %v, %v", again, err)
+	}
 	if open := d.open(); !slices.Equal(open, []int{1}) {
 		t.Errorf("open columns %v", open)
 	}
@@ -188,8 +193,9 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 		levels + "    - x\n    levels: [y]\n":                        `[8:5] mapping key "levels" already defined`,
 
 		column + "  - name: \"b\n    levels:\n    - x\"\n    type: number\n":                                "[4:11] could not find end character",
-		column + "  - type: number\n    name: \"b\n    levels:\n    - x\n    y\"\n":                         "line 4: a text of several lines",
-		column + "  - name: \"b\n    levels:\n    - x\n    y\"\n    type: category\n    levels:\n    - z\n": "line 4: a text of several lines",
+		column + "  - type: number\n    name: \"b\n    levels:\n    - x\n    y\"\n":                         "[5:11] want a text on one line",
+		column + "  - name: b\n      c\n":                                                                   "[4:11] want a text on one line",
+		column + "  - name: \"b\n    levels:\n    - x\n    y\"\n    type: category\n    levels:\n    - z\n": "[4:11] want a text on one line",
 		column + "  - name: b\n    role: weight\n  - name: c\n    role: weight\n":                           "columns 2 and 3 both have the role weight",
 	} {
 		_, err := ReadDescription([]byte(text))
