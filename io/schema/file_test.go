@@ -206,6 +206,14 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 	}
 }
 
+func TestUnknownRolesAreRefused(t *testing.T) {
+	a, b := Field{Column: Column{Name: "a", Type: Number}, Role: Feature}, Field{Role: "lable"}
+	if err := (&Description{Fields: []Field{a, b}}).Validate(); err == nil || !strings.Contains(err.Error(),
+		`unknown role "lable" (did you mean label?)`) {
+		t.Error(err)
+	}
+}
+
 func TestSimpleScalarsAreThoseOfTheLibrary(t *testing.T) {
 	simple := 0
 	for _, text := range append(hostile, "b # c", `"b" # c`, `"b"c`, `'b'  `, `'b''c'`, `"b\"c"`, "1.50", "0x1F", "nULL", "a-",
