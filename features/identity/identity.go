@@ -82,19 +82,6 @@ func (r Identity) Validate() error {
 // Dims returns the row length, twice.
 func (r Identity) Dims() (in, out int) { return r.In, r.In }
 
-// Kernel returns x·z, summed in float64.
-func (Identity) Kernel(x, z []float32) float64 {
-	if len(x) != len(z) {
-		panic("linear: Kernel of rows of different lengths")
-	}
-	var sum float64
-	for i, v := range x {
-		// The product of two float32 is exact in float64, so fusing it makes no difference.
-		sum += float64(v) * float64(z[i])
-	}
-	return sum
-}
-
 // featureMap is the map of Identity. It is immutable and safe for concurrent use.
 type featureMap struct {
 	dim          int

@@ -52,6 +52,13 @@ func TestKernelIsTheInnerProductOfFeatures(t *testing.T) {
 	}
 }
 
+func TestItIsNotRandom(t *testing.T) {
+	r := Identity{In: 3, Bound: 1}
+	if err := (features.Chain{Steps: []features.Recipe{r, r}}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestGridIsWithinHalfAStepAndCountsFarValues(t *testing.T) {
 	const n, d = 37, 19
 	x := normals(n * d)

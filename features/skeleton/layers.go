@@ -84,8 +84,8 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 		nodes += at.nodes()
 		edges += at.nodes() * takes
 		if nodes > maxNodes || edges > maxEdges {
-			return nil, 0, fmt.Errorf("skeleton: layer %d: %d nodes and %d inputs and columns up to here; have %d and %d at most",
-				i+1, nodes, edges, maxNodes, maxEdges)
+			return nil, 0, fmt.Errorf("skeleton: layer %d: %d nodes and %d inputs and columns up to here; have %d and %d at "+
+				"most", i+1, nodes, edges, maxNodes, maxEdges)
 		}
 		plan = append(plan, at)
 	}
@@ -96,8 +96,8 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 	return plan, edges, nil
 }
 
-// over checks the layer. It returns its grid, without first, and the number of inputs of each of its nodes, given the grid
-// of the layer below.
+// over checks the layer. It returns its grid, without first, and the number of inputs of each of its nodes, given
+// the grid of the layer below.
 func (l *Layer) over(below grid) (at grid, takes int, err error) {
 	at = grid{height: 1, width: 1, deep: 1}
 	if err := l.Activation.Validate(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/lexer"
@@ -59,6 +60,10 @@ func UnmarshalYAML(data []byte, v any) (err error) {
 		case token.DocumentHeaderType:
 			if i > 0 {
 				return &YAMLError{Line: t.Position.Line, Message: "a second document"}
+			}
+		case token.StringType: // the lexer loses tabs in a text without quotes
+			if strings.Contains(strings.TrimSpace(t.Origin), "\t") && !strings.Contains(t.Value, "\t") {
+				return &YAMLError{Line: t.Position.Line, Message: "a tab in a text without quotes; put quotes around the text"}
 			}
 		case token.SequenceStartType, token.MappingStartType:
 			brackets++

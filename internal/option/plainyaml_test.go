@@ -40,11 +40,12 @@ func TestDocumentsAreReadStrictly(t *testing.T) {
 		t.Error(v, err)
 	}
 	for text, want := range map[string]string{
-		"a: [1]\nb: 2":       `unknown field "b"`,
-		"a: [1]\na: [2]":     "already defined",
-		"a: &x [1]":          `line 1: "&": anchors, aliases and tags`,
-		"a: [1]\n---\na: []": "line 2: a second document",
-		"a: [":               "",
+		"a: [1]\nb: 2":        `unknown field "b"`,
+		"a: [1]\na: [2]":      "already defined",
+		"a: &x [1]":           `line 1: "&": anchors, aliases and tags`,
+		"a: [1]\n---\na: []":  "line 2: a second document",
+		"a: [":                "",
+		"a: [1]\nb: x\ty # z": "line 2: a tab in a text without quotes",
 	} {
 		if err := UnmarshalYAML([]byte(text), &v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

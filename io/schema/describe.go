@@ -111,6 +111,8 @@ func (d *Description) check() error {
 // check returns an error unless the column can be read as described. A column that Complete can complete is no error.
 func (f *Field) check() error {
 	switch {
+	case !slices.Contains(roles, f.Role):
+		return unknown("role", f.Role, roles)
 	case f.Type == "" && f.Role == Feature:
 		return errors.New("has no type; want number, boolean, category or time")
 	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout+f.Encode+f.Fill+f.Unit != ""):

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +41,7 @@ func ReadDescription(data []byte) (*Description, error) {
 	return r.d, r.end()
 }
 
-// fileReader divides a file into columns and other lines.
+// fileReader divides a file into columns and other lines. It leaves out comments and empty lines.
 type fileReader struct {
 	d       *Description
 	number  int     // of the line
@@ -57,11 +58,9 @@ const (
 
 // section is a part of a file that package yaml reads.
 type section struct {
-	text  []byte
-	lines []int // number in the file of each line of the text
-	// levels are from lines that are not in the text, where place stands for them.
-	levels []string
-	place  string
+	text   []byte
+	lines  []int    // number in the file of each line of the text
+	levels []string // from lines that are not in the text
 	// key and list are the indentations of the key levels and of its list, anyIndent before its first line.
 	// key is closed if no level can follow.
 	key, list int
@@ -76,7 +75,7 @@ func (r *fileReader) line(line string) error {
 	switch {
 	case !utf8.ValidString(line) && !isComment(text):
 		return mistake(r.number, "is not valid UTF-8")
-	case isComment(text) && s.key != closed:
+	case isComment(text):
 		return nil
 	case isEntry && indent >= s.key && (s.list == anyIndent || s.list == indent):
 		s.list = indent
@@ -86,7 +85,7 @@ func (r *fileReader) line(line string) error {
 			return err
 		}
 		r.columns = indent
-	case indent == 0 && !isEntry && !isComment(text):
+	case indent == 0 && !isEntry:
 		r.columns = outside
 		if strings.HasPrefix(line, "columns:") {
 			r.columns = anyIndent
@@ -98,10 +97,9 @@ func (r *fileReader) line(line string) error {
 	}
 	name := strings.TrimLeft(line, " -")
 	value, ok := strings.CutPrefix(name, "levels:")
-	if ok && s == &r.column && isComment(strings.TrimLeft(value, " ")) {
+	if ok && s == &r.column && isComment(strings.TrimLeft(value, " ")) && !strings.HasPrefix(value, "#") {
 		s.key = len(line) - len(name)
-		s.place = fmt.Sprint("line ", r.number)
-		line = fmt.Sprintf("%s [%s]", strings.TrimSuffix(line, value), s.place)
+		line = strings.TrimSuffix(line, value) + " []"
 	}
 	if len(s.text)+len(line) >= option.MaxYAMLBytes {
 		return mistake(r.number, "more than %d bytes in a column besides its levels, or outside of columns",
@@ -132,12 +130,16 @@ func (r *fileReader) level(line, text string) error {
 	return nil
 }
 
-// simpleScalar returns the text of a scalar without special characters, plain or in quotes. It is much faster
-// than package yaml.
+// simpleScalar returns the text of a plain scalar without special characters, or of one in quotes that has only escapes
+// of both Go and JSON, which are the same in YAML. It is much faster than package yaml.
 func simpleScalar(text string) (string, bool) {
-	if text != "" && strings.Contains(`"'`, text[:1]) {
+	if quoted, err := strconv.QuotedPrefix(text); err == nil && text[0] == '"' {
+		value, _ := strconv.Unquote(quoted)
+		return value, json.Valid([]byte(quoted)) && isComment(strings.TrimLeft(text[len(quoted):], " "))
+	}
+	if text != "" && text[0] == '\'' {
 		value, rest, ok := strings.Cut(text[1:], text[:1])
-		return value, ok && isComment(strings.TrimLeft(rest, " ")) && !strings.ContainsAny(value, "\\\r")
+		return value, ok && isComment(strings.TrimLeft(rest, " ")) && !strings.Contains(value, "\r")
 	}
 	text, _, _ = strings.Cut(text, " #")
 	text = strings.TrimRight(text, " ")
@@ -189,8 +191,9 @@ type fileText struct {
 func (t *fileText) UnmarshalYAML(n ast.Node) error {
 	*t = fileText{n.GetToken().Value, n.GetToken()}
 	_, isBlock := n.(*ast.LiteralNode)
-	if _, ok := n.(ast.ScalarNode); !ok || isBlock || t.token.Type == token.ImplicitNullType {
-		return t.refuse(errors.New("want a text; if it is one, put quotes around it"))
+	severalLines := isBlock || strings.Contains(strings.TrimSpace(t.token.Origin), "\n")
+	if _, ok := n.(ast.ScalarNode); !ok || severalLines || t.token.Type == token.ImplicitNullType {
+		return t.refuse(errors.New("want a text on one line; if it is one, put quotes around it"))
 	}
 	return nil
 }
@@ -259,7 +262,8 @@ func (f *fileColumn) UnmarshalYAML(unmarshal func(any) error) (err error) {
 	f.Buckets, err = strconv.Atoi(cmp.Or(c.Buckets.text, "0"))
 	switch {
 	case c.Name.token == nil || len(f.Name) > maxLevelText:
-		return fmt.Errorf(`want a name of at most %d bytes; write name: "" if there is none`, maxLevelText)
+		return fmt.Errorf(`want a name of at most %d bytes; write name: "" if there is none, and quotes around null`,
+			maxLevelText)
 	case !slices.Contains(roles, f.Role):
 		return c.Role.refuse(unknown("role", f.Role, roles))
 	case f.Type != "" && !slices.Contains(types, f.Type):
@@ -287,12 +291,10 @@ func (r *fileReader) endColumn() error {
 		return mistake(s.lines[0], "columns with different indentation, or more than %d", rowio.MaxDim+1)
 	}
 	f := Field(columns[0])
-	if s.place != "" {
-		if !slices.Equal(f.Levels, []string{s.place}) {
-			return mistake(s.lines[0], "a text of several lines looks like levels; write it in quotes on one line")
-		}
-		f.Levels = s.levels
+	if f.Role == "" {
+		return mistake(s.lines[0], "a column without keys")
 	}
+	f.Levels = append(f.Levels, s.levels...)
 	slices.Sort(f.Levels)
 	if err := f.check(); err != nil {
 		return mistake(s.lines[0], "column %s: %v", Quote(f.Name), err)

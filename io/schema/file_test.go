@@ -121,6 +121,11 @@ func TestEditedFilesAreRead(t *testing.T) {
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("read %v, want %v", d, want)
 	}
+	again, err := ReadDescription([]byte(strings.Repeat("# a comment\n", 9000) + "columns:\n- name: a\n  type: number\n" +
+		strings.Repeat("# - name: b\n", 9000) + "- name: c\n  type: number\n"))
+	if err != nil || len(again.Fields) != 2 {
+		t.Errorf("between many comments: %v, %v", again, err)
+	}
 	if open := d.open(); !slices.Equal(open, []int{1}) {
 		t.Errorf("open columns %v", open)
 	}
@@ -163,6 +168,10 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 		column + "    buckets: 1.5\n":       "[4:14] buckets: want a number from 1 to 1048576",
 		column + "  - type: number\n":       "line 4: want a name",
 		column + "  - name: b\n":            `line 4: column "b": has no type`,
+		column + "  -\n":                    "line 4: a column without keys",
+		column + "  - null\n  - name: b\n":  "line 4: a column without keys",
+		column + "  - name: null\n":         "line 4: want a name",
+		column + "  - name: b\tc\n":         "line 4: a tab in a text without quotes",
 		column + "  - name: b: c\n":         "[4:11] mapping value is not allowed",
 		column + "  - name: |\n      b\n":   "[4:11] want a text",
 		column + "  - name: *a\n":           `line 4: "*": anchors, aliases and tags cannot be used`,
@@ -173,6 +182,9 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 		column + "  - name: b\n    type: time\n    layout: dmy":      `[6:13] unknown layout of times "dmy"; want one of iso`,
 		column + "  - name: b\n    type: time\n    encode: onehot\n": `line 4: column "b": a time is not encoded`,
 		levels + "    - x\n    - y\n    - x\n":                       `line 4: column "b": level "x" occurs twice`,
+		column + "  - name: b\n    type: category\n    levels:#\n":   "[6:5]",
+		levels + "    - x\n    levels:\n    - y\n":                   `[8:5] mapping key "levels" already defined`,
+		levels + "    - x\ty\n":                                      "line 7: a tab in a text without quotes",
 		levels + "    - x\n    - [y]\n":                              "[8:7] want a text",
 		levels + "    - \"x\n":                                       "[7:7] could not find end character",
 		levels + "    - x\n    -\n":                                  "[8:7] want a text",
@@ -180,9 +192,11 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 		levels + "    - x\n    buckets: 5\n":                         `line 4: column "b": has both levels and buckets`,
 		levels + "    - x\n    levels: [y]\n":                        `[8:5] mapping key "levels" already defined`,
 
-		column + "  - name: \"b\n    levels:\n    - x\"\n    type: number\n":        "[4:11] could not find end character",
-		column + "  - type: number\n    name: \"b\n    levels:\n    - x\n    y\"\n": "line 4: a text of several lines",
-		column + "  - name: b\n    role: weight\n  - name: c\n    role: weight\n":   "columns 2 and 3 both have the role weight",
+		column + "  - name: \"b\n    levels:\n    - x\"\n    type: number\n":                                "[4:11] could not find end character",
+		column + "  - type: number\n    name: \"b\n    levels:\n    - x\n    y\"\n":                         "[5:11] want a text on one line",
+		column + "  - name: b\n      c\n":                                                                   "[4:11] want a text on one line",
+		column + "  - name: \"b\n    levels:\n    - x\n    y\"\n    type: category\n    levels:\n    - z\n": "[4:11] want a text on one line",
+		column + "  - name: b\n    role: weight\n  - name: c\n    role: weight\n":                           "columns 2 and 3 both have the role weight",
 	} {
 		_, err := ReadDescription([]byte(text))
 		var at *option.YAMLError
@@ -192,9 +206,18 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 	}
 }
 
+func TestUnknownRolesAreRefused(t *testing.T) {
+	a, b := Field{Column: Column{Name: "a", Type: Number}, Role: Feature}, Field{Role: "lable"}
+	if err := (&Description{Fields: []Field{a, b}}).Validate(); err == nil || !strings.Contains(err.Error(),
+		`unknown role "lable" (did you mean label?)`) {
+		t.Error(err)
+	}
+}
+
 func TestSimpleScalarsAreThoseOfTheLibrary(t *testing.T) {
 	simple := 0
-	for _, text := range append(hostile, "b # c", `"b" # c`, `"b"c`, `'b'  `, `'b''c'`, `"b\"c"`, "1.50", "0x1F", "nULL", "a-") {
+	for _, text := range append(hostile, "b # c", `"b" # c`, `"b"c`, `'b'  `, `'b''c'`, `"b\"c"`, "1.50", "0x1F", "nULL", "a-",
+		`"b\"c" # d`, `"\u00e9\n\\"`, `"\x41"`, `"\xc3\xa9"`, `"\101"`, `"\/"`, `"\ud83d\ude42"`) {
 		for _, text := range []string{text, `"` + text + `"`, "'" + text + "'"} {
 			got, ok := simpleScalar(text)
 			if !ok || strings.Contains(text, "\n") {
@@ -215,8 +238,8 @@ func TestSimpleScalarsAreThoseOfTheLibrary(t *testing.T) {
 func TestLargeFilesTakeLittleMemory(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("columns:\n- name: a\n  type: category\n  levels:\n")
-	for i := range 300_000 {
-		fmt.Fprintf(&b, "  - %x\n", i*7919)
+	for i := range 150_000 {
+		fmt.Fprintf(&b, "  - %x\n  - \"a \\\"%d\\\"\"\n", i*7919, i)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -354,7 +354,8 @@ func (f *Files) open(ctx context.Context, m *models.Model, file Arrival) (*datas
 }
 
 // reported counts the rows of a file whose predictions are written, and returns an error if too many are set aside.
-func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Report, notFinite int64, r *FileResult) error {
+func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Report, notFinite int64,
+	r *FileResult) error {
 	if err := fault.OfReports([]dataset.Report{report}); err != nil {
 		return err
 	}

@@ -101,8 +101,8 @@ func (h *heldOutScorer) score(at profile.ShardStart, b *rowio.Block) (err error)
 func init() { transforms.RegisterSum[score.CalibrationCounts](beginCalibration) }
 
 // Calibration is a pass that counts the scores of the rows of the first fold, computed with
-// weights that were fitted without this fold. Its sum is score.CalibrationCounts. Rows without a finite score, for which
-// the model predicts nothing, are not counted.
+// weights that were fitted without this fold. Its sum is score.CalibrationCounts. Rows without a finite score, for
+// which the model predicts nothing, are not counted.
 type Calibration struct {
 	transforms.Pass
 	HeldOut
@@ -121,8 +121,8 @@ func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration)
 func init() { transforms.RegisterSum[score.ThresholdCounts](beginThreshold) }
 
 // Threshold is a pass that counts the values that a threshold between two classes is compared with, for
-// the rows of the first fold, with weights that were fitted without this fold. Its sum is score.ThresholdCounts. The half
-// of a row follows from its content. Rows without a finite score are not counted.
+// the rows of the first fold, with weights that were fitted without this fold. Its sum is score.ThresholdCounts. The
+// half of a row follows from its content. Rows without a finite score are not counted.
 type Threshold struct {
 	transforms.Pass
 	HeldOut

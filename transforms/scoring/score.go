@@ -80,7 +80,8 @@ func (a *applier) scoreClasses(p *Score) transforms.Accumulator {
 		sum.Worst = score.NewWorst(p.Worst)
 	}
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
-	return transforms.Accumulator{Sum: &Scores{Classes: sum}, Label: labels.index, Add: func(_ profile.ShardStart, b *rowio.Block) error {
+	return transforms.Accumulator{Sum: &Scores{Classes: sum}, Label: labels.index, Add: func(_ profile.ShardStart,
+		b *rowio.Block) error {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		sets.classes(sum.Coverage, output, b.Y, repeats)
@@ -134,7 +135,8 @@ func (a *applier) scoreTargets(p *Score) transforms.Accumulator {
 	var intervals *covering
 	intervals, sum.Coverage = newCovering(a, k)
 	var repeats []int64
-	return transforms.Accumulator{Sum: &Scores{Targets: sum}, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
+	return transforms.Accumulator{Sum: &Scores{Targets: sum}, Label: p.Target.Label(), Add: func(_ profile.ShardStart,
+		b *rowio.Block) error {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		targets := output.Targets
