@@ -13,13 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// setDays sets the days that the model is trained on, and the rows that judge it.
-func setDays(r *results.Retrain, train []Day, judge *judgeRows) {
-	r.Partitions, r.HeldOut = len(train), judge.name
-	r.First, r.Last = train[0].Date, train[len(train)-1].Date
-}
-
-// fromLineage sets what setDays sets, from the lineage of an existing model.
+// fromLineage sets the days that a model is trained on, the rows that judge it, and why its recipe was drawn.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
 	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn

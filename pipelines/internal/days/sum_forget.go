@@ -74,12 +74,15 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 		return nil, err
 	}
 	result, err := forgetRows(ctx, o)
-	if err != nil || o.Certificate == "" {
-		return result, err
-	}
-	data, err := result.Certificate.Encode()
 	if err != nil {
 		return nil, err
+	}
+	data, err := result.Certificate.Encode() // sets its checksum, which the result has even without a file
+	if err != nil {
+		return nil, err
+	}
+	if o.Certificate == "" {
+		return result, nil
 	}
 	result.File = o.Certificate
 	return result, exit.AfterPublish(o.Out, storage.WriteFile(ctx, o.Certificate, data))
@@ -143,8 +146,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter = p.Sums, after.SHA256, weightsOf(after)
 	c.Lambda = after.Learner.Lambda
-	_, err = c.Encode()
-	return &results.Forget{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
+	return &results.Forget{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, nil
 }
 
 // readIDs reads the list of ids. It returns nil if there is none.

@@ -195,7 +195,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 		if a.Data != nil {
 			left = a.found.Left[(i*a.Folds+fold)*n:][:n]
 		}
-		if err := level.eachPart(ctx, shape, fold, func(part int, sum []float64) error {
+		if err := level.eachPart(ctx, level.Terms, shape, fold, func(part int, sum []float64) error {
 			if left != nil {
 				test.Subtract(left, part, sum)
 			}
