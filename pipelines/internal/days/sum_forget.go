@@ -1,7 +1,6 @@
 package days
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,8 +62,10 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
 	}
 	out := job.Place{Flag: "out", Name: o.Out}
-	if err := cmp.Or(job.CheckOutputs(out, job.Place{Flag: "save_sums", Name: o.SaveSums}),
-		job.Validate(o.Job, o.Data, o.Out, out, job.Place{Flag: "model", Name: o.Model})); err != nil {
+	if err := job.CheckOutputs(out, job.Place{Flag: "save_sums", Name: o.SaveSums}); err != nil {
+		return nil, err
+	}
+	if err := job.Validate(o.Job, o.Data, o.Out, out, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if c := o.Certificate; c != "" && (c == o.Out || c == o.SaveSums) {

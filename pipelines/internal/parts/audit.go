@@ -2,7 +2,6 @@ package parts
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -36,8 +35,10 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	if len(o.Data.Files) == 0 && o.Model == "" {
 		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
-	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
-		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	terms, err := Open(ctx, o.SumDirs)
