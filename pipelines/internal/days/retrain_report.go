@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -44,9 +43,9 @@ func exitCode(r *results.Retrain) int {
 
 // nightPage returns the report as a page, with the comparison of the models, if any. It leaves out times and the
 // directory of the models.
-func nightPage(r *results.Retrain, compared *results.CompareModels) *page.Page {
-	p := &page.Page{Title: "Retraining for " + r.Day,
-		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
+func nightPage(r *results.Retrain, compared *results.CompareModels) *report.Page {
+	p := &report.Page{Title: "Retraining for " + r.Day,
+		Headline: &report.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
 	p.Section("Models and data").List(r.Facts().Table)
 	p.Section("Gates").List(r.GateTable())
 	addDrift(r, p)
@@ -61,7 +60,7 @@ func nightPage(r *results.Retrain, compared *results.CompareModels) *page.Page {
 }
 
 // addDrift adds the drift of the rows of days.
-func addDrift(r *results.Retrain, p *page.Page) {
+func addDrift(r *results.Retrain, p *report.Page) {
 	s := p.Section("Drift")
 	if r.Drift != nil {
 		s.Sayf("All rows, from those of the recipe: %s.", r.Drift.Text)

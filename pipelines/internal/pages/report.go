@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -41,7 +40,7 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 }
 
 // modelPage reads a model and returns the report on it.
-func modelPage(ctx context.Context, dir string) (*models.Model, *page.Page, error) {
+func modelPage(ctx context.Context, dir string) (*models.Model, *report.Page, error) {
 	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +54,7 @@ func modelPage(ctx context.Context, dir string) (*models.Model, *page.Page, erro
 }
 
 // write writes a page to a file, and returns its size.
-func write(ctx context.Context, p *page.Page, file string) (int, error) {
+func write(ctx context.Context, p *report.Page, file string) (int, error) {
 	data, err := p.HTML()
 	if err == nil {
 		err = storage.WriteFile(ctx, file, data)
