@@ -1,6 +1,6 @@
-// Package about describes models for people. Read reads the files of a model directory, and New takes the files of a
+// Package modelreport describes models for people. Read reads the files of a model directory, and New takes the files of a
 // directory that is about to be published. Model.Page is the report.
-package about
+package modelreport
 
 import (
 	"context"
