@@ -175,19 +175,6 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 	return l, nil
 }
 
-// termsOf opens the sums and checks that their recipe is the model's.
-func termsOf(ctx context.Context, o options.Forget, model string, recipe *sums.Recipe) ([]parts.Term, error) {
-	terms, err := parts.Open(ctx, o.SumDirs)
-	if err != nil {
-		return nil, err
-	}
-	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Dataf("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
-			terms[0].Place, model)
-	}
-	return terms, nil
-}
-
 // reading has the inputs of Forget and VerifyForgotten.
 type reading struct {
 	options   options.Forget
@@ -205,7 +192,7 @@ type reading struct {
 	why        string
 }
 
-// beginReading opens the sums, the recipe of a model and the list of ids.
+// beginReading opens the recipe of a model, sums by this recipe and the list of ids.
 func beginReading(ctx context.Context, o options.Forget, model string) (r *reading, err error) {
 	r = &reading{options: o, job: o.Job}
 	r.options.Model = model
@@ -213,8 +200,12 @@ func beginReading(ctx context.Context, o options.Forget, model string) (r *readi
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
 		return nil, err
 	}
-	if r.terms, err = termsOf(ctx, o, model, r.recipe); err != nil {
+	if r.terms, err = parts.Open(ctx, o.SumDirs); err != nil {
 		return nil, err
+	}
+	if first := r.terms[0]; first.Recipe.Digest != r.recipe.Digest {
+		return nil, exit.Dataf("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
+			first.Place, model)
 	}
 	if r.ids, err = readIDs(ctx, o, r.recipe); err != nil {
 		return nil, err
