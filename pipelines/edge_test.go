@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/modelreport"
 )
 
 func TestASmallerLambdaIsAdvisedOnlyWhereRoundingAllowsIt(t *testing.T) {
@@ -22,7 +22,7 @@ func TestASmallerLambdaIsAdvisedOnlyWhereRoundingAllowsIt(t *testing.T) {
 		{1e-7, 0, "a larger one may do better"},
 		{1e-7, 5e-10, "a larger one may do better"},
 	} {
-		got := about.Edge(path, test.chosen, test.least)
+		got := modelreport.Edge(path, test.chosen, test.least)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("lambda %g, least %g: %q, want %q", test.chosen, test.least, got, test.want)
 		}

@@ -179,16 +179,16 @@ func (j *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	return r.Digest[:16], nil
 }
 
-func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
-	out string) (s *days.Summed, read bool, err error) {
+func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*days.Summed, error) {
 	p, err := sums.ReadManifest(ctx, out)
-	read = errors.Is(err, fs.ErrNotExist)
-	if read {
+	found := err == nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		d := j.heldOutData(files)
 		d.Weight = j.o.Train.Data.Weight
 		m, err := models.ReadManifest(ctx, recipe)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if m.Task == models.Embedding {
 			d.Label, d.LabelText = "", dataset.LabelText{}
@@ -197,20 +197,20 @@ func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string,
 			Recipe: recipe, Data: d, Out: out, MaxBadFraction: j.o.Train.MaxBadFraction, Job: j.buildJob(),
 		})
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		p = r.Manifest
-	} else if err != nil {
-		return nil, false, err
+	case err != nil:
+		return nil, err
 	}
-	s = &days.Summed{Rows: p.Rows.Used, Content: p.Sums}
+	s := &days.Summed{Rows: p.Rows.Used, Content: p.Sums, Found: found}
 	if p.Drift != nil {
 		if p.Drift.Schema != nil {
 			s.New = p.Drift.Schema.New
 		}
 		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), days.MostColumns)]
 	}
-	return s, read, nil
+	return s, nil
 }
 
 func (j *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error) {

@@ -124,7 +124,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 				must(t, dir, append(calibrate, "--job", "train", "--recipe", "recipe", "--data", data+".csv", "--model", model,
 					"--quiet")...)
 				if made := read(t, dir, model, "manifest.json"); strings.Contains(made, `"curves"`) != (calibrate != nil) {
-					t.Errorf("the model has other probabilities than was said: %s", made)
+					t.Errorf("probabilities of the model: %s\nwant curves: %v", made, calibrate != nil)
 				}
 				return digestOf(t, filepath.Join(dir, model))
 			}
@@ -141,7 +141,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 					"1", "--quiet")
 			}
 			if fit("m2", "--sums", "sums/*", "--save_sums", "total") != whole {
-				t.Error("adding sums")
+				t.Error("a fit to all sums differs from training on all rows")
 			}
 			audit := []string{"verify", "--audit", "--sums", "sums/*", "--data", "all.csv", smallShards, "--quiet"}
 			if i == 0 {
@@ -153,19 +153,19 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			must(t, dir, audit...)
 			rest := again("ac", "m3")
 			if fit("m4", "--sums", "sums/*", "--without", "sums/b") != rest {
-				t.Error("leaving a part out")
+				t.Error("a fit without sums/b differs from training on the other rows")
 			}
 			if fit("m5", "--sums", "total", "--without", "sums/b") != rest {
-				t.Error("subtracting a part")
+				t.Error("a fit to the total minus sums/b differs from training on the other rows")
 			}
 			must(t, dir, "forget", "--model", "m2", "--sums", "total", "--data", "gone.csv", "--out", "m6", "--certificate",
 				"proof.json", "--save_sums", "less", "--quiet")
 			left := again("left", "m7")
 			if digestOf(t, filepath.Join(dir, "m6")) != left {
-				t.Error("forgetting rows")
+				t.Error("a model that has forgotten rows differs from training on the rows that are left")
 			}
 			if fit("m8", "--sums", "less") != left {
-				t.Error("sums without the forgotten rows")
+				t.Error("a fit to the sums that forget saved differs from training on the rows that are left")
 			}
 			readers := []string{"--runner", "prism", "--readers", "3"}
 			if i > 0 {
@@ -176,7 +176,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			must(t, dir, append(readers, "--job", "sum", "--recipe", "recipe", "--data", "left.csv", "--out", "left-sums",
 				smallShards, "--quiet")...)
 			if read(t, dir, "less", "contents.bin") != read(t, dir, "left-sums", "contents.bin") {
-				t.Error("sums without the forgotten rows list others than the sums of the rows that are left")
+				t.Error("the sums that forget saved list other rows than the sums of the rows that are left")
 			}
 			if !strings.Contains(c.name, "copies") { // of which others are left
 				for _, data := range []string{"gone.csv", "changed.csv"} { // its second row was not trained on
@@ -185,11 +185,11 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 						"again", "--certificate", "again.json", "--quiet")
 					place := map[string]string{"gone.csv": "gone.csv:2: ", "changed.csv": "changed.csv:3: "}[data]
 					if r.code != 3 || !strings.Contains(r.stderr, place+"the row is not in the sums") {
-						t.Errorf("forgetting %s: exit code %d\n%s", data, r.code, r.stderr)
+						t.Errorf("forgetting %s: exit code %d, want 3 with %q\n%s", data, r.code, place, r.stderr)
 					}
 				}
 				if made := strings.Join(entries(t, dir), " "); strings.Contains(made, "m9") || strings.Contains(made, "again") {
-					t.Errorf("forgetting that was refused left %s", made)
+					t.Errorf("after a refusal, the directory has %s", made)
 				}
 			}
 			verify := []string{"verify", "--certificate", "proof.json", "--model", "m6", "--sums", "total", "--data", "gone.csv",
@@ -200,7 +200,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			}
 			write(t, dir, "proof.json", strings.Replace(read(t, dir, "proof.json"), `"rows": 6`, `"rows": 7`, 1))
 			if r := run(t, dir, verify...); r.code != 4 || !strings.Contains(r.stderr, "was changed") {
-				t.Errorf("a changed certificate: exit code %d\n%s", r.code, r.stderr)
+				t.Errorf("a changed certificate: exit code %d, want 4\n%s", r.code, r.stderr)
 			}
 		})
 	}
@@ -252,14 +252,14 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	}
 	must(t, dir, "fit", "--sums", "s/*", "--last", "31d", "--model", "last", "--quiet")
 	if got := read(t, dir, "last", "manifest.json"); !strings.Contains(got, `"used": 160`) {
-		t.Errorf("--last 31d took other parts: %s", got)
+		t.Errorf("--last 31d: %s\nwant 160 used rows", got)
 	}
 	must(t, dir, "forget", "--model", "last", "--sums", "s/dt=2026-01-02,s/dt=2026-02-01", "--data", "new.csv", "--out",
 		"less", "--certificate", "proof.json", "--quiet")
 	must(t, dir, "fit", "--sums", "s/*", "--last", "31d", "--select", "mse", "--calibrate", "none", "--model", "mse",
 		"--quiet")
 	if read(t, dir, "mse", "manifest.json") != read(t, dir, "last", "manifest.json") {
-		t.Error("--select mse is not what sums choose by")
+		t.Error("--select mse chooses another lambda than no --select")
 	}
 	if said := must(t, dir, "fit", "--sums", "s/*", "--plan"); !strings.Contains(said, "3 directories") ||
 		!strings.Contains(said, "rows      360") || !strings.Contains(said, "60 features") {

@@ -50,16 +50,14 @@ func Main(args []string) int {
 	if name := withoutJobFlag(args); len(name) > 0 && name[0] == "serve" { // on SIGHUP it looks for a new model
 		ends = ends[:2]
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), handledSignals(ends...)...)
+	ends = slices.DeleteFunc(ends, signal.Ignored) // nohup ignores SIGHUP
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	// When the reader of standard output exits, a write fails with EPIPE and the job ends in order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return Run(ctx, args, os.Stdout, os.Stderr)
 }
-
-// handledSignals returns the signals that the parent does not ignore: nohup ignores SIGHUP.
-func handledSignals(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal.Ignored) }
 
 // Run runs the command with the arguments after the program's name in this process, in its working
 // directory, and returns the exit code. It stops in order when ctx ends.

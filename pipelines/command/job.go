@@ -60,8 +60,8 @@ func jobLog(cmd *cobra.Command) io.Writer {
 }
 
 // newCommand returns the command that help/NAME.txt describes. Its flags are the options in more,
-// the flags of the struct that o points to, and, if the struct holds an options.Job, the flags of
-// jobs.
+// the flags of the struct that o points to, and the flags of jobs if the struct holds an options.Job, or of
+// logs if it has a log.
 func newCommand(name string, o any, run runFunc, more ...*option.Option) *cobra.Command {
 	cmd := commandFromText(name)
 	fs := cmd.Flags()
@@ -76,9 +76,12 @@ func newCommand(name string, o any, run runFunc, more ...*option.Option) *cobra.
 	}
 	addOptions(cmd, option.List(new(printFlags)))
 	var flags jobFlags
-	logs := cmp.Or(findField[LogFlags](o), &flags.LogFlags)
-	if opts != nil || name == "serve" { // serve has a log and may have a --config file, too
+	logs, log := cmp.Or(findField[LogFlags](o), &flags.LogFlags), findField[io.Writer](o)
+	switch {
+	case opts != nil || name == "serve": // serve has a log and may have a --config file, too
 		addOptions(cmd, option.List(&flags))
+	case log != nil:
+		addOptions(cmd, option.List(&flags.LogFlags))
 	}
 	if opts != nil {
 		addBeamFlags(fs)
@@ -98,6 +101,9 @@ func newCommand(name string, o any, run runFunc, more ...*option.Option) *cobra.
 			cmd.Root().SetErr(newJSONLog(cmd.ErrOrStderr()))
 		default:
 			return exit.Usagef("--log_format is text or json, not %q", logs.LogFormat)
+		}
+		if opts == nil && log != nil {
+			*log = jobLog(cmd)
 		}
 		if err := startJob(cmd, args, data, opts, run); err != nil {
 			return &startedError{err}
@@ -144,11 +150,14 @@ func findField[T any](v any) *T {
 	s := reflect.ValueOf(v).Elem()
 	for i := range s.NumField() {
 		f := s.Field(i)
-		if f.Kind() != reflect.Struct || !s.Type().Field(i).IsExported() {
+		if !s.Type().Field(i).IsExported() {
 			continue
 		}
 		if t, ok := f.Addr().Interface().(*T); ok {
 			return t
+		}
+		if f.Kind() != reflect.Struct {
+			continue
 		}
 		if t := findField[T](f.Addr().Interface()); t != nil {
 			return t

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/spf13/cobra"
 )
+
+// jobCommand returns the command of a job that takes only its options.
+func jobCommand[O any, R io.WriterTo](name string, o *O, job func(context.Context, O) (R, error)) *cobra.Command {
+	return newCommand(name, o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
+		return job(cmd.Context(), *o)
+	})
+}
 
 func alignCommand() *cobra.Command {
 	var o options.Align
@@ -85,10 +93,7 @@ func generateCommand() *cobra.Command {
 }
 
 func evaluateCommand() *cobra.Command {
-	var o options.Evaluate
-	return newCommand("evaluate", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		return pipelines.Evaluate(cmd.Context(), o)
-	})
+	return jobCommand("evaluate", new(options.Evaluate), pipelines.Evaluate)
 }
 
 func reportCommand() *cobra.Command {
@@ -102,10 +107,7 @@ func reportCommand() *cobra.Command {
 }
 
 func compareCommand() *cobra.Command {
-	var o options.CompareModels
-	return newCommand("compare", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		return pipelines.CompareModels(cmd.Context(), o)
-	})
+	return jobCommand("compare", new(options.CompareModels), pipelines.CompareModels)
 }
 
 func testCommand() *cobra.Command {
@@ -193,25 +195,11 @@ func inspectCommand() *cobra.Command {
 }
 
 func explainCommand() *cobra.Command {
-	var o struct {
-		options.Explain
-		LogFlags
-	}
-	return newCommand("explain", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = jobLog(cmd)
-		return pipelines.Explain(cmd.Context(), o.Explain)
-	})
+	return jobCommand("explain", new(options.Explain), pipelines.Explain)
 }
 
 func exportCommand() *cobra.Command {
-	var o struct {
-		options.Export
-		LogFlags
-	}
-	return newCommand("export", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = jobLog(cmd)
-		return pipelines.Export(cmd.Context(), o.Export)
-	})
+	return jobCommand("export", new(options.Export), pipelines.Export)
 }
 
 func sumCommand() *cobra.Command {
@@ -272,14 +260,10 @@ func takeIDs(cmd *cobra.Command, o *options.Forget) (remove func() error, err er
 }
 
 func askCommand() *cobra.Command {
-	var o struct {
-		options.Ask
-		LogFlags
-	}
+	var o options.Ask
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Question = options.Question(args[0])
-		o.Log = jobLog(cmd)
-		return pipelines.Ask(cmd.Context(), o.Ask)
+		return pipelines.Ask(cmd.Context(), o)
 	})
 	cmd.ValidArgs = option.Names(pipelines.Questions()...)
 	cmd.Args = oneArgument("a question", cmd.ValidArgs)
@@ -287,14 +271,7 @@ func askCommand() *cobra.Command {
 }
 
 func pruneCommand() *cobra.Command {
-	var o struct {
-		options.Prune
-		LogFlags
-	}
-	return newCommand("prune", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		o.Log = jobLog(cmd)
-		return pipelines.PruneSums(cmd.Context(), o.Prune)
-	})
+	return jobCommand("prune", new(options.Prune), pipelines.PruneSums)
 }
 
 func versionCommand() *cobra.Command {

@@ -50,19 +50,22 @@ const addRate = 125e6
 
 // Fit plans a fit to sums. It reads only the manifests of the sums.
 func Fit(ctx context.Context, o options.Fit) (*FitPlan, error) {
-	f, err := days.ReadFitFacts(ctx, o)
+	all, listed, err := days.OpenFit(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	e, rule := o.Job.Engine.WithDefaults(), f.Recipe.Rule
-	shape := f.Recipe.Shape(f.Classes)
+	e, rule := o.Job.Engine.WithDefaults(), all.Recipe.Rule
+	shape, rows := all.Recipe.Shape(all.ClassCount()), all.Added.Rows.Used
 	p := &FitPlan{
-		FitSums: FitSums{Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes},
+		FitSums: FitSums{Sums: len(all.Terms), Parts: len(all.Leaves), Rows: rows},
 		FitModel: FitModel{Features: shape.Dim, Components: rule.Components, Folds: rule.Folds,
-			Outputs: shape.Outputs, Lambdas: spec.Lambdas(f.Recipe, o.Lambda)},
-		Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, f.Listed, e.Threads),
+			Outputs: shape.Outputs, Lambdas: spec.Lambdas(all.Recipe, o.Lambda)},
+		Memory: spec.MemoryOfSums(all.Recipe, all.ClassCount(), rows, listed, e.Threads),
 		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads),
 		Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
+	}
+	for _, d := range all.Terms {
+		p.Read += d.Bytes()
 	}
 	p.Add = float64(p.Read) / (addRate * float64(p.Threads))
 	seconds := solveSeconds(shape, rule.FoldPlan(), p.Rows, p.Lambdas, rule.Components == 0)

@@ -31,7 +31,7 @@ type Registry struct {
 	Now func() time.Time // nil is time.Now
 }
 
-// Note has what the history records about an event besides the change.
+// Note has what the history records about an event besides the change, and the champion that the change expects.
 type Note struct {
 	// Who does this, for the history. The default is the user and the machine.
 	By    string `flag:"who" group:"Model and output" placeholder:"TEXT"`

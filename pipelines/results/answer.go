@@ -55,9 +55,7 @@ func (a *Ask) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	fmt.Fprintf(&b, "\ntime      %s in %.2f s\n", report.Counted(a.Fits, "fit"), a.Seconds)
-	for _, n := range a.Notes {
-		fmt.Fprintf(&b, "note      %s\n", n)
-	}
+	writeNotes(&b, a.Notes)
 	return b.WriteTo(w)
 }
 

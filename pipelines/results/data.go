@@ -39,9 +39,7 @@ func (r *InspectData) WriteTo(w io.Writer) (int64, error) {
 	}
 	report.WriteSetAside(&b, r.SetAside)
 	r.writeLabels(&b)
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
+	writeNotes(&b, r.Notes)
 	if r.Schema != "" {
 		fmt.Fprintf(&b, "schema    %s\n", r.Schema)
 	}

@@ -97,9 +97,7 @@ func (r *Align) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Features, r.Kernel)
 	r.Learned.write(&b)
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
+	writeNotes(&b, r.Notes)
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to learn the features\n", r.Seconds["profile"],
 		r.Seconds["align"])
 	return b.WriteTo(w)

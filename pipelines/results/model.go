@@ -65,7 +65,11 @@ func (r *InspectModel) WriteTo(w io.Writer) (int64, error) {
 	if len(m.Learner.Table) > 0 {
 		report.WritePath(&b, m.Task, len(m.Input.Labels), m.Learner.Table, m.Learner.Lambda)
 	}
-	report.WriteFacts(&b, m, r.Lineage)
+	var facts report.Facts
+	report.AddFacts(&facts, m)
+	facts.Addf("data", "fingerprint %s", m.Fingerprint)
+	report.AddLineage(&facts, r.Lineage)
+	facts.Write(&b, 10)
 	if r.Table != nil {
 		report.WriteColumns(&b, r.Table.Describe())
 	}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -84,6 +85,13 @@ func (c RowCounts) WithList() string {
 		return c.String()
 	}
 	return c.String() + ", listed in " + SetAsideFile
+}
+
+// writeNotes prints notes, one in a line.
+func writeNotes(w io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(w, "note      %s\n", note)
+	}
 }
 
 // SetAsideFile is the name of the file of a model or of predictions that lists the rows set aside, with one

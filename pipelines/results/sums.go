@@ -82,9 +82,7 @@ func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	report.Drift(&b, r.Manifest.Drift, "drift     ")
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
+	writeNotes(&b, r.Notes)
 	if len(r.Seconds) > 0 && !r.Found {
 		fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to sum\n", r.Seconds["profile"], r.Seconds["sum"])
 	}

@@ -30,8 +30,6 @@ func (r *TwoSample) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "test      %s that both are from the same distribution (MMD² = %.3g)\n", report.PText(f.P), f.Squared)
 	fmt.Fprintf(&b, "distance  %.3g, at least %.3g with confidence 95%% (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)
 	report.Drift(&b, r.Report, "columns   ")
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
+	writeNotes(&b, r.Notes)
 	return b.WriteTo(w)
 }

@@ -26,8 +26,8 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 // has others, which know none of these.
 var rooms = map[string][]string{
 	"pipelines": {"exit", "registry", "results/table", "internal/report", "engine", "engine/remote", "results", "options",
-		"internal/job", "internal/prepare", "internal/tuning", "internal/about", "internal/spec", "internal/training", "internal/twosample",
-		"internal/apply", "internal/serve", "internal/evaluate", "internal/pages", "internal/parts", "internal/ask",
+		"internal/job", "internal/prepare", "internal/tuning", "internal/modelreport", "internal/spec", "internal/training",
+		"internal/twosample", "internal/apply", "internal/serve", "internal/evaluate", "internal/pages", "internal/parts", "internal/ask",
 		"internal/segments", "internal/days", "plan", "", "command", "bochner"},
 }
 

@@ -10,18 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
-
-// needCertainty returns an error if the options ask for intervals or novelty that the model does not have.
-func needCertainty(o options.Predict, m *models.Manifest) error {
-	c := scoring.Certainty{Interval: o.Interval, Novelty: o.Novelty}
-	if err := NeedCertainty(c, m, "--", "the model "+o.Model); err != nil {
-		return exit.Usagef("%w", err)
-	}
-	return nil
-}
 
 // NeedCertainty returns an error if c asks for intervals or novelty that the model does not have. In the error,
 // dash comes before the names of options, and model is the name of the model.
@@ -52,14 +42,11 @@ func NeedCertainty(c scoring.Certainty, m *models.Manifest, dash, model string) 
 		return fmt.Errorf("%sinterval: %s: %s; train on more rows, or with fewer --folds", dash, model,
 			strings.TrimPrefix(level.Error(), "models: "))
 	}
-	return fmt.Errorf("%sinterval: %s has no %s; %s", dash, model, certaintyNoun(m), howToGetIntervals(m))
-}
-
-func certaintyNoun(m *models.Manifest) string {
+	what := "intervals"
 	if m.Task == models.Classification {
-		return "prediction sets"
+		what = "prediction sets"
 	}
-	return "intervals"
+	return fmt.Errorf("%sinterval: %s has no %s; %s", dash, model, what, howToGetIntervals(m))
 }
 
 // howToGetIntervals returns advice for users of a model without intervals.

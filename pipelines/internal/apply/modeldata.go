@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -76,20 +77,10 @@ func WithWeights(ctx context.Context, model string, o dataset.Options) (dataset.
 	}
 	with := o
 	with.Weight = m.Weights.Column
-	if with.Label == "" {
-		with.Label = labelsOf(m)
-	}
+	with.Label = cmp.Or(with.Label, option.JoinList(m.Input.Labels), m.Input.Label)
 	// Ignore errors: opening the data for the model returns them.
 	if d, err := dataset.Open(ctx, with); err == nil && slices.Contains(d.Fields, m.Weights.Column) {
 		return with, nil
 	}
 	return o, nil
-}
-
-// labelsOf returns the value of the option for the labels of a model.
-func labelsOf(m *models.Manifest) string {
-	if len(m.Input.Labels) > 0 {
-		return option.JoinList(m.Input.Labels)
-	}
-	return m.Input.Label
 }

@@ -117,13 +117,14 @@ func contentOf(o options.Predict, m *models.Manifest) (c scoring.Content, err er
 			return c, err
 		}
 	}
-	if err := needCertainty(o, m); err != nil {
-		return c, err
-	}
-	return scoring.Content{
+	c = scoring.Content{
 		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Explain: o.Explain,
 		Digest: o.Digest, Certainty: scoring.Certainty{Interval: o.Interval, Novelty: o.Novelty},
-	}, nil
+	}
+	if err := NeedCertainty(c.Certainty, m, "--", "the model "+o.Model); err != nil {
+		return c, exit.Usagef("%w", err)
+	}
+	return c, nil
 }
 
 // checkPredict refuses options that cannot be used together. It finds the model, and sets Format if Out is a file.

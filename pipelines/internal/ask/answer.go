@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -98,8 +97,8 @@ func figure(a *results.Ask) picture.Figure {
 }
 
 // answerPage returns the answer as a report.
-func answerPage(a *results.Ask) *page.Page {
-	p := &page.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Headline: headline(a),
+func answerPage(a *results.Ask) *report.Page {
+	p := &report.Page{Title: strings.ToUpper(a.Asked[:1]) + a.Asked[1:], Headline: headline(a),
 		Lead: fmt.Sprintf("From the sums of %s in %s, with %s.", report.Counted64(a.Rows, "row"),
 			report.Counted(a.Directories, "part"), report.Counted(a.Features, "feature"))}
 	s := p.Section("Answer")
@@ -122,9 +121,9 @@ func answerPage(a *results.Ask) *page.Page {
 }
 
 // headline returns the verdict, or the R² of all judged rows, of all training rows or of the choice.
-func headline(a *results.Ask) *page.Headline {
+func headline(a *results.Ask) *report.Headline {
 	if a.Verdict != "" {
-		h := &page.Headline{Figure: strings.ToUpper(a.Verdict[:1]) + a.Verdict[1:]}
+		h := &report.Headline{Figure: strings.ToUpper(a.Verdict[:1]) + a.Verdict[1:]}
 		if a.Found != nil && a.Found.Low != nil {
 			h.Range = "95% interval of the difference " + a.Found.Interval.String()
 		}
@@ -142,7 +141,7 @@ func headline(a *results.Ask) *page.Headline {
 	case options.AskMatrix:
 		return nil
 	}
-	h := &page.Headline{Figure: "R² " + report.R2Text(row.R2), About: about}
+	h := &report.Headline{Figure: "R² " + report.R2Text(row.R2), About: about}
 	if row.Low != nil {
 		h.Range = "95% interval " + row.Interval.String()
 	}

@@ -39,9 +39,8 @@ type Jobs interface {
 	// model was not fitted to sums, or if its recipe lacks what the settings need. The jobs below are
 	// then called only for reference recipes.
 	Recipe(ctx context.Context, model string) (string, error)
-	// Sum sums files by the recipe of a model and creates the directory out. If out exists, it reads
-	// no files, and read is false.
-	Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool, err error)
+	// Sum sums files by the recipe of a model and creates the directory out. If out exists, it reads no files.
+	Sum(ctx context.Context, recipe string, files []string, out string) (*Summed, error)
 	// Fit adds and subtracts sums and fits a model to them. It creates o.SaveSums, with the sums of
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, o options.Fit) error
@@ -61,6 +60,7 @@ type Summed struct {
 	// Columns are the columns with significant drift from the rows of the recipe, the largest first,
 	// at most MostColumns.
 	Columns []drift.Column `json:"columns,omitempty"`
+	Found   bool           `json:"-"` // the sums existed, and no files were read
 }
 
 // MostColumns is the largest number of Summed.Columns.
@@ -272,10 +272,9 @@ func (n *night) drawRecipe(ctx context.Context, days []Day, why string) error {
 	}
 	o := &n.options
 	model := o.Day + "-" + hashOf(train, "draw", judge.name, o.Settings)
-	n.report.Redrawn = why
-	setDays(n.report, train, judge)
 	l := &registry.Lineage{Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
 		Command: o.Command, Seen: hashOf(n.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: judge.source()}
+	n.fromLineage(l)
 	err := n.timed("train", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
 			err := n.jobs.Train(ctx, dir, uris(train))

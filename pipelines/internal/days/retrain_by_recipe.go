@@ -61,36 +61,28 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 		return n.endWithoutModel("there are no rows to train on")
 	}
 	f := n.index.plan(train)
-	why, err := n.outdated(ctx, f.SumDirs)
-	if err != nil {
+	if err := n.measureDrift(ctx, f.SumDirs); err != nil {
 		return err
 	}
-	if why == "" {
-		return n.fit(ctx, id, train, judge, f)
+	if d := n.report.Drift; d != nil && d.Value > n.options.Redraw {
+		if judge.day != nil {
+			train = append(slices.Clone(train), *judge.day)
+		}
+		return n.drawRecipe(ctx, train, fmt.Sprintf(
+			"the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.options.Redraw, d.Text))
 	}
-	if judge.day != nil {
-		train = append(slices.Clone(train), *judge.day)
-	}
-	return n.drawRecipe(ctx, train, why)
+	return n.fit(ctx, id, train, judge, f)
 }
 
-// outdated describes the drift from the rows of the recipe, if it is so large that a new recipe is drawn, and
-// otherwise returns "".
-func (n *night) outdated(ctx context.Context, train options.SumDirs) (why string, err error) {
+// measureDrift adds the drift of all rows from the rows of the recipe to the report, if it decides about a new recipe.
+func (n *night) measureDrift(ctx context.Context, train options.SumDirs) error {
 	if n.options.Redraw == 0 || !n.index.Drawn {
-		return "", nil
+		return nil
 	}
-	if err := n.timed("drift", func() (err error) {
+	return n.timed("drift", func() (err error) {
 		n.report.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums), train)
 		return err
-	}); err != nil {
-		return "", err
-	}
-	if d := n.report.Drift; d.Value > n.options.Redraw {
-		why = fmt.Sprintf("the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value,
-			n.options.Redraw, d.Text)
-	}
-	return why, nil
+	})
 }
 
 // sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
@@ -100,13 +92,13 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 	contents := map[string]string{}
 	n.copies = 0
 	for _, day := range n.days {
-		why, err := n.sumOne(ctx, recipe, day)
+		err := n.sumOne(ctx, recipe, day)
+		if isUnfit(err) {
+			n.leaveOut(day, fault.Text(err))
+			continue
+		}
 		if err != nil {
 			return nil, err
-		}
-		if why != "" {
-			n.leaveOut(day, why)
-			continue
 		}
 		x := n.index.Days[day.name()]
 		if other, twice := contents[x.Content]; twice {
@@ -123,12 +115,12 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 		}
 	}
 	for _, day := range summed {
-		why, err := n.tooMuchDrift(ctx, day)
+		d, err := n.driftOf(ctx, day)
 		if err != nil {
 			return nil, err
 		}
-		if why != "" {
-			n.leaveOut(day, why)
+		if most := n.options.MaxDrift; d.Value > most {
+			n.leaveOut(day, fmt.Sprintf("drift %.3g, more than %.3g: %s", d.Value, most, d.Text))
 			continue
 		}
 		accepted = append(accepted, day)
@@ -136,53 +128,48 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 	return accepted, n.index.write(ctx)
 }
 
-// tooMuchDrift describes the drift of a day that exceeds MaxDrift, "" if it does not.
-func (n *night) tooMuchDrift(ctx context.Context, day Day) (why string, err error) {
+// driftOf returns the drift of a day to compare with MaxDrift: of its columns if that exceeds MaxDrift, and
+// otherwise of its features. It is 0 if the drift has no bound or is not measured.
+func (n *night) driftOf(ctx context.Context, day Day) (d results.Drift, err error) {
 	x, most := n.index.Days[day.name()], n.options.MaxDrift
 	switch {
 	case most == 0:
-		return "", nil
+		return d, nil
 	case len(x.Columns) > 0 && x.Columns[0].AtLeast > most:
-		return fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, most, report.ColumnsText(x.Columns)), nil
+		return results.Drift{Value: x.Columns[0].AtLeast, Text: report.ColumnsText(x.Columns)}, nil
 	case !n.index.Drawn:
-		return "", nil
+		return d, nil
 	case x.Drift == nil:
 		if x.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums),
 			options.SumDirs{Sums: []string{n.index.sumsDir(day.name())}}); err != nil {
-			return "", err
+			return d, err
 		}
 	}
-	if x.Drift.Value > most {
-		why = fmt.Sprintf("drift %.3g, more than %.3g: %s", x.Drift.Value, most, x.Drift.Text)
-	}
-	return why, nil
+	return *x.Drift, nil
 }
 
-// sumOne sums a day, unless it has sums. why says what is wrong with data that cannot be summed.
-func (n *night) sumOne(ctx context.Context, recipe string, day Day) (why string, err error) {
+// sumOne sums a day, unless it has sums.
+func (n *night) sumOne(ctx context.Context, recipe string, day Day) error {
 	name := day.name()
 	if n.index.Days[name] != nil {
-		return "", nil
+		return nil
 	}
 	place := n.index.sumsDir(name)
-	s, read, err := n.jobs.Sum(ctx, recipe, uris([]Day{day}), place)
+	s, err := n.jobs.Sum(ctx, recipe, uris([]Day{day}), place)
 	if err == nil {
 		err = checkUnchanged(ctx, day)
 	}
 	switch {
-	case err == nil && !read:
+	case err == nil && s.Found:
 		err = removeWork(ctx, place)
 	case err == nil && !slices.Contains(n.report.Summed, day.Date): // or another reference has read it
 		n.report.Summed = append(n.report.Summed, day.Date)
 	}
-	if isUnfit(err) {
-		return fault.Text(err), nil
-	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	n.index.Days[name] = &indexed{Summed: *s}
-	return "", nil
+	return nil
 }
 
 // sumDrawn adds up the sums of the days from which the recipe was drawn, unless that was done. Drift is
@@ -318,7 +305,6 @@ func (n *night) refuse(ctx context.Context, why string) error {
 func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) error {
 	o := &n.options
 	model := o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
-	setDays(n.report, train, judge)
 	places := map[string]string{}
 	for _, day := range train {
 		places[day.Date] = n.index.sumsDir(day.name())
@@ -328,6 +314,7 @@ func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRow
 		Command: o.Command,
 		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: hashOf(n.days, o.Settings),
 	}
+	n.fromLineage(l)
 	err := n.timed("fit", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
 			f.Model = dir

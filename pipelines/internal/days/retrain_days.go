@@ -44,16 +44,16 @@ func (n *night) similarDays(ctx context.Context) (similar []Day, err error) {
 	var flags error // flags that do not fit the rows of a day
 	most := 0
 	for _, from := range references {
-		why, err := n.drawReference(ctx, n.referenceDir(from), from)
-		if err != nil {
-			return nil, err
-		}
-		if why != nil {
-			doubts = append(doubts, results.RefusedDay{Day: from[0].Date, Why: fault.Text(why)})
-			if exit.Code(why) == exit.CodeUsage {
-				flags = cmp.Or(flags, why)
+		err := n.jobs.Reference(ctx, n.referenceDir(from), uris(from))
+		if noRecipe(err) {
+			doubts = append(doubts, results.RefusedDay{Day: from[0].Date, Why: fault.Text(err)})
+			if exit.Code(err) == exit.CodeUsage {
+				flags = cmp.Or(flags, err)
 			}
 			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		similar, against, err := n.similarTo(ctx, from)
 		if err != nil || len(similar) > against {
@@ -81,15 +81,8 @@ func (n *night) similarDays(ctx context.Context) (similar []Day, err error) {
 			"correct or remove the wrong ones, or wait for more days", len(n.days)))
 }
 
-// drawReference draws a reference recipe from days. why is the reason if no recipe can be drawn from their
-// rows, or if flags do not fit them.
-func (n *night) drawReference(ctx context.Context, place string, from []Day) (why, err error) {
-	err = n.jobs.Reference(ctx, place, uris(from))
-	if isUnfit(err) || exit.Code(err) == exit.CodeUsage {
-		return err, nil
-	}
-	return nil, err
-}
+// noRecipe reports whether an error means that no recipe can be drawn from some rows, or that flags do not fit them.
+func noRecipe(err error) bool { return isUnfit(err) || exit.Code(err) == exit.CodeUsage }
 
 // references returns the days from which references may be drawn, the best first. If the champion
 // was trained on some of them, trusted is true and only these are returned. Single days come
@@ -149,12 +142,10 @@ func (n *night) similarTo(ctx context.Context, from []Day) (similar []Day, again
 		if n.index.Days[day[0].name()] != nil {
 			continue
 		}
-		why, err := n.drawReference(ctx, n.referenceDir(day)+"-alone", day)
-		if err != nil {
-			return nil, 0, err
-		}
-		if why != nil {
+		if err := n.jobs.Reference(ctx, n.referenceDir(day)+"-alone", uris(day)); noRecipe(err) {
 			against--
+		} else if err != nil {
+			return nil, 0, err
 		}
 	}
 	with := map[string]int{} // columns that the reference lacks

@@ -8,18 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/pages"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// setDays sets the days that the model is trained on, and the rows that judge it.
-func setDays(r *results.Retrain, train []Day, judge *judgeRows) {
-	r.Partitions, r.HeldOut = len(train), judge.name
-	r.First, r.Last = train[0].Date, train[len(train)-1].Date
-}
-
-// fromLineage sets what setDays sets, from the lineage of an existing model.
+// fromLineage sets the days that a model is trained on, the rows that judge it, and why its recipe was drawn.
 func (n *night) fromLineage(l *registry.Lineage) {
 	r := n.report
 	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn
@@ -50,9 +43,9 @@ func exitCode(r *results.Retrain) int {
 
 // nightPage returns the report as a page, with the comparison of the models, if any. It leaves out times and the
 // directory of the models.
-func nightPage(r *results.Retrain, compared *results.CompareModels) *page.Page {
-	p := &page.Page{Title: "Retraining for " + r.Day,
-		Headline: &page.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
+func nightPage(r *results.Retrain, compared *results.CompareModels) *report.Page {
+	p := &report.Page{Title: "Retraining for " + r.Day,
+		Headline: &report.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
 	p.Section("Models and data").List(r.Facts().Table)
 	p.Section("Gates").List(r.GateTable())
 	addDrift(r, p)
@@ -67,7 +60,7 @@ func nightPage(r *results.Retrain, compared *results.CompareModels) *page.Page {
 }
 
 // addDrift adds the drift of the rows of days.
-func addDrift(r *results.Retrain, p *page.Page) {
+func addDrift(r *results.Retrain, p *report.Page) {
 	s := p.Section("Drift")
 	if r.Drift != nil {
 		s.Sayf("All rows, from those of the recipe: %s.", r.Drift.Text)

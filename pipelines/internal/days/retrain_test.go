@@ -52,7 +52,7 @@ func (j *rowJobs) call(format string, args ...any) {
 
 type multiset map[string]int
 
-func shopRows(ctx context.Context, files []string) (multiset, error) {
+func rowsOf(ctx context.Context, files []string) (multiset, error) {
 	rows := multiset{}
 	for _, f := range files {
 		data, err := storage.ReadFile(ctx, f, 1<<20)
@@ -117,7 +117,7 @@ func publish(ctx context.Context, dir string, files []storage.File) error {
 
 func (j *rowJobs) Train(ctx context.Context, model string, files []string) error {
 	j.call("train %d", len(files))
-	rows, err := shopRows(ctx, files)
+	rows, err := rowsOf(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ var errUnfit = errors.New("models like this one do not have the score")
 // Reference makes a recipe that has the rows of the files. Sums by it refuse other columns.
 func (j *rowJobs) Reference(ctx context.Context, model string, files []string) error {
 	j.call("reference %d", len(files))
-	rows, err := shopRows(ctx, files)
+	rows, err := rowsOf(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -168,21 +168,24 @@ func (j *rowJobs) Recipe(ctx context.Context, model string) (string, error) {
 	return m.Program, nil
 }
 
-func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) (s *Summed, read bool,
-	err error) {
-	there, err := storage.Exists(ctx, out)
-	if read = !there; err == nil && read {
+func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*Summed, error) {
+	found, err := storage.Exists(ctx, out)
+	if err == nil && !found {
 		err = j.sum(ctx, recipe, files, out)
 	}
-	if err == nil {
-		s, err = summed(ctx, out)
+	if err != nil {
+		return nil, err
 	}
-	return s, read, err
+	s, err := summed(ctx, out)
+	if err == nil {
+		s.Found = found
+	}
+	return s, err
 }
 
 func (j *rowJobs) sum(ctx context.Context, recipe string, files []string, out string) error {
 	j.call("sum %d", len(files))
-	rows, err := shopRows(ctx, files)
+	rows, err := rowsOf(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -230,7 +233,7 @@ func summed(ctx context.Context, dir string) (*Summed, error) {
 	return p, err
 }
 
-func shopTotal(ctx context.Context, o options.SumDirs) (multiset, error) {
+func totalOf(ctx context.Context, o options.SumDirs) (multiset, error) {
 	rows := multiset{}
 	for i, list := range [][]string{o.Sums, o.Without} {
 		for _, dir := range list {
@@ -247,7 +250,7 @@ func shopTotal(ctx context.Context, o options.SumDirs) (multiset, error) {
 }
 
 func (j *rowJobs) Fit(ctx context.Context, o options.Fit) error {
-	rows, err := shopTotal(ctx, o.SumDirs)
+	rows, err := totalOf(ctx, o.SumDirs)
 	if o.Model == "" && err == nil {
 		return store(ctx, o.SaveSums, rows)
 	}
@@ -270,7 +273,7 @@ func (j *rowJobs) Fit(ctx context.Context, o options.Fit) error {
 
 // Drift is the share of rows that begin with an x.
 func (j *rowJobs) Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error) {
-	rows, err := shopTotal(ctx, o)
+	rows, err := totalOf(ctx, o)
 	n := 0
 	for row := range rows {
 		if strings.HasPrefix(row, "x") {
@@ -310,7 +313,7 @@ func (j *rowJobs) Compare(ctx context.Context, champion, challenger string, file
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := shopRows(ctx, files)
+	rows, err := rowsOf(ctx, files)
 	gates = []registry.Gate{{Condition: "many rows", Passed: len(rows) > 1}}
 	if champion == "" || err != nil {
 		return gates, nil, err

@@ -138,15 +138,15 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 		}
 	}
 	t.Lineage = all.Lineage()
-	p, fit, err := fitTotal(ctx, o, t, all)
-	if err != nil || o.Model == "" {
-		return p, nil, err
+	f := &fitting{options: o, job: t, total: all}
+	if err := f.run(ctx); err != nil || o.Model == "" {
+		return f.manifest, nil, err
 	}
-	result, err = t.Finish(ctx, fit)
+	result, err = t.Finish(ctx, f.fit)
 	if err == nil {
 		result.Sums = len(all.Leaves)
 	}
-	return p, result, err
+	return f.manifest, result, err
 }
 
 // fitting adds up sums and fits a model to the total.
@@ -160,25 +160,17 @@ type fitting struct {
 	fit      *training.Fit  // nil if there is no model to create
 }
 
-// fitTotal adds up the sums and, if there is a model to create, solves for its weights.
-func fitTotal(ctx context.Context, o options.Fit, t *training.RecipeJob,
-	all *parts.Total) (*sums.Manifest, *training.Fit, error) {
-	f := &fitting{options: o, job: t, total: all}
-	j := t.Training.Job
-	if err := j.Timed(ctx, "add", f.add); err != nil {
-		return nil, nil, err
+// run adds up the sums, solves for the weights if there is a model to create, and saves the total if it is to be kept.
+func (f *fitting) run(ctx context.Context) error {
+	j := f.job.Training.Job
+	err := j.Timed(ctx, "add", f.add)
+	if err == nil && f.options.Model != "" {
+		err = j.Timed(ctx, "solve", f.solve)
 	}
-	if o.Model != "" {
-		if err := j.Timed(ctx, "solve", f.solve); err != nil {
-			return f.manifest, f.fit, err
-		}
+	if err == nil && f.options.SaveSums != "" {
+		err = j.Timed(ctx, "save", f.save)
 	}
-	if o.SaveSums != "" {
-		if err := j.Timed(ctx, "save", f.save); err != nil {
-			return f.manifest, f.fit, err
-		}
-	}
-	return f.manifest, f.fit, nil
+	return err
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
@@ -265,36 +257,18 @@ func (f *fitting) save(ctx context.Context) error {
 		dir)
 }
 
-// FitFacts describes a fit to sums by the manifests of their directories.
-type FitFacts struct {
-	Recipe      *sums.Recipe
-	Directories int // of sums that are read
-	Parts       int // of the data
-	Classes     int // 0 if there are none
-	Rows        int64
-	Bytes       int64 // of the sums
-	Listed      int64 // rows whose hashes are read
-}
-
-// ReadFitFacts reads the manifests of the sums that a fit adds and subtracts, and checks that it can.
-func ReadFitFacts(ctx context.Context, o options.Fit) (*FitFacts, error) {
+// OpenFit opens the sums that a fit adds and subtracts, and checks that it can. It reads only their manifests.
+// listed is the number of rows whose hashes the fit reads.
+func OpenFit(ctx context.Context, o options.Fit) (all *parts.Total, listed int64, err error) {
 	if err := checkChoices(o); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	terms, err := parts.Open(ctx, o.SumDirs)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	all, err := parts.Add(ctx, terms)
-	if err != nil {
-		return nil, err
+	if all, err = parts.Add(ctx, terms); err != nil {
+		return nil, 0, err
 	}
-	f := &FitFacts{
-		Recipe: all.Recipe, Directories: len(terms), Parts: len(all.Leaves),
-		Classes: all.ClassCount(), Rows: all.Added.Rows.Used, Listed: listedRows(o, all),
-	}
-	for _, d := range terms {
-		f.Bytes += d.Bytes()
-	}
-	return f, nil
+	return all, listedRows(o, all), nil
 }

@@ -1,7 +1,6 @@
 package days
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,8 +62,10 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
 	}
 	out := job.Place{Flag: "out", Name: o.Out}
-	if err := cmp.Or(job.CheckOutputs(out, job.Place{Flag: "save_sums", Name: o.SaveSums}),
-		job.Validate(o.Job, o.Data, o.Out, out, job.Place{Flag: "model", Name: o.Model})); err != nil {
+	if err := job.CheckOutputs(out, job.Place{Flag: "save_sums", Name: o.SaveSums}); err != nil {
+		return nil, err
+	}
+	if err := job.Validate(o.Job, o.Data, o.Out, out, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if c := o.Certificate; c != "" && (c == o.Out || c == o.SaveSums) {
@@ -74,12 +75,15 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 		return nil, err
 	}
 	result, err := forgetRows(ctx, o)
-	if err != nil || o.Certificate == "" {
-		return result, err
-	}
-	data, err := result.Certificate.Encode()
 	if err != nil {
 		return nil, err
+	}
+	data, err := result.Certificate.Encode() // sets its checksum, which the result has even without a file
+	if err != nil {
+		return nil, err
+	}
+	if o.Certificate == "" {
+		return result, nil
 	}
 	result.File = o.Certificate
 	return result, exit.AfterPublish(o.Out, storage.WriteFile(ctx, o.Certificate, data))
@@ -143,8 +147,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter = p.Sums, after.SHA256, weightsOf(after)
 	c.Lambda = after.Learner.Lambda
-	_, err = c.Encode()
-	return &results.Forget{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, err
+	return &results.Forget{Train: fitted, Rows: c.Rows, IDs: r.listedIDs, Certificate: c}, nil
 }
 
 // readIDs reads the list of ids. It returns nil if there is none.
@@ -172,19 +175,6 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 	return l, nil
 }
 
-// termsOf opens the sums and checks that their recipe is the model's.
-func termsOf(ctx context.Context, o options.Forget, model string, recipe *sums.Recipe) ([]parts.Term, error) {
-	terms, err := parts.Open(ctx, o.SumDirs)
-	if err != nil {
-		return nil, err
-	}
-	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Dataf("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
-			terms[0].Place, model)
-	}
-	return terms, nil
-}
-
 // reading has the inputs of Forget and VerifyForgotten.
 type reading struct {
 	options   options.Forget
@@ -202,7 +192,7 @@ type reading struct {
 	why        string
 }
 
-// beginReading opens the sums, the recipe of a model and the list of ids.
+// beginReading opens the recipe of a model, sums by this recipe and the list of ids.
 func beginReading(ctx context.Context, o options.Forget, model string) (r *reading, err error) {
 	r = &reading{options: o, job: o.Job}
 	r.options.Model = model
@@ -210,8 +200,12 @@ func beginReading(ctx context.Context, o options.Forget, model string) (r *readi
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
 		return nil, err
 	}
-	if r.terms, err = termsOf(ctx, o, model, r.recipe); err != nil {
+	if r.terms, err = parts.Open(ctx, o.SumDirs); err != nil {
 		return nil, err
+	}
+	if first := r.terms[0]; first.Recipe.Digest != r.recipe.Digest {
+		return nil, exit.Dataf("pipelines: %s has sums by another recipe than %s; sum the data with --recipe %[2]s",
+			first.Place, model)
 	}
 	if r.ids, err = readIDs(ctx, o, r.recipe); err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -29,11 +28,11 @@ func CompareModels(ctx context.Context, o options.CompareModels) (*results.Compa
 }
 
 // comparison returns the report on a comparison.
-func comparison(r *results.CompareModels) *page.Page {
-	p := &page.Page{Title: "Comparison of two models"}
+func comparison(r *results.CompareModels) *report.Page {
+	p := &report.Page{Title: "Comparison of two models"}
 	first := r.Comparisons[0]
 	cells := report.ComparisonCells(first)
-	p.Headline = &page.Headline{Figure: verdictOf(first), About: first.TooFew + first.Rough,
+	p.Headline = &report.Headline{Figure: verdictOf(first), About: first.TooFew + first.Rough,
 		Range: fmt.Sprintf("%s %s instead of %s: difference %s, 95%% interval %s, p = %s",
 			report.MetricNames[first.Metric], cells[1], cells[0], cells[2], cells[3], cells[4])}
 	t := report.Table{Head: []string{"role", "model", "SHA-256 of the manifest", "decides by"}}
@@ -52,7 +51,7 @@ func comparison(r *results.CompareModels) *page.Page {
 
 // AddComparison adds the scores of two models, for all rows and for slices, and the numbers of rows that tests
 // need.
-func AddComparison(p *page.Page, r *results.CompareModels) {
+func AddComparison(p *report.Page, r *results.CompareModels) {
 	s, first := p.Section("Scores of both models"), r.Comparisons[0]
 	s.Sayf("On the same %s. Differences are the challenger's figures minus the champion's: below 0, the challenger is "+
 		"better.", report.Counted64(r.Rows.Used, "labelled row"))
@@ -104,7 +103,7 @@ func verdictOf(c paired.Comparison) string {
 const mostDifferences = 20
 
 // addComparedSlices lists and draws the comparisons of the values of a column.
-func addComparedSlices(p *page.Page, all paired.Comparison, sliced *paired.SliceReport) {
+func addComparedSlices(p *report.Page, all paired.Comparison, sliced *paired.SliceReport) {
 	column := report.Word(sliced.Column, 60)
 	s := p.Section("By " + column)
 	if sliced.Many {

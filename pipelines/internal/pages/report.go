@@ -7,10 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/modelreport"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -23,7 +22,7 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	r = &results.Report{Model: o.Model, File: cmp.Or(o.Out, storage.Join(o.Model, about.ReportFile))}
+	r = &results.Report{Model: o.Model, File: cmp.Or(o.Out, storage.Join(o.Model, modelreport.ReportFile))}
 	if len(o.Data.Files) > 0 {
 		r.Test, err = Evaluate(ctx, options.Evaluate{Model: o.Model, Data: o.Data, Slices: o.Slices,
 			MaxBadFraction: o.MaxBadFraction, Report: r.File, Job: o.Job})
@@ -41,12 +40,12 @@ func Report(ctx context.Context, o options.Report) (r *results.Report, err error
 }
 
 // modelPage reads a model and returns the report on it.
-func modelPage(ctx context.Context, dir string) (*models.Model, *page.Page, error) {
+func modelPage(ctx context.Context, dir string) (*models.Model, *report.Page, error) {
 	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := about.Read(ctx, dir, m)
+	a, err := modelreport.Read(ctx, dir, m)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +54,7 @@ func modelPage(ctx context.Context, dir string) (*models.Model, *page.Page, erro
 }
 
 // write writes a page to a file, and returns its size.
-func write(ctx context.Context, p *page.Page, file string) (int, error) {
+func write(ctx context.Context, p *report.Page, file string) (int, error) {
 	data, err := p.HTML()
 	if err == nil {
 		err = storage.WriteFile(ctx, file, data)

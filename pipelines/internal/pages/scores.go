@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -52,7 +51,7 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 	if err != nil {
 		return err
 	}
-	test := &page.Page{}
+	test := &report.Page{}
 	r.addScores(test)
 	r.addCurves(test)
 	r.addSlices(test)
@@ -66,8 +65,8 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 }
 
 // headline returns the figure for the rows that were scored.
-func (r scored) headline() *page.Headline {
-	h := &page.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
+func (r scored) headline() *report.Headline {
+	h := &report.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
 	if r.TrainingRows > 0 {
 		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it "+
 			"is on new rows.", report.Groups(r.TrainingRows), report.Counted64(r.Rows.Used, "labelled row"))
@@ -88,7 +87,7 @@ func (r scored) headline() *page.Headline {
 }
 
 // addScores lists the scores, and adds confusions and reliability.
-func (r scored) addScores(p *page.Page) {
+func (r scored) addScores(p *report.Page) {
 	s := p.Section("Scores on labelled rows")
 	s.List(r.scoreTable())
 	t := r.TargetTable()
@@ -162,7 +161,7 @@ func (r scored) scoreTable() report.Table {
 }
 
 // addConfusion lists which classes were predicted as which others.
-func (r scored) addConfusion(s *page.Section) {
+func (r scored) addConfusion(s *report.Section) {
 	c := r.Classes
 	if c == nil {
 		return
@@ -196,7 +195,7 @@ func (r scored) addConfusion(s *page.Section) {
 }
 
 // addCurves draws ROC and precision-recall curves.
-func (r scored) addCurves(p *page.Page) {
+func (r scored) addCurves(p *report.Page) {
 	if len(r.Curves) == 0 {
 		return
 	}
@@ -235,7 +234,7 @@ func (r scored) addCurves(p *page.Page) {
 }
 
 // addSlices lists the scores for the values of columns.
-func (r scored) addSlices(p *page.Page) {
+func (r scored) addSlices(p *report.Page) {
 	s := p.Section("Slices")
 	for i := range r.Slices {
 		sliced := &r.Slices[i]
@@ -250,7 +249,7 @@ func (r scored) addSlices(p *page.Page) {
 }
 
 // addEffects draws the effects of columns on predictions.
-func addEffects(p *page.Page, inspected *results.InspectModel) {
+func addEffects(p *report.Page, inspected *results.InspectModel) {
 	s := p.Section("Effects of columns")
 	if inspected.NoEffects != "" {
 		s.Sayf("%s", inspected.NoEffects)
@@ -305,7 +304,7 @@ func dependence(inspected *results.InspectModel, d results.Dependence) picture.F
 
 // addWorst lists the rows with the largest losses, with the values of the columns that have the largest
 // effects.
-func (r scored) addWorst(p *page.Page, m *models.Model, inspected *results.InspectModel) {
+func (r scored) addWorst(p *report.Page, m *models.Model, inspected *results.InspectModel) {
 	if len(r.WorstRows) == 0 {
 		return
 	}
@@ -341,7 +340,7 @@ func (r scored) addWorst(p *page.Page, m *models.Model, inspected *results.Inspe
 }
 
 // addDrift lists the columns that have drifted since training.
-func addDrift(p *page.Page, inspected *results.InspectModel) {
+func addDrift(p *report.Page, inspected *results.InspectModel) {
 	d := inspected.Drift
 	if d == nil {
 		return

@@ -103,11 +103,11 @@ func (t *Total) copiesOf(ctx context.Context, d Term) ([]profile.FrequentRow, er
 	return copies, err
 }
 
-// eachPart adds up the sums of a fold, without the frequent rows that are counted instead, and calls f
-// with each part of the total. f must not keep the slice.
-func (t *Total) eachPart(ctx context.Context, shape ridge.Shape, fold int,
+// eachPart adds up the sums of a fold of some terms, without the frequent rows that are counted instead, and calls
+// f with each part of their total. f must not keep the slice.
+func (t *Total) eachPart(ctx context.Context, terms []Term, shape ridge.Shape, fold int,
 	f func(part int, sum []float64) error) error {
-	a, err := t.newAdder(shape)
+	a, err := t.newAdder(terms, shape)
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,7 @@ func (t *Total) eachPart(ctx context.Context, shape ridge.Shape, fold int,
 // AddFold adds the sums of a fold of one term, including its frequent rows, to a sum with the
 // classes of the total. m is the feature map of the recipe.
 func (t *Total) AddFold(ctx context.Context, to *ridge.Sum, d Term, fold int, m features.Gridded) error {
-	one := *t
-	one.Terms = []Term{d}
-	if err := one.eachPart(ctx, to.Shape(), fold, to.AddPart); err != nil {
+	if err := t.eachPart(ctx, []Term{d}, to.Shape(), fold, to.AddPart); err != nil {
 		return err
 	}
 	copies, err := t.copiesOf(ctx, d)
@@ -185,7 +183,7 @@ func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) erro
 	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
 	adders := make(chan *adder, max(1, threads))
 	for range cap(adders) {
-		a, err := t.newAdder(s.Shape)
+		a, err := t.newAdder(t.Terms, s.Shape)
 		if err != nil {
 			return err
 		}
@@ -218,7 +216,7 @@ func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) erro
 	return w.Close(ctx, []gram.Report{{Copies: profile.AppendFrequentRows(nil, s.Copies)}})
 }
 
-// adder adds up one part of the sums of all terms at a time. It is not safe for concurrent use.
+// adder adds up one part of the sums of its terms at a time. It is not safe for concurrent use.
 type adder struct {
 	terms          []Term
 	reader         *sums.Reader
@@ -229,9 +227,10 @@ type adder struct {
 	removedClasses map[string]float64 // rows of classes that the total lacks; must add up to 0
 }
 
-func (t *Total) newAdder(shape ridge.Shape) (*adder, error) {
-	a := &adder{terms: t.Terms, layout: ridge.LayoutOf(shape)}
-	for _, d := range t.Terms {
+// newAdder returns an adder of some terms, with the classes of the total.
+func (t *Total) newAdder(terms []Term, shape ridge.Shape) (*adder, error) {
+	a := &adder{terms: terms, layout: ridge.LayoutOf(shape)}
+	for _, d := range terms {
 		var to []int
 		if v := t.Added.Classes; v != nil {
 			for _, name := range d.Classes {

@@ -2,7 +2,6 @@ package parts
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -36,8 +35,10 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	if len(o.Data.Files) == 0 && o.Model == "" {
 		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
-	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
-		job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model})); err != nil {
+	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	terms, err := Open(ctx, o.SumDirs)
@@ -195,7 +196,7 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 		if a.Data != nil {
 			left = a.found.Left[(i*a.Folds+fold)*n:][:n]
 		}
-		if err := level.eachPart(ctx, shape, fold, func(part int, sum []float64) error {
+		if err := level.eachPart(ctx, level.Terms, shape, fold, func(part int, sum []float64) error {
 			if left != nil {
 				test.Subtract(left, part, sum)
 			}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/picture"
@@ -88,15 +87,6 @@ func AddLineage(t *Facts, l *registry.Lineage) {
 	if l.HeldOut != nil {
 		t.Addf("judged by", "%s", l.HeldOut.Name)
 	}
-}
-
-// WriteFacts prints facts about a model, except for its features, and what it was made from.
-func WriteFacts(w io.Writer, m *models.Manifest, l *registry.Lineage) {
-	var t Facts
-	AddFacts(&t, m)
-	t.Addf("data", "fingerprint %s", m.Fingerprint)
-	AddLineage(&t, l)
-	t.Write(w, 10)
 }
 
 // IntervalHalfWidth returns half the width of the intervals of the default level, for a row with the mean leverage of

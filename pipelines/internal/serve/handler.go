@@ -146,11 +146,6 @@ func plain(text string) func(http.ResponseWriter, *http.Request) error {
 // secret is the SHA-256 digest of a token.
 type secret [sha256.Size]byte
 
-func newSecret(token string) *secret {
-	sum := secret(sha256.Sum256([]byte(token)))
-	return &sum
-}
-
 // matches reports whether a request has the token: as Bearer, or as the password that a browser asks for.
 func (s *secret) matches(r *http.Request) bool {
 	if s == nil {

@@ -15,7 +15,7 @@ var forms = []string{"dataframe_split", "dataframe_records", "instances", "input
 
 // invocations answers requests like MLflow's scoring server.
 func (s *server) invocations(w http.ResponseWriter, r *http.Request) error {
-	q, err := s.question(w, r, s.frame)
+	q, err := s.question(w, r, parseFrame)
 	defer q.reserved.release()
 	if err != nil {
 		return err
@@ -48,8 +48,8 @@ func unwrapPredictions(lines []byte) []byte {
 	return out
 }
 
-// frame returns the rows in a body of /invocations.
-func (s *server) frame(q *question, body []byte) (source, error) {
+// parseFrame returns the rows in a body of /invocations.
+func parseFrame(q *question, body []byte) (source, error) {
 	values, others, err := members(body, slices.Concat(forms, []string{"params", "signature_name"})...)
 	if err != nil {
 		return nil, err
@@ -71,21 +71,21 @@ func (s *server) frame(q *question, body []byte) (source, error) {
 	for form, value := range values {
 		switch {
 		case form == "dataframe_split":
-			return s.split(value)
+			return splitFrame(value)
 		case value[0] == '{' && form != "dataframe_records":
 			columns, _, err := members(value, q.names...)
 			if err != nil {
 				return nil, err
 			}
-			return newColumnar(columns, s.options.Limits.MaxRows)
+			return newColumnar(columns)
 		}
-		return newElements(value, q.names, s.options.Limits.MaxRows)
+		return newElements(value, q.names)
 	}
 	panic("unreachable")
 }
 
-// split returns the rows of a data frame in which the columns are named once.
-func (s *server) split(value json.RawMessage) (source, error) {
+// splitFrame returns the rows of a data frame in which the columns are named once.
+func splitFrame(value json.RawMessage) (source, error) {
 	values, _, err := members(value, "columns", "data")
 	if err != nil {
 		return nil, err
@@ -94,5 +94,5 @@ func (s *server) split(value json.RawMessage) (source, error) {
 	if err := json.Unmarshal(values["columns"], &columns); err != nil || len(columns) == 0 {
 		return nil, problemf(http.StatusBadRequest, `"dataframe_split" must have "columns", an array of names`)
 	}
-	return newElements(values["data"], columns, s.options.Limits.MaxRows)
+	return newElements(values["data"], columns)
 }

@@ -121,13 +121,13 @@ func (s *server) fill(r *http.Request, q *question, p *page, form url.Values) (i
 	p.Curl = curl(r, q.askAll(len(p.Fields) > 0), s.token != nil, row)
 	q.read = func(w *worker) error {
 		if row[0] != '[' {
-			return w.objects(&single{text: row})
+			return w.objects(&single{text: row}, 1)
 		}
-		rows, err := newElements(slices.Concat([]byte("["), row, []byte("]")), q.names, 1)
+		rows, err := newElements(slices.Concat([]byte("["), row, []byte("]")), q.names)
 		if err != nil {
 			return err
 		}
-		return w.objects(rows)
+		return w.objects(rows, 1)
 	}
 	text, err := s.answer(r.Context(), q, bytes.Clone)
 	if err != nil {

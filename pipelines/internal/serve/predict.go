@@ -58,7 +58,7 @@ func (q *question) setFromURL(query url.Values) error {
 
 // question reads a request. The caller's function parses a JSON body.
 func (s *server) question(w http.ResponseWriter, r *http.Request,
-	parse func(q *question, body []byte) (source, error)) (*question, error) {
+	parse func(*question, []byte) (source, error)) (*question, error) {
 	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
 	body, err := s.body(w, r, &q.reserved)
 	if err != nil {
@@ -75,10 +75,9 @@ func (s *server) question(w http.ResponseWriter, r *http.Request,
 		if err != nil {
 			return q, err
 		}
-		q.read = func(w *worker) error { return w.objects(rows) }
+		q.read = func(w *worker) error { return w.objects(rows, most) }
 	case typeLines, "application/jsonl", "application/jsonlines":
-		rows := &limitedLines{source: lines.New(bytes.NewReader(body), lines.Options{}), most: most}
-		q.read = func(w *worker) error { return w.objects(rows) }
+		q.read = func(w *worker) error { return w.objects(lines.New(bytes.NewReader(body), lines.Options{}), most) }
 	case typeCSV:
 		q.read = func(w *worker) error { return w.csv(r.Context(), body, most) }
 	default:
@@ -103,13 +102,13 @@ func (q *question) check() error {
 	return nil
 }
 
-// rows returns the rows of a body of /v1/predict: {"rows": […]}, an array, or one object.
-func (s *server) rows(q *question, body []byte) (source, error) {
+// parseRows returns the rows of a body of /v1/predict: {"rows": […]}, an array, or one object.
+func parseRows(q *question, body []byte) (source, error) {
 	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 100)]), " \t\r\n"), "[") {
 		if err := syntax(body); err != nil {
 			return nil, err
 		}
-		return newElements(body, q.names, s.options.Limits.MaxRows)
+		return newElements(body, q.names)
 	}
 	values, others, err := members(body, append(optionNames[:len(optionNames):len(optionNames)], "rows")...)
 	if err != nil {
@@ -125,7 +124,7 @@ func (s *server) rows(q *question, body []byte) (source, error) {
 	if err := q.setFromJSON(values); err != nil {
 		return nil, err
 	}
-	return newElements(array, q.names, s.options.Limits.MaxRows)
+	return newElements(array, q.names)
 }
 
 // setFromJSON sets options from the members of a JSON object.
@@ -228,7 +227,7 @@ func (s *server) lateProblem(ctx context.Context) error {
 
 // predict answers /v1/predict.
 func (s *server) predict(w http.ResponseWriter, r *http.Request) error {
-	q, err := s.question(w, r, s.rows)
+	q, err := s.question(w, r, parseRows)
 	defer q.reserved.release()
 	if err != nil {
 		return err

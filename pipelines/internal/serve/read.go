@@ -18,7 +18,6 @@ import (
 // jsonlio.Source that decodes one element at a time, so that there is no second copy of the array.
 type elements struct {
 	names  []string
-	most   int
 	array  *json.Decoder
 	n      int
 	value  json.RawMessage
@@ -27,8 +26,8 @@ type elements struct {
 }
 
 // newElements returns the rows of an array. names has the columns of rows that are arrays.
-func newElements(array json.RawMessage, names []string, most int) (*elements, error) {
-	e := &elements{names: names, most: most, array: json.NewDecoder(bytes.NewReader(array))}
+func newElements(array json.RawMessage, names []string) (*elements, error) {
+	e := &elements{names: names, array: json.NewDecoder(bytes.NewReader(array))}
 	if first, err := e.array.Token(); err != nil || first != json.Delim('[') {
 		return nil, problemf(http.StatusBadRequest, "rows must be an array, as in {\"rows\": [{\"age\": 39}, {\"age\": 40}]}")
 	}
@@ -44,9 +43,6 @@ func (e *elements) Next() ([]byte, error) {
 		return nil, io.EOF
 	}
 	e.n++
-	if e.n > e.most {
-		return nil, tooManyRows(e.most)
-	}
 	if err := e.array.Decode(&e.value); err != nil {
 		return nil, err
 	}
@@ -101,14 +97,13 @@ func (s *single) Next() ([]byte, error) {
 type columnar struct {
 	names  []string
 	arrays []*json.Decoder
-	most   int
 	n      int
 	values []json.RawMessage
 	text   []byte
 }
 
-func newColumnar(columns map[string]json.RawMessage, most int) (*columnar, error) {
-	c := &columnar{most: most, names: slices.Sorted(maps.Keys(columns))}
+func newColumnar(columns map[string]json.RawMessage) (*columnar, error) {
+	c := &columnar{names: slices.Sorted(maps.Keys(columns))}
 	for _, name := range c.names {
 		array := json.NewDecoder(bytes.NewReader(columns[name]))
 		if first, err := array.Token(); err != nil || first != json.Delim('[') {
@@ -145,17 +140,8 @@ func (c *columnar) Next() ([]byte, error) {
 		return nil, problemf(http.StatusBadRequest, "the arrays of the columns have different lengths")
 	}
 	c.n++
-	if c.n > c.most {
-		return nil, tooManyRows(c.most)
-	}
 	c.text = object(c.text[:0], c.names, c.values)
 	return c.text, nil
-}
-
-// limitedLines reads lines up to a maximal number.
-type limitedLines struct {
-	source
-	most, n int
 }
 
 // source is a jsonlio.Source.
@@ -164,15 +150,27 @@ type source interface {
 	Line() int64
 }
 
-func (l *limitedLines) Next() ([]byte, error) {
+// limited is a source of at most so many rows. It keeps the error that ended it.
+type limited struct {
+	source
+	most, n int
+	err     error
+}
+
+func (l *limited) Next() ([]byte, error) {
 	text, err := l.source.Next()
-	if err != io.EOF {
-		l.n++
-		if l.n > l.most {
-			return nil, tooManyRows(l.most)
-		}
+	if err == io.EOF {
+		return nil, err
 	}
-	return text, err
+	if _, bad := errors.AsType[*rowio.BadRow](err); err == nil || bad {
+		l.n++
+		if l.n <= l.most {
+			return text, err
+		}
+		err = tooManyRows(l.most)
+	}
+	l.err = err
+	return nil, err
 }
 
 // members returns the members of a JSON object with the given names, and whether it has others.

@@ -34,7 +34,7 @@ func texts(s source) (all []string, err error) {
 
 func TestElementsAreObjectsOrValuesInOrder(t *testing.T) {
 	names := []string{"a", `"b"`}
-	e, err := newElements([]byte(`[{"a": 1}, [1, "x"], [ ], [1, 2, 3], 7, [[1], {"k": null}]]`), names, 10)
+	e, err := newElements([]byte(`[{"a": 1}, [1, "x"], [ ], [1, 2, 3], 7, [[1], {"k": null}]]`), names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func TestElementsAreObjectsOrValuesInOrder(t *testing.T) {
 			t.Errorf("%d: %q, want %q", i, got[i], want[i])
 		}
 	}
-	if e, err = newElements([]byte(`[1, 2, 3]`), names, 2); err == nil {
-		got, err = texts(e)
+	if e, err = newElements([]byte(`[1, 2, 3]`), names); err == nil {
+		got, err = texts(&limited{source: e, most: 2})
 	}
 	if p := problemOf(err); len(got) != 2 || p.Status != 413 {
 		t.Errorf("%q %v", got, p)
@@ -63,11 +63,11 @@ func TestColumnsBecomeRows(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		c, err := newColumnar(found, 3)
+		c, err := newColumnar(found)
 		if err != nil {
 			return nil, err
 		}
-		return texts(c)
+		return texts(&limited{source: c, most: 3})
 	}
 	got, err := columnsOf(`{"b": ["x", null], "a": [1e3, 2.50], "c": 7}`)
 	if diff := cmp.Diff([]string{`{"a":1e3,"b":"x"}`, `{"a":2.50,"b":null}`}, got); diff != "" || err != nil {
@@ -118,11 +118,9 @@ func FuzzRowsOfABody(f *testing.F) {
 		`[`, `null`, `{"rows":null}`, "[\n1 , \"]\" ]", `{"rows":[],"scores":1}`} {
 		f.Add([]byte(text))
 	}
-	s := &server{options: NewOptions()}
-	s.options.Limits.MaxRows = 100
 	f.Fuzz(func(t *testing.T, body []byte) {
 		q := &question{served: &served{names: []string{"a"}}}
-		from, err := s.rows(q, body)
+		from, err := parseRows(q, body)
 		var twin any
 		valid := json.Unmarshal(body, &twin) == nil
 		if err != nil {
@@ -140,7 +138,7 @@ func FuzzRowsOfABody(f *testing.F) {
 				return // one object, as it is
 			}
 		}
-		got, err := texts(from)
+		got, err := texts(&limited{source: from, most: 100})
 		want, ok := twin.([]any)
 		if !ok || err == nil && len(got) != len(want) || err != nil && len(want) <= 100 {
 			t.Fatalf("%q: %q %v, want %v", body, got, err, want)

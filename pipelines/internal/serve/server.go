@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -204,7 +205,8 @@ func readSecret(ctx context.Context, name string) (*secret, error) {
 			"prints 64",
 			name, len(token))
 	}
-	return newSecret(token), nil
+	sum := secret(sha256.Sum256([]byte(token)))
+	return &sum, nil
 }
 
 // NewOptions returns the defaults.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -156,31 +155,17 @@ func (w *worker) reject(e rowErr) {
 }
 
 // objects reads rows that are JSON objects.
-func (w *worker) objects(from source) error {
-	keeper := &errorKeeper{source: from}
-	objects, err := jsonlio.NewReader(keeper, w.input)
+func (w *worker) objects(from source, most int) error {
+	rows := &limited{source: from, most: most}
+	objects, err := jsonlio.NewReader(rows, w.input)
 	if err != nil {
 		return err
 	}
 	err = w.read(w.input.Rows(objects), math.MaxInt)
-	if keeper.err != nil {
-		return keeper.err
+	if rows.err != nil {
+		return rows.err
 	}
 	return err
-}
-
-// errorKeeper is a source that keeps the error that ended it.
-type errorKeeper struct {
-	source
-	err error
-}
-
-func (k *errorKeeper) Next() ([]byte, error) {
-	text, err := k.source.Next()
-	if _, bad := errors.AsType[*rowio.BadRow](err); err != nil && err != io.EOF && !bad {
-		k.err = err
-	}
-	return text, err
 }
 
 // csv reads rows in CSV.

@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/modelreport"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -75,7 +75,7 @@ func (m *Model) Publish(ctx context.Context) error {
 	}
 	files = append(append(files, origin), job.SetAsideFiles(t.Prepared.Counts)...)
 	if t.spec.Report != options.NoReport {
-		a, err := about.New(manifest, m.stretch, lineage, files)
+		a, err := modelreport.New(manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func (m *Model) result() *results.Train {
 	for _, l := range f.Learner.RuledOut {
 		tried = append(tried[:len(tried):len(tried)], ridge.CVResult{Lambda: l})
 	}
-	if note := about.Edge(tried, f.Learner.Lambda, ridge.FloorFactor*f.floor); note != "" {
+	if note := modelreport.Edge(tried, f.Learner.Lambda, ridge.FloorFactor*f.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/modelreport"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
@@ -216,7 +216,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 	fit.Learner = models.Learner{Kind: r.learner.Name(), Lambda: group[0], Folds: max(1, folds), Log: trainingLog(c, end)}
 	fit.Learner.Log.Loss, fit.Learner.Log.Options = problem.Loss, recorded
 	curve, err := json.MarshalIndent(c.Chosen(), "", " ")
-	fit.files = []storage.File{{Name: about.CurveFile, Data: append(curve, '\n')}}
+	fit.files = []storage.File{{Name: modelreport.CurveFile, Data: append(curve, '\n')}}
 	return fit, err
 }
 

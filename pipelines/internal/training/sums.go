@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
+	"github.com/bochner-ml/bochner/pipelines/internal/modelreport"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
@@ -115,7 +115,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	f.classWeights = f.fit.Learner.ClassWeights
 	if s.allChoose {
 		f.fit.Learner.Select = models.ByAllFolds
-		about.OnFirst(f.report.Table, f.report.FoldVariance)
+		modelreport.OnFirst(f.report.Table, f.report.FoldVariance)
 	}
 	if f.report.Coarse || !l.Selects() {
 		return f, nil // the solve has chosen λ, if any

@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/about"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
+	"github.com/bochner-ml/bochner/pipelines/internal/modelreport"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -62,7 +62,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 		return nil, err
 	}
 	if l := t.spec.Iterative(); l != nil && l.Common().Curve != "" {
-		err = report.WritePicture(ctx, l.Common().Curve, about.LearningCurve(m.Fit.rounds.Chosen()), 14, 10)
+		err = report.WritePicture(ctx, l.Common().Curve, modelreport.LearningCurve(m.Fit.rounds.Chosen()), 14, 10)
 	}
 	return result, exit.AfterPublish(t.spec.Model, err)
 }

@@ -1,6 +1,6 @@
-// Package about describes models for people. Read reads the files of a model directory, and New takes the files of a
+// Package modelreport describes models for people. Read reads the files of a model directory, and New takes the files of a
 // directory that is about to be published. Model.Page is the report.
-package about
+package modelreport
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -87,8 +86,8 @@ func (a *Model) decode() error {
 }
 
 // Page returns the report on the model.
-func (a *Model) Page() (*page.Page, error) {
-	p := &page.Page{Title: fmt.Sprintf("Model: %s of %s", a.Task, a.predicted()), Headline: a.headline()}
+func (a *Model) Page() (*report.Page, error) {
+	p := &report.Page{Title: fmt.Sprintf("Model: %s of %s", a.Task, a.predicted()), Headline: a.headline()}
 	p.Lead = fmt.Sprintf("%s, from %s of %s.", capitalize(a.learned()), report.Counted64(a.Rows.Used, "row"),
 		a.what())
 	a.addFacts(p)
@@ -144,7 +143,7 @@ func (a *Model) learned() string {
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // headline returns the held-out figure of the model, nil if there is none.
-func (a *Model) headline() *page.Headline {
+func (a *Model) headline() *report.Headline {
 	l := &a.Learner
 	on := func(rows int64, tried int) string {
 		return fmt.Sprintf("On %s held-out rows, by the model trained without them%s.", report.Groups(rows), report.LeastOf(tried))
@@ -196,7 +195,7 @@ func (a *Model) lambdas() report.Lambdas {
 }
 
 // headlineOf formats a figure whose name may end with a unit.
-func headlineOf(name string, f report.Figure, write func(float64) string, about string) *page.Headline {
+func headlineOf(name string, f report.Figure, write func(float64) string, about string) *report.Headline {
 	value, interval := f.Texts(write)
 	name, unit, _ := strings.Cut(name, ", ")
 	if unit == "%" {
@@ -204,7 +203,7 @@ func headlineOf(name string, f report.Figure, write func(float64) string, about 
 	} else if unit != "" {
 		unit = " " + unit
 	}
-	h := &page.Headline{Figure: strings.TrimSpace(capitalize(name + " " + value)), About: about}
+	h := &report.Headline{Figure: strings.TrimSpace(capitalize(name + " " + value)), About: about}
 	if !math.IsNaN(f.Low) {
 		h.Range = "95% interval " + interval + strings.TrimPrefix(unit, "%")
 	}
@@ -212,7 +211,7 @@ func headlineOf(name string, f report.Figure, write func(float64) string, about 
 }
 
 // addFacts lists what the model is.
-func (a *Model) addFacts(p *page.Page) {
+func (a *Model) addFacts(p *report.Page) {
 	var t report.Facts
 	if a.profile.Kernel != "" {
 		t.Addf("features", "%s of the %s, seed %d", report.Groups(int64(a.Features)), a.profile.Kernel, a.Seed)

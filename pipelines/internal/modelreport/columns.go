@@ -1,4 +1,4 @@
-package about
+package modelreport
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
@@ -100,7 +99,7 @@ func levelsOf(texts []string, counts []int64) (all []schema.Level, others int64)
 }
 
 // addColumns describes the columns, the classes, and the rows that were set aside.
-func (a *Model) addColumns(p *page.Page) {
+func (a *Model) addColumns(p *report.Page) {
 	s := p.Section("Columns and rows")
 	all := a.columns()
 	t := report.Table{Caption: "Columns of the training rows",
@@ -163,7 +162,7 @@ func (c *columnFacts) pile() (value float64, percent int) {
 }
 
 // drawColumns draws the first columns, in the order in which a metric stretches distances along them.
-func (a *Model) drawColumns(s *page.Section, all []columnFacts) {
+func (a *Model) drawColumns(s *report.Section, all []columnFacts) {
 	if a.Stretch != nil {
 		rank := map[string]int{}
 		for i, share := range a.Stretch.Columns {
@@ -234,7 +233,7 @@ func (c *columnFacts) histogram() (h picture.Histogram, t report.Table) {
 }
 
 // addSetAside lists the first rows that were set aside.
-func (a *Model) addSetAside(s *page.Section) {
+func (a *Model) addSetAside(s *report.Section) {
 	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
 	for line := range bytes.Lines(a.files[results.SetAsideFile]) {
 		var row dataset.SetAside

@@ -1,4 +1,4 @@
-package about
+package modelreport
 
 import (
 	"encoding/json"
@@ -11,13 +11,12 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
-	"github.com/bochner-ml/bochner/pipelines/internal/report/page"
 	"github.com/bochner-ml/bochner/pipelines/internal/tuning"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // addSearch lists the trials of the search, and the columns along which its metric stretches distances.
-func (a *Model) addSearch(p *page.Page) error {
+func (a *Model) addSearch(p *report.Page) error {
 	s := p.Section("Search for features")
 	if data := a.files[tuning.SearchFile]; data != nil {
 		var result tuning.Result
@@ -58,7 +57,7 @@ func (a *Model) addSearch(p *page.Page) error {
 }
 
 // addSizes shows the errors by the number of features, if several were tried.
-func (a *Model) addSizes(s *page.Section) {
+func (a *Model) addSizes(s *report.Section) {
 	if a.Lineage == nil || len(a.Lineage.Sizes) == 0 {
 		return
 	}
@@ -84,7 +83,7 @@ func (a *Model) addSizes(s *page.Section) {
 }
 
 // addPath lists the values of λ with their errors.
-func (a *Model) addPath(p *page.Page) {
+func (a *Model) addPath(p *report.Page) {
 	if len(a.Learner.Table) == 0 {
 		return
 	}
@@ -132,7 +131,7 @@ func (a *Model) addPath(p *page.Page) {
 }
 
 // addRounds shows the rounds of an iterative learner.
-func (a *Model) addRounds(p *page.Page) error {
+func (a *Model) addRounds(p *report.Page) error {
 	c := a.Learner.Log
 	if c == nil {
 		return nil
@@ -154,7 +153,7 @@ func (a *Model) addRounds(p *page.Page) error {
 }
 
 // addOrigin says what the model was made from, and how to make it again.
-func (a *Model) addOrigin(p *page.Page) {
+func (a *Model) addOrigin(p *report.Page) {
 	s := p.Section("Origin")
 	var t report.Facts
 	t.Addf("program", "bochner %s", a.Program)

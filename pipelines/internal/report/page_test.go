@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/picture"
 	"github.com/bochner-ml/bochner/internal/testing/pagetest"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
 // hostile is a name as data may have it.
@@ -22,7 +21,7 @@ func made(t *testing.T, charts, rows int) *Page {
 		s := p.Section(fmt.Sprint(hostile, i))
 		b := picture.Bars{Title: hostile, X: "share of rows, %", Y: hostile, Names: []string{hostile, "b"},
 			Values: []float64{1, 2}, Low: []float64{0.5, 1}, High: []float64{2, 3}}
-		table := report.Table{Caption: hostile, Head: []string{hostile, "n"}}
+		table := Table{Caption: hostile, Head: []string{hostile, "n"}}
 		for k := range rows {
 			table.Add(hostile, fmt.Sprint(k))
 		}
@@ -66,7 +65,7 @@ func TestPagesHaveALimitedSize(t *testing.T) {
 }
 
 func TestColumnsOfNumbersAreAlignedAsSuch(t *testing.T) {
-	got := classes(report.Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04",
+	got := classes(Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04",
 		"−0.5 to 1e-07",
 		"8 bits"}, {"-", "3", "", "longer than 24 characters"}}})
 	if fmt.Sprint(got) != "[n k n t]" {

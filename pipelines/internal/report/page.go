@@ -1,6 +1,4 @@
-// Package page writes reports as single HTML files, without scripts and without references to other files. A
-// Page has Sections, which are filled with Say, Show, List and Draw. Equal pages have equal bytes.
-package page
+package report
 
 import (
 	"bytes"
@@ -12,13 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/internal/picture"
-	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// MaxBytes is the size of a page above which HTML leaves out rows and charts.
-const MaxBytes = 500_000
+// maxPage is the size in bytes of a page above which HTML leaves out rows and charts.
+const maxPage = 500_000
 
-// Page is a report.
+// Page is a report that HTML writes as a single file, without scripts and without references to other files. Its
+// Sections are filled with Sayf, Show, List and Draw. Equal pages have equal bytes.
 type Page struct {
 	Title    string
 	Lead     string // subject of the report, in a sentence
@@ -42,7 +40,7 @@ type Section struct {
 // Part is a paragraph, a table, a row of charts, or text to copy; one field is set.
 type Part struct {
 	Text   string
-	Table  *report.Table
+	Table  *Table
 	Charts []Chart
 	Code   string
 }
@@ -50,7 +48,7 @@ type Part struct {
 // Chart is a chart with a table of its numbers.
 type Chart struct {
 	*picture.Chart
-	Table *report.Table
+	Table *Table
 	extra bool // left out if the page would be too large
 }
 
@@ -69,7 +67,7 @@ func (s *Section) Sayf(format string, args ...any) {
 func (s *Section) Show(text string) { s.Parts = append(s.Parts, Part{Code: text}) }
 
 // List adds a table, unless it is empty.
-func (s *Section) List(t report.Table) {
+func (s *Section) List(t Table) {
 	if len(t.Rows) > 0 {
 		s.Parts = append(s.Parts, Part{Table: &t})
 	}
@@ -77,15 +75,15 @@ func (s *Section) List(t report.Table) {
 
 // Draw adds a chart, next to charts that were added just before. Its table has the numbers of the
 // chart unless t is given. If they are not finite, only the table is added.
-func (s *Section) Draw(f picture.Figure, t ...report.Table) { s.draw(f, false, t) }
+func (s *Section) Draw(f picture.Figure, t ...Table) { s.draw(f, false, t) }
 
 // DrawExtra is Draw for a chart that is left out if the page would be too large.
-func (s *Section) DrawExtra(f picture.Figure, t ...report.Table) { s.draw(f, true, t) }
+func (s *Section) DrawExtra(f picture.Figure, t ...Table) { s.draw(f, true, t) }
 
-func (s *Section) draw(f picture.Figure, extra bool, t []report.Table) {
+func (s *Section) draw(f picture.Figure, extra bool, t []Table) {
 	chart, err := f.Plot()
 	if err == nil && len(t) == 0 {
-		t = []report.Table{{Head: chart.Head, Rows: chart.Rows}}
+		t = []Table{{Head: chart.Head, Rows: chart.Rows}}
 	}
 	if err != nil {
 		for _, one := range t {
@@ -108,9 +106,9 @@ func (p *Page) Section(title string) *Section {
 }
 
 //go:embed page.html
-var source string
+var pageSource string
 
-var pages = template.Must(template.New("page").Funcs(functions(levels[0])).Parse(source))
+var pageTemplate = template.Must(template.New("page").Funcs(pageFunctions(pageLimits[0])).Parse(pageSource))
 
 // limits bounds the size of a page: the rows of a table, the characters of a cell and of text to
 // copy, and whether extra charts are written.
@@ -119,57 +117,57 @@ type limits struct {
 	extra            bool
 }
 
-var levels = []limits{{200, 300, 4000, true}, {100, 80, 2000, false}, {40, 60, 1000, false}, {12, 40, 400, false}}
+var pageLimits = []limits{{200, 300, 4000, true}, {100, 80, 2000, false}, {40, 60, 1000, false}, {12, 40, 400, false}}
 
-// HTML returns the file. If it would exceed MaxBytes, extra charts and the last rows of tables are left out.
+// HTML returns the file. If it would exceed maxPage, extra charts and the last rows of tables are left out.
 func (p *Page) HTML() ([]byte, error) {
-	for _, l := range levels {
+	for _, l := range pageLimits {
 		var b bytes.Buffer
-		if err := template.Must(pages.Clone()).Funcs(functions(l)).Execute(&b, p); err != nil {
+		if err := template.Must(pageTemplate.Clone()).Funcs(pageFunctions(l)).Execute(&b, p); err != nil {
 			return nil, fmt.Errorf("page: %s: %w", p.Title, err)
 		}
-		if b.Len() <= MaxBytes {
+		if b.Len() <= maxPage {
 			return b.Bytes(), nil
 		}
 	}
-	return nil, fmt.Errorf("page: %s: too much to show in %d bytes", p.Title, MaxBytes)
+	return nil, fmt.Errorf("page: %s: too much to show in %d bytes", p.Title, maxPage)
 }
 
-// most is the largest number of columns of a table that are written.
-const most = 40
+// mostCells is the largest number of columns of a table that are written.
+const mostCells = 40
 
-// functions returns the functions of the template, with limits on sizes.
-func functions(l limits) template.FuncMap {
+// pageFunctions returns the functions of the template, with limits on sizes.
+func pageFunctions(l limits) template.FuncMap {
 	return template.FuncMap{
 		"inc":     func(i int) int { return i + 1 },
-		"clip":    func(text string) string { return clip(text, l.cell) },
-		"text":    func(text string) string { return clip(text, 20*l.cell) },
-		"code":    func(text string) string { return clip(text, l.code) },
-		"columns": func(cells []string) []string { return cells[:min(len(cells), most)] },
-		"rows":    func(t report.Table) [][]string { return t.Rows[:min(len(t.Rows), l.rows)] },
+		"clip":    func(text string) string { return clipCell(text, l.cell) },
+		"text":    func(text string) string { return clipCell(text, 20*l.cell) },
+		"code":    func(text string) string { return clipCell(text, l.code) },
+		"columns": func(cells []string) []string { return cells[:min(len(cells), mostCells)] },
+		"rows":    func(t Table) [][]string { return t.Rows[:min(len(t.Rows), l.rows)] },
 		"classes": classes,
 		"shade":   shade,
-		"more": func(t report.Table) string {
+		"more": func(t Table) string {
 			if more := len(t.Rows) - l.rows; more > 0 {
 				t.More = strings.TrimPrefix(fmt.Sprintf("%s; %d more rows", t.More, more), "; ")
 			}
-			return clip(t.More, 3*l.cell)
+			return clipCell(t.More, 3*l.cell)
 		},
 		"drawn": func(c Chart) bool { return l.extra || !c.extra },
 	}
 }
 
-// short is the largest number of characters of a cell that is not broken into lines.
-const short = 24
+// shortCell is the largest number of characters of a cell that is not broken into lines.
+const shortCell = 24
 
 // classes returns the CSS class of the cells of each column: for numbers, short words, or text.
-func classes(t report.Table) (all []string) {
+func classes(t Table) (all []string) {
 	for j := range t.Head {
 		numeric, filled, class := true, false, "k"
 		for _, row := range t.Rows {
 			if j < len(row) && row[j] != "" && row[j] != "-" {
-				numeric, filled = numeric && number.MatchString(row[j]), true
-				if utf8.RuneCountInString(row[j]) > short {
+				numeric, filled = numeric && numeral.MatchString(row[j]), true
+				if utf8.RuneCountInString(row[j]) > shortCell {
 					class = "t"
 				}
 			}
@@ -184,18 +182,18 @@ func classes(t report.Table) (all []string) {
 
 const digits = `[-+−]?\d[\d.,]*(e[-+−]?\d+)?%?`
 
-var number = regexp.MustCompile(`^([<≤≥±] ?)?` + digits + `( to ` + digits + `)?( \*)?$`)
+var numeral = regexp.MustCompile(`^([<≤≥±] ?)?` + digits + `( to ` + digits + `)?( \*)?$`)
 
 // shade returns the style with the background of a cell.
-func shade(t report.Table, row, column int) template.CSS {
+func shade(t Table, row, column int) template.CSS {
 	if t.Shades == nil {
 		return ""
 	}
 	return template.CSS(fmt.Sprintf("background:rgba(86,180,233,%.2f)", 0.75*t.Shades[row][column]))
 }
 
-// clip shortens a text to length characters, after it replaces unprintable ones.
-func clip(text string, length int) string {
+// clipCell shortens a text to length characters, after it replaces unprintable ones.
+func clipCell(text string, length int) string {
 	text = picture.Printable(text)
 	if utf8.RuneCountInString(text) <= length {
 		return text
