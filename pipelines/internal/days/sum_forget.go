@@ -78,11 +78,13 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 		return result, err
 	}
 	data, err := result.Certificate.Encode()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = storage.WriteFile(ctx, o.Certificate, data)
 	}
-	result.File = o.Certificate
-	return result, exit.AfterPublish(o.Out, storage.WriteFile(ctx, o.Certificate, data))
+	if err == nil {
+		result.File = o.Certificate
+	}
+	return result, exit.AfterPublish(o.Out, err)
 }
 
 func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, err error) {
