@@ -186,7 +186,7 @@ func inspectCommand() *cobra.Command {
 			result, err = pipelines.InspectModel(ctx, o.Model)
 		}
 		if err == nil && o.Importance != "" {
-			err = exit.AfterPublish("", pipelines.DrawEffects(ctx, result, o.Importance))
+			err = pipelines.DrawEffects(ctx, result, o.Importance)
 		}
 		return result, err
 	})
