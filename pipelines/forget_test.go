@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -357,6 +358,17 @@ func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
 	}
 	if continued < 4 {
 		t.Errorf("%d of 8 continued", continued)
+	}
+}
+
+// A certificate that cannot be written does not hide the result, which does not name its file.
+func TestForgetWithoutItsCertificate(t *testing.T) {
+	dir := t.TempDir()
+	o := forgetting(t, dir, "u3\nu8\n")
+	o.Certificate = jobtest.Write(t, dir, "file", "") + "/proof" // no directory
+	r, err := Forget(jobtest.Ctx, o)
+	if _, done := errors.AsType[*exit.DoneError](err); !done || r == nil || r.Certificate == nil || r.File != "" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

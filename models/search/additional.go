@@ -209,22 +209,23 @@ func (r *runner) pairs(view string, weights []*learnedMetric, spec *trialSpec) (
 
 // addPair tries narrow kernels of two columns as additional features of the best candidate.
 func (r *runner) addPair(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
-	parent := candidates[0]
+	best := candidates[0]
 	at := slices.IndexFunc(candidates, func(e *entry) bool {
-		return e.View == parent.View && e.Metric == diagonalMetric && e.judged != nil
+		return e.View == best.View && e.Metric == diagonalMetric && e.judged != nil
 	})
 	if at < 0 {
 		return candidates, nil
 	}
-	pairs, err := r.pairs(parent.View, candidates[at].metric, spec)
+	pairs, err := r.pairs(best.View, candidates[at].metric, spec)
 	switch {
 	case cannotFit(err) || err == nil && pairs == nil:
 		return candidates, nil
 	case err != nil:
 		return candidates, err
 	}
+	parent := best
 	for w := firstPair; w >= leastPair; w /= 2 {
-		next := parent.with(func(c *Candidate) { c.Pair = w })
+		next := best.with(func(c *Candidate) { c.Pair = w })
 		next.pairs = pairs
 		if err := r.tryAll(ctx, []*entry{next}, spec); err != nil {
 			return candidates, err

@@ -107,7 +107,7 @@ func TestTooFewFeaturesForPiecewiseLinearColumnsAreRefused(t *testing.T) {
 // bestPair returns the two columns in which nearest rows predict the label. numbers leaves out
 // columns of few values.
 func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
-	p := made(500, 4, 0.01, true,
+	p := made(2000, 4, 0.01, true,
 		func(x []float32) float64 { return math.Sin(4*float64(x[1])) * math.Sin(4*float64(x[2])) })
 	l, err := p.labels()
 	if err != nil {
@@ -134,5 +134,41 @@ func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
 	}
 	if got := v.numbers([]float32{1, 9, 3, 2}); !slices.Equal(got, []int{2, 3, 0}) {
 		t.Errorf("numbers %v, want columns 2, 3 and 0 by their weights", got)
+	}
+}
+
+// Each width of a pair is tried from the λ of the best candidate without a pair, so that its result does not depend on
+// the widths before it.
+func TestWidthsOfPairsAreTriedAlike(t *testing.T) {
+	p := made(1000, 4, 0.05, false, func(x []float32) float64 {
+		return 0.2*float64(x[0]) + math.Sin(3*float64(x[1]))*math.Sin(3*float64(x[2]))
+	})
+	r, spec, candidates := screened(t, p)
+	best := candidates[0]
+	metrics := make([]*learnedMetric, len(spec.train)+1)
+	for i := range metrics {
+		metrics[i] = &learnedMetric{recipe: preprocess.DiagonalMetric{A: []float32{0.1, 1, 1, 0.1}}}
+	}
+	weighted := best.with(func(c *Candidate) { c.Metric = diagonalMetric })
+	weighted.metric, weighted.judged = metrics, best.judged
+	candidates, err := r.addPair(t.Context(), append(candidates, weighted), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, e := range candidates {
+		if e.Pair == 0 {
+			continue
+		}
+		alone := best.with(func(c *Candidate) { c.Pair = e.Pair })
+		alone.pairs = e.pairs
+		if r.try(alone, spec, 1); alone.trial != e.trial {
+			t.Errorf("%v: lambda %g and loss %g, alone %g and %g", e.Candidate, e.trial.Lambda, e.trial.Loss, alone.trial.Lambda,
+				alone.trial.Loss)
+		}
+		tried++
+	}
+	if tried < 2 {
+		t.Errorf("%d widths were tried", tried)
 	}
 }

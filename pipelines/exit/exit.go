@@ -146,6 +146,12 @@ func is[T error](err error) bool {
 	return ok
 }
 
+// HasResult reports whether a job returns its result together with the error, because the job is done: err is nil,
+// a decision on the result, or about something that was to be written in addition.
+func HasResult(err error) bool {
+	return err == nil || is[*GateError](err) || is[*OutcomeError](err) || is[*DoneError](err)
+}
+
 // Code returns the exit code for an error.
 func Code(err error) int {
 	outcome, noModel := errors.AsType[*OutcomeError](err)

@@ -50,13 +50,17 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Insp
 	return r, nil
 }
 
-// DrawEffects plots the effects of columns to a file, .png or .svg. r.Effects must not be nil.
+// DrawEffects plots the effects of columns to a file, .png or .svg. If it cannot be written, the error is an
+// *exit.DoneError, because r is complete.
 func DrawEffects(ctx context.Context, r *results.InspectModel, file string) error {
 	if r.Effects == nil {
 		return exit.Usagef("--importance needs --data: the effects of columns are measured on predictions for its rows")
 	}
+	if err := report.CheckPicture(file); err != nil {
+		return err
+	}
 	bars := EffectsPicture(r.Effects)
-	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
+	return exit.AfterPublish("", report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names))))
 }
 
 // InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs

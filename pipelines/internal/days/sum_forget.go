@@ -79,14 +79,12 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 		return nil, err
 	}
 	data, err := result.Certificate.Encode() // sets its checksum, which the result has even without a file
-	if err != nil {
-		return nil, err
+	if err == nil && o.Certificate != "" {
+		if err = storage.WriteFile(ctx, o.Certificate, data); err == nil {
+			result.File = o.Certificate
+		}
 	}
-	if o.Certificate == "" {
-		return result, nil
-	}
-	result.File = o.Certificate
-	return result, exit.AfterPublish(o.Out, storage.WriteFile(ctx, o.Certificate, data))
+	return result, exit.AfterPublish(o.Out, err)
 }
 
 func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, err error) {

@@ -332,8 +332,8 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		return nil, true, err
 	}
 	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
-	p = &PassResult{Data: d, Distinct: &sum.Distinct, Keys: &sum.Keys, Levels: sum.Levels}
-	p.Sum = new(sum.Profile) // so that it can be freed before the rest
+	// Pointers into sum would keep all of it in memory.
+	p = &PassResult{Data: d, Sum: new(sum.Profile), Distinct: new(sum.Distinct), Keys: new(sum.Keys), Levels: sum.Levels}
 	p.Counts, err = job.Count(d, reports, maxBad)
 	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // an error about the rows is more important
 		if unnamed := job.CheckNamed(ctx, d, reports); unnamed != nil {
