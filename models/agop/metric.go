@@ -239,8 +239,7 @@ func (r Root) Full(outer []float64, threads int) (*preprocess.MetricMatrix, erro
 		m[j*d+j] += r.Floor / (1 + r.Floor)
 	}
 	if pivot, ok := blas.Cholesky(m, d, threads); !ok {
-		return nil, fmt.Errorf("agop: the metric is not positive definite at column %d; raise the floor above %g",
-			pivot+1, r.Floor)
+		return nil, fmt.Errorf("agop: %w at column %d; raise the floor above %g", ErrNotDefinite, pivot+1, r.Floor)
 	}
 	for i := range d {
 		for j := range i + 1 {
@@ -264,6 +263,9 @@ func (r Root) value(w float64) float64 {
 
 // ErrNoMetric is the error of gradients that are not finite, or all 0.
 var ErrNoMetric = errors.New("no metric follows from them")
+
+// ErrNotDefinite is the error of a floor that is too low for the rounding errors of a metric.
+var ErrNotDefinite = errors.New("the metric is not positive definite")
 
 // scale returns d/tr M. The error is ErrNoMetric if that is not a number.
 func (r Root) scale(diagonal []float64) (float64, error) {

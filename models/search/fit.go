@@ -34,8 +34,8 @@ func cannotFit(err error) bool {
 	if _, ok := errors.AsType[ridge.NoSolutionError](err); ok {
 		return true
 	}
-	return slices.ContainsFunc([]error{errNotFinite, errNoLambda, errNotDefinite, agop.ErrNoMetric, agop.ErrNoWaves,
-		kernel.ErrEqualRows, kernel.ErrNotFinite}, func(e error) bool { return errors.Is(err, e) })
+	return slices.ContainsFunc([]error{errNotFinite, errNoLambda, errNotDefinite, agop.ErrNoMetric, agop.ErrNotDefinite,
+		agop.ErrNoWaves, kernel.ErrEqualRows, kernel.ErrNotFinite}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // newFit adds up the features of the rows train of x, of d numbers each. It fails if a feature is not finite.
