@@ -130,7 +130,6 @@ func TestNoRunnerListensBeyondThisMachine(t *testing.T) {
 			}
 		})
 	}
-	refuse(t, dir, 2, []string{"--runner prism was removed"}, append(args("users"), "--runner=prism")...)
 }
 
 // Of all commands only serve listens because a user asked for it, on this machine alone by default.

@@ -49,7 +49,7 @@ type Options struct {
 	options.Prepare
 	Trains        bool   // the job learns weights from labels
 	LearnedKernel string // name of the kernel whose features are learned from labels after the profile; "" for none
-	JobFolds      int    // number of folds, unless Split.Fold gives them; 0 for none
+	JobFolds      int    // number of folds, unless options.Split.Fold gives them; 0 for none
 }
 
 // LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
