@@ -256,7 +256,7 @@ type Input struct {
 }
 
 // Sinks returns the Decoder of the fields of feature columns, which are numbered in the order of the layout's features.
-// It is nil if these are plain numbers. If describe is not nil, it gets all fields in place of the Decoder: rows are
+// It is nil if these are plain numbers. If describe is not nil, it gets all fields instead of the Decoder: rows are
 // then empty, and the label and other columns with roles follow the features.
 func (in *Input) Sinks() (decoder *schema.Decoder, describe schema.Sink) {
 	switch s := &in.Data.Schema; {

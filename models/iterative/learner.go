@@ -86,7 +86,7 @@ type Size struct {
 	Lambdas           int // number of λ that a Joint learner fits together
 }
 
-// Needs says what training needs.
+// Needs is what a learner needs to train on a Size of data.
 type Needs struct {
 	Sample int // number of rows in Setting.Sample; 0 if none
 	// AnyStart says that the fit for one λ may start from the weights for another, because the result does not depend

@@ -186,7 +186,7 @@ func (r *Recipe) complete() error {
 	return nil
 }
 
-// takeFiles checks the files, gives those of features to the recipe of features, and sets Profile.
+// takeFiles checks the files, attaches the files that the feature recipe refers to, and sets Profile.
 func (r *Recipe) takeFiles() (err error) {
 	if len(r.ExtraFiles) != len(r.Files) {
 		return fmt.Errorf("%d files, want %d", len(r.ExtraFiles), len(r.Files))
