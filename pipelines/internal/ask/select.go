@@ -277,9 +277,12 @@ func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 	if judged, err = d.grouped(nil, judges); err != nil {
 		return nil, nil, err
 	}
-	if d.spread(d.head(unit{parts: judges})) == 0 {
-		return nil, nil, exit.Dataf("pipelines: R² is not defined on %s: all rows have the same class or target; change --judge",
-			d.judgedOn(judged))
+	if head := d.head(unit{parts: judges}); d.spread(head) == 0 {
+		why := "all rows have the same class or target"
+		if !(head.Weight() > 0) {
+			why = "there are no rows"
+		}
+		return nil, nil, exit.Dataf("pipelines: R² is not defined on %s: %s; change --judge", d.judgedOn(judged), why)
 	}
 	return train, judged, nil
 }

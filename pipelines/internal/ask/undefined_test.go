@@ -118,3 +118,20 @@ func TestJudgedRowsAreTheSumOfTheWeights(t *testing.T) {
 		t.Errorf("40 rows of weight 0.25: %+v, in all %+v", rows[0].Score, rows[4].Score)
 	}
 }
+
+func TestJudgingWithoutRowsIsRefused(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	d := made(t, 4, 1, 0, func(day, _ int) (x, y []float64) {
+		if day == 3 {
+			return nil, nil
+		}
+		return draw(r, 50, 1)
+	})
+	for i := range d.parts {
+		d.parts[i].judged = i == 3
+	}
+	want := "R² is not defined on 2026-01-04: there are no rows; change --judge"
+	if _, err := d.curve(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
