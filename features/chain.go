@@ -171,11 +171,7 @@ func (c Chain) Kernel(x, z []float32) float64 {
 		if err != nil {
 			return math.NaN()
 		}
-		_, out := m.Dims()
-		fx, fz := make([]float32, out), make([]float32, out)
-		m.Apply(fx, x, 1)
-		m.Apply(fz, z, 1)
-		x, z = fx, fz
+		x, z = mapped(m, x, z)
 	}
 	return Kernel(c.Steps[last])(x, z)
 }

@@ -155,16 +155,22 @@ func Kernel(r Recipe) func(x, z []float32) float64 {
 		if err != nil {
 			return math.NaN()
 		}
-		_, out := m.Dims()
-		fx, fz := make([]float32, out), make([]float32, out)
-		m.Apply(fx, x, 1)
-		m.Apply(fz, z, 1)
+		fx, fz := mapped(m, x, z)
 		for i, v := range fx {
 			// The product of two float32 is exact in float64, so fusing it makes no difference.
 			sum += float64(v) * float64(fz[i])
 		}
 		return sum
 	}
+}
+
+// mapped returns the features of two rows.
+func mapped(m Map, x, z []float32) (fx, fz []float32) {
+	_, out := m.Dims()
+	fx, fz = make([]float32, out), make([]float32, out)
+	m.Apply(fx, x, 1)
+	m.Apply(fz, z, 1)
+	return fx, fz
 }
 
 // Dims returns the length of a row and the number of features of r's map, or the error of an invalid recipe.
