@@ -17,6 +17,7 @@ package ask
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -86,19 +87,18 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 		return nil, err
 	}
 	describe(a, d, time.Since(begun).Seconds())
+	var failed error // to write what was asked for in addition
 	if o.Report != "" {
 		data, err := answerPage(a).HTML()
 		if err == nil {
 			err = storage.WriteFile(ctx, o.Report, data)
 		}
-		if err != nil {
-			return a, exit.AfterPublish("", err)
-		}
+		failed = err
 	}
 	if o.Plot != "" {
-		err = report.WritePicture(ctx, o.Plot, figure(a), 18, 11)
+		failed = errors.Join(failed, report.WritePicture(ctx, o.Plot, figure(a), 18, 11))
 	}
-	return a, exit.AfterPublish("", err)
+	return a, exit.AfterPublish("", failed)
 }
 
 // ChooseWindow chooses a window by sums of one recipe that have dates. known has squared errors for each λ from the
