@@ -171,8 +171,7 @@ func List(ctx context.Context, patterns []string) ([]string, error) {
 			return nil, err
 		}
 		if len(places) == 0 {
-			return nil, exit.Dataf("--sums %s matches no directory of sums; bochner sum creates them",
-				strings.TrimRight(p, "/"))
+			return nil, exit.Dataf("no directory of sums matches %s; bochner sum creates them", strings.TrimRight(p, "/"))
 		}
 		for _, place := range places {
 			if !slices.Contains(out, place) {
