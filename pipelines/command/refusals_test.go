@@ -23,7 +23,7 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--learner", "svn"}, `unknown learner "svn" (did you mean "svm"?)`, 2},
 		{[]string{"--rounds", "3"}, "--rounds is for iterative learners (cg, sgd, svm); ridge is fitted in one pass", 2},
 		{[]string{"--learner", "svm", "--loss", "softmax"}, "softmax takes all outputs together", 2},
-		{[]string{"--learner", "svm", "--loss", "huber"}, "huber is for targets", 2},
+		{[]string{"--learner", "svm", "--loss", "huber"}, "--loss huber is not for labels that are classes", 2},
 		{[]string{"--learner", "svm", "--loss", "hing"}, "hinge", 2},
 		{[]string{"--learner", "svm", "--lambda", "0"}, "lambda is 0", 2},
 		{[]string{"--learner", "svm", "--partitions", "-1"}, "--partitions must be", 2},
