@@ -129,7 +129,7 @@ func (b *brook) counted() map[string]int {
 func TestAStreamRunsWithTheDefaults(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 3)
-	o := NewStreamOptions()
+	o := options.NewStream()
 	if o.Reload != time.Minute || o.Poll != 5*time.Second || o.Settle != 10*time.Second || o.PerRound != 64 ||
 		o.Messages.Outstanding != 1000 {
 		t.Errorf("defaults %+v", o)

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -23,7 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/spf13/cobra"
 )
 
 // jobCommand returns the command of a job that takes only its options.
@@ -34,8 +33,7 @@ func jobCommand[O any, R io.WriterTo](name string, o *O, job func(context.Contex
 }
 
 func alignCommand() *cobra.Command {
-	var o options.Align
-	o.Learned.Keep = iterative.DefaultKeep
+	o := options.NewAlign()
 	kernels := newKernels("learned")
 	cmd := newCommand("align", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
@@ -53,7 +51,7 @@ func embedCommand() *cobra.Command {
 		options.Embed
 		Plan bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit."`
 	}
-	o.LearnerOptions = *pca.NewLearnerOptions()
+	o.Embed = options.NewEmbed()
 	kernels := newKernels("gaussian")
 	return newCommand("embed", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
@@ -67,7 +65,7 @@ func embedCommand() *cobra.Command {
 }
 
 func featurizeCommand() *cobra.Command {
-	var o options.Featurize
+	o := options.NewFeaturize()
 	kernels := newKernels("gaussian")
 	return newCommand("featurize", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
@@ -78,7 +76,7 @@ func featurizeCommand() *cobra.Command {
 }
 
 func generateCommand() *cobra.Command {
-	var o options.Generate
+	o := options.NewGenerate()
 	cmd := newCommand("generate", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Set = args[0]
 		return pipelines.Generate(cmd.Context(), o)
@@ -111,7 +109,7 @@ func compareCommand() *cobra.Command {
 }
 
 func testCommand() *cobra.Command {
-	var o options.TwoSample
+	o := options.NewTwoSample()
 	kernels := newKernels("gaussian", "features", strconv.Itoa(twosample.Features))
 	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
 		if o.Recipe != "" {
@@ -195,7 +193,8 @@ func inspectCommand() *cobra.Command {
 }
 
 func explainCommand() *cobra.Command {
-	return jobCommand("explain", new(options.Explain), pipelines.Explain)
+	o := options.NewExplain()
+	return jobCommand("explain", &o, pipelines.Explain)
 }
 
 func exportCommand() *cobra.Command {
@@ -260,7 +259,7 @@ func takeIDs(cmd *cobra.Command, o *options.Forget) (remove func() error, err er
 }
 
 func askCommand() *cobra.Command {
-	var o options.Ask
+	o := options.NewAsk()
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Question = options.Question(args[0])
 		return pipelines.Ask(cmd.Context(), o)
@@ -297,7 +296,7 @@ func (v versionReport) WriteTo(w io.Writer) (int64, error) {
 }
 
 func serveCommand() *cobra.Command {
-	var o options.Serve
+	o := options.NewServe()
 	return newCommand("serve", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if l, ok := cmd.ErrOrStderr().(*jsonLog); ok {
 			slog.SetDefault(slog.New(l.handler))

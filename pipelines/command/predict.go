@@ -27,6 +27,8 @@ func predictCommand() *cobra.Command {
 		Forever bool `flag:"stream,common" group:"Streams" help:"Predict every file that appears, or every message, until the command is stopped. See bochner help stream."`
 		options.Stream
 	}
+	o.Stream = options.NewStream()
+	o.MaxBadFraction = 0 // of a batch
 	return newCommand("predict", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Forever {
 			return nil, predictStream(cmd, o.Stream)
@@ -78,7 +80,7 @@ func predictStream(cmd *cobra.Command, o options.Stream) error {
 	case o.Out == standardOutput:
 		return exit.Usagef("--stream writes a file for each file: give a directory with --out")
 	case !cmd.Flags().Changed("max_bad_fraction"):
-		o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
+		o.MaxBadFraction = options.NewStream().MaxBadFraction
 	}
 	line := func(r results.StreamRound) error {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -32,6 +31,7 @@ func trainCommand() *cobra.Command {
 		Plan    bool     `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
 		Timings bool     `flag:"timings" group:"Job" help:"Print the time of each stage."`
 	}
+	o.Train = options.NewTrain()
 	flags := newTrainingFlags(&o.Train)
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Model == "" && !o.Plan {
@@ -121,8 +121,6 @@ type trainingFlags struct {
 }
 
 func newTrainingFlags(o *options.Train) *trainingFlags {
-	o.Learned.Running = iterative.Defaults().Running
-	o.Learned.PerJob = 0 // one round of a game
 	return &trainingFlags{newKernels("gaussian"), newLearners(&o.Learned.Running), o}
 }
 

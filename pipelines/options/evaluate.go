@@ -18,6 +18,9 @@ type CompareKernel struct {
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
 }
 
+// NewCompareKernel returns the defaults of the command.
+func NewCompareKernel() CompareKernel { return defaults[CompareKernel]() }
+
 // CompareModels says which models to compare, and on which data.
 type CompareModels struct {
 	// Directory of the model in use, or an alias such as DIR@champion (see bochner models --help).
@@ -135,3 +138,6 @@ type TwoSample struct {
 	// of large tables pass. 0 is no bound.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output"`
 }
+
+// NewTwoSample returns the defaults of the command.
+func NewTwoSample() TwoSample { return defaults[TwoSample]() }

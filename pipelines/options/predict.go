@@ -86,6 +86,9 @@ type Explain struct {
 	Log io.Writer
 }
 
+// NewExplain returns the defaults of the command.
+func NewExplain() Explain { return defaults[Explain]() }
+
 // Featurize says which features to write, and for which data.
 type Featurize struct {
 	Prepare `omit:"Split,Room"`
@@ -100,6 +103,9 @@ type Featurize struct {
 	// Format of the features: {values}.
 	Format string `flag:"out_format,common" group:"Model and output" default:"npy" placeholder:"NAME"`
 }
+
+// NewFeaturize returns the defaults of the command.
+func NewFeaturize() Featurize { return defaults[Featurize]() }
 
 // Inspect says which data to describe.
 type Inspect struct {
@@ -146,7 +152,7 @@ type Messages struct {
 
 // Stream says which model to apply to files as they appear, or to messages. For messages, Data is one
 // subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
-// messages. The zero value of a field is not its default: see pipelines.NewStreamOptions.
+// messages.
 type Stream struct {
 	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
@@ -181,4 +187,11 @@ type Stream struct {
 
 	// Each, unless nil, is called after every round that had files.
 	Each func(results.StreamRound) error
+}
+
+// NewStream returns the defaults of the command.
+func NewStream() Stream {
+	o := defaults[Stream]()
+	o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
+	return o
 }

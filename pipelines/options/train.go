@@ -58,6 +58,13 @@ type Train struct {
 	Accept func(*models.Manifest) error
 }
 
+// NewTrain returns the defaults of the command.
+func NewTrain() Train {
+	o := defaults[Train]()
+	o.Learned.Keep = iterative.DefaultKeep
+	return o
+}
+
 // Iterative returns the options of an iterative learner, nil for ridge.
 func (o Train) Iterative() iterative.LearnerOptions {
 	l, _ := o.Learner.(iterative.LearnerOptions)
