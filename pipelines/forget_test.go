@@ -44,8 +44,8 @@ func forgetting(t *testing.T, dir, ids string) options.Forget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return options.Forget{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
-		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
+	return options.Forget{ForgottenRows: options.ForgottenRows{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
+		IDs: jobtest.Write(t, dir, "list", ids)}, Out: dir + "/without"}
 }
 
 // Outputs that cannot all be created are refused before any of them is.
@@ -399,7 +399,7 @@ func TestACertificateDoesNotRevealItsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verify := o
+	verify := options.VerifyForgotten{ForgottenRows: o.ForgottenRows, Certificate: o.Certificate}
 	verify.Model = o.Out
 	if v, err := VerifyForgotten(jobtest.Ctx, verify); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)

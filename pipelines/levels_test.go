@@ -180,14 +180,14 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	t.Helper()
 	audit := func(day, condition, file, want string) {
 		t.Helper()
-		o := options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
+		o := options.AuditSums{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
 			Data: data(file), MaxBadFraction: 0.1}
 		if day == "*" {
 			for _, day := range days[1:] {
 				o.Data.Files = append(o.Data.Files, filepath.Join(dir, "day-"+day+".csv"))
 			}
 		}
-		r, err := Audit(jobtest.Ctx, o)
+		r, err := AuditSums(jobtest.Ctx, o)
 		code := 4
 		if want == "" {
 			code = 0
@@ -231,7 +231,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	if err := storage.Publish(jobtest.Ctx, filepath.Join(dir, "segments"), files); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Audit(jobtest.Ctx, options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
+	_, err = AuditSums(jobtest.Ctx, options.AuditSums{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
 		Model: filepath.Join(dir, "segments")})
 	jobtest.WantError(t, "segments", err, exit.CodeData, "has segments")
 }
@@ -361,7 +361,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	if err := os.Rename(at("by"), at("moved")); err != nil { // a lineage names places of before
 		t.Fatal(err)
 	}
-	pruned, err := PruneSums(jobtest.Ctx, options.Prune{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
+	pruned, err := PruneSums(jobtest.Ctx, options.PruneSums{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
 	if err != nil || len(pruned.Removed) > 0 || len(pruned.Kept) != 2 {
 		t.Errorf("pruned %+v, %v", pruned, err)
 	}

@@ -28,7 +28,7 @@ func PredictFormats() []string { return apply.PredictFormats() }
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
 // no files are left. The end of the context is not an error: the stream finishes its current file.
-func PredictStream(ctx context.Context, o options.Stream) (*results.StreamRound, error) {
+func PredictStream(ctx context.Context, o options.PredictStream) (*results.StreamRound, error) {
 	return apply.PredictStream(ctx, o)
 }
 

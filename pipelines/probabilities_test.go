@@ -282,7 +282,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 			}
 		}
 	}
-	report, err := InspectModel(jobtest.Ctx, o.Model)
+	report, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model})
 	if err != nil || !strings.Contains(jobtest.Text(t, report),
 		"probabilities by an increasing step function for each class (isotonic), fitted to the scores of ") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, report))

@@ -201,9 +201,9 @@ func (s *simulation) tasks() (all []task) {
 			_, err := Fit(ctx, fit)
 			return err
 		}, fit.SaveSums, fit.Model))
-		forget := options.Forget{Model: fit.Model, SumDirs: fit.SumDirs,
-			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"},
-			Out:  at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
+		forget := options.Forget{ForgottenRows: options.ForgottenRows{Model: fit.Model, SumDirs: fit.SumDirs,
+			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"}, Job: o},
+			Out: at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day)}
 		all = append(all, s.making("forget", func(ctx context.Context) error {
 			if s.turns.Mem.Files(fit.Model)[models.ManifestFile] == "" {
 				return errNoModel

@@ -52,7 +52,7 @@ func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 // verified returns the text and JSON of a verification, without the model's name.
 func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 	t.Helper()
-	v, err := Verify(jobtest.Ctx, options.Verify{Model: dir, Data: data})
+	v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: dir, Data: data})
 	if err != nil {
 		return "", err
 	}

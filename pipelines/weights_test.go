@@ -186,7 +186,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 			t.Errorf("%s: weights of the manifest %+v", name, m.Weights)
 		}
 		if name == "svm" {
-			v, err := Verify(jobtest.Ctx, options.Verify{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
+			v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
 			if err != nil || !v.Certificate.Same || math.Abs(v.Certificate.Primal-x.Log.Objective) > 1e-7 {
 				t.Errorf("verified: %+v, %v; objective %g", v, err, x.Log.Objective)
 			}

@@ -15,11 +15,11 @@ var jobDefaults = map[string]any{
 	"align": ptr(options.NewAlign()), "ask": ptr(options.NewAsk()), "embed": ptr(options.NewEmbed()),
 	"explain": ptr(options.NewExplain()), "featurize": ptr(options.NewFeaturize()),
 	"generate": ptr(options.NewGenerate()), "kernel": ptr(options.NewCompareKernel()),
-	"predict": ptr(options.NewStream()), "retrain": ptr(options.NewRetrain()), "serve": ptr(options.NewServe()),
+	"predict": ptr(options.NewPredictStream()), "retrain": ptr(options.NewRetrain()), "serve": ptr(options.NewServe()),
 	"test": ptr(options.NewTwoSample()), "train": ptr(options.NewTrain()),
 	"compare": &options.CompareModels{}, "evaluate": &options.Evaluate{}, "export": &options.Export{},
-	"fit": &options.Fit{}, "forget": &options.Forget{}, "inspect": &options.Inspect{}, "prune": &options.Prune{},
-	"report": &options.Report{}, "sum": &options.Sum{}, "verify": &options.Verify{},
+	"fit": &options.Fit{}, "forget": &options.Forget{}, "inspect": &options.InspectData{}, "prune": &options.PruneSums{},
+	"report": &options.Report{}, "sum": &options.Sum{}, "verify": &options.VerifyOptimum{},
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -22,7 +22,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
-	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
 // jobCommand returns the command of a job that takes only its options.
@@ -129,9 +128,9 @@ func testCommand() *cobra.Command {
 
 func verifyCommand() *cobra.Command {
 	var o struct {
-		options.Verify
-		Forgotten options.Forget `group:"Model and output" omit:"Model,Data,Out,SaveSums,MaxBadFraction,Job"`
-		Audit     bool           `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
+		options.VerifyOptimum
+		Forgotten options.VerifyForgotten `group:"Model and output" omit:"Model,Data,MaxBadFraction,Job"`
+		Audit     bool                    `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
 	}
 	return newCommand("verify", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		f := o.Forgotten
@@ -142,13 +141,13 @@ func verifyCommand() *cobra.Command {
 		case o.Audit && f.Certificate != "":
 			return nil, exit.Usagef("--audit and --certificate cannot be used together: verify one after the other")
 		case o.Audit:
-			return pipelines.Audit(cmd.Context(), options.Audit{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
+			return pipelines.AuditSums(cmd.Context(), options.AuditSums{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
 				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		case f.Certificate == "":
-			return pipelines.Verify(cmd.Context(), o.Verify)
+			return pipelines.VerifyOptimum(cmd.Context(), o.VerifyOptimum)
 		}
 		f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
-		remove, err := takeIDs(cmd, &f)
+		remove, err := takeIDs(cmd, &f.ForgottenRows)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +160,7 @@ func inspectCommand() *cobra.Command {
 	var o struct {
 		Model      string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
 		Importance string `flag:"importance" group:"Model and output" placeholder:"FILE" help:"File for a plot of the importance of columns, their effects on predictions for the rows of --data: .png or .svg."`
-		options.Inspect
+		options.InspectData
 	}
 	return newCommand("inspect", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		ctx, rows := cmd.Context(), len(o.Data.Files) > 0
@@ -171,24 +170,14 @@ func inspectCommand() *cobra.Command {
 		case o.Importance != "" && (o.Model == "" || !rows):
 			return nil, exit.Usagef("--importance needs --model and --data: it draws effects on predictions")
 		case o.Model == "":
-			return pipelines.InspectData(ctx, o.Inspect)
+			return pipelines.InspectData(ctx, o.InspectData)
 		}
 		tables := append(namesOf(&o.Types), "columns", "drop", "weight_column", "id_column", "time_column", "write_schema")
 		if err := refuse(cmd, tables, "cannot be used with --model: a model has its columns and their types"); err != nil {
 			return nil, err
 		}
-		var result *results.InspectModel
-		var err error
-		if rows {
-			result, err = pipelines.InspectEffects(ctx, options.InspectEffects{Model: o.Model, Data: o.Data,
-				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
-		} else {
-			result, err = pipelines.InspectModel(ctx, o.Model)
-		}
-		if err == nil && o.Importance != "" {
-			err = pipelines.DrawEffects(ctx, result, o.Importance)
-		}
-		return result, err
+		return pipelines.InspectModel(ctx, options.InspectModel{Model: o.Model, Data: o.Data, EffectsPlot: o.Importance,
+			MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 	})
 }
 
@@ -237,7 +226,7 @@ func fitCommand() *cobra.Command {
 func forgetCommand() *cobra.Command {
 	var o options.Forget
 	return newCommand("forget", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		remove, err := takeIDs(cmd, &o)
+		remove, err := takeIDs(cmd, &o.ForgottenRows)
 		if err != nil {
 			return nil, err
 		}
@@ -247,7 +236,7 @@ func forgetCommand() *cobra.Command {
 }
 
 // takeIDs replaces - in --ids by a temporary file with the content of standard input; remove deletes the file.
-func takeIDs(cmd *cobra.Command, o *options.Forget) (remove func() error, err error) {
+func takeIDs(cmd *cobra.Command, o *options.ForgottenRows) (remove func() error, err error) {
 	if o.IDs != standardInput {
 		return func() error { return nil }, nil
 	}
@@ -270,7 +259,7 @@ func askCommand() *cobra.Command {
 }
 
 func pruneCommand() *cobra.Command {
-	return jobCommand("prune", new(options.Prune), pipelines.PruneSums)
+	return jobCommand("prune", new(options.PruneSums), pipelines.PruneSums)
 }
 
 func versionCommand() *cobra.Command {

@@ -91,8 +91,8 @@ type Evaluate struct {
 	Job Job `group:"Job"`
 }
 
-// Verify says which model to verify, and with which data, which must be its training data.
-type Verify struct {
+// VerifyOptimum says of which svm model to verify the certificate. Data must be its training data.
+type VerifyOptimum struct {
 	// Directory of the model, or an alias such as DIR@champion (see bochner models --help).
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`

@@ -107,8 +107,8 @@ type Featurize struct {
 // NewFeaturize returns the defaults of the command.
 func NewFeaturize() Featurize { return defaults[Featurize]() }
 
-// Inspect says which data to describe.
-type Inspect struct {
+// InspectData says which data to describe.
+type InspectData struct {
 	Data  dataset.Options `group:"Data"`
 	Types Types           `group:"Columns of tables"`
 	// Largest share (0 to 1) of rows set aside as unusable.
@@ -118,12 +118,13 @@ type Inspect struct {
 	Job         Job    `group:"Job"`
 }
 
-// InspectEffects says on which data to measure the effects of columns on the predictions of a model.
-type InspectEffects struct {
+// InspectModel says which model to describe. If Data names files, the effects of columns on predictions are
+// measured on their rows.
+type InspectModel struct {
 	Model          string // directory of the model, or an alias
 	Data           dataset.Options
+	EffectsPlot    string  // file for a plot of the effects, .png or .svg
 	MaxBadFraction float64 // largest share (0 to 1) of rows set aside as unusable
-	Whole          bool    // also measure partial dependence and drift, for a report
 	Job            Job
 }
 
@@ -150,10 +151,10 @@ type Messages struct {
 	Copy []string `flag:"copy_attributes" list:"commas"`
 }
 
-// Stream says which model to apply to files as they appear, or to messages. For messages, Data is one
+// PredictStream says which model to apply to files as they appear, or to messages. For messages, Data is one
 // subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
 // messages.
-type Stream struct {
+type PredictStream struct {
 	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
 	Predict
@@ -189,9 +190,9 @@ type Stream struct {
 	Each func(results.StreamRound) error
 }
 
-// NewStream returns the defaults of the command.
-func NewStream() Stream {
-	o := defaults[Stream]()
+// NewPredictStream returns the defaults of the command.
+func NewPredictStream() PredictStream {
+	o := defaults[PredictStream]()
 	o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
 	return o
 }

@@ -244,9 +244,10 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TrainTest says on which rows a model is evaluated after its training: the rows of files, or a
-// share of the rows of the data. Training does not read them.
-type TrainTest struct {
-	Files []string
-	Share float64 // above 0 and below 1; 0 to use Files
+// TrainAndTest says what model to train, and on which rows it is then evaluated: the rows of files, or a share
+// of the rows of Data. Training does not read them.
+type TrainAndTest struct {
+	Train
+	TestFiles []string
+	TestShare float64 // above 0 and below 1; 0 to use TestFiles
 }
