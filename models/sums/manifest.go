@@ -83,6 +83,7 @@ type Input struct {
 	Size int64  `json:"size"`
 	// Version is the URI and generation of an object, or the SHA-256 of the content of a file on disk.
 	Version string `json:"version"`
+	Empty   bool   `json:"empty,omitempty"` // none of its rows is in the sums
 }
 
 // NewLeaf describes files that are summed under a recipe. label and weight name the columns used as such.
