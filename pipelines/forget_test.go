@@ -72,7 +72,7 @@ func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
 		"/new/c is inside --model":                     fit("/new", "/new/c"),
 		"/new/d is inside --save_sums":                 fit("/new/d", "/new"),
 	} {
-		if exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
+		if exit.CodeOf(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -366,7 +366,7 @@ func TestForgetKeepsAnExistingCertificate(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate = jobtest.Write(t, dir, "proof", "other")
-	if r, err := Forget(jobtest.Ctx, o); exit.Code(err) != exit.CodeData || r != nil {
+	if r, err := Forget(jobtest.Ctx, o); exit.CodeOf(err) != exit.CodeData || r != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if contentOf(t, o.Certificate) != "other" {

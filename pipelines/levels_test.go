@@ -188,11 +188,11 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 			}
 		}
 		r, err := AuditSums(jobtest.Ctx, o)
-		code := 4
+		code := exit.CodeGate
 		if want == "" {
-			code = 0
+			code = exit.CodeOK
 		}
-		if exit.Code(err) != code || r == nil || r.Holds != (want == "") || !strings.Contains(strings.Join(r.Why, "; "), want) {
+		if exit.CodeOf(err) != code || r == nil || r.Holds != (want == "") || !strings.Contains(strings.Join(r.Why, "; "), want) {
 			t.Errorf("sums of %s where %q with %s: %v, want %q", day, condition, file, err, want)
 		}
 	}
@@ -269,7 +269,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 		"dt>2027":     "leave out all sums",
 	} {
 		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
-		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
+		if code := exit.CodeOf(err); err == nil || !strings.Contains(err.Error(), want) ||
 			code != exit.CodeUsage && code != exit.CodeData {
 			t.Errorf("%s: %v (code %d), want %q", condition, err, code, want)
 		}

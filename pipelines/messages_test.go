@@ -349,7 +349,7 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 	topic := b.server.Topic("said")
 	for what, test := range map[string]struct {
 		change func(*options.PredictStream)
-		code   int
+		code   exit.Code
 		want   string
 	}{
 		"a name": {func(o *options.PredictStream) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
@@ -441,7 +441,7 @@ func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 			}
 		})
 		if c.want == "" && err != nil || c.want != "" &&
-			(err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.CodeStorage) {
+			(err == nil || !strings.Contains(err.Error(), c.want) || exit.CodeOf(err) != exit.CodeStorage) {
 			t.Errorf("%q, dead letters to %s: %v; want %q", c.text, c.dead, err, c.want)
 		}
 	}

@@ -295,7 +295,7 @@ func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 		strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
 	for name, c := range map[string]struct {
 		change func(*options.Train)
-		code   int
+		code   exit.Code
 		words  []string
 	}{
 		"a method there is not": {func(o *options.Train) { o.Calibrate = "isotone" }, exit.CodeUsage,

@@ -280,7 +280,7 @@ func (w *world) sameSums(p *pile) error {
 
 // sameModel compares a model; failed is the error of the job that was to make it.
 func (w *world) sameModel(dir string, rows []string, failed error) error {
-	if code := exit.Code(failed); failed != nil && code != exit.CodeData {
+	if code := exit.CodeOf(failed); failed != nil && code != exit.CodeData {
 		return failed
 	}
 	digest := "refused"

@@ -337,7 +337,7 @@ func (s *simulation) drive(name string, life int, list []task) {
 				}
 				s.logf("%s ends %s: %v", d.Name, list[0].name, err)
 				d.Aside(func() { s.ended(list[0], err) })
-				if err == nil || !list[0].repeatable || exit.Code(err) == exit.CodeLost || errors.Is(err, fs.ErrExist) {
+				if err == nil || !list[0].repeatable || exit.CodeOf(err) == exit.CodeLost || errors.Is(err, fs.ErrExist) {
 					break
 				}
 			}
@@ -357,9 +357,9 @@ func (s *simulation) drive(name string, life int, list []task) {
 
 // ended looks whether a job has ended as it should.
 func (s *simulation) ended(x task, err error) {
-	harmless := []int{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeRefused, exit.CodeNothing, exit.CodeLost}
-	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.Code(err)) {
-		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.Code(err), err)
+	harmless := []exit.Code{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeRefused, exit.CodeNothing, exit.CodeLost}
+	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.CodeOf(err)) {
+		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.CodeOf(err), err)
 	}
 	s.registryWhole()
 }

@@ -485,7 +485,7 @@ func TestAStreamRefuses(t *testing.T) {
 	b.put("f.csv", 1)
 	for what, test := range map[string]struct {
 		change func(*options.PredictStream)
-		code   int
+		code   exit.Code
 		want   string
 	}{
 		"its own output": {func(o *options.PredictStream) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,

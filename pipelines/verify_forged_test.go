@@ -245,7 +245,7 @@ func checkForgeries(t *testing.T, model string, data dataset.Options, edits map[
 			continue
 		}
 		switch got, err := verified(t, to, data); {
-		case err != nil && (exit.Code(err) == exit.CodeFailed):
+		case err != nil && (exit.CodeOf(err) == exit.CodeFailed):
 			t.Errorf("%s: fails instead of refusing: %v", what, err)
 		case err != nil:
 			refused++

@@ -116,15 +116,15 @@ func TestAliasesAreNotGuessedFromAHistoryWithAGap(t *testing.T) {
 	if err := storage.WriteFile(ctx, file, []byte(newer)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.State(ctx); exit.Code(err) != exit.CodeModel || !strings.Contains(err.Error(), "newer version") {
+	if _, err := r.State(ctx); exit.CodeOf(err) != exit.CodeModel || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("a file of a newer version: %v", err)
 	}
 	if err := errors.Join(storage.Remove(ctx, file), storage.Remove(ctx, models.EventFile(r.Dir, 4))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := r.State(ctx)
-	if exit.Code(err) != exit.CodeModel || !strings.Contains(err.Error(),
+	if exit.CodeOf(err) != exit.CodeModel || !strings.Contains(err.Error(),
 		"00000004.json: no such event; restore one of the two") {
-		t.Errorf("a gap: code %d, %v", exit.Code(err), err)
+		t.Errorf("a gap: code %d, %v", exit.CodeOf(err), err)
 	}
 }

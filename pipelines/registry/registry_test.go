@@ -93,10 +93,10 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 			t.Errorf("after %s %s: %q, want %q", e.Action, e.Model, got, want)
 		}
 	}
-	refused := func(want string, code int, e *Event, err error) {
+	refused := func(want string, code exit.Code, e *Event, err error) {
 		t.Helper()
-		if err == nil || e != nil || !strings.Contains(err.Error(), want) || exit.Code(err) != code {
-			t.Errorf("%v, %v (code %d); want %q, code %d", e, err, exit.Code(err), want, code)
+		if err == nil || e != nil || !strings.Contains(err.Error(), want) || exit.CodeOf(err) != code {
+			t.Errorf("%v, %v (code %d); want %q, code %d", e, err, exit.CodeOf(err), want, code)
 		}
 	}
 	e, err := r.Rollback(ctx, "", Note{})
@@ -157,8 +157,8 @@ func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 			t.Errorf("%s is %q, %v", name, got, err)
 		}
 	}
-	for name, code := range map[string]int{"challenger": 3, dir + "/b": 2, "": 2, ".b": 2} {
-		if got, err := r.Name(ctx, name); exit.Code(err) != code {
+	for name, code := range map[string]exit.Code{"challenger": 3, dir + "/b": 2, "": 2, ".b": 2} {
+		if got, err := r.Name(ctx, name); exit.CodeOf(err) != code {
 			t.Errorf("%s is %q, %v", name, got, err)
 		}
 	}
@@ -199,7 +199,7 @@ func race(t *testing.T, dir string) {
 			switch {
 			case err == nil:
 				won <- name
-			case !errors.As(err, &lost) || exit.Code(err) != exit.CodeData ||
+			case !errors.As(err, &lost) || exit.CodeOf(err) != exit.CodeData ||
 				!strings.Contains(err.Error(), "another process changed it"):
 				t.Error(err)
 			}
@@ -370,7 +370,7 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 	if err := storage.WriteFile(ctx, storage.Join(r.Dir, models.AliasFile), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.State(ctx); exit.Code(err) != exit.CodeModel {
+	if _, err := r.State(ctx); exit.CodeOf(err) != exit.CodeModel {
 		t.Error(err)
 	}
 }

@@ -277,7 +277,7 @@ func (f *messageFeed) publish(ctx context.Context, topic string, results []scori
 		if err == nil {
 			continue
 		}
-		if code := exit.Code(err); code != exit.CodeStorage && code != exit.CodeFailed {
+		if code := exit.CodeOf(err); code != exit.CodeStorage && code != exit.CodeFailed {
 			return err
 		}
 		failed++

@@ -268,7 +268,7 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 	for {
 		begun := time.Now()
 		arrived, err := s.next(ctx)
-		switch code := exit.Code(err); {
+		switch code := exit.CodeOf(err); {
 		case err == nil:
 			s.failed = 0
 		case (code == exit.CodeStorage || code == exit.CodeFailed) && s.failed < maxFailedRounds:
