@@ -267,7 +267,7 @@ func (s *simulation) changes() []task {
 		}, false}
 	}
 	rollback := change("rollback", func(ctx context.Context) (*registry.Event, error) {
-		return reg.Rollback(ctx, "", registry.Note{Why: "simulated"})
+		return reg.Rollback(ctx, "", registry.Change{Why: "simulated"})
 	})
 	return []task{rollback, rollback,
 		change("promote another", func(ctx context.Context) (*registry.Event, error) {
@@ -277,7 +277,7 @@ func (s *simulation) changes() []task {
 			}
 			for _, m := range slices.Backward(l.Models) {
 				if !slices.Contains(m.Aliases, models.Champion) {
-					return reg.Promote(ctx, m.Name, registry.Note{Why: "simulated"})
+					return reg.Promote(ctx, m.Name, registry.Change{Why: "simulated"})
 				}
 			}
 			return nil, errNoModel

@@ -78,7 +78,7 @@ func (b *brook) path(name string) string { return filepath.Join(b.dir, name) }
 
 func (b *brook) promote(model string) {
 	b.t.Helper()
-	if _, err := (registry.Registry{Dir: b.path("models")}).Promote(b.t.Context(), model, registry.Note{}); err != nil {
+	if _, err := (registry.Registry{Dir: b.path("models")}).Promote(b.t.Context(), model, registry.Change{}); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -426,7 +426,7 @@ func (n *nights) story(t *testing.T) {
 		t.Fatal(err)
 	}
 	champion, previous := s.Champion, s.Previous
-	if _, err := n.reg.Rollback(jobtest.Ctx, "", registry.Note{Why: "test"}); err != nil {
+	if _, err := n.reg.Rollback(jobtest.Ctx, "", registry.Change{Why: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	report, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: n.reg.Dir + "@champion"})

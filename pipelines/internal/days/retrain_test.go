@@ -496,7 +496,7 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.night(t, 12, results.Promoted)
 	s.night(t, 9, results.Nothing, "was made for a later day")
 	reg := registry.Registry{Dir: s.o.Models}
-	if _, err := reg.Rollback(ctx, "", registry.Note{}); err != nil {
+	if _, err := reg.Rollback(ctx, "", registry.Change{}); err != nil {
 		t.Fatal(err)
 	}
 	s.night(t, 12, results.Kept, "it is not promoted twice")
