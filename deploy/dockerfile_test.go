@@ -120,7 +120,7 @@ func TestBaseImagesAreArguments(t *testing.T) {
 	}
 }
 
-func TestImagesHoldTheProgramAndNotMoreThanTheyNeed(t *testing.T) {
+func TestImagesHoldOnlyWhatTheProgramNeeds(t *testing.T) {
 	byName, args := stages(t)
 	for _, want := range []struct{ stage, base, entry, user, holds string }{
 		{"bochner", "gcr.io/distroless/static-debian12:nonroot", "/usr/local/bin/bochner", "65532:65532", "/out/bochner"},

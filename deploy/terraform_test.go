@@ -46,7 +46,7 @@ func terraform(t *testing.T) (blocks map[string]*hclsyntax.Block, source map[str
 }
 
 // Every name that an expression refers to is one that is declared.
-func TestReferencesOfTerraformAreDeclared(t *testing.T) {
+func TestTerraformReferencesAreDeclared(t *testing.T) {
 	blocks, _ := terraform(t)
 	locals := map[string]bool{}
 	for name := range blocks["locals"].Body.Attributes {
@@ -242,7 +242,7 @@ func lifecycle(t *testing.T, bucket *hclsyntax.Block) map[int64][]string {
 }
 
 // Two nights and a stream wrote these names to a storage server, with the flags of these files.
-func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
+func TestOldVersionsOfPrivateFilesExpireInADay(t *testing.T) {
 	blocks, _ := terraform(t)
 	rules := lifecycle(t, blocks["resource.google_storage_bucket.bochner"])
 	kept := func(name string) int64 {

@@ -29,7 +29,7 @@ type step struct {
 }
 
 // The workflow names the day once, runs the job for it, and fails with the outcome.
-func TestTheWorkflowRetrainsForADay(t *testing.T) {
+func TestWorkflowRetrainsForADay(t *testing.T) {
 	var w struct {
 		Main struct {
 			Params []string          `yaml:"params"`
@@ -80,7 +80,7 @@ func TestTheWorkflowRetrainsForADay(t *testing.T) {
 	}
 }
 
-func TestContinuousIntegration(t *testing.T) {
+func TestWorkflowsRunTheMakefileTargets(t *testing.T) {
 	const dir = "../.github/workflows"
 	list, err := os.ReadDir(dir)
 	if err != nil || len(list) == 0 {
