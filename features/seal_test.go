@@ -140,7 +140,7 @@ var registration = regexp.MustCompile(`\bRegister\("([^"]+)"`)
 
 // A kind whose package is not imported here is not in the registry, so the
 // test searches the source.
-func TestEveryKindIsTestedHere(t *testing.T) {
+func TestEveryKindHasASealTest(t *testing.T) {
 	known := features.Kinds()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -293,7 +293,7 @@ func init() { features.Register("test.plain", features.Decode[plain]) }
 
 type unregistered struct{ plain }
 
-func TestForeignRecipesSeal(t *testing.T) {
+func TestRecipesOfOtherPackagesSeal(t *testing.T) {
 	if _, err := features.Seal(unregistered{plain{2}}); err == nil ||
 		!strings.Contains(err.Error(), "no kind is registered for features_test.unregistered") {
 		t.Error(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // A chain has the short form of rows between its steps where all of them allow it and it pays.
-func TestChainsTakeTheShortFormWhereTheyCan(t *testing.T) {
+func TestChainsUseTheShortFormWherePossible(t *testing.T) {
 	category := func(levels int) preprocess.Columns {
 		return preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}},
 			{OneHot: &preprocess.OneHot{Values: levels, Weight: 1}}}}

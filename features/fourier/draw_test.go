@@ -75,7 +75,7 @@ func TestFrequenciesAreGolden(t *testing.T) {
 	}
 }
 
-func TestFrequencyAloneEqualsFrequencyOfAll(t *testing.T) {
+func TestSingleFrequencyEqualsThatOfTheWholeDraw(t *testing.T) {
 	for name, r := range kernels(300, 512, 3, Offset, 7) { // 153,600 numbers: drawn in parallel
 		all, allB, err := Turns(r, 0, 512)
 		if err != nil {

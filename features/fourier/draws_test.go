@@ -51,7 +51,7 @@ func TestDependentFrequenciesAreGolden(t *testing.T) {
 	}
 }
 
-func TestDependentFrequencyAloneEqualsFrequencyOfAll(t *testing.T) {
+func TestDependentFrequenciesEqualThoseOfTheWholeDraw(t *testing.T) {
 	for _, d := range []Draw{Orthogonal, Structured} {
 		for _, in := range []int{1, 2, 7, 90} {
 			r := Gaussian{In: in, Out: 700, Width: 3, Form: Offset, Draw: d, Seed: 7}
@@ -114,7 +114,7 @@ func TestFrequenciesOfABlockAreOrthogonal(t *testing.T) {
 
 // Each row of an orthogonal draw is N(0, I): its length is χ_d, and its direction
 // is uniform and independent of the length.
-func TestOrthogonalFrequenciesAreNormalOneByOne(t *testing.T) {
+func TestEachOrthogonalFrequencyIsNormal(t *testing.T) {
 	const blocks, width = 4000, 0.5
 	for _, d := range []int{1, 2, 5} {
 		r := Gaussian{In: d, Out: 2 * blocks * d, Width: width, Draw: Orthogonal, Seed: 5}
@@ -196,7 +196,7 @@ func TestStructuredFrequenciesHaveOneLength(t *testing.T) {
 	}
 }
 
-func TestDrawsAreText(t *testing.T) {
+func TestDrawTextRoundTrips(t *testing.T) {
 	for _, d := range []Draw{Iid, Orthogonal, Structured} {
 		text, err := d.MarshalText()
 		var back Draw = 7
@@ -215,7 +215,7 @@ func TestDrawsAreText(t *testing.T) {
 }
 
 // The draw iid is omitted from JSON, so that such models keep their bytes.
-func TestIidDrawsAreNotMentionedInSeals(t *testing.T) {
+func TestIidDrawIsOmittedFromJSON(t *testing.T) {
 	for d, want := range map[Draw]string{
 		Iid:        `{"in":4,"out":8,"width":0.5,"form":"paired","seed":3}`,
 		Orthogonal: `{"in":4,"out":8,"width":0.5,"form":"paired","draw":"orthogonal","seed":3}`,

@@ -224,7 +224,7 @@ func TestMeanOfProductsIsTheKernel(t *testing.T) {
 	}
 }
 
-func TestFormsAreText(t *testing.T) {
+func TestFormTextRoundTrips(t *testing.T) {
 	for _, f := range []Form{Paired, Offset} {
 		text, err := f.MarshalText()
 		var back Form = 7

@@ -202,7 +202,7 @@ func TestBoundsHold(t *testing.T) {
 
 // The simulation can fail: with a tenth of the features that the bound of pairs
 // requires, too many seeds have an error of ε.
-func TestTheBoundOfPairsIsNotIdle(t *testing.T) {
+func TestBoundOfPairsFailsWithATenthOfTheFeatures(t *testing.T) {
 	const epsilon, delta, seeds, n, d = 0.2, 0.05, 100, 20, 10
 	x := normals(n*d, 3)
 	for _, form := range []Form{Paired, Offset} {

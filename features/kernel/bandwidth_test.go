@@ -167,7 +167,7 @@ func TestGammaAndWidthAreInverse(t *testing.T) {
 }
 
 // γ = 1/(d·Var X), scikit-learn's "scale".
-func TestScaleIsTheGammaOfScikitLearn(t *testing.T) {
+func TestScaleMatchesScikitLearnsGamma(t *testing.T) {
 	w, err := ScaleWidth(784, 0.0949)
 	if err != nil || math.Abs(1/(2*w*w)-1/(784*0.0949)) > 1e-15 {
 		t.Errorf("%v, %v", w, err)

@@ -8,7 +8,7 @@ import (
 
 // The values were computed from the formulas in Python; for Uniform the minimum over
 // r was searched on a grid rather than taken from the closed form.
-func TestBoundsAreTheFormulas(t *testing.T) {
+func TestBoundsMatchTheirFormulas(t *testing.T) {
 	for _, c := range []struct {
 		bound      Bound
 		eps, delta float64
@@ -44,7 +44,7 @@ func TestExponentsMatchThePropositions(t *testing.T) {
 }
 
 // Both functions invert the same bound.
-func TestFeaturesAndEpsilonAreWhereTheFailureReachesDelta(t *testing.T) {
+func TestFeaturesAndEpsilonInvertTheBound(t *testing.T) {
 	for _, eps := range []float64{0.03, 0.2, 1} {
 		for _, delta := range []float64{1e-9, 0.01, 0.5} {
 			for _, d := range []int{1, 20, 784} {

@@ -89,14 +89,14 @@ func TestInfinitelyDistantRowsHaveZeroFeatures(t *testing.T) {
 	}
 }
 
-func TestDistinctRowsAreTakenInOrder(t *testing.T) {
+func TestDistinctRowsKeepTheirOrder(t *testing.T) {
 	x := []float32{1, 2, 3, 4, 1, 2, 5, 6, 7, 8}
 	if r := Distinct(x, 5, 2, 3); r.Count != 3 || !slices.Equal(r.X, []float32{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%+v", r)
 	}
 }
 
-func TestRecipesThatCannotBeDrawnAreNamed(t *testing.T) {
+func TestInvalidRecipeErrorsNameTheFault(t *testing.T) {
 	r := at(t, fourier.Gaussian{In: 2, Out: 2, Width: 1}, &Set{Count: 2, In: 2, X: []float32{1, 2, 3, 4}})
 	for want, change := range map[string]func(r *Recipe){
 		"kernel is missing":        func(r *Recipe) { r.Of = nil },

@@ -71,7 +71,7 @@ func TestDrawIsGolden(t *testing.T) {
 	}
 }
 
-func TestProjectionAloneEqualsProjectionOfAll(t *testing.T) {
+func TestSingleProjectionEqualsThatOfTheWholeDraw(t *testing.T) {
 	r := Maxout{In: 300, Out: 100, Q: 4, Bound: 1, Seed: 7} // 120,000 numbers: drawn in parallel
 	all, err := r.Projections(0, 400)
 	if err != nil {

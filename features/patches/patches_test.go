@@ -222,7 +222,7 @@ func TestSameFeaturesOnAllLevelsThreadsAndBlocks(t *testing.T) {
 }
 
 // No image is beyond what Choose says: r.most bounds features of any image.
-func TestFeaturesAreWithinTheirReach(t *testing.T) {
+func TestFeaturesStayWithinTheirBound(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	x := bars(s, 50, 0)
 	c, err := (&Options{Patch: 3, Cells: 2, Features: 64}).Choose(data(s, x, 2))
@@ -253,7 +253,7 @@ func TestFeaturesAreWithinTheirReach(t *testing.T) {
 	}
 }
 
-func TestImagesWithoutContrastAreRefused(t *testing.T) {
+func TestImagesWithoutContrastAreRejected(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	o := &Options{Features: 64}
 	if _, err := o.Choose(data(s, make([]float32, 5*64), 1)); err == nil || !strings.Contains(err.Error(), "no contrast") {
@@ -279,7 +279,7 @@ func TestImagesWithoutContrastAreRefused(t *testing.T) {
 }
 
 // Damaged recipes are refused before anything is allocated for them.
-func TestDamagedRecipesAreRefused(t *testing.T) {
+func TestDamagedRecipesAreRejected(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	r := choose(t, Options{Patch: 3, Cells: 2, Features: 32}, data(s, bars(s, 20, 0), 2))
 	good, err := json.Marshal(r)
@@ -314,7 +314,7 @@ func TestDamagedRecipesAreRefused(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestValidateRejectsInvalidOptions(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
 		want string

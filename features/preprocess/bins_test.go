@@ -21,7 +21,7 @@ func applyBins(t *testing.T, r features.Recipe, x ...float32) []float32 {
 	return dst
 }
 
-func TestBinsAndHats(t *testing.T) {
+func TestBinsEncodeKnownValues(t *testing.T) {
 	columns := []BinColumn{{1, features.Floats{0, 1, 3}}}
 	for _, c := range []struct {
 		hats bool

@@ -118,7 +118,7 @@ func TestStatisticsMatchTheNumbers(t *testing.T) {
 	}
 }
 
-func TestChoiceOfEncodings(t *testing.T) {
+func TestEncodingsAreChosenFromStatistics(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
 	r, columns, err := ChooseColumns(trouble, statisticsOf(trouble, x, n), ColumnOptions{}, nil, nil)
@@ -149,7 +149,7 @@ func TestChoiceOfEncodings(t *testing.T) {
 }
 
 // True and false are as far from each other as two levels, and missing is between them.
-func TestBooleansAreLevels(t *testing.T) {
+func TestBooleansAreEncodedAsLevels(t *testing.T) {
 	r, _, err := ChooseColumns(&schema.Table{Columns: []schema.Column{{Name: "b", Type: schema.Boolean}}},
 		[]ColumnStatistics{{Rows: 10, Mean: 0.3, Variance: 0.21, High: 1}}, ColumnOptions{Weight: 0.5}, nil, nil)
 	if err != nil {
@@ -161,7 +161,7 @@ func TestBooleansAreLevels(t *testing.T) {
 	}
 }
 
-func TestWrongStatisticsAndOptionsAreRefused(t *testing.T) {
+func TestInvalidStatisticsAndOptionsAreRejected(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{{Name: "k", Type: schema.Category, Levels: []string{"a"}}}}
 	good := []ColumnStatistics{{Rows: 3, Levels: []int64{2, 1}}}
 	for _, c := range []struct {

@@ -140,7 +140,7 @@ func applyColumns(t *testing.T, r features.Recipe, x []float32, n int) []float32
 }
 
 // The short form stands for the row.
-func TestShortFormStandsForTheRow(t *testing.T) {
+func TestShortFormExpandsToTheRow(t *testing.T) {
 	const n, levels = 60, 7
 	encode := wide(levels)
 	x := wideRows(rand.New(rand.NewPCG(2, 2)), n, levels)

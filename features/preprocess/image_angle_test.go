@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-func TestBoundsAreCosineAndSine(t *testing.T) {
+func TestAngleBoundsAreCosineAndSine(t *testing.T) {
 	for n := 1; n <= 180; n++ {
 		b := bounds(n)
 		if len(b) != n-1 {
@@ -30,7 +30,7 @@ func TestBoundsAreCosineAndSine(t *testing.T) {
 
 // The bins of integer gradients: by the arc tangent away from the bounds, by integer
 // comparison at 45°, 90° and 135°.
-func TestBinsOfWholeNumbers(t *testing.T) {
+func TestAngleBinsOfIntegerGradientsAreExact(t *testing.T) {
 	for n := 1; n <= 180; n++ {
 		b := bounds(n)
 		for x := -12; x <= 12; x++ {
@@ -95,7 +95,7 @@ func TestBytesAreFarFromTheBounds(t *testing.T) {
 
 // The exact bits, for every platform: cosine and sine of π/8 compared with
 // √(2±√2)/2.
-func TestCosineAndSineOfPiOver8(t *testing.T) {
+func TestCosAndSinOfPiOver8AreWithinOneUlp(t *testing.T) {
 	root := func(x *big.Float) *big.Float { return new(big.Float).SetPrec(200).Sqrt(x) }
 	two := new(big.Float).SetPrec(200).SetInt64(2)
 	want := func(sign int64) float64 {

@@ -102,7 +102,7 @@ func TestAugmentEqualsItsDefinition(t *testing.T) {
 	}
 }
 
-func TestAugmentDependsOnSeedRowAndRoundAlone(t *testing.T) {
+func TestAugmentDependsOnSeedRowAndRoundOnly(t *testing.T) {
 	a := Augment{Shape: ImageShape{Height: 9, Width: 8, Channels: 3}, Crop: 4, Flip: true, Brightness: 0.5, Contrast: 0.5,
 		Saturation: 0.5, Seed: 3}
 	const n = 6
@@ -195,7 +195,7 @@ func TestCropsAndFlipsAreUniform(t *testing.T) {
 	}
 }
 
-func TestFactorsAreUniform(t *testing.T) {
+func TestBrightnessFactorsAreUniform(t *testing.T) {
 	a := Augment{Shape: ImageShape{Height: 1, Width: 1, Channels: 1}, Brightness: 0.3, Seed: 2}
 	const n = 20000
 	x, dst := make([]float32, n), make([]float32, n)

@@ -212,7 +212,7 @@ func TestFitDoesNotDependOnThreadsOrLayout(t *testing.T) {
 	}
 }
 
-func TestFitErrors(t *testing.T) {
+func TestFitPatchPCARejectsInvalidInput(t *testing.T) {
 	s := ImageShape{Height: 2, Width: 2, Channels: 1}
 	good := PatchFit{Shape: s, Patch: 1, Stride: 1, Out: 1}
 	with := func(change func(*PatchFit)) PatchFit { f := good; change(&f); return f }

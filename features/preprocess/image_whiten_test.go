@@ -41,7 +41,7 @@ func TestWhitenedImagesHaveMeanZeroAndDeviationOne(t *testing.T) {
 }
 
 // For n values with a deviation below 1/√n, the distances to the mean are multiplied by √n.
-func TestFlatImagesAreNotBlownUp(t *testing.T) {
+func TestFlatImagesAreNotAmplified(t *testing.T) {
 	s := ImageShape{Height: 2, Width: 2, Channels: 1}
 	y := applyImage(t, Whiten{Shape: s}, []float32{7, 7, 7, 7, 0.25, -0.25, 0.25, -0.25}, 2)
 	if want := []float32{0, 0, 0, 0, 0.5, -0.5, 0.5, -0.5}; !slices.Equal(y, want) {

@@ -47,7 +47,7 @@ func draw(t *testing.T, r features.Recipe) features.Map {
 
 // Features stand side by side, the kernel is the sum, and each part has the numbers on its grid that
 // it has alone, at 8 and at 16 bits.
-func TestPartsMatchSinglePreprocessing(t *testing.T) {
+func TestJoinedPartsMatchSeparatePreprocessing(t *testing.T) {
 	const n = 333
 	x := rowsOf(n)
 	for count := 1; count <= len(parts()); count++ {

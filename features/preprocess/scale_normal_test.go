@@ -101,7 +101,7 @@ func TestNormalScoresRiseAndEndAtTheKnots(t *testing.T) {
 }
 
 // One row, and columns of all distinct values, with as many knots as rows.
-func TestNormalScoresOfFewRows(t *testing.T) {
+func TestNormalScoresOfFewRowsAreQuantiles(t *testing.T) {
 	if y := applyScale(t, NewNormalScores([]float32{5, -1}, 1, 2, 2, nil), []float32{5, 3}, 1); y[0] != 0 || y[1] != 0 {
 		t.Errorf("one row: %v", y)
 	}
@@ -114,7 +114,7 @@ func TestNormalScoresOfFewRows(t *testing.T) {
 	}
 }
 
-func TestClipLeavesUnmarkedColumnsAlone(t *testing.T) {
+func TestClipDoesNotChangeUnmarkedColumns(t *testing.T) {
 	nan := float32(math.NaN())
 	r := Clip{At: []float32{3, 0, 2}}
 	y := applyScale(t, r, []float32{5, 5, 5, -5, -5, -5, 1, nan, nan, -inf, inf, -2}, 4)
@@ -147,7 +147,7 @@ func TestColumnScalingsHaveParts(t *testing.T) {
 	}
 }
 
-func TestKnotsAndClipsAreChecked(t *testing.T) {
+func TestInvalidKnotsAndClipsAreRejected(t *testing.T) {
 	column := func(at, scores features.Floats) NormalScores {
 		return NormalScores{Columns: []Knots{{}, {at, scores}}}
 	}

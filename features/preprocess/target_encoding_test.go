@@ -217,7 +217,7 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 }
 
 // A row of weight 3 is three rows, whatever the unit of weights is.
-func TestWeightsAreRepeatedRows(t *testing.T) {
+func TestWeightsEqualRepeatedRows(t *testing.T) {
 	l := labelledRows(rand.New(rand.NewPCG(6, 6)), 100, 0)
 	cut := CrossFit{Held: 3, Parts: 4}
 	once, err := NewLabelSums(cut, 0, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
@@ -243,7 +243,7 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestTooManySumsAreRefused(t *testing.T) {
+func TestTooManySumsAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		cut        CrossFit
 		classes    int

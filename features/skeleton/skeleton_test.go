@@ -297,7 +297,7 @@ func TestErrorsNameTheNode(t *testing.T) {
 	}
 }
 
-func TestParseIsStrict(t *testing.T) {
+func TestParseRejectsInvalidSkeletons(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}],"seed":1}`,
 			`skeleton: unknown field "seed"`},

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTablesAreTheirFormulas(t *testing.T) {
+func TestTablesMatchTheirFormulas(t *testing.T) {
 	for name, f := range map[string]func(x []float64) float64{
 		"irrelevant": func(x []float64) float64 { return 2*math.Sin(2*x[0]) + x[1]*x[2] + 2/(1+x[3]*x[3]) },
 		"tails": func(x []float64) float64 {
