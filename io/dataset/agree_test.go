@@ -89,7 +89,7 @@ func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 
 // If every file lacks a column of another one, or the label is a different column, the
 // files are rejected in every order.
-func TestIncompatibleHeadersAreRefusedInEveryOrder(t *testing.T) {
+func TestIncompatibleHeadersAreRejectedInEveryOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
 		label string
@@ -115,7 +115,7 @@ func TestIncompatibleHeadersAreRefusedInEveryOrder(t *testing.T) {
 	}
 }
 
-func TestDataThatLooksIncompleteIsNotedOrRefused(t *testing.T) {
+func TestDataThatLooksIncompleteIsNotedOrRejected(t *testing.T) {
 	table := []byte("a,b,y\n1,2,3\n")
 	for name, c := range map[string]struct {
 		files map[string][]byte

@@ -12,7 +12,7 @@ import (
 	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
-func TestListsOfIDs(t *testing.T) {
+func TestReadIDsParsesOnePerLine(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		n    int
@@ -50,7 +50,7 @@ func elsewhere(t *testing.T, o *IDSelection) *IDSelection {
 
 // However a file is cut, the rows with an id of the list are read, and no others, and it is known which
 // ids have none.
-func TestOnlyRowsWithTheIDs(t *testing.T) {
+func TestOnlyRowsWithListedIDsAreRead(t *testing.T) {
 	ctx := context.Background()
 	text := "k,x,y\n"
 	for i := range 300 {

@@ -169,7 +169,7 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 }
 
 // A truly bad row is not hidden by later shards that do not tile.
-func TestABadRowBeforeACutIsNotReadAgain(t *testing.T) {
+func TestBadRowBeforeACutIsNotReadAgain(t *testing.T) {
 	text := "x,y\n1,p\noops,q\n" + strings.Repeat("2,r\n", 50)
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "a.csv", []byte(text))}, Label: "y"})
 	for size := int64(1); size < 250; size += 3 {
@@ -254,7 +254,7 @@ func linesOf(reports []Report) (out []int64) {
 	return out
 }
 
-func TestPlaces(t *testing.T) {
+func TestSetAsideNamesFileLineAndColumn(t *testing.T) {
 	if got := (SetAside{File: "a.csv", Line: 3}).Place(); got != "a.csv:3" {
 		t.Error(got)
 	}
@@ -263,7 +263,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestAShardThatEndsAtZeroIsEmpty(t *testing.T) {
+func TestShardThatEndsAtZeroIsEmpty(t *testing.T) {
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(csvText(10, false)))}, Label: "y"})
 	rows, report := readShard(d, Shard{Exact: true}, nil, FailFast)
 	if len(rows) > 0 || report.Fault != "" || report.Lines > 0 {

@@ -53,7 +53,7 @@ func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
 	}
 }
 
-func TestSeveralLabelsAreMatched(t *testing.T) {
+func TestMatchFindsSeveralLabels(t *testing.T) {
 	model := &TableLayout{Columns: []string{"y", "a", "z", "b"}, Label: 0, Targets: []int{0, 2}, Features: []int{1, 3}}
 	for _, c := range []struct {
 		file   TableLayout

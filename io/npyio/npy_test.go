@@ -260,7 +260,7 @@ func TestRowsWithNaNAreSetAside(t *testing.T) {
 	}
 }
 
-func TestArraysThatAreNoTablesAreRefused(t *testing.T) {
+func TestArraysThatAreNotTablesAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	two := bytesOf(t, "<f4", []float64{1, 2})
 	for want, data := range map[string][]byte{

@@ -186,7 +186,7 @@ const emptyOfArrow = "PAR1\x15\x04\x15\x00\x15\x02L\x15\x00\x15\x00\x12\x00\x00\
 	" parquet-cpp-arrow version 26.0.1\x19,\x1c\x00\x00\x1c\x00\x00\x00\xab\x00\x00\x00PAR1"
 
 // Spark and Arrow write a file for a part without rows. It adds nothing to the others, wherever it is among them.
-func TestAFileWithoutRowsAddsNothing(t *testing.T) {
+func TestEmptyFileAddsNoRows(t *testing.T) {
 	rows, _ := samples(100)
 	file := write(t, rows, 50)
 	o := dataset.Options{Columns: []string{"double"}, Label: "truth"}
@@ -214,7 +214,7 @@ func TestAFileWithoutRowsAddsNothing(t *testing.T) {
 	}
 }
 
-func TestATableDecodesDictionariesAndCounts(t *testing.T) {
+func TestTableDecodesDictionariesAndCounts(t *testing.T) {
 	rows, _ := samples(600)
 	file := write(t, rows, 200)
 	d, err := open(t, dataset.Options{Columns: []string{"missing", "level", "date", "number"}}, file)

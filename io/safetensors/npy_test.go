@@ -45,7 +45,7 @@ func TestNumbersBeginAtAMultipleOf64Bytes(t *testing.T) {
 	}
 }
 
-func TestNPYRefusesWhatItCannotWrite(t *testing.T) {
+func TestNPYRejectsWhatItCannotWrite(t *testing.T) {
 	if err := WriteNPY(io.Discard, Of("", []int8{1}, 1)); err == nil {
 		t.Error("an array of bytes is written")
 	}

@@ -264,8 +264,8 @@ func TestOpenColumnsAreCompletedFromTheData(t *testing.T) {
 	}
 }
 
-// TestRealTables infers the tables that BOCHNER_DATA names.
-func TestRealTables(t *testing.T) {
+// TestTypesOfRealTablesAreInferred infers the tables that BOCHNER_DATA names.
+func TestTypesOfRealTablesAreInferred(t *testing.T) {
 	dir := os.Getenv("BOCHNER_DATA")
 	if dir == "" {
 		t.Skip("BOCHNER_DATA is not set")

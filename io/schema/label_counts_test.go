@@ -156,7 +156,7 @@ func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 	}
 }
 
-func TestMergeLeavesItsArgument(t *testing.T) {
+func TestMergeDoesNotChangeItsArgument(t *testing.T) {
 	a, b := collect([]string{"1", "2"}), collect([]string{"2", "3"})
 	before := wire.Marshal(b)
 	a.Merge(b)
@@ -166,7 +166,7 @@ func TestMergeLeavesItsArgument(t *testing.T) {
 	}
 }
 
-func TestDamagedLabelCountsAreRefused(t *testing.T) {
+func TestDamagedLabelCountsAreRejected(t *testing.T) {
 	good := [][]byte{
 		wire.Marshal(collect([]string{"a", "b", "b"})),
 		wire.Marshal(collect([]string{"1", strings.Repeat("z", 300)})),

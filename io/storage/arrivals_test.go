@@ -96,7 +96,7 @@ func TestFilesAreReturnedOnceInTheOrderTheyWereWritten(t *testing.T) {
 	w.want(9, "[] 0 0 0")
 }
 
-func TestAFileOnDiskIsWholeWhenNothingIsWrittenToIt(t *testing.T) {
+func TestFileOnDiskIsWholeWhenNobodyWritesToIt(t *testing.T) {
 	w := watch(t, "*")
 	w.Settle = 10 * time.Second
 	w.put("a", 9*time.Second)
@@ -106,7 +106,7 @@ func TestAFileOnDiskIsWholeWhenNothingIsWrittenToIt(t *testing.T) {
 }
 
 // Its time cannot say that a file with a time in the future is whole: its size and time do, once they stay.
-func TestATimeInTheFutureIsNotWaitedFor(t *testing.T) {
+func TestFutureModificationTimeIsNotWaitedFor(t *testing.T) {
 	w := watch(t, "*")
 	w.Settle = 10 * time.Second
 	w.put("a", -24*time.Hour)
@@ -127,7 +127,7 @@ func TestATimeInTheFutureIsNotWaitedFor(t *testing.T) {
 	w.noted(0, 0)
 }
 
-func TestAFileThatIsWrittenToAfterItWasDoneIsNotedOnce(t *testing.T) {
+func TestFileWrittenAfterItWasDoneIsNotedOnce(t *testing.T) {
 	w := watch(t, "*")
 	w.Done = func(context.Context) (map[string]time.Time, error) {
 		at := w.now.Add(-time.Minute)
@@ -200,7 +200,7 @@ func TestFinishedFilesAreKnownAfterBrokenListings(t *testing.T) {
 }
 
 // What is done is asked for once; names that no longer match, or are too old, are not kept.
-func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
+func TestRemovedFilesAreForgotten(t *testing.T) {
 	w := watch(t, "dt=*/*")
 	w.MaxAge = time.Hour
 	asked := 0
@@ -253,7 +253,7 @@ func TestUnfinishedFilesAreReturnedAgain(t *testing.T) {
 	w.want(9, "[] 0 0 0")
 }
 
-func TestTheBaseIsTheDirectoryThatAllPatternsBeginWith(t *testing.T) {
+func TestBaseIsTheCommonDirectoryOfPatterns(t *testing.T) {
 	defer Replace("gs", Replace("gs", named{}))
 	for _, test := range []struct {
 		patterns []string

@@ -53,7 +53,7 @@ func below(t *testing.T, files ...string) string {
 	return dir
 }
 
-func TestPatternsMatchByParts(t *testing.T) {
+func TestPatternsMatchElementByElement(t *testing.T) {
 	dir := below(t, "a/x.csv", "a/y.csv", "b/x.csv", "b/deep/er/x.csv", ".h/x.csv", "b/.h.csv", "b/we[i]rd *?\\\n.csv",
 		"plain", "-n", "ü/x.csv")
 	if err := os.Symlink("a", "link"); err != nil {
@@ -120,7 +120,7 @@ func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 }
 
 // What cannot be listed is an error that names it, wherever in the walk it stands.
-func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
+func TestUnreadableDirectoryIsAnError(t *testing.T) {
 	below(t, "a/1.csv", "a/2.csv", "a/3.csv", "b/1.csv", "c/d/1.csv")
 	for _, fault := range []error{syscall.EIO, syscall.EACCES, syscall.ESTALE, syscall.EMFILE} {
 		for _, c := range []struct{ pattern, at string }{
@@ -157,7 +157,7 @@ func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestPatternsThatMatchNothingSayWhy(t *testing.T) {
+func TestErrorOfAnUnmatchedPatternNamesTheReason(t *testing.T) {
 	dir := below(t, "a/1.csv", "b.csv")
 	for from, to := range map[string]string{"gone": "nowhere", "round": ".", "self": "self"} {
 		if err := os.Symlink(to, from); err != nil {

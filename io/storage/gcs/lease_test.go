@@ -32,7 +32,7 @@ func until(t *testing.T, so func() bool) {
 	}
 }
 
-func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
+func TestObjectLockIsHeldOnce(t *testing.T) {
 	s := server(t)
 	never()
 	name := bucket + "work/lock"
@@ -68,7 +68,7 @@ func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
 	}
 }
 
-func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
+func TestObjectLockExcludesOthers(t *testing.T) {
 	server(t)
 	never()
 	var inside, times atomic.Int32
@@ -100,7 +100,7 @@ func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
 	}
 }
 
-func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
+func TestAbandonedLeaseIsTakenOver(t *testing.T) {
 	server(t)
 	leave := func(by disk.Process) {
 		t.Helper()
@@ -164,7 +164,7 @@ func (i *interrupts) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // A request that is interrupted may be served all the same.
-func TestALeaseWhoseRequestWasInterruptedIsFree(t *testing.T) {
+func TestLeaseIsFreeAfterAnInterruptedRequest(t *testing.T) {
 	server(t)
 	never()
 	for _, before := range []string{"nothing", "a released lease"} {
@@ -184,7 +184,7 @@ func TestALeaseWhoseRequestWasInterruptedIsFree(t *testing.T) {
 
 // What an interrupted request may have left is tidied up, and not the lease that another process took
 // in the meantime: before the lease is released, or before it is deleted.
-func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
+func TestInterruptedRequestKeepsTheLeaseOfAnother(t *testing.T) {
 	s := server(t)
 	never()
 	for _, window := range []string{"write", "delete"} {
@@ -211,7 +211,7 @@ func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
 }
 
 // Who loses a lease writes nothing to it any more.
-func TestALostLeaseIsNotRenewed(t *testing.T) {
+func TestLostLeaseIsNotRenewed(t *testing.T) {
 	s := server(t)
 	o, _ := objects.Parse(bucket + "lock")
 	l, err := cloud.Acquire(ctx, o)

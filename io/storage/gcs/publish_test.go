@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
-func TestPublishOfObjects(t *testing.T) {
+func TestPublishIsWholeOrAbsent(t *testing.T) {
 	s := server(t)
 	disk := write(t, filepath.Join(t.TempDir(), "f"), "from the disk")
 	s.Fill("from", []byte("from a bucket"))
@@ -87,7 +87,7 @@ func TestPublishOfObjects(t *testing.T) {
 	}
 }
 
-func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
+func TestConcurrentPublishHasOneWinner(t *testing.T) {
 	for _, share := range []float64{0, 0.2} {
 		s := server(t)
 		s.Faults.Set(gcstest.Rules{Share: share, Seed: 1})
@@ -121,7 +121,7 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 // Two publishers take each other for dead. The first stops before one of its requests, the
 // second continues to one of its own; then the first continues to its end, and then the
 // second. At whichever requests that is, the directory is of one of them.
-func TestPublishersThatWakeUpLateMixNothing(t *testing.T) {
+func TestLatePublishersDoNotMixFiles(t *testing.T) {
 	won := map[string]int{}
 	for at := 1; ; at++ {
 		for other := 1; ; other++ {

@@ -65,7 +65,7 @@ func TestSwapsUnderFaultsAreNotLost(t *testing.T) {
 }
 
 // Between reading and writing another process can write.
-func TestASwapLosesToOneThatCameBetween(t *testing.T) {
+func TestSwapLosesToAnInterveningWrite(t *testing.T) {
 	s := server(t)
 	for _, c := range []struct {
 		name, kind string
