@@ -36,7 +36,7 @@ func TestNamesSplitAtTheirAlias(t *testing.T) {
 	}
 }
 
-func TestAnAliasIsTheModelThatHasIt(t *testing.T) {
+func TestAliasResolvesToItsModel(t *testing.T) {
 	dir := t.TempDir()
 	want := func(name, place, text string) {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestAnAliasIsTheModelThatHasIt(t *testing.T) {
 	}
 }
 
-func TestDamagedAliasesAreRefused(t *testing.T) {
+func TestDamagedAliasesAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		``:             "unexpected end",
 		`{}`:           "not a file of aliases",

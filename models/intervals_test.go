@@ -79,7 +79,7 @@ func TestLevelsAreExact(t *testing.T) {
 	}
 }
 
-func TestIntervalsByHand(t *testing.T) {
+func TestIntervalsMatchTheirDefinition(t *testing.T) {
 	m := certain(t, regressor(t), 9)
 	x := []float64{1, 2, -3, 4, 0.5, 0}
 	y, novelty, ends := make([]float64, 3), make([]float64, 3), make([]float64, 6)
@@ -118,7 +118,7 @@ func TestIntervalsByHand(t *testing.T) {
 }
 
 // The novelty of a row can overflow although its scores do not, if features are not bounded. Then it has no interval.
-func TestRowsWithoutAFiniteNoveltyAreRefused(t *testing.T) {
+func TestRowsWithoutAFiniteNoveltyAreRejected(t *testing.T) {
 	m := certain(t, regressor(t), 9)
 	for i := range m.Manifest.Sketch.linear.W {
 		m.Manifest.Sketch.linear.W[i] = 1e30
@@ -134,7 +134,7 @@ func TestRowsWithoutAFiniteNoveltyAreRefused(t *testing.T) {
 	}
 }
 
-func TestSetsByHand(t *testing.T) {
+func TestPredictionSetsMatchTheirDefinition(t *testing.T) {
 	m := classifier(t)
 	m.Manifest.Probabilities = &Probabilities{Kind: Softmax}
 	m = certain(t, m, 9)
@@ -180,7 +180,7 @@ func TestIntervalsOfAnotherTaskNameTheMethodToCall(t *testing.T) {
 	}
 }
 
-func TestModelsWithoutIntervalsSaySo(t *testing.T) {
+func TestModelsWithoutIntervalsReturnTypedErrors(t *testing.T) {
 	m, x := loaded(t, regressor(t)), []float64{1, 2}
 	dst := make([]float64, 2)
 	if err := m.Intervals(dst, x, 0.9); !errors.Is(err, ErrNoIntervals) {
@@ -206,7 +206,7 @@ func TestNoveltyNeedsASketch(t *testing.T) {
 	(&Applier{Model: regressor(t), Novelty: true}).Scores(make([]float32, 2), 1)
 }
 
-func TestDamagedIntervalsAreRefused(t *testing.T) {
+func TestDamagedIntervalsAreRejected(t *testing.T) {
 	for name, damage := range map[string]func(*Manifest){
 		"a score less":      func(m *Manifest) { m.Intervals.Scores[0] = m.Intervals.Scores[0][1:] },
 		"a score more":      func(m *Manifest) { m.Intervals.Scores[0] = append(m.Intervals.Scores[0], 0) },

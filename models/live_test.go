@@ -157,7 +157,7 @@ func heap() uint64 {
 
 // A hundred models replace one another while goroutines score rows. Every batch of scores comes from
 // the one model that Model has returned for it, and earlier models leave no memory.
-func TestAHundredReloadsTearNoPredictionAndLeaveNoMemory(t *testing.T) {
+func TestReloadsTearNoPredictionAndLeakNoMemory(t *testing.T) {
 	const reloads, goroutines, frequencies = 100, 3, 1024
 	const model = frequencies * (4*4 + 2*4) // bytes of a file of frequencies and of weights, at least
 	dir := t.TempDir()
@@ -257,7 +257,7 @@ func TestAHundredReloadsTearNoPredictionAndLeaveNoMemory(t *testing.T) {
 	}
 }
 
-func TestABadModelKeepsTheOneBeforeAndIsNamedOnce(t *testing.T) {
+func TestBadModelKeepsThePreviousOneAndIsReportedOnce(t *testing.T) {
 	dir := t.TempDir()
 	good, next := files(t, 1, 8, nil), files(t, 2, 8, nil)
 	store(t, filepath.Join(dir, "good"), good)
@@ -315,7 +315,7 @@ func TestABadModelKeepsTheOneBeforeAndIsNamedOnce(t *testing.T) {
 }
 
 // A model that replaces another in its directory is used too.
-func TestTheNameIsLookedUpWhenTheTimeHasPassed(t *testing.T) {
+func TestNameIsLookedUpAfterTheInterval(t *testing.T) {
 	pass := at(t)
 	dir := filepath.Join(t.TempDir(), "model")
 	one, two := files(t, 1, 8, nil), files(t, 2, 8, nil)
@@ -456,7 +456,7 @@ func TestWaitingForALookupEndsWithTheContext(t *testing.T) {
 	}
 }
 
-func TestWhichModelsFit(t *testing.T) {
+func TestReplacementModelsMustFitRowsAndOutputs(t *testing.T) {
 	load := func(change func(*Manifest)) *Model {
 		dir := t.TempDir()
 		store(t, dir, files(t, 1, 8, change))

@@ -158,7 +158,7 @@ func TestPredictIsInTheUnitsOfTheData(t *testing.T) {
 
 // Every family of maps is known to whoever imports models, gives each row what it gives
 // it alone, in float32 too, and works in memory that it has.
-func TestEveryRecipeIsPredicted(t *testing.T) {
+func TestEveryRecipePredictsEachRowSeparately(t *testing.T) {
 	for name, r := range recipes(t) {
 		model := on(t, r)
 		if _, ok := r.(learned.Recipe); ok {
@@ -233,7 +233,7 @@ func TestProbabilitiesAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestARowThatNoModelTakesIsAnError(t *testing.T) {
+func TestInvalidRowsAreRowErrors(t *testing.T) {
 	m := loaded(t, classifier(t))
 	dst := make([]float64, 100)
 	for _, c := range []struct {
@@ -341,7 +341,7 @@ func TestTextsOfCentredColumnsAreExact(t *testing.T) {
 	}
 }
 
-func TestManyPredictAtOnce(t *testing.T) {
+func TestConcurrentProbabilitiesMatchSequentialOnes(t *testing.T) {
 	m := loaded(t, on(t, fourier.Gaussian{In: 6, Out: 64, Width: 1}))
 	const n = 50
 	x := random(6 * n)
@@ -366,7 +366,7 @@ func TestManyPredictAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestAModelThatIsNotThereIsErrNotExist(t *testing.T) {
+func TestMissingModelIsErrNotExist(t *testing.T) {
 	dir := t.TempDir()
 	at := func(place string) error { _, err := LoadURI(t.Context(), place); return err }
 	in := func(fsys fs.FS) error { _, err := Load(fsys); return err }

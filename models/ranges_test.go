@@ -117,7 +117,7 @@ func eachNumber(manifest []byte, f func(path, now string, edited func(string) []
 	}
 }
 
-func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
+func TestManifestsOfRoundsThatContradictThemselvesAreRejected(t *testing.T) {
 	nan := math.NaN()
 	for want, spoil := range map[string]func(m *Manifest){
 		"0 partitions, want 1 to 16384":                        func(m *Manifest) { m.Learner.Log.Partitions = 0 },

@@ -14,7 +14,7 @@ import (
 
 // The frequencies of a map are in no file, so that a directory of a few kilobytes can
 // ask for any number of them.
-func TestASmallDirectoryCannotTakeMuchMemory(t *testing.T) {
+func TestSmallModelDirectoryCannotRequestMuchMemory(t *testing.T) {
 	m := classifier(t)
 	recipe, err := features.Seal(fourier.Gaussian{In: 1 << 20, Out: 1 << 10, Width: 1, Form: fourier.Offset,
 		Draw: fourier.Structured})

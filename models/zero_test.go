@@ -10,7 +10,7 @@ import (
 )
 
 // No error is a result: it does not vanish from JSON.
-func TestResultsOfZeroAreWritten(t *testing.T) {
+func TestZeroErrorsAreKeptInJSON(t *testing.T) {
 	for _, c := range []struct {
 		of   any
 		want string

@@ -72,7 +72,7 @@ func medianDistance(x []float32, n, d int) float64 {
 // frequencies. On the data here, a support vector machine with the exact Gaussian kernel of median
 // width has 88.4% at C = 100 and 90.6% at C = 1,000. With the best width and C of a wide grid it
 // has 98.9% (scikit-learn 1.9.1, SVC, 2,000 training rows, 20,000 test rows).
-func TestWindmill(t *testing.T) {
+func TestLearnedFrequenciesBeatDrawnOnesOnWindmill(t *testing.T) {
 	long(t)
 	x, class, y := generated(t, "windmill", 2000, 1)
 	xt, _, yt := generated(t, "windmill", 10000, 2)
@@ -104,7 +104,7 @@ func TestWindmill(t *testing.T) {
 }
 
 // The paper has 99.1% with 29 of the first 1,000 harmonics.
-func TestCheckerboard(t *testing.T) {
+func TestLearnedHarmonicsSeparateCheckerboard(t *testing.T) {
 	x, class, y := generated(t, "checkerboard", 2000, 1)
 	xt, _, yt := generated(t, "checkerboard", 20000, 2)
 	chosen, _, err := Harmonics(Rows{x, 3, class, 2}, 1000, HarmonicOptions(1./2000, 100), nil)
@@ -129,7 +129,7 @@ func TestCheckerboard(t *testing.T) {
 
 // The accuracies of the paper with 100 features, for RBF features and learned features, are 97.42%
 // and 99.05% for 1 against 7, and 87.72% and 93.02% for 4 against 9.
-func TestMNISTPairs(t *testing.T) {
+func TestLearnedFrequenciesBeatDrawnOnesOnMNISTPairs(t *testing.T) {
 	long(t)
 	for _, c := range []struct {
 		one, two byte

@@ -69,7 +69,7 @@ func TestChainsDoNotDependOnTheirAssignment(t *testing.T) {
 	}
 }
 
-func TestPickTakesTheLargestThatAreApart(t *testing.T) {
+func TestPickKeepsLargestFrequenciesAtADistance(t *testing.T) {
 	f := &searchResult{Chain: []int{0, 1, 2, 3, 4}, W: []float32{0.1, -0.101, 0.5, 0.3, 0.3}, V: []float64{3, 4, 1, 2, 2}}
 	if got := f.pick(10, 0); !slices.Equal(got, []int{1, 0, 3, 4, 2}) {
 		t.Errorf("all: %v", got)
@@ -82,7 +82,7 @@ func TestPickTakesTheLargestThatAreApart(t *testing.T) {
 	}
 }
 
-func TestSampleSizeIsTheTheorem(t *testing.T) {
+func TestSampleSizeMatchesTheTheorem(t *testing.T) {
 	got, err := SampleSize(3, 2, 5, 0.1, 0.05)
 	want := math.Ceil(8 * 4 * 25 / 0.01 * (3*math.Log(2*2*5/0.1) + math.Log(20)))
 	if err != nil || math.Abs(got/want-1) > 1e-12 {

@@ -181,7 +181,7 @@ func TestAuditsFindEveryTampering(t *testing.T) {
 }
 
 // An audit names what is wrong.
-func TestAuditsNameWhatIsWrong(t *testing.T) {
+func TestAuditsNameTheFault(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, c := range []struct {
 		shape    ridge.Shape

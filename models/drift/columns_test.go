@@ -135,7 +135,7 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 }
 
 // Figures of all rows see less: a small shift of the mean, labels, and rows that occur twice.
-func TestSumsSeeMore(t *testing.T) {
+func TestDriftOfSumsFindsShiftsLabelsAndCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
@@ -228,7 +228,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-func TestCellsAreFoundWithoutBranches(t *testing.T) {
+func TestCellMatchesALinearSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	ref := summed(drawn(r, 500, nil)).Statistics()
 	ref.Deciles[0][4], ref.Deciles[1][0] = float32(math.Copysign(0, -1)), math.MaxFloat32
@@ -353,7 +353,7 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 
 // A column in other units has most of its values beyond the range of before, on both sides together, or most of those before
 // beyond its own: 60 rows are enough to say so.
-func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
+func TestColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 	rowsIn := func(seed uint64, unit float32) *profile.Sum {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := &rowio.Block{D: 2}

@@ -272,7 +272,7 @@ func TestTwoSampleDistancesAreCertain(t *testing.T) {
 	}
 }
 
-func TestTwoSampleOfEqualOrFewRows(t *testing.T) {
+func TestTwoSampleHandlesEqualAndFewRows(t *testing.T) {
 	same := make([]float32, 100)
 	f := drawnFeatures(t, same, 50, 100, 16, 1)
 	if got := TwoSample(f[0], f[1], 1); got.P != 1 || got.Distance != 0 || got.AtLeast != 0 {

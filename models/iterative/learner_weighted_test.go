@@ -49,7 +49,7 @@ func distance(a, b *iterative.FitResult) float64 {
 
 // The optimum for weighted rows is that for repeated rows: the objectives are equal within
 // both duality gaps, and so are the weights nearly, because the objective is strongly convex.
-func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
+func TestOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	for _, lossName := range []string{"hinge", "logistic", "squared_hinge"} {
 		for _, classWeights := range [][]string{nil, {"balanced"}, {"1=3"}} {
@@ -123,7 +123,7 @@ func TestComponentsOfWeightedRowsMatchRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestEqualWeightsChangeNothing(t *testing.T) {
+func TestEqualWeightsDoNotAffectTheModel(t *testing.T) {
 	d, _ := weighed(t, 200)
 	for i := range d.Weights {
 		d.Weights[i] = 0.3

@@ -257,7 +257,7 @@ func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 }
 
 // In the squared distance of an infinite number, ∞ − ∞ would be NaN.
-func TestDistancesToLandmarksAreOfFiniteNumbers(t *testing.T) {
+func TestLandmarkDistancesUseFiniteNumbers(t *testing.T) {
 	r, err := landmarks.RecipeOf(gaussian, &landmarks.Set{Count: 2, In: 5, X: make([]float32, 10)})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestDistancesToLandmarksAreOfFiniteNumbers(t *testing.T) {
 	}
 }
 
-func TestWhatAGraphCannotExpressIsNamed(t *testing.T) {
+func TestUnsupportedModelsAreNamed(t *testing.T) {
 	hashed := &schema.Table{Columns: []schema.Column{{Name: "shop", Type: schema.Category, Buckets: 8}}}
 	hot := preprocess.Columns{Slots: []preprocess.Slot{{OneHot: &preprocess.OneHot{Values: 8, Weight: 1}}}}
 	large := fourier.Gaussian{In: 4096, Out: 1 << 19, Width: 1, Draw: fourier.Structured}
@@ -303,7 +303,7 @@ func TestWhatAGraphCannotExpressIsNamed(t *testing.T) {
 	}
 }
 
-func TestWordsAreKnownInAllCases(t *testing.T) {
+func TestWordsAreListedInAllCases(t *testing.T) {
 	for word, want := range map[string][]string{
 		"na": {"na", "nA", "Na", "NA"}, "": {""}, "1": {"1"}, "é": {"é", "É"},
 		"not there": {"not there", "not there", "NOT THERE", "Not there"},

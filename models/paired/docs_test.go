@@ -42,9 +42,9 @@ func powerTable() string {
 	return b.String()
 }
 
-// The table of the documentation is what Design.Rows says, which TestPowerIsAsTheTableSays
+// The table of the documentation is what Design.Rows says, which TestPowerMatchesTheTable
 // simulates.
-func TestTheTableOfTheDocumentationIsComputed(t *testing.T) {
+func TestDocumentedTableMatchesDesignRows(t *testing.T) {
 	page, err := os.ReadFile("../../docs/comparing.md")
 	if err != nil {
 		t.Fatal(err)

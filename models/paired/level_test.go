@@ -143,7 +143,7 @@ func TestGatesAreAsPowerfulAsTheTTestForNormalLosses(t *testing.T) {
 	}
 }
 
-func TestAFewLargeDifferencesAreNotDecided(t *testing.T) {
+func TestFewLargeDifferencesAreNotDecided(t *testing.T) {
 	s := NewSum(false, MAE)
 	for i := range 1000 {
 		loss := 1.0

@@ -78,7 +78,7 @@ func TestMomentsMatchTheRows(t *testing.T) {
 }
 
 // Tiny differences of large losses are known as well as others: nothing cancels.
-func TestNearlyEqualModelsAreTold(t *testing.T) {
+func TestDifferencesOfNearlyEqualLossesAreAccurate(t *testing.T) {
 	l := new(losses)
 	r := rand.New(rand.NewPCG(2, 2))
 	var diff []float64

@@ -101,7 +101,7 @@ func size(n int64, margin, discordance, level float64) float64 {
 
 // A true hypothesis is rejected at most as often as the level says, whatever the share of rows on
 // which the models differ. Without the correction for continuity this fails.
-func TestTheTestOfErrorsKeepsItsLevel(t *testing.T) {
+func TestErrorTestKeepsItsLevel(t *testing.T) {
 	for _, level := range []float64{0.1, 0.05, 0.01} {
 		largest, cases := 0.0, 0
 		for _, n := range []int64{30, 100, 1000, 10_000, 100_000} {
@@ -223,7 +223,7 @@ func TestBoundsCoverTheTruth(t *testing.T) {
 }
 
 // A test with as many rows as the table says shows what is true as often as it says.
-func TestPowerIsAsTheTableSays(t *testing.T) {
+func TestPowerMatchesTheTable(t *testing.T) {
 	for _, c := range []Design{
 		{Discordance: 0.02, Difference: -0.005, Confidence: 0.95, Power: 0.8},
 		{Discordance: 0.05, Difference: -0.005, Confidence: 0.95, Power: 0.8},
@@ -251,7 +251,7 @@ func TestPowerIsAsTheTableSays(t *testing.T) {
 	}
 }
 
-func TestDetectableIsTheInverseOfRows(t *testing.T) {
+func TestDetectableInvertsRows(t *testing.T) {
 	for _, n := range []int64{1000, 10_000, 1_000_000} {
 		d := leastDetectable(n, 0.03, 0.95, 0.8)
 		rows := Design{Discordance: 0.03, Difference: -d, Confidence: 0.95, Power: 0.8}.Rows()

@@ -69,7 +69,7 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 }
 
 // The interval of a model's difference from itself does not exclude 0 by a rounding error.
-func TestAModelDoesNotDifferFromItself(t *testing.T) {
+func TestModelDoesNotDifferFromItself(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, weighted := range []bool{false, true} {
 		for _, metrics := range metricSets {

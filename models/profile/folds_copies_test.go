@@ -110,7 +110,7 @@ func few(r *rand.Rand, n, kinds int, label func(kind int) float32) []labeled {
 // What a fold has depends on the rows alone: not on their order, the cut, or what
 // else the summaries held on to. Above 65,536 rows some contents are not counted,
 // above 8,192 some rows are not frequent.
-func TestFoldsDependOnContentAlone(t *testing.T) {
+func TestFoldsDependOnContentOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, kinds, levels int
 		noise            int // rows that do not repeat

@@ -161,7 +161,7 @@ func TestContentRoundTripsWithoutZeros(t *testing.T) {
 	}
 }
 
-func TestASampleHasFewerRowsIfTheyAreLong(t *testing.T) {
+func TestSampleHasFewerRowsIfTheyAreLong(t *testing.T) {
 	for dim, want := range map[int]int{0: 1000, 1: 1000, 4194: 1000, 8192: 512, 1 << 20: 50} {
 		s := New(Options{})
 		s.columns = make([]column, dim)

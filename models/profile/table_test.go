@@ -135,7 +135,7 @@ func TestPlainNumbersHaveNoTypedPart(t *testing.T) {
 	}
 }
 
-func TestContradictionsOfTablesAreRefused(t *testing.T) {
+func TestContradictionsOfTablesAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*Sum){
 		"none":                     func(s *Sum) {},
 		"more missing than rows":   func(s *Sum) { s.columns[0].missing = 3 },

@@ -18,7 +18,7 @@ func sumOf(weights ...float64) *WeightSum {
 	return s
 }
 
-func TestTheUnitDividesAllWeights(t *testing.T) {
+func TestUnitDividesAllWeights(t *testing.T) {
 	for _, c := range []struct {
 		weights []float64
 		unit    float64
@@ -88,7 +88,7 @@ func whole(g *WeightGrid, weights, classes []float64) []int64 {
 	return g.AppendWeights(nil, &rowio.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
 }
 
-func TestMultiplesAreUsedAsTheyAre(t *testing.T) {
+func TestMultiplesOfAUnitAreExact(t *testing.T) {
 	weights := []float64{2.5, 5, 12.5, 2.5e4}
 	g := NewWeightGrid(sumOf(weights...).Result(), nil, nil)
 	if got := whole(g, weights, nil); !g.Exact || got[0] != 1 || got[1] != 2 || got[2] != 5 || got[3] != 10000 {

@@ -53,7 +53,7 @@ func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda fl
 	return s.Table[0].MSE
 }
 
-func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
+func TestFoldIsJudgedByEarlierRowsOnly(t *testing.T) {
 	for _, c := range []struct {
 		gap, first bool
 		judged     map[int][]int // fold, and those that it is judged by

@@ -68,7 +68,7 @@ func (m twin) squares0(s *sample, rows []int) float64 {
 }
 
 // A sum that is scaled by a whole number has the weights of rows that are there as often.
-func TestAScaledSumIsOfRepeatedRows(t *testing.T) {
+func TestScaledSumEqualsRepeatedRows(t *testing.T) {
 	for _, shape := range shapes()[:3] {
 		s := draw(shape, 120, 2, 3)
 		in, out := s.split(0)
@@ -86,7 +86,7 @@ func TestAScaledSumIsOfRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestASingularMatrixHasNoErrors(t *testing.T) {
+func TestSingularMatrixHasNoErrors(t *testing.T) {
 	s := draw(Shape{Dim: 70, Outputs: 1, Regression: true}, 100, 2, 1)
 	e, err := NewEvaluator(s.sum(s.all()), s.options(1).Units, 2)
 	if err != nil {

@@ -31,7 +31,7 @@ func drawRows(n, dim, labels int, weighted bool, most int) *GridRows {
 
 // Rows that are encoded in pieces, or put into a block and added from it, are the same rows, and their order is that
 // of the rows alone.
-func TestRowsSurvive(t *testing.T) {
+func TestGridRowsRoundTripThroughPieces(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		for _, most := range []int{features.ByteSteps, features.MaxSteps} {
 			s := drawRows(37, 21, 2, weighted, most)
@@ -64,7 +64,7 @@ func TestRowsSurvive(t *testing.T) {
 	}
 }
 
-func TestPickTakesSomeFeatures(t *testing.T) {
+func TestPickKeepsTheChosenColumns(t *testing.T) {
 	s := drawRows(3, 9, 1, true, 127)
 	p := s.pick([]int{1, 4, 8})
 	for i := range s.N() {

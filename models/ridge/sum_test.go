@@ -162,7 +162,7 @@ func TestPartsOfTenThousandClassesStaySmall(t *testing.T) {
 	}
 }
 
-func TestAPartOfAnotherLengthIsRefused(t *testing.T) {
+func TestPartOfAnotherLengthIsRejected(t *testing.T) {
 	sum := NewSum(Shape{Dim: 4, Outputs: 2})
 	for _, err := range []error{sum.SetPart(0, make([]float64, 4)), sum.AddPart(0, make([]float64, 2))} {
 		if err == nil || !strings.HasSuffix(err.Error(), "numbers, want 3") {

@@ -7,7 +7,7 @@ import (
 
 // What a sum of some parts has is what the sum of all of them has there, and it takes the memory that
 // it is said to take.
-func TestASumOfSomePartsIsPartOfTheSum(t *testing.T) {
+func TestSumOfSomePartsMatchesTheWholeSum(t *testing.T) {
 	const n = 37
 	for _, shape := range []Shape{
 		{Dim: 900, Outputs: 3}, {Dim: 900, Outputs: 2, Regression: true}, {Dim: 900, Outputs: 3, Weighted: true}, {Dim: 900,

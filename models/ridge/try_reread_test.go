@@ -100,7 +100,7 @@ func TestManyFeaturesFitIntoEightGigabytes(t *testing.T) {
 }
 
 // What Memory says beside the sums is what is there: an outline has the tiles of the diagonal.
-func TestAnOutlineHasTheDiagonal(t *testing.T) {
+func TestOutlineHasTheDiagonal(t *testing.T) {
 	shape := Shape{Dim: 2*blas.TileDim + 5, Outputs: 2}
 	s := draw(shape, 50, 1, 1)
 	whole, some := s.sum(s.all()), outline(shape)

@@ -135,7 +135,7 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 }
 
 // Where the factor of a neighbour is too far off for a descent, the system has one of its own.
-func TestAFactorTooFarOffIsReplaced(t *testing.T) {
+func TestFactorTooFarOffIsReplaced(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 2000, 3, 6)
 	p := openedBy(t, s, solver.SharedFactor, 2, 1e-6)
 	fold, err := p.load(0)

@@ -82,7 +82,7 @@ func upToFive(r *rand.Rand) float64 { return float64(r.IntN(6)) }
 
 // A row of weight w is w rows: repeated rows give the same weights, errors of every λ and chosen λ,
 // bit for bit, whatever computes them.
-func TestWholeWeightsAreRepeatedRows(t *testing.T) {
+func TestWholeWeightsEqualRepeatedRows(t *testing.T) {
 	level := blas.Level()
 	defer func() { _ = blas.SetLevel(level) }()
 	for _, targets := range []bool{false, true} {
@@ -125,7 +125,7 @@ func TestWholeWeightsAreRepeatedRows(t *testing.T) {
 }
 
 // Many features and many rows of few and of many weights fill blocks of equal weights.
-func TestManyWholeWeightsAreRepeatedRows(t *testing.T) {
+func TestManyWholeWeightsEqualRepeatedRows(t *testing.T) {
 	for most, lambda := range map[int][]float64{6: nil, 300: {1e-5}} {
 		d := weighted(t, 9000, 40, most == 300, func(r *rand.Rand) float64 {
 			if r.IntN(8) > 0 {
@@ -138,7 +138,7 @@ func TestManyWholeWeightsAreRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestEqualWeightsAreNone(t *testing.T) {
+func TestEqualWeightsMatchNoWeights(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		for _, w := range []float64{1, 2.5, 0.1, 1e9} {
 			d := weighted(t, 300, 30, targets, func(*rand.Rand) float64 { return w })
@@ -261,7 +261,7 @@ func leastSquares(d *linear.Data, lambda float64) (w []float64, b float64) {
 	return w, a[dim][k]
 }
 
-func TestWeightsThatCannotBeUsedAreRefused(t *testing.T) {
+func TestWeightsThatCannotBeUsedAreRejected(t *testing.T) {
 	for want, change := range map[string]func(d *linear.Data){
 		"row 3: weight -1 is below 0":  func(d *linear.Data) { d.Weights[3] = -1 },
 		"row 2: the weight is missing": func(d *linear.Data) { d.Weights[2] = math.NaN() },

@@ -344,7 +344,7 @@ func overconfident(t *testing.T, k int, most float64) {
 	}
 }
 
-func TestReliabilityByHand(t *testing.T) {
+func TestReliabilityMatchesAHandComputedExample(t *testing.T) {
 	r := NewReliability(2, 10)
 	// Confidences 0.75 (right), 0.75 (wrong), 1 (right), 0.5 (right, at an edge).
 	if err := addRows(r, []float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}); err != nil {
@@ -380,7 +380,7 @@ func TestReliabilityByHand(t *testing.T) {
 }
 
 // Every prediction for a row of none of the classes is wrong.
-func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
+func TestRowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
 	if err := addRows(r, []float32{0.75, 0.25}, []int32{Unseen}); err != nil {
 		t.Fatal(err)
@@ -398,7 +398,7 @@ func fitted(c *CalibrationCounts, method Method) (*Calibration, error) {
 	return curves, curves.Validate()
 }
 
-func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
+func TestCheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 	names := []string{"ant", "bee", "cow"}
 	for want, class := range map[string][]int32{
 		"":                                      {0, 1, 2, 2},
@@ -501,7 +501,7 @@ func parse(data []byte) (*Calibration, error) {
 
 // Where two classes have the same probability, the row is right if the class that is
 // predicted is the row's.
-func TestTheBinsAreOfThePredictedClass(t *testing.T) {
+func TestBinsAreOfThePredictedClass(t *testing.T) {
 	for predicted, right := range []float64{0, 1} {
 		r := NewReliability(2, 10)
 		if err := r.Add([]float32{0.5, 0.5}, 1, predicted, 1); err != nil {

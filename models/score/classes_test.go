@@ -71,7 +71,7 @@ func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-func TestClassReportEqualsTwin(t *testing.T) {
+func TestClassReportMatchesTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, k := range []int{1, 2, 7, 40, maxConfusion + 1} {
 		p := randomPairs(r, 300, k)
@@ -186,7 +186,7 @@ func TestWorstPairsComeFirst(t *testing.T) {
 	}
 }
 
-func TestReportOfNothingIsFinite(t *testing.T) {
+func TestEmptyReportIsFinite(t *testing.T) {
 	r := classReport(NewClasses(3))
 	if r.Rows != 0 || r.Accuracy != 0 || r.ErrorLow != 0 || r.ErrorHigh != 1 || r.BalancedHigh != 1 || r.MacroF1 != 0 {
 		t.Errorf("%+v", r)
@@ -208,7 +208,7 @@ func TestReportJSONRoundTrips(t *testing.T) {
 	}
 }
 
-func TestWrongUseOfClassesPanics(t *testing.T) {
+func TestClassCountsPanicOnInvalidArguments(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no classes":        func() { NewClasses(0) },
 		"too many classes":  func() { NewClasses(1 << 20) },
@@ -230,7 +230,7 @@ func TestWrongUseOfClassesPanics(t *testing.T) {
 	}
 }
 
-func TestDamagedClassCountsAreRefused(t *testing.T) {
+func TestDamagedClassCountsAreRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, k := range []int{3, maxConfusion + 1} {
 		good := wire.Marshal(count(k, randomPairs(r, 50, k)))
@@ -253,7 +253,7 @@ func TestDamagedClassCountsAreRefused(t *testing.T) {
 	}
 }
 
-func TestContradictoryTotalsAreRefused(t *testing.T) {
+func TestContradictoryTotalsAreRejected(t *testing.T) {
 	const k = maxConfusion + 1
 	for name, change := range map[string]func(*Classes){
 		"none":                   func(c *Classes) {},

@@ -10,7 +10,7 @@ import (
 
 // With few and skewed rows the plain t test promotes too often on one side; corrected, it keeps
 // its level.
-func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
+func TestSkewedLossTestKeepsItsLevel(t *testing.T) {
 	const nights, n = 20_000, 200
 	r := rand.New(rand.NewPCG(4, 4))
 	corrected, plain := [2]int{}, [2]int{}
@@ -49,7 +49,7 @@ func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
 	}
 }
 
-func TestTheTransformationHasItsInverse(t *testing.T) {
+func TestTransformationHasItsInverse(t *testing.T) {
 	for _, skew := range []float64{-0.8, -0.1, 0, 1e-9, 0.01, 0.5} {
 		for s := -4.0; s <= 4; s += 0.25 {
 			d := Mean{Skew: skew}
@@ -69,7 +69,7 @@ func TestTheTransformationHasItsInverse(t *testing.T) {
 }
 
 // The values are of the formula, computed apart with Python's math module.
-func TestIntervalsOfRates(t *testing.T) {
+func TestRateIntervalsMatchPython(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int64
 		low, high float64

@@ -111,7 +111,7 @@ func TestFewKeptRowsAreJudged(t *testing.T) {
 	}
 }
 
-func TestDamagedKeptRowsAreRefused(t *testing.T) {
+func TestDamagedKeptRowsAreRejected(t *testing.T) {
 	good := wire.Marshal(keptParts(10, 1, 2, func(i int) int { return i })[0])
 	for i := range good {
 		if err := wire.Unmarshal(new(HeldOutScores), good[:i]); err == nil {
@@ -127,7 +127,7 @@ func TestDamagedKeptRowsAreRefused(t *testing.T) {
 
 // The sigmoid that classes share is where its likelihood is the greatest: its slopes match differences and are 0
 // there. The most probable class is the one with the largest score.
-func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
+func TestSharedSigmoidMaximisesTheLikelihood(t *testing.T) {
 	k := NewHeldOutScores(4, 1)
 	for i := range 500 {
 		s := stream.New(2, stream.PurposeOf("shared"), uint64(i))
@@ -176,7 +176,7 @@ func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
 
 // Sets by the scores of kept rows contain the class of new rows as often as they should, also where curves are fitted
 // to hardly more rows than they have steps.
-func TestSetsOfKeptRowsCover(t *testing.T) {
+func TestPredictionSetsOfKeptRowsCover(t *testing.T) {
 	const level, seeds = 0.9, 40
 	var inside, all float64
 	for seed := range uint64(seeds) {

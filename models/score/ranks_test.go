@@ -165,7 +165,7 @@ func twins(x []ranked, q float64) (area, precision float64, quantile float32) {
 	return wins / pairs, precision / positives, quantile
 }
 
-func TestScoresOfRanksEqualTwins(t *testing.T) {
+func TestRankScoresMatchTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 60 {
 		x := append(someRanked(r, 2+r.IntN(200)), ranked{1, 1}, ranked{0.5, 0})
@@ -242,7 +242,7 @@ func TestBestThresholdsAreBest(t *testing.T) {
 	}
 }
 
-func TestRowsOfOneKindHaveNoArea(t *testing.T) {
+func TestRowsOfOneClassHaveNoArea(t *testing.T) {
 	for _, x := range [][]ranked{nil, {{1, 0}}, {{1, 1}}} {
 		r := ranksOf(2, x)
 		if a, s := r.auc(); a != 0 || s != 0 {
@@ -258,7 +258,7 @@ func TestRowsOfOneKindHaveNoArea(t *testing.T) {
 }
 
 // Many rows of a value count as repeated ones, also more than an entry of the tail holds.
-func TestRowsOfAValueAreRepetitions(t *testing.T) {
+func TestRowsOfOneValueEqualRepetitions(t *testing.T) {
 	r, want := newRanks(9), newRanks(9)
 	for i, v := range []float32{1, -2, 1} {
 		r.Add(v, i&1, int64(3*i))
@@ -279,7 +279,7 @@ func TestRowsOfAValueAreRepetitions(t *testing.T) {
 }
 
 // Areas of 10¹⁸ pairs and more equal the areas of small counts in the same shares.
-func TestAreasOfManyRows(t *testing.T) {
+func TestAUCOfManyPairsDoesNotOverflow(t *testing.T) {
 	small, large := newRanks(100), newRanks(100)
 	for i := range int64(50) {
 		small.Add(float32(i), int(i&1), 1+i%7)
@@ -398,7 +398,7 @@ func TestBalancedAccuracyIntervalsCover(t *testing.T) {
 	}
 }
 
-func TestDamagedRanksAreRefused(t *testing.T) {
+func TestDamagedRanksAreRejected(t *testing.T) {
 	good := wire.Marshal(ranksOf(50, someRanked(rand.New(rand.NewPCG(1, 1)), 200)))
 	for n := range good {
 		if wire.Unmarshal(new(ranks), good[:n]) == nil {
@@ -446,7 +446,7 @@ func FuzzRanksUnmarshalBinary(f *testing.F) {
 	})
 }
 
-func TestWrongUseOfRanksPanics(t *testing.T) {
+func TestRanksPanicOnInvalidArguments(t *testing.T) {
 	for name, f := range map[string]func(){
 		"one cell":      func() { newRanks(1) },
 		"many cells":    func() { newRanks(MaxCells + 1) },
@@ -516,7 +516,7 @@ func TestRankingsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-func TestRankingReportEqualsTwin(t *testing.T) {
+func TestRankingReportMatchesTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	nan := float32(math.NaN())
 	for _, k := range []int{2, 3, 12, MaxRanked + 1} {
@@ -606,7 +606,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 	}
 }
 
-func TestARankingOfOneClassHasNoArea(t *testing.T) {
+func TestRankingOfOneClassHasNoArea(t *testing.T) {
 	r := NewRanking(2, 1, 100, false)
 	r.Add(1, []float32{-1, 1}, []float32{-1, 1}, 1)
 	if got := r.Report([]string{"a", "b"}, 1); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
@@ -614,7 +614,7 @@ func TestARankingOfOneClassHasNoArea(t *testing.T) {
 	}
 }
 
-func TestDamagedRankingsAreRefused(t *testing.T) {
+func TestDamagedRankingsAreRejected(t *testing.T) {
 	good := wire.Marshal(rankingOf(3, 60, someRows(rand.New(rand.NewPCG(1, 1)), 40, 3)))
 	for n := range good {
 		if wire.Unmarshal(new(Ranking), good[:n]) == nil {

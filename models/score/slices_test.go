@@ -205,7 +205,7 @@ func TestSlicesByWeight(t *testing.T) {
 	}
 }
 
-func TestDamagedSlicesAreRefused(t *testing.T) {
+func TestDamagedSlicesAreRejected(t *testing.T) {
 	good := wire.Marshal(slicesOf(2, someSliceRows(rand.New(rand.NewPCG(1, 1)), 30, 3)))
 	for n := range good {
 		if wire.Unmarshal(new(Slices), good[:n]) == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // What Choose says of each criterion is what a plain loop over the rows says.
-func TestHalvesChooseAsALoopDoes(t *testing.T) {
+func TestHalvesChooseLikeAPlainLoop(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 40 {
 		type row struct {
@@ -135,7 +135,7 @@ func TestHalvesCountRowsOnce(t *testing.T) {
 	}
 }
 
-func TestHalvesRefuse(t *testing.T) {
+func TestThresholdCountsRejectInvalidInput(t *testing.T) {
 	h := NewThresholdCounts()
 	h.Add(0, 1, 1, 1)
 	h.Add(0, 0, 0, 1)

@@ -10,7 +10,7 @@ import (
 )
 
 // The twin keeps all rows and sorts them: here losses are the numbers 0 to 99, some of them twice.
-func TestTheWorstRowsDoNotDependOnOrderOrCuts(t *testing.T) {
+func TestWorstRowsDoNotDependOnOrderOrCuts(t *testing.T) {
 	var want [10]float64
 	for i := range want {
 		want[i] = float64(99 - i/2)

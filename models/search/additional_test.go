@@ -14,7 +14,7 @@ import (
 
 // Piecewise-linear columns find steps of single columns. A narrow kernel of a pair finds a rough function of two of
 // several columns.
-func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
+func TestSearchFindsLinearPartsNextToAKernel(t *testing.T) {
 	campaign.Long(t)
 	step := func(x float32) float64 {
 		if x > 0.3 {
@@ -95,7 +95,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	}
 }
 
-func TestTooFewFeaturesForPiecewiseLinearColumnsAreRefused(t *testing.T) {
+func TestTooFewFeaturesForPiecewiseLinearColumnsAreRejected(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	piecewise := preprocess.NewPiecewiseLinear(p.X, p.N, p.D, 1000)
 	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, PiecewiseLinear: piecewise}

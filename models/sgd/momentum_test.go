@@ -7,7 +7,7 @@ import (
 
 // Momentum ends by itself, near the least objective, and what it says of the distance is
 // true: the gradient at the end bounds it.
-func TestMomentumEndsWhereItSays(t *testing.T) {
+func TestMomentumReportsItsDistanceFromTheOptimum(t *testing.T) {
 	for name, p := range problems() {
 		l, err := p.Validate()
 		if err != nil {

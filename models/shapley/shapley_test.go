@@ -287,7 +287,7 @@ func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 }
 
 // A column that the score does not depend on has no effect, and columns that play the same part have the same.
-func TestDummyAndSymmetry(t *testing.T) {
+func TestEffectsSatisfyTheDummyAndSymmetryAxioms(t *testing.T) {
 	columns, background := plain()
 	for c := range background {
 		background[c] = background[0]
@@ -370,7 +370,7 @@ func TestRulesAreExactForPolynomials(t *testing.T) {
 	}
 }
 
-func TestTurns(t *testing.T) {
+func TestTurnMatchesSinAndCos(t *testing.T) {
 	for u := -2.0; u < 2; u += 0.0137 {
 		sin, cos := math.Sincos(2 * math.Pi * u)
 		if got := turn(u); math.Abs(got.re-cos) > 4e-15 || math.Abs(got.im-sin) > 4e-15 {
@@ -380,7 +380,7 @@ func TestTurns(t *testing.T) {
 }
 
 // Maxout features are no products: their effects are sampled, with an error that is known.
-func TestSampledEffects(t *testing.T) {
+func TestSampledEffectsSumToThePrediction(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, maxout.Maxout{In: 5, Out: 40, Q: 3, Bound: 8}, 2, columns, background)
 	if _, err := NewExact(g.recipe, g.model, columns, background); !errors.Is(err, ErrMixed) {
@@ -413,7 +413,7 @@ func TestSampledEffects(t *testing.T) {
 	}
 }
 
-func TestBackgroundOfStatistics(t *testing.T) {
+func TestBackgroundIsDrawnFromProfileStatistics(t *testing.T) {
 	s := &profile.Statistics{
 		Profile: profile.Profile{Rows: 100, Dim: 4, Columns: make([]profile.Column, 4)},
 		Points:  [][]float32{{1, 1, 2, 4}, nil, {5, 6}, {7, 8}},

@@ -40,7 +40,7 @@ func TestContentsDependOnlyOnTheRows(t *testing.T) {
 }
 
 // A row can be subtracted as often as it is there, and no more.
-func TestARowIsSubtractedAsOftenAsItIsThere(t *testing.T) {
+func TestRowIsSubtractedAtMostAsOftenAsItOccurs(t *testing.T) {
 	others := hashesOf(rand.New(rand.NewPCG(1, 1)), 1000, 1<<40)
 	for _, row := range []uint64{0, 0x0123456789abcdef, 1<<64 - 1} { // below, between and above the others
 		for there := range 4 {

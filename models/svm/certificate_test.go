@@ -76,7 +76,7 @@ func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
 	}
 }
 
-func TestVerifyRefusesForeignParts(t *testing.T) {
+func TestVerifyRejectsForeignParts(t *testing.T) {
 	o, s := cases(60, 5)["hinge/3"](2)
 	r := start(t, o, s.blocks(2, 20))
 	r.round(t)

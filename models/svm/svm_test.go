@@ -108,7 +108,7 @@ func TestBlocksOfAnySizeAndEmptyPartitionsConverge(t *testing.T) {
 	}
 }
 
-func TestEqualRunsHaveEqualBytesAndSeedsDoNot(t *testing.T) {
+func TestEqualRunsHaveEqualBytesAndOtherSeedsDiffer(t *testing.T) {
 	o, s := cases(150, 10)["hinge/3"](3)
 	state := func(seed uint64) []byte {
 		o.Seed = seed
@@ -128,7 +128,7 @@ func TestEqualRunsHaveEqualBytesAndSeedsDoNot(t *testing.T) {
 }
 
 // Neither threads nor the vectors of the processor change a bit.
-func TestBytesDependNeitherOnThreadsNorOnVectors(t *testing.T) {
+func TestBytesDoNotDependOnThreadsOrVectors(t *testing.T) {
 	o, s := cases(300, 40)["squared_hinge/3"](3)
 	level := blas.Level()
 	defer blas.SetLevel(level)

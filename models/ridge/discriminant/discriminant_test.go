@@ -43,7 +43,7 @@ func momentsOf(scores []float32, class []int32) Discriminant {
 
 // Of normal scores of the same variance the discriminant is the sigmoid of greatest likelihood,
 // which Platt's method finds, so that the shape of the curve is 1 and 0.
-func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
+func TestDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 	for _, half := range []float64{0, 0.1, 0.5, 0.8} {
 		scores, class := drawScores(rand.New(rand.NewPCG(1, 2)), 200_000, half, 0.4)
 		counts := score.NewCalibrationCounts(2)
@@ -66,7 +66,7 @@ func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 
 // A curve on the rows that gave its shape is the curve, and scores in another unit, from another
 // zero or with classes in other shares give the same odds, except for the shares.
-func TestACurveFollowsTheDiscriminant(t *testing.T) {
+func TestCurveFollowsTheDiscriminant(t *testing.T) {
 	d, v := New(1.4, 0.2, -0.3, 40, 160), score.CalibrationCurve{Slope: 3, Offset: -0.4}
 	shape := shapeOf(v, d)
 	if got := shape.Curve(d); math.Abs(got.Slope-3) > 1e-12 || math.Abs(got.Offset+0.4) > 1e-12 {

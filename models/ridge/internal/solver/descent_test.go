@@ -69,7 +69,7 @@ func (t *table) before(unit float64) func(value int) []float64 {
 
 // From every value the search finds the best. Where it is known how folds differ it tries what is not near it on
 // fewer of them, whatever the unit of the errors.
-func TestTheBestIsFoundFromAnywhere(t *testing.T) {
+func TestBestValueIsFoundFromAnyStart(t *testing.T) {
 	for best := range decades {
 		for start := range decades {
 			var tries []int
@@ -98,7 +98,7 @@ func TestTheBestIsFoundFromAnywhere(t *testing.T) {
 }
 
 // A fold on which another value is better does not decide where folds are known to differ so.
-func TestAFoldThatDiffersDoesNotDecide(t *testing.T) {
+func TestFoldThatDiffersDoesNotDecide(t *testing.T) {
 	b := bowl(len(decades), 4, 1.01, 0)
 	b.errors[3][0] = 0.97
 	other := bowl(len(decades), 4, 1.01, 0)
@@ -134,7 +134,7 @@ func TestMarginMatchesDrawsWithoutReplacement(t *testing.T) {
 }
 
 // A value that fails on a later fold is replaced by those that were given up for it, and by larger ones.
-func TestAValueFailsOnALaterFold(t *testing.T) {
+func TestValueThatFailsOnALaterFoldIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		fail []int
 		want int

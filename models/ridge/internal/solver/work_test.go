@@ -3,7 +3,7 @@ package solver
 import "testing"
 
 // More features, folds, values and outputs are more work, whatever the solver.
-func TestWorkGrows(t *testing.T) {
+func TestWorkGrowsWithEachSize(t *testing.T) {
 	for _, rows := range []int64{100, 3000, 30000, 1e6} {
 		for _, outputs := range []int{1, 26} {
 			var last float64
@@ -29,7 +29,7 @@ func TestWorkGrows(t *testing.T) {
 
 // Where the solver changes with the number of rows, the new one costs about as much or less: no
 // estimate is a multiple of the estimate for one row less.
-func TestWorkOfSolversMeets(t *testing.T) {
+func TestWorkEstimateIsContinuousBetweenSolvers(t *testing.T) {
 	for _, dim := range []int{1024, 2048, 4096, 10_000} {
 		for _, outputs := range []int{1, 4, 26} {
 			for _, first := range []bool{false, true} {
@@ -80,7 +80,7 @@ func TestWorkMatchesSolve(t *testing.T) {
 }
 
 // A factor serves neighbours too where it takes long beside a product with few outputs.
-func TestFarIsForManyFeaturesAndFewOutputs(t *testing.T) {
+func TestFactorsAreSharedForManyFeaturesAndFewOutputs(t *testing.T) {
 	for _, c := range []struct {
 		shape Shape
 		want  bool
