@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
+func TestWorkerOfAnotherBuildRejectsThePass(t *testing.T) {
 	defer func(was string) { build = was }(build)
 	for _, c := range []struct {
 		driver, worker string

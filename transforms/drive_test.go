@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestADrivenCommandThatFailsSaysWhy(t *testing.T) {
+func TestFailedCommandNamesTheReason(t *testing.T) {
 	if err := drive(context.Background(), exec.Command("sh", "-c", "echo fine; exit 0")); err != nil {
 		t.Error(err)
 	}

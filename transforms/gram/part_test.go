@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-func TestPartsComeBackAsTheyWere(t *testing.T) {
+func TestPartsRoundTrip(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
 		width  int
@@ -78,7 +78,7 @@ func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
 }
 
 // However many parts a sum has, a reader stores them in one file, and whoever needs a part reads no other.
-func TestAReaderStoresItsSumInOneFile(t *testing.T) {
+func TestReaderStoresItsSumInOneFile(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	shape := ridge.Shape{Dim: 1500, Outputs: 2}
 	n := shape.NumParts()

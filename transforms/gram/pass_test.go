@@ -182,7 +182,7 @@ func readFile(t *testing.T, name string) []byte {
 }
 
 // Which fold a row is in follows from its numbers and the seed alone.
-func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
+func TestFoldOfARowDependsOnItsContent(t *testing.T) {
 	const n = 2000
 	lines := table(n, false)
 	p := passOf(t, lines, 4, false)
@@ -309,7 +309,7 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 }
 
 // Rows of the last fold are those that a finer cut has in all folds behind the others.
-func TestACutFinerThanTheFoldsLeavesTheRestToTheLast(t *testing.T) {
+func TestCutFinerThanTheFoldsLeavesTheRestToTheLast(t *testing.T) {
 	plain, cut := &Spec{FoldPlan: ridge.FoldPlan{Folds: 5}}, &Spec{FoldPlan: ridge.FoldPlan{Folds: 2, Cut: 5}}
 	for h := range uint64(1000) {
 		if got := plain.SumOf(h); got != int(h%5) {

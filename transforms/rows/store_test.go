@@ -59,7 +59,7 @@ func storePane(t *testing.T, out string, w beam.Window, pane int, rows ...Row) (
 
 // Panes of a window have all of its sums in their last directory, in whatever order a runner processes them, also if
 // their rows are equal. A pane that is processed again finds what it has stored.
-func TestTheLastPaneToBeStoredHasAllSumsOfItsWindow(t *testing.T) {
+func TestLastStoredPaneHasAllSumsOfItsWindow(t *testing.T) {
 	w := window.IntervalWindow{Start: 0, End: 24 * 3600 * 1000}
 	row := func(x float64, label string) Row { return Row{Values: []float64{x, 1}, Label: label} }
 	panes := [][]Row{{row(1, "a"), row(2, "b")}, {row(3, "a")}, {row(3, "a")}, {row(4, "b"), row(5, "a"), row(6, "a")}}
@@ -98,7 +98,7 @@ func TestTheLastPaneToBeStoredHasAllSumsOfItsWindow(t *testing.T) {
 }
 
 // Panes that are stored at the same time take names of their own.
-func TestPanesAreStoredAtTheSameTime(t *testing.T) {
+func TestConcurrentPanesHaveTheirOwnNames(t *testing.T) {
 	const n = 8
 	out := filepath.Join(t.TempDir(), "sums")
 	var all [n]Stored
