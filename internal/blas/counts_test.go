@@ -197,7 +197,7 @@ func countsTable(t *testing.T) string {
 }
 
 // UPDATE_GOLDEN=1 writes the counts of the inner loops.
-func TestInstructionCountsOfTheDocumentAreTrue(t *testing.T) {
+func TestInstructionCountsMatchTheDocument(t *testing.T) {
 	const page, begin, end = "../../docs/arm64.md", "<!-- counts -->\n", "<!-- end of counts -->"
 	old, err := os.ReadFile(page)
 	if err != nil {

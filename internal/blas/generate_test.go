@@ -70,7 +70,7 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 }
 
 // The assembly for arm64 is words, with the instruction beside each.
-func TestWordsAreTheInstructionsBesideThem(t *testing.T) {
+func TestEncodedWordsMatchTheAssembly(t *testing.T) {
 	var code, source []byte
 	for _, line := range lines(t, "kernels_arm64.s", "WORD", `\tWORD \$0x([0-9a-f]{8}) // (.*)\n`, 1000) {
 		code = append(code, unhex(line[1], 4)...)
@@ -80,7 +80,7 @@ func TestWordsAreTheInstructionsBesideThem(t *testing.T) {
 }
 
 // The dot products of AVX-VNNI are a long and a byte, with the instruction above them.
-func TestBytesAreTheInstructionsBesideThem(t *testing.T) {
+func TestEncodedBytesMatchTheAssembly(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the GNU assembler of this machine is for another")
 	}

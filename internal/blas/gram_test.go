@@ -177,7 +177,7 @@ func TestTargetsAreExact(t *testing.T) {
 	})
 }
 
-func TestSumsRefuseValuesOutOfRange(t *testing.T) {
+func TestSumsPanicOnValuesOutOfRange(t *testing.T) {
 	b := NewGrid(3, MostByte)
 	b.Reset(2)
 	r := make([]float64, 6)

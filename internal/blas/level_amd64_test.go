@@ -11,7 +11,7 @@ import (
 
 // The first CPUs with AVX-512 have no VNNI; their products of bytes are those
 // of AVX2.
-func TestGramWithoutVNNI(t *testing.T) {
+func TestGramMatchesWithoutVNNI(t *testing.T) {
 	if !slices.Contains(Levels(), "avx512") {
 		t.Skip("no AVX-512 here")
 	}
@@ -25,8 +25,8 @@ func TestGramWithoutVNNI(t *testing.T) {
 
 // Of CPUs with dot products at 256 bits, most have the encoding of AVX-VNNI only. The same kernel
 // with the encoding of AVX-512 shows that all but the encoding is right, which
-// TestBytesAreTheInstructionsBesideThem compares.
-func TestGramOfDotProductsAt256Bits(t *testing.T) {
+// TestEncodedBytesMatchTheAssembly compares.
+func TestGramMatchesAt256Bits(t *testing.T) {
 	if !cpu.X86.HasAVX512VNNI || !cpu.X86.HasAVX512VL {
 		t.Skip("no VNNI of AVX-512 here")
 	}

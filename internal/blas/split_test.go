@@ -94,7 +94,7 @@ func TestSumsOfSplitBlocksAreExact(t *testing.T) {
 }
 
 // Every number of steps, those halfway between two, and what is cut.
-func TestTheKernelSplitsAsItsTwin(t *testing.T) {
+func TestSplitMatchesTheReference(t *testing.T) {
 	var z []float32
 	for v := -2 * (MaxSteps + 3); v <= 2*(MaxSteps+3); v++ {
 		z = append(z, float32(v)/2)

@@ -105,7 +105,7 @@ func TestSumsOfWeightedRowsAreExact(t *testing.T) {
 	})
 }
 
-func TestWeightsOutOfRangeAreRefused(t *testing.T) {
+func TestWeightsOutOfRangePanic(t *testing.T) {
 	b := NewGrid(3, MostByte)
 	b.Reset(2)
 	for _, weights := range [][]int64{{1}, {1, -1}, {1, 1 << 32}} {

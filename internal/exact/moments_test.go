@@ -80,7 +80,7 @@ func TestConstantsHaveNoVariance(t *testing.T) {
 	}
 }
 
-func TestMomentsOfManyAndOfNone(t *testing.T) {
+func TestMomentsOfNoRowsAndOfManyRows(t *testing.T) {
 	if m, v := Moments(0, new(Sum), new(Sum)); m != 0 || v != 0 {
 		t.Errorf("of none: %v, %v", m, v)
 	}

@@ -228,7 +228,7 @@ func TestFloat64RoundsCorrectlyEverywhere(t *testing.T) {
 }
 
 // The worst terms, doubled until they stand for 2⁸⁴ of them, still fit.
-func TestRoomForMoreTermsThanCanBeCounted(t *testing.T) {
+func TestSumHoldsMoreTermsThanCanBeCounted(t *testing.T) {
 	for _, sign := range []float32{1, -1} {
 		var s Sum
 		s.AddProduct(math.MaxFloat32, sign*math.MaxFloat32)
@@ -345,7 +345,7 @@ func TestWeightedSquaresEqualBigArithmetic(t *testing.T) {
 	}
 }
 
-func TestWholeWeightsAreRepetitions(t *testing.T) {
+func TestWholeWeightsEqualRepeatedTerms(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	for range 200 {
 		var weights, sum, squares, s, q Sum
