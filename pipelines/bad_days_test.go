@@ -154,7 +154,7 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 // Whatever the learner, and with a champion or without, bad days are refused by name, the model is, byte for byte, that
 // of the good days alone, and the next night goes on. The year of make test-year has all learners in all situations, and each
 // kind of bad day also by itself.
-func TestBadDaysAreRefusedByNameAndTheOthersGoOn(t *testing.T) {
+func TestBadDaysAreRejectedByNameAndTheNextNightSucceeds(t *testing.T) {
 	campaign.Long(t)
 	year := os.Getenv("BOCHNER_YEAR") != ""
 	for k, a := range apprentices(2) {

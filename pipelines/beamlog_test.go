@@ -17,7 +17,7 @@ import (
 )
 
 // What a Go program has as its log stays, and hears nothing of our jobs.
-func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
+func TestJobDoesNotLogUnlessAsked(t *testing.T) {
 	var heard strings.Builder
 	before := slog.Default()
 	defer slog.SetDefault(before)

@@ -190,7 +190,7 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	jobtest.WantError(t, "same model", err, exit.CodeGate, "error better at 60%")
 }
 
-func TestNumbersAreComparedByTheirErrors(t *testing.T) {
+func TestRegressionsAreComparedByTheirErrors(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "target")
 	for _, weight := range []string{"", "w"} {
@@ -289,7 +289,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 }
 
-func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
+func TestIncomparableModelsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")
 	other := t.TempDir()
@@ -340,7 +340,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	}
 }
 
-func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
+func TestComparisonsNameTheDecisionRules(t *testing.T) {
 	dir := t.TempDir()
 	data := func(seed uint64) dataset.Options {
 		return dataset.Options{Files: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),

@@ -66,7 +66,7 @@ func evaluated(t *testing.T, lines []string, o options.Train) (*results.Train, *
 
 // Probabilities of data with few distinct rows are as good as a table's of the rows,
 // and those held out for them are a fifth.
-func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
+func TestCalibrationOfRepeatedRowsIsAsGoodAsATable(t *testing.T) {
 	for name, c := range map[string]struct {
 		p       func(int) float64
 		learner iterative.Options
@@ -103,7 +103,7 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 
 // λ of a regression on a column of few levels is chosen by the levels, not by what is
 // left of the others without one of them.
-func TestRegressionOnTenLevels(t *testing.T) {
+func TestRegressionOnTenDistinctRowsReachesTheBestR2(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	lines := []string{"x,y\n"}
 	var sum, squares, noise float64
@@ -164,7 +164,7 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 
 // Of data in which few rows repeat nothing is counted, in no pass, and folds are what
 // they are without.
-func TestDistinctRowsAreNotCounted(t *testing.T) {
+func TestDistinctRowsGiveNoNoteOfRepeats(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	o := fixed(1)
 	o.Lambda.Folds = 5
@@ -176,7 +176,7 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 
 // With fewer rows than folds, or few of anything, a job ends with a model or with a
 // sentence.
-func TestFewRowsAndFolds(t *testing.T) {
+func TestFewRowsEndWithAModelOrADataError(t *testing.T) {
 	twice := func(s *iterative.Shared) { s.Rounds = 2 }
 	for name, learner := range map[string]iterative.Options{
 		"ridge": nil, "sgd": jobtest.Iterative("sgd", twice), "svm": jobtest.Iterative("svm", twice),

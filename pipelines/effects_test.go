@@ -82,7 +82,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 }
 
 // A category and a time, which is several numbers, are one column each; a missing value is a value like others.
-func TestEffectsOfTypedColumns(t *testing.T) {
+func TestTypedColumnsHaveOneEffectEach(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 4))
 	lines := []string{"kind,day,number,y\n"}
 	for range 500 {

@@ -191,7 +191,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 }
 
 // A regression has the mean target of each level.
-func TestTargetStatisticsOfNumbers(t *testing.T) {
+func TestTargetStatisticsOfRegressionsAreMeanTargets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	lines := []string{"x,level,y\n"}
 	for i := range 3000 {
@@ -216,7 +216,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 }
 
 // Counts of texts need no labels, and nothing is held out of an embedding.
-func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
+func TestEmbedEncodesCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(options.Train{}, preprocess.CountEncoding).Prepare
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
@@ -230,7 +230,7 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	}
 }
 
-func TestTargetStatisticsNeedATraining(t *testing.T) {
+func TestTargetStatisticsRequireTraining(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(options.Train{}, preprocess.TargetEncoding).Prepare
 	spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",

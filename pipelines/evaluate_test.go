@@ -94,7 +94,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 
 // Labels that all differ from the classes in one way are recognised, and the message names a flag
 // that makes them classes. With this flag the scores are the same as with the original labels.
-func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
+func TestFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 200, 1)
 	table := func(name string, names map[string]string) dataset.Options {
@@ -150,7 +150,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	}
 }
 
-func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
+func TestDoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	dir := t.TempDir()
 	table := "a,b,y\n"
 	for i := range 520 {
@@ -169,7 +169,7 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	}
 }
 
-func TestFractionsOfBadRows(t *testing.T) {
+func TestInvalidMaxBadFractionIsRejected(t *testing.T) {
 	for _, f := range []float64{-1e-9, 1.01, math.NaN(), math.Inf(1)} {
 		jobtest.WantError(t, fmt.Sprint(f), prepare.CheckFraction(f), exit.CodeUsage, "--max_bad_fraction")
 		_, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: "m", MaxBadFraction: f})

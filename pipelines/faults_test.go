@@ -295,7 +295,7 @@ func differences(got, want map[string]string) string {
 
 // A file of state that is not what was written is never taken up: its part is done
 // again, with a note.
-func TestDamagedStateIsDoneAgain(t *testing.T) {
+func TestDamagedStateIsRedone(t *testing.T) {
 	campaign.Long(t)
 	damages := map[string]func([]byte) []byte{
 		"zeros":   func(b []byte) []byte { return make([]byte, len(b)) },

@@ -49,7 +49,7 @@ func forgetting(t *testing.T, dir, ids string) options.Forget {
 }
 
 // Outputs that cannot all be created are refused before any of them is.
-func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
+func TestNestedOutputsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\n")
 	fit := func(model, save string) error {
@@ -82,7 +82,7 @@ func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
 }
 
 // A list of ids is as large as its file, and nothing needs it when the job has ended.
-func TestAListOfIDsIsNotKeptAfterTheJob(t *testing.T) {
+func TestIDListIsRemovedAfterTheJob(t *testing.T) {
 	var list strings.Builder
 	for i := range 100_000 { // most of nobody, which the job finds out when it has read the rows
 		fmt.Fprintf(&list, "u%d%s\n", i, strings.Repeat("x", i%2*80))
@@ -107,7 +107,7 @@ func TestAListOfIDsIsNotKeptAfterTheJob(t *testing.T) {
 }
 
 // What cannot end in a model is refused, and a place that is taken is found before rows are read.
-func TestForgettingThatLeavesNoModelIsRefused(t *testing.T) {
+func TestForgettingThatLeavesNoModelIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	var log strings.Builder
 	o := forgetting(t, dir, "u3\n")
@@ -154,7 +154,7 @@ func (f *storedLists) Open(name string) (disk.File, error) {
 }
 
 // Jobs of one program that forget rows by ids have a list each, which its readers share with it.
-func TestJobsAtTheSameTimeHaveTheirOwnListsOfIDs(t *testing.T) {
+func TestConcurrentJobsHaveTheirOwnIDLists(t *testing.T) {
 	const jobs = 3
 	var of [jobs]options.Forget
 	for i := range of {
@@ -254,7 +254,7 @@ func contentOf(t *testing.T, name string) string {
 }
 
 // Sums list the same rows, byte for byte, for any number of readers and however the files are cut.
-func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
+func TestRowListsAreIndependentOfReadersAndCuts(t *testing.T) {
 	dir := t.TempDir()
 	forgetting(t, dir, "")
 	lines := strings.SplitAfter(strings.TrimSpace(contentOf(t, dir+"/data.csv")), "\n")
@@ -305,7 +305,7 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 }
 
 // A forget that was stopped at any moment continues to the same model, sums and certificate, and only once.
-func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
+func TestStoppedForgetForgetsOnce(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	forget := func(name string, resume bool) error {
@@ -378,7 +378,7 @@ func TestForgetKeepsAnExistingCertificate(t *testing.T) {
 }
 
 // A certificate that cannot be written does not hide the result, which does not name its file.
-func TestForgetWithoutItsCertificate(t *testing.T) {
+func TestForgetReturnsItsResultWithoutACertificateFile(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate = jobtest.Write(t, dir, "file", "") + "/proof" // no directory
@@ -391,7 +391,7 @@ func TestForgetWithoutItsCertificate(t *testing.T) {
 
 // Whoever has the sums and the rows can verify a certificate. Whoever has the certificate and the recipe alone cannot
 // tell whether a row was forgotten. The certificate does not hold for sums without the rows.
-func TestACertificateDoesNotRevealItsRows(t *testing.T) {
+func TestCertificateDoesNotRevealItsRows(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate, o.SaveSums = dir+"/proof", dir+"/less"

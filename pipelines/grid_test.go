@@ -166,7 +166,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 
 // A thousand groups of rows, each a class: what a small λ learns does not drown in the
 // rounding of features to a coarse grid.
-func TestAThousandClustersAreLearned(t *testing.T) {
+func TestThousandClustersAreLearned(t *testing.T) {
 	campaign.Long(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	var rows [][]float64
@@ -224,7 +224,7 @@ func best(scores []float64) int {
 
 // A component that rounding to the grid alone could have made is refused, and is there on a
 // finer one.
-func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
+func TestComponentsBelowTheRoundingOfFeaturesAreRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows [][]float64
 	for range 1000 {

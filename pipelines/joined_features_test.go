@@ -58,7 +58,7 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 }
 
 // Every job knows joined features in a metric, also of rows in their short form.
-func TestJobsWithJoinedFeatures(t *testing.T) {
+func TestJoinedFeaturesWorkInEveryJob(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var lines []string
 	for range 500 {

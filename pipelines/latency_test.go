@@ -152,7 +152,7 @@ func TestTenThousandObjectsArePredictedInAMinute(t *testing.T) {
 }
 
 // A run that resumes lists what is finished once, and does no shard of that again.
-func TestAResumedRunListsFinishedFilesOnce(t *testing.T) {
+func TestResumedRunListsFinishedFilesOnce(t *testing.T) {
 	m := newManyFiles(t, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	count := m.before

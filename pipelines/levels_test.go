@@ -75,7 +75,7 @@ func leveledTables(t *testing.T, dir, kind string) (header string, rows []levele
 
 // A model that fit makes from the levels for which a condition holds equals, byte for byte, the model of
 // a training run by the recipe on these rows.
-func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
+func TestModelOfLevelsEqualsModelOfTheirRows(t *testing.T) {
 	tries := 5
 	if os.Getenv("BOCHNER_LONG") != "" {
 		tries = 2500
@@ -246,7 +246,7 @@ func manifestOf(t *testing.T, dir string) string {
 }
 
 // What a condition on levels cannot choose is refused with the reason.
-func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
+func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	_, _, days := leveledTables(t, dir, "targets")

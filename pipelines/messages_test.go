@@ -139,7 +139,7 @@ func (b *messaging) whole() {
 
 // Whatever the format of a message, its predictions equal a batch's predictions of its rows, on every
 // runner.
-func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
+func TestMessageGetsThePredictionsOfABatch(t *testing.T) {
 	b := newMessaging(t, 8)
 	csv := "id,a,b\nx,1,2\ny,0.5,-1\n"
 	o := b.o.Predict
@@ -184,7 +184,7 @@ func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
 
 // Leases that end, connections that are cut, and storage that fails have messages delivered again:
 // every row is in the files once.
-func TestMessagesThatAreDeliveredAgainChangeNothing(t *testing.T) {
+func TestRedeliveredMessagesDoNotRepeatRows(t *testing.T) {
 	b := newMessaging(t, 8)
 	for i := range 12 {
 		b.send(1 + i%3)
@@ -327,7 +327,7 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 }
 
 // Models change between messages.
-func TestMessagesAreDoneByTheModelThatIsChampion(t *testing.T) {
+func TestMessagesUseTheCurrentChampion(t *testing.T) {
 	b := newMessaging(t, 8, 16)
 	b.o.Reload, b.o.PerRound = 1, 1
 	b.wanted = 2
@@ -344,7 +344,7 @@ func TestMessagesAreDoneByTheModelThatIsChampion(t *testing.T) {
 	}
 }
 
-func TestAStreamOfMessagesRefuses(t *testing.T) {
+func TestMessageStreamRejectsInvalidOptions(t *testing.T) {
 	b := newMessaging(t, 8)
 	topic := b.server.Topic("said")
 	for what, test := range map[string]struct {
@@ -420,7 +420,7 @@ func init() { scoring.RegisterNative("fake", fake) }
 
 // A runner that reads messages by itself acknowledges one when its bundle is done. So a message that is
 // to be tried again fails its bundle, and one without predictions does not.
-func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
+func TestMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 	b := newBrook(t, 8)
 	file := jobtest.Write(t, b.dir, "file", "")
 	for _, c := range []struct{ dead, text, want string }{

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
+func TestRoundingIsNotedWhereItMatters(t *testing.T) {
 	for _, c := range []struct {
 		row        ridge.CVResult
 		regression bool
@@ -76,7 +76,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 }
 
 // Nothing is held out for one lambda, so the option has nothing to measure.
-func TestIntervalsThatCannotBeMadeAreANote(t *testing.T) {
+func TestImpossibleIntervalsAreNoted(t *testing.T) {
 	for lambda, want := range map[float64]bool{0: false, 1e-3: true} {
 		o := options.Train{Decision: options.Decision{Intervals: options.PlainIntervals}}
 		if lambda > 0 {

@@ -34,7 +34,7 @@ func frauds(t *testing.T, dir, name string, seed uint64, rare, usual string) dat
 }
 
 // Thresholds, gates and scores are of the rarer class, whether its name is the first or the second.
-func TestTheRarerClassIsPositive(t *testing.T) {
+func TestRarerClassIsPositive(t *testing.T) {
 	for _, method := range []options.Calibration{"", options.Platt} {
 		type figures struct{ threshold, expected, plain, f1, precision, auc, average float64 }
 		var got []figures
@@ -93,7 +93,7 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 
 // The positive class that is given is recorded, and a model by the recipe of another has its class,
 // whichever is rarer there.
-func TestThePositiveClassCanBeGiven(t *testing.T) {
+func TestPositiveClassCanBeGiven(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path, o.Positive = frauds(t, dir, "train.csv", 1, "fraud", "ok"), filepath.Join(dir,

@@ -131,7 +131,7 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 // Scores of least squares estimate 2p − 1; cut to 0 and 1 they are the probabilities
 // that one has without a calibration, and the softmax of the scores are those that
 // some take. Calibrated ones are nearer to the truth, on rows never seen before.
-func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
+func TestCalibrationLowersTheErrorOfRidgeProbabilities(t *testing.T) {
 	const sets = 12
 	test := jobtest.Made(t, "moons", 3000, 1000)[1:]
 	gains := map[string][]float64{}
@@ -230,7 +230,7 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	}
 }
 
-func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
+func TestEvaluateScoresProbabilities(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 500, 1)
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
@@ -289,7 +289,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	}
 }
 
-func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestUnavailableCalibrationsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}

@@ -19,7 +19,7 @@ import (
 )
 
 // What models that are fitted to sums cannot have is refused on the first night, whose model could.
-func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
+func TestRetrainRejectsOptionsOfOtherLearners(t *testing.T) {
 	dir := t.TempDir()
 	for flag, set := range map[string]func(*options.Train){
 		"--calibrate": func(o *options.Train) { o.Calibrate = "isotonic" },
@@ -105,7 +105,7 @@ func TestZeroPairedGateIsTheDefault(t *testing.T) {
 
 // Gates on scores that the models do not have are refused before anything is trained, on the first night
 // and on a later one on which the gates are others.
-func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
+func TestGatesThatDoNotFitAreRejectedBeforeTraining(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	gate, pairedGate := n.o.Gate, n.o.PairedGate
@@ -186,7 +186,7 @@ func modelsIn(t *testing.T, dir string) (names []string) {
 
 // Later nights choose λ by what their sums have, the squared errors of all folds, so the first does,
 // too, whatever a training by itself would do after a search.
-func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
+func TestFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = options.AutoSearch, options.Lambda{}, "",

@@ -39,7 +39,7 @@ func searching(t *testing.T, lines []string) options.Train {
 
 // A search finds what the default does not, judges by rows that it has not seen, and is recorded in the
 // model, which predicts as well on other rows.
-func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
+func TestSearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	lines := jobtest.Made(t, "friedman", 700, 3)
 	o := searching(t, lines)
 	r, err := Train(jobtest.Ctx, o)
@@ -186,7 +186,7 @@ func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
 }
 
 // Trainings search unless they are told not to.
-func TestASearchIsTheDefault(t *testing.T) {
+func TestSearchIsTheDefault(t *testing.T) {
 	o := searching(t, jobtest.Made(t, "moons", 100, 3))
 	o.Search = ""
 	r, err := Train(jobtest.Ctx, o)
@@ -199,7 +199,7 @@ func TestASearchIsTheDefault(t *testing.T) {
 }
 
 // A search ends when two thirds of the time are over, with its best candidate.
-func TestASearchEndsWithTheTime(t *testing.T) {
+func TestSearchEndsWithTheTime(t *testing.T) {
 	o := searching(t, jobtest.Made(t, "moons", 300, 3))
 	o.Size.Time = time.Nanosecond
 	r, err := Train(jobtest.Ctx, o)
@@ -308,7 +308,7 @@ func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
 
 // A search encodes texts that hardly repeat by counts, and the log loss chooses λ for classes of many rows. Without a
 // search neither is so.
-func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
+func TestSearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 1500, 3)
 	with := []string{"id," + lines[0]}
 	for i, line := range lines[1:] {
@@ -336,7 +336,7 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 
 // Numbers that name things are categories where they predict better so; a note and the metric name them, and
 // --numeric keeps them numbers. A typed table has the same.
-func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
+func TestSearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 	campaign.Long(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	plain, typed := []string{"time,place,y\n"}, []string{"time,kind,place,y\n"}

@@ -13,7 +13,7 @@ import (
 
 // What a job says of its work is its own, whatever the process has done before: on one
 // reader the stages that do not go on beside others take no longer than the job.
-func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
+func TestJobSecondsExcludeEarlierJobs(t *testing.T) {
 	train := func(rows, features int) *results.Train {
 		t.Helper()
 		data := filepath.Join(t.TempDir(), "data.csv")

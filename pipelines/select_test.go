@@ -87,7 +87,7 @@ func selected(t *testing.T, set string) map[options.Select]float64 {
 	return chosen
 }
 
-func TestSelectRefusals(t *testing.T) {
+func TestSelectRejectsInvalidCriteria(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}

@@ -68,7 +68,7 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 }
 
 // A message names the option that is out of bounds, its bound and its value.
-func TestServingRefusesLimitsOutOfBounds(t *testing.T) {
+func TestServeRejectsLimitsOutOfBounds(t *testing.T) {
 	for want, set := range map[string]func(*options.Serve){
 		"--drain must be at least 0s (have -1s)": func(o *options.Serve) { o.Limits.Drain = -time.Second },
 		"--max_body must be at least 1 (have 0)": func(o *options.Serve) { o.Limits.MaxBody = 0 },

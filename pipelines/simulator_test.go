@@ -403,7 +403,7 @@ func (s *simulation) run() {
 // data changes under them: the registry names whole models at any moment, no driver reports what did not happen, and
 // when all is calm again, models and sums equal, byte for byte, the results of undisturbed runs on the same data.
 // BOCHNER_SEED=N repeats one run.
-func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
+func TestDisturbedDriversConverge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
 	first, last := uint64(1), uint64(campaign.Of(12, 3000))
@@ -435,7 +435,7 @@ func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 }
 
 // A seed decides all: what happens once happens again.
-func TestASimulationIsRepeatedByItsSeed(t *testing.T) {
+func TestSimulationIsRepeatedByItsSeed(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
 	for seed := range uint64(campaign.Of(1, 100)) {

@@ -18,7 +18,7 @@ import (
 )
 
 // Whatever a search puts beside a kernel has a size with it. Sizes that leave the kernel no features are not tried.
-func TestASizeIsChosenForFoundFeatures(t *testing.T) {
+func TestSizeIsChosenForFoundFeatures(t *testing.T) {
 	campaign.Long(t)
 	waves := func(x []float64) (y float64) { // of single columns
 		for _, v := range x {

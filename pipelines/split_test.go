@@ -221,7 +221,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	}
 }
 
-func TestSplitsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidSplitsAreRejected(t *testing.T) {
 	lines := patients(3, 4, 2, 3)
 	for _, c := range []struct {
 		want string
@@ -257,7 +257,7 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 }
 
 // How often the texts of held-out rows occur is not known of new rows either: counts do not enter their own held-out error.
-func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
+func TestCountsExcludeHeldOutRows(t *testing.T) {
 	r, rows := rand.New(rand.NewPCG(4, 4)), []string{"id,key,x,y\n"}
 	for group := range 80 {
 		size := 1 + r.IntN(20)

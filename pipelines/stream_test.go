@@ -126,7 +126,7 @@ func (b *brook) counted() map[string]int {
 }
 
 // The defaults equal the defaults of the flags, and a stream runs with them.
-func TestAStreamRunsWithTheDefaults(t *testing.T) {
+func TestStreamRunsWithTheDefaults(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 3)
 	o := NewStreamOptions()
@@ -141,7 +141,7 @@ func TestAStreamRunsWithTheDefaults(t *testing.T) {
 }
 
 // On every runner, and in a bucket, a stream writes for each file what a batch of that file writes.
-func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
+func TestStreamWritesTheBytesOfABatch(t *testing.T) {
 	b := newBrook(t, 8)
 	for i := range 3 {
 		b.put(fmt.Sprintf("f%d.csv", i), 20*i+1)
@@ -191,7 +191,7 @@ func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 
 // A stream that is stopped ends after the file it is at, without error; the next one does the rest.
 // What a killed one had not finished is done again.
-func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
+func TestRestartedStreamPredictsEveryFileOnce(t *testing.T) {
 	b := newBrook(t, 8)
 	for i := range 5 {
 		b.put(fmt.Sprintf("f%d.csv", i), 3)
@@ -230,7 +230,7 @@ func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
 	b.counted()
 }
 
-func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
+func TestStreamNamesRowsWithoutPredictions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
 	jobtest.Write(t, b.path("in"), "rows.csv", "id,a,b\nx,1,2\ny,oops,3\n")
@@ -284,7 +284,7 @@ func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 }
 
 // Models change between files, and a bad one is not used. All rows of a file are by one model.
-func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
+func TestStreamUsesTheModelThatIsChampion(t *testing.T) {
 	b := newBrook(t, 8, 16, 24)
 	b.put("f0.csv", 10)
 	b.o.Reload, b.o.PerRound = 1, 1
@@ -325,7 +325,7 @@ func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
 }
 
 // Names that are gone for a while come back with other names and another model: what has predictions is not done again.
-func TestAStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
+func TestStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
@@ -407,7 +407,7 @@ func (o *opening) Open(name string) (disk.File, error) {
 
 // Neither its absence nor what is there in its place says anything about a file that was listed: it has no dead letter,
 // and predictions when it is back.
-func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
+func TestFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	for what, place := range map[string]func(name string) error{
 		"nothing":      func(string) error { return nil },
 		"a directory":  func(name string) error { return os.Mkdir(name, 0o777) },
@@ -480,7 +480,7 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	}
 }
 
-func TestAStreamRefuses(t *testing.T) {
+func TestStreamRejectsInvalidOptions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 1)
 	for what, test := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 
 // What is printed about each λ is in the units of the targets: RMSE and R², as evaluate
 // prints them. Errors of classes are named for what they are.
-func TestTablesOfLambdaAreInUnits(t *testing.T) {
+func TestLambdaTablesUseTheUnitsOfTargets(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "friedman", 400, 1)
 	o := fixed(3)

@@ -79,7 +79,7 @@ func heldOut(t *testing.T, o options.Train, share float64) (held []int64) {
 }
 
 // A training run with --test gives the model of the file without the test rows.
-func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
+func TestTestRowsAreNotTrainedOn(t *testing.T) {
 	for name, set := range map[string]func(*options.Train){
 		"content": func(o *options.Train) { o.Data.Drop = []string{"who"} },
 		"groups":  func(o *options.Train) { o.Split.Group = []string{"who"} },
@@ -174,7 +174,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 	}
 }
 
-func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
+func TestInvalidTestSetsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "t.csv")
 	if err := os.WriteFile(file, []byte(strings.Join(visits(50, 1, 1), "")), 0o666); err != nil {
@@ -205,7 +205,7 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}
 }
 
-func TestWorkDirectoriesOfATestLeaveNothing(t *testing.T) {
+func TestTestSetLeavesNoWorkDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := jobtest.Write(t, t.TempDir(), "visits.csv", strings.Join(visits(300, 60, 1), ""))
 	o := tested(file, filepath.Join(dir, "model"))

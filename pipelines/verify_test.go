@@ -38,7 +38,7 @@ func chance(n int) []string {
 	return lines
 }
 
-func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
+func TestCertificateOfEveryTrainingHolds(t *testing.T) {
 	moons, numbers := jobtest.Made(t, "moons", 400, 1), jobtest.Made(t, "friedman", 300, 1)
 	type change func(*options.Train)
 	for name, c := range map[string]struct {
@@ -124,7 +124,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 	}
 }
 
-func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
+func TestContinuedModelHasItsOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
 	train := func(model string, change func(*options.Train)) {
@@ -153,7 +153,7 @@ func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 }
 
 // The state that is taken in the end may be one of an earlier job.
-func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
+func TestRoundsPerJobDoNotAffectTheModel(t *testing.T) {
 	set, _ := synthetic.Find("moons")
 	var text strings.Builder
 	if err := set.WriteCSV(jobtest.Ctx, &text, 300, 1, 0.5); err != nil { // noise, so that what is learned helps by chance
@@ -184,7 +184,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 	}
 }
 
-func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
+func TestPatienceWithoutHeldOutRowsIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",

@@ -85,7 +85,7 @@ func mustTrain(t *testing.T, o options.Train) (*results.Train, []byte, *models.M
 // A file with weights gives the weights of the file in which rows are repeated, byte for byte,
 // and the same errors for every λ, however it is read. Copies are too few here to be in folds of
 // their own.
-func TestAWeightedTableIsARepeatedTable(t *testing.T) {
+func TestWeightedTableEqualsRepeatedRows(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		lines, repeated := weightedTable(9000, targets, "0", "1", "1", "2", "3")
 		for name, l := range map[string]*ridge.LearnerOptions{"ridge": nil,

@@ -316,7 +316,7 @@ func (n *nights) expected(day int) results.Outcome {
 // occurs twice, lost models, and stopped processes. Every night's model equals, byte for byte, the model of a training
 // run from scratch, by its recipe if it was fitted to sums. The break is not promoted, and the time of a night does not
 // grow.
-func TestNightsOfAYear(t *testing.T) {
+func TestRetrainForAYearMatchesTrainingOnTheSameFiles(t *testing.T) {
 	c, iterative, learners := fortnight, fortnight, apprentices(2)[2:3]
 	if os.Getenv("BOCHNER_YEAR") != "" {
 		c, iterative, learners = year, season, apprentices(20)[2:]

@@ -11,7 +11,7 @@ import (
 )
 
 // A container runs as any number, of which /etc/passwd knows nothing.
-func TestAUserWithoutAnEntryTrains(t *testing.T) {
+func TestTrainWorksWithoutAPasswdEntry(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can run a program as another user")
 	}

@@ -143,7 +143,7 @@ func TestPythonPredictsLikeTheServerAndGo(t *testing.T) {
 }
 
 // A Go program serves predictions with net/http and package models.
-func TestTheExampleServesOverHTTP(t *testing.T) {
+func TestExampleServesOverHTTP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)

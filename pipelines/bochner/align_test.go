@@ -79,7 +79,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 	}
 }
 
-func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
+func TestLearnedFeaturesAreReusedByOtherJobs(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "data.csv")
 	data := []string{"--data", "data.csv", "--label", "y"}

@@ -51,7 +51,7 @@ func withWeights(t *testing.T, dir string, tensors ...safetensors.Tensor) {
 	write(t, dir, models.WeightsFile, data.String())
 }
 
-func TestDamagedModelsAreRefused(t *testing.T) {
+func TestDamagedModelsAreRejected(t *testing.T) {
 	original := trained(t)
 	manifest, weights := read(t, original, "model", models.ManifestFile), read(t, original, "model", models.WeightsFile)
 	remove := func(name string) func(*testing.T, string) {
@@ -148,7 +148,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	}
 }
 
-func TestOtherFilesAreRefusedAsModels(t *testing.T) {
+func TestOtherFilesAreRejectedAsModels(t *testing.T) {
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "inner", models.ManifestFile), 0o777); err != nil {
 		t.Fatal(err)

@@ -232,7 +232,7 @@ func entries(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestTheNewcomersPath(t *testing.T) {
+func TestReadmeQuickStartWorks(t *testing.T) {
 	dir := t.TempDir()
 	must := func(args ...string) {
 		if r := runProgram(t, dir, args...); r.code != 0 {
@@ -256,7 +256,7 @@ func TestTheNewcomersPath(t *testing.T) {
 }
 
 // The Makefile and the Dockerfile leave out gRPC's xDS, which is a fifth of the program otherwise.
-func TestTheProgramIsSmall(t *testing.T) {
+func TestProgramIsSmall(t *testing.T) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func tries(t *testing.T, short int) int {
 
 // Of runs over one name, wherever they work, one makes it whole and the others end
 // with a sentence.
-func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
+func TestConcurrentRunsOverOneNameHaveOneWinner(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 }
 
 // A run that is stopped keeps its claim, and finishes when it continues.
-func TestAStoppedRunKeepsItsClaim(t *testing.T) {
+func TestStoppedRunKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	c := predicting(t, choreData(t, someTenths))
 	s := c.freeze(t, "state/*/*.done")

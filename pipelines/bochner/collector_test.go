@@ -12,7 +12,7 @@ import (
 
 // A plan that is too small for a part of a job does not show as memory but as time: to keep the process within it,
 // the collector runs again and again.
-func TestTheCollectorDoesNotRunAllTheTime(t *testing.T) {
+func TestGarbageCollectorDoesNotRunAllTheTime(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	var names, texts bytes.Buffer

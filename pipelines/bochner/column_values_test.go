@@ -46,7 +46,7 @@ func TestLargeNumbersThatDifferLittleKeepTheirDigits(t *testing.T) {
 	}
 }
 
-func TestRefusesTargetsThatFloat32CannotHold(t *testing.T) {
+func TestTrainRejectsTargetsThatFloat32CannotHold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for power, want := range map[string]string{
@@ -97,7 +97,7 @@ func rowOf(report, word string) string {
 	return ""
 }
 
-func TestCodesAmongNumbersAreACategory(t *testing.T) {
+func TestCodesAmongNumbersMakeACategory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	columnOf(t, dir, "codes.csv", 2000, func(i int) (string, float64) {
@@ -123,7 +123,7 @@ func TestCodesAmongNumbersAreACategory(t *testing.T) {
 	}
 }
 
-func TestRefusesWordsForMissingWithTheFlagThatReadsThem(t *testing.T) {
+func TestTrainNamesTheFlagThatReadsMissingWords(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	words := []string{"-", "None", `\N`, "<NA>", "?"}
@@ -249,7 +249,7 @@ func TestWholeNumbersThatAreDatesAreTimes(t *testing.T) {
 	}
 }
 
-func TestSaysThatNumbersAreTooLarge(t *testing.T) {
+func TestOverflowErrorNamesTheLimitAndTheFlag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	columnOf(t, dir, "large.csv", 200, func(i int) (string, float64) { return fmt.Sprintf("%de38", i%97), 0 })
@@ -265,7 +265,7 @@ func TestSaysThatNumbersAreTooLarge(t *testing.T) {
 	}
 }
 
-func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
+func TestTimesWithOtherZonesThanTrainingAreNoted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, zone := range map[string]string{"none": "", "zone": "+05:00"} {
@@ -289,7 +289,7 @@ func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
 }
 
 // What a report calls a column is what flags take, also without a header.
-func TestColumnsWithoutNamesHaveTheNamesOfReports(t *testing.T) {
+func TestUnnamedColumnsHaveTheNamesOfReports(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var text strings.Builder

@@ -84,7 +84,7 @@ func strangersDays(t *testing.T, dir, out string) string {
 // A pipeline of a module of its own, on rows of its own type from a source of its own, predicts and
 // trains: with the bytes of the command, on the direct runner, on prism with its worker in its own
 // process, and with workers in others.
-func TestAPipelineOfItsOwnPredictsAndTrains(t *testing.T) {
+func TestPipelineOfAnotherModulePredictsAndTrains(t *testing.T) {
 	c := newCluster(t)
 	dir := t.TempDir()
 	predictions, model := strangersPoints(t, dir)

@@ -132,7 +132,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 })
 
 // The programs of examples run where nobody has heard of Beam.
-func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
+func TestOtherModuleTrainsLoadsAndPredicts(t *testing.T) {
 	module, err := consumers()
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 
 // Learners in rounds depend on the files and on the order of the rows, but not on
 // readers, runners and shards; the rows that they hold out do not depend on the order.
-func TestLearnersInRoundsHoldTheSameCopiesOut(t *testing.T) {
+func TestRoundLearnersHoldOutTheSameCopies(t *testing.T) {
 	campaign.Long(t)
 	tb := repeated()
 	for _, learner := range []string{"sgd", "svm"} {

@@ -138,7 +138,7 @@ func places(t *testing.T) (list []place) {
 // What a job costs by runner: a small one, which is nothing but the cost of the
 // runner, and MNIST. Each runs twice: the first time pays for what starts with the
 // first job.
-func TestCostOfJobs(t *testing.T) {
+func TestCostByRunner(t *testing.T) {
 	if os.Getenv("BOCHNER_BENCH") == "" {
 		t.Skip("measures; BOCHNER_BENCH is not set (make bench-runners)")
 	}

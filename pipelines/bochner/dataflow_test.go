@@ -182,7 +182,7 @@ func TestGraphsAreSmall(t *testing.T) {
 
 // A launcher starts the program with flags alone and takes the graph that it leaves,
 // whose only step does the whole job on one worker.
-func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
+func TestTemplateGraphDoesTheWholeJob(t *testing.T) {
 	campaign.Long(t)
 	c := newCloud(t)
 	workers := newCluster(t)
@@ -216,7 +216,7 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedDriverCancelsItsJob(t *testing.T) {
+func TestInterruptedDriverCancelsItsJob(t *testing.T) {
 	c := newCloud(t)
 	running := make(chan struct{})
 	c.run = func(j *df.Job) (string, []string) { close(running); return "JOB_STATE_RUNNING", nil }
@@ -251,7 +251,7 @@ func TestAnInterruptedDriverCancelsItsJob(t *testing.T) {
 	}
 }
 
-func TestACancelledJobIsNoSuccess(t *testing.T) {
+func TestCancelledJobIsAnError(t *testing.T) {
 	c := newCloud(t)
 	c.run = func(*df.Job) (string, []string) { return "JOB_STATE_CANCELLED", nil }
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
@@ -263,7 +263,7 @@ func TestACancelledJobIsNoSuccess(t *testing.T) {
 }
 
 // What cannot run is refused in one sentence, before anything is staged.
-func TestRefusalsOfDataflow(t *testing.T) {
+func TestDataflowRejectsInvalidFlags(t *testing.T) {
 	c := newCloud(t)
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
 	model := "gs://" + testBucket + "/model"

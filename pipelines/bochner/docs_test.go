@@ -75,7 +75,7 @@ func documents(t *testing.T) []string {
 	return append(names, source("README.md"))
 }
 
-func TestCommandsInDocuments(t *testing.T) {
+func TestDocumentedCommandsRun(t *testing.T) {
 	for _, name := range documents(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
@@ -286,7 +286,7 @@ func TestEveryBlockOfADocumentHasAKind(t *testing.T) {
 	}
 }
 
-func TestTheREADMEIsShort(t *testing.T) {
+func TestREADMEIsShort(t *testing.T) {
 	if n := strings.Count(read(t, moduleDir, "README.md"), "\n"); n > 120 {
 		t.Errorf("README.md has %d lines, want at most 120", n)
 	}

@@ -14,7 +14,7 @@ import (
 // A job that has created its output says so if something else cannot be written: a picture in a directory that does
 // not exist, or the summary on a full disk. It does not advise to resume, which would find the output in its way; nor does a
 // job whose state is temporary.
-func TestADoneJobSaysSo(t *testing.T) {
+func TestFinishedJobIsReportedIfALaterWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "train.csv")
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

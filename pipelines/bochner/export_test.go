@@ -436,7 +436,7 @@ func TestExportIsTheSameByteForByteAndCompleteOrAbsent(t *testing.T) {
 
 // A graph cannot refuse a row, so what predict refuses has no scores and no label; a missing value
 // has both.
-func TestARowThatPredictRefusesHasNoLabelInAGraph(t *testing.T) {
+func TestRejectedRowHasNoLabelInAGraph(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")
 	dir := t.TempDir()

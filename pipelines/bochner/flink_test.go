@@ -103,7 +103,7 @@ func inSecondPass(dir string) bool {
 	return len(found) > 0
 }
 
-func TestFlink(t *testing.T) {
+func TestFlinkMakesTheLocalModel(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
 	in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
@@ -186,7 +186,7 @@ func (d *disturbed) whole(t *testing.T, r result) {
 	}
 }
 
-func TestFlinkGoesOnWithoutAWorker(t *testing.T) {
+func TestFlinkContinuesWithoutAWorker(t *testing.T) {
 	d := newDisturbed(t)
 	killed := false
 	r := d.c.run(t, d.dir, func(*os.Process) bool {
@@ -201,7 +201,7 @@ func TestFlinkGoesOnWithoutAWorker(t *testing.T) {
 	d.whole(t, r)
 }
 
-func TestFlinkGoesOnWithoutATaskManager(t *testing.T) {
+func TestFlinkContinuesWithoutATaskManager(t *testing.T) {
 	d := newDisturbed(t)
 	killed := false
 	r := d.c.run(t, d.dir, func(*os.Process) bool {
@@ -216,7 +216,7 @@ func TestFlinkGoesOnWithoutATaskManager(t *testing.T) {
 	d.whole(t, r)
 }
 
-func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
+func TestFlinkResumesAfterAnInterruptOfTheDriver(t *testing.T) {
 	d := newDisturbed(t)
 	r := d.c.run(t, d.dir, func(driver *os.Process) bool {
 		worker, _ := d.c.busy(t, 0.4)
@@ -250,7 +250,7 @@ func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 
 // The sums of real data travel through Flink, in parts of up to 8 MiB, from three
 // readers.
-func TestFlinkMNIST(t *testing.T) {
+func TestFlinkMNISTErrorStaysBelowItsBound(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
 	train := append([]string{"train", "--width", "7", "--lambda", "1e-6"}, plainMNIST(t, dir, "train")...)

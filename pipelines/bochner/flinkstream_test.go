@@ -167,7 +167,7 @@ func (c *flinkCluster) tables(t *testing.T) (n int) {
 }
 
 // A stream runs for months: nothing may stay in memory for each poll.
-func TestAStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
+func TestStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 1)
 	s.start(t)
@@ -185,7 +185,7 @@ func TestAStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
 
 // A worker and a task manager are killed while files appear: every row is predicted, once, as in
 // a batch.
-func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
+func TestStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 3)
 	s.start(t)
@@ -199,7 +199,7 @@ func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 
 // With the job manager the job is lost: the command ends with exit code 1, and the same command does what has no
 // predictions when there is a job manager again.
-func TestAStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
+func TestStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 3)
 	s.start(t)
@@ -224,7 +224,7 @@ func TestAStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 }
 
 // A stream that fails has no work directory to resume from: the same command continues.
-func TestAStreamThatFailsNamesNoResume(t *testing.T) {
+func TestStreamThatFailsNamesNoResume(t *testing.T) {
 	dir := t.TempDir()
 	forMessages(t, dir)
 	r := runProgram(t, dir, "predict", "--stream", "--model", "model", "--data", "in/*.csv", "--out", "out", "--runner", "flink",

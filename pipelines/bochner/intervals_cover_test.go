@@ -179,7 +179,7 @@ func ramp(x []float64) float64 { return 0.3 + 2*x[5] }
 
 // Intervals and sets for 90% contain 90% of the targets and classes of new rows, over tables and seeds. With
 // BOCHNER_LONG=1 these are many, and the log is the table of docs/evaluating.md.
-func TestIntervalsCoverWhatTheySay(t *testing.T) {
+func TestIntervalsCoverTheirConfidence(t *testing.T) {
 	long := long()
 	same := func(rng *rand.Rand) []float64 { return friedman(rng, one) }
 	if !long {

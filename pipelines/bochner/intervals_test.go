@@ -118,7 +118,7 @@ func TestSumsHaveNoveltyWithoutIntervals(t *testing.T) {
 }
 
 // Sets are texts or arrays of the classes' names, and evaluate says how often they contain the class.
-func TestSetsOfClasses(t *testing.T) {
+func TestPredictionSetsListClassNames(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "600", "--noise", "0.6", "--out", "a.csv")
 	must(t, dir, "generate", "moons", "--rows", "600", "--noise", "0.6", "--seed", "2", "--out", "b.csv")
@@ -207,7 +207,7 @@ func TestRowsWithoutAnIntervalAreNotCovered(t *testing.T) {
 }
 
 // What a model cannot tell is an error that says what to do.
-func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
+func TestMissingIntervalsAreAnErrorWithAdvice(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "260", "--out", "a.csv")
 	must(t, dir, "generate", "moons", "--rows", "260", "--out", "c.csv")
@@ -251,7 +251,7 @@ func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
 }
 
 // Each of several targets has intervals of its own, whole groups are held out, and rows of weight 0 do not count.
-func TestIntervalsOfTargetsGroupsAndWeights(t *testing.T) {
+func TestIntervalsWorkWithTargetsGroupsAndWeights(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder
 	b.WriteString("x,g,w,a,b\n")

@@ -16,7 +16,7 @@ import (
 )
 
 // The command in a lineage trains the same model, however its flags were given.
-func TestTheCommandOfALineageTrainsTheModel(t *testing.T) {
+func TestLineageCommandTrainsTheSameModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(2, 7))

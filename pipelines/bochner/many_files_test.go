@@ -11,7 +11,7 @@ import (
 
 // Memory grows little with the number of files, so that 30,000 of them take less than 300 MB. What garbage adds to
 // one of the two numbers counts eleven times: three measures must say more.
-func TestManyFilesTakeLittleMemory(t *testing.T) {
+func TestMemoryGrowsLittleWithTheNumberOfFiles(t *testing.T) {
 	const few, many, aim = 300, 3000, 30_000
 	peak := func(files int) int64 {
 		dir := t.TempDir()

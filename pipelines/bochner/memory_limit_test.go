@@ -11,7 +11,7 @@ import (
 
 // Whatever address space the program may have, a training that does not fit ends with
 // one sentence: before it begins where that is certain, else where memory runs out.
-func TestATrainingBeyondItsAddressSpaceEndsWithASentence(t *testing.T) {
+func TestTrainingBeyondItsAddressSpaceEndsWithOneSentence(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "200", "--out", "data.csv")
 	refused := false

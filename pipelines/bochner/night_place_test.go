@@ -14,7 +14,7 @@ import (
 )
 
 // A night whose disk is full names a command that exists: the same one, since retrain has neither --resume nor --work.
-func TestANightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
+func TestNightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for day := 1; day < 3; day++ {
@@ -38,7 +38,7 @@ func TestANightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
 }
 
 // Whichever right is missing, the place is refused: trying again does not help.
-func TestMissingRightsAtABucketAreRefusals(t *testing.T) {
+func TestMissingBucketRightsAreDataErrors(t *testing.T) {
 	s := newObjects(t)
 	dir := t.TempDir()
 	const bucket = "gs://bucket/"

@@ -8,7 +8,7 @@ import (
 )
 
 // A file without rows is refused in one sentence by every job, and counted among files with rows.
-func TestEmptyFilesAreRefusedAloneAndCountedAmongOthers(t *testing.T) {
+func TestEmptyFilesAreRejectedOrCountedAmongOthers(t *testing.T) {
 	for _, format := range []string{"csv", "csv.gz", "jsonl", "parquet", "avro"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ import (
 )
 
 // A runner ends a worker by ending Beam's boot program, its parent.
-func TestAWorkerEndsWithItsParent(t *testing.T) {
+func TestWorkerEndsWithItsParent(t *testing.T) {
 	server, err := net.Listen("tcp", "localhost:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func hive(t *testing.T, dir, format string) {
 }
 
 // Directories named as Hive, Spark and DuckDB write them are columns: the model equals the flat table's, to the bit.
-func TestColumnsOfPathsAreColumnsOfTheTable(t *testing.T) {
+func TestPathColumnsAreTableColumns(t *testing.T) {
 	for _, format := range []string{"csv", "csv.gz", "jsonl", "parquet", "avro"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 )
 
 // Directories that lie one in another are refused before anything is read.
-func TestDirectoriesThatLieInOneAnotherAreRefused(t *testing.T) {
+func TestNestedDirectoriesAreRejected(t *testing.T) {
 	dir := trained(t)
 	if err := os.Symlink(".", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestFilesOfAnotherUserAreReported(t *testing.T) {
 
 // What a killed run of another user has left next to a name does not keep it from
 // being made.
-func TestAnUnfinishedOutputOfAnotherUserIsNoObstacle(t *testing.T) {
+func TestUnfinishedOutputOfAnotherUserDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
 	unremovable(t, filepath.Join(dir, ".tmp-model-0123456789abcdef"))

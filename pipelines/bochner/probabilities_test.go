@@ -31,7 +31,7 @@ type reliability struct {
 }
 
 // Where a class has no held-out row, the note does not advise a flag that would be refused.
-func TestTheNoteAboutProbabilitiesAdvisesWhatHelps(t *testing.T) {
+func TestProbabilityNoteDoesNotAdviseRejectedFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	common := func(i int) string { return decimalOf(float64(i%9)) + ",common" }
@@ -46,7 +46,7 @@ func TestTheNoteAboutProbabilitiesAdvisesWhatHelps(t *testing.T) {
 
 // Not the runner, not the readers, threads or the cut of the files change what a
 // calibrated model is, nor what is found out about its probabilities.
-func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {
+func TestCalibratedModelIsTheSameByteForByte(t *testing.T) {
 	campaign.Long(t)
 	ways := slices.Concat(variants, []variant{order}, mixtures)
 	learners := map[string]struct {
@@ -188,7 +188,7 @@ func TestProbabilitiesAddUpToOne(t *testing.T) {
 	}
 }
 
-func TestKilledAtAnyMomentACalibrationGoesOn(t *testing.T) {
+func TestCalibrationResumesAfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := choreData(t, someTenths)
 	undisturbed(t, &chore{dir: dir, out: "model", args: []string{
@@ -200,7 +200,7 @@ func TestKilledAtAnyMomentACalibrationGoesOn(t *testing.T) {
 // The softmax of the scores of ridge has the calibration error 0.075 and the log loss
 // 0.37 here. Chances are no sigmoid of these scores: platt leaves 0.023, isotonic 0.007,
 // each ± 0.002.
-func TestAdultProbabilities(t *testing.T) {
+func TestAdultProbabilitiesAreCalibrated(t *testing.T) {
 	data := realdata.Path(t, "libsvm")
 	dir := t.TempDir()
 	for method, most := range map[string]float64{"platt": 0.031, "isotonic": 0.015} {

@@ -32,7 +32,7 @@ func forMessages(t *testing.T, dir string) (row string) {
 }
 
 // A stream of messages that is killed while it works, several times, loses no row and doubles none.
-func TestAKilledStreamOfMessagesHasEveryRowOnce(t *testing.T) {
+func TestKilledMessageStreamPredictsEveryRowOnce(t *testing.T) {
 	server, dir := pubsubtest.Start(t), t.TempDir()
 	row := forMessages(t, dir)
 	args := []string{"predict", "--stream", "--model", "model", "--data", server.Subscription("rows"), "--out", "out",
@@ -193,7 +193,7 @@ func TestLargeMessagesArePredicted(t *testing.T) {
 
 // A message whose dead letter is refused is given back alone, and comes again: it is in the dead letters once, and
 // what was predicted beside it once.
-func TestAMessageThatIsGivenBackIsDoneOnce(t *testing.T) {
+func TestReturnedMessageIsProcessedOnce(t *testing.T) {
 	server, dir := pubsubtest.Start(t), t.TempDir()
 	row := forMessages(t, dir)
 	source := server.Subscription("rows")
@@ -251,7 +251,7 @@ func until(t *testing.T, server *pubsubtest.Server, what string, ok func() bool)
 
 // On Dataflow a stream of messages is one pipeline that reads and writes Pub/Sub by itself, whose
 // functions all travel.
-func TestAStreamOfMessagesOnDataflow(t *testing.T) {
+func TestMessageStreamOnDataflowIsOnePipeline(t *testing.T) {
 	c := newCloud(t)
 	server, dir := pubsubtest.Start(t), t.TempDir()
 	forMessages(t, dir)

@@ -55,7 +55,7 @@ func (w *watched) before(kind, name string) {
 
 // A worker that is killed in the middle of a pass costs the shards that its readers were in. What
 // they had read before is in their checkpoints, and is not read again.
-func TestAKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
+func TestKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 	campaign.Long(t)
 	const n, rows, readers, most = 12, 150, 2, 7
 	c := newCluster(t)

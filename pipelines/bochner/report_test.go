@@ -87,7 +87,7 @@ func asked(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func TestReportsAreForPeopleAndNeedNothing(t *testing.T) {
+func TestReportsAreSelfContainedAndShowTheirFigures(t *testing.T) {
 	dir := t.TempDir()
 	for name, file := range reportsOf(t, dir) {
 		data := read(t, dir, file)
@@ -224,7 +224,7 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 	}
 }
 
-func TestReportRefusesWhatItCannotDo(t *testing.T) {
+func TestReportRejectsInvalidArguments(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "train.csv", people(1, 300))
 	must(t, dir, "train", "--data", "train.csv", "--label", "class", "--features", "64", "--search", "none", "--model", "m", "--quiet")
@@ -253,7 +253,7 @@ func TestReportRefusesWhatItCannotDo(t *testing.T) {
 var screenshots = os.Getenv("BOCHNER_SCREENSHOTS")
 
 // The pictures are for people to look at: make screenshots.
-func TestScreenshotsOfReports(t *testing.T) {
+func TestReportScreenshotsAreTaken(t *testing.T) {
 	if screenshots == "" {
 		t.Skip("BOCHNER_SCREENSHOTS does not name a directory for screenshots; make screenshots does")
 	}

@@ -11,7 +11,7 @@ import (
 
 // On a first night, with a champion, and after its directory was lost, bad days are refused by name whatever the learner,
 // and the others go on.
-func TestBadDaysStopNoNight(t *testing.T) {
+func TestBadDaysDoNotStopANight(t *testing.T) {
 	for _, learner := range []string{"ridge", "sgd", "svm"} {
 		t.Run(learner, func(t *testing.T) {
 			t.Parallel()

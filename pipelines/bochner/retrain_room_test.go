@@ -11,7 +11,7 @@ import (
 
 // Targets of later days lie beyond the targets of the first days. A retraining takes them, unless the
 // settings leave no room.
-func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
+func TestRetrainAcceptsLaterTargetsBeyondTheFirstRange(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 7))
 	for day := 1; day <= 4; day++ {
@@ -51,7 +51,7 @@ func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
 }
 
 // Class weights take 12 of the bits of sums. The days after the first still fit.
-func TestRetrainingLeavesRoomForLaterWeights(t *testing.T) {
+func TestRetrainAcceptsLaterClassWeights(t *testing.T) {
 	dir := t.TempDir()
 	for day := 1; day <= 4; day++ {
 		place := fmt.Sprintf("data/dt=2026-11-0%d", day)

@@ -224,7 +224,7 @@ func TestLongIDsAreDigitsInAnyFormat(t *testing.T) {
 
 // The same table in five formats gives the same model: the manifest differs in the name of
 // the format, the separator of CSV, and its checksum.
-func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
+func TestSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
 		name  string

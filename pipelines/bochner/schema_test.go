@@ -99,7 +99,7 @@ func (s *schema) check(root *schema, at string, v any) error {
 	return nil
 }
 
-func TestTheSchemaDescribesEveryKindOfRecipe(t *testing.T) {
+func TestSchemaDescribesEveryKindOfRecipe(t *testing.T) {
 	var s schema
 	if err := json.Unmarshal([]byte(read(t, moduleDir, "docs/manifest.schema.json")), &s); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestTheSchemaDescribesEveryKindOfRecipe(t *testing.T) {
 	}
 }
 
-func TestTheSchemaDescribesEveryManifest(t *testing.T) {
+func TestSchemaDescribesEveryManifest(t *testing.T) {
 	t.Parallel()
 	var s schema
 	if err := json.Unmarshal([]byte(read(t, moduleDir, "docs/manifest.schema.json")), &s); err != nil {

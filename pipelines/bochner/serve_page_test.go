@@ -126,7 +126,7 @@ func (b *browser) predict(t *testing.T) {
 
 // A person fills in the form and reads the answer, which equals the answer of bochner predict. The
 // command that the page shows gives the same answer.
-func TestThePageOfServeInABrowser(t *testing.T) {
+func TestServePageWorksInABrowser(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)

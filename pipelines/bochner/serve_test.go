@@ -268,7 +268,7 @@ func TestServedPredictionsForAdultMatchPredict(t *testing.T) {
 }
 
 // A table without a header, one of several targets, and images have their own ways to name columns.
-func TestServedRowsWithoutNames(t *testing.T) {
+func TestServeAcceptsRowsWithoutNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "named.csv")
@@ -334,7 +334,7 @@ func TestServeAnswersWithTheRowsOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
+func TestServeErrorsNameTheFaultOfARequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
@@ -556,7 +556,7 @@ func TestServeReloadsTheChampion(t *testing.T) {
 	s.waitsFor(t, `bochner_reloads_total{result="changed"} 1`)
 }
 
-func TestServeKeepsStrangersOut(t *testing.T) {
+func TestServeRequiresATokenBeyondThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0"} {
@@ -646,7 +646,7 @@ func selfSigned(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-func TestServeOverTLS(t *testing.T) {
+func TestServeAnswersOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	pool := selfSigned(t, dir)
@@ -667,7 +667,7 @@ func TestServeOverTLS(t *testing.T) {
 	}
 }
 
-func TestServeCountsWhatItSees(t *testing.T) {
+func TestServeMetricsCountRowsAndDrift(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)

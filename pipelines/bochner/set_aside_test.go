@@ -113,7 +113,7 @@ func TestRowsSetAsideAreCountedAndListed(t *testing.T) {
 	}
 }
 
-func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
+func TestTooManyBadRowsAreRejectedWithTheirNumber(t *testing.T) {
 	const n = 200
 	text, aside, _ := spoiled(n, "bad.csv")
 	bad, unlabelled := strings.Count(aside, "\n"), strings.Count(aside, "has no label")
@@ -257,7 +257,7 @@ func TestRowsSetAsideOfOtherFormatsHaveTheirPlace(t *testing.T) {
 	}
 }
 
-func TestTargetsThatAreNoNumbersCanBeSetAside(t *testing.T) {
+func TestNonNumericTargetsCanBeSetAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := []string{"x,y"}

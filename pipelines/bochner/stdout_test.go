@@ -28,7 +28,7 @@ func joined(t *testing.T, dir, ext string) string {
 	return all.String()
 }
 
-func TestPredictionsToStandardOutput(t *testing.T) {
+func TestPredictWritesToStandardOutput(t *testing.T) {
 	t.Parallel()
 	dir, tmp := t.TempDir(), t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
@@ -105,7 +105,7 @@ func TestPredictionsToStandardOutput(t *testing.T) {
 	}
 }
 
-func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
+func TestIdentifiersWithTheNameOfAnotherColumnAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(strings.Replace(typedHeader, "id,", "line,", 1), typedRows(200, 1)))
@@ -120,7 +120,7 @@ func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
 }
 
 // An effect of the column "error" and the error of the effects would have one name, except in objects.
-func TestColumnsOfPredictionsWithOneNameAreRefused(t *testing.T) {
+func TestPredictionColumnsWithOneNameAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var rows strings.Builder
@@ -143,7 +143,7 @@ func TestColumnsOfPredictionsWithOneNameAreRefused(t *testing.T) {
 }
 
 // Data on standard input gives what the same data in a file gives, and nothing is left behind.
-func TestDataOnStandardInput(t *testing.T) {
+func TestStandardInputGivesTheSameAsAFile(t *testing.T) {
 	t.Parallel()
 	dir, tmp := t.TempDir(), t.TempDir()
 	text := typedTable(typedHeader, typedRows(200, 3))

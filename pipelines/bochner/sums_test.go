@@ -206,7 +206,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	}
 }
 
-func TestSumsThatDoNotFitAreRefused(t *testing.T) {
+func TestIncompatibleSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 7))
 	table := func(name string, n int, row func(*rand.Rand) string) {
@@ -352,7 +352,7 @@ func unlist(t *testing.T, name string) {
 
 // A part that has moved is named when it is summed, and refused beyond a bound: by a column when it
 // is summed, by features among the others when a model is fitted.
-func TestPartsThatHaveMovedAreRefused(t *testing.T) {
+func TestDriftedPartsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(4, 7))
 	for _, c := range []struct {
@@ -402,7 +402,7 @@ func TestPartsThatHaveMovedAreRefused(t *testing.T) {
 
 // Where --label names a column of numbers by mistake, they do not become classes of one row each. A day whose
 // classes are all new is summed.
-func TestSumsRefuseLabelsOfAnotherColumn(t *testing.T) {
+func TestSumsRejectLabelsOfAnotherColumn(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(3, 4))
 	table, others := "x,y,price,class\n", "x,y,price,class\n"

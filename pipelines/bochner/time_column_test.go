@@ -11,7 +11,7 @@ var fixedModel = append([]string{"--search", "none"}, smallModel...)
 
 // A column of times is not a feature: a table without it gives the same model. The column is in the
 // schema file and in the model, and evaluate scores rows by its months.
-func TestTimesOfRows(t *testing.T) {
+func TestTimeColumnIsNotAFeature(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(300, 1)))
@@ -54,7 +54,7 @@ func TestTimesOfRows(t *testing.T) {
 }
 
 // Dates that are features are months, too.
-func TestSlicesByMonths(t *testing.T) {
+func TestSlicesByTimeAreMonths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(300, 1)))

@@ -95,7 +95,7 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 
 // Predictions of typed rows have their identifiers, count the filled values, and equal the
 // predictions of a Go program that passes texts.
-func TestPredictionsOfTypedTables(t *testing.T) {
+func TestPredictionsOfTypedTablesMatchAGoProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
@@ -153,7 +153,7 @@ func TestPredictionsOfTypedTables(t *testing.T) {
 }
 
 // What a person gets wrong in a typed table is said with file, line and column.
-func TestFaultsOfTypedTablesAreSaid(t *testing.T) {
+func TestTypedTableErrorsNameFileLineAndColumn(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
 	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"},

@@ -86,7 +86,7 @@ func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 }
 
 // A flag takes the same kind of value in every command.
-func TestFlagsOfOneNameAgree(t *testing.T) {
+func TestFlagTypesAgreeAcrossCommands(t *testing.T) {
 	type key struct{ name, typ string }
 	seen := map[string]key{}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
@@ -101,7 +101,7 @@ func TestFlagsOfOneNameAgree(t *testing.T) {
 	})
 }
 
-func TestHelpOfEveryCommand(t *testing.T) {
+func TestEveryCommandPrintsHelp(t *testing.T) {
 	if code, out, _ := execute("--help"); code != 0 || !strings.Contains(out, "byte for\nbyte") {
 		t.Error(out)
 	}
@@ -137,7 +137,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-func TestBeamsFlagsAreTakenAndHidden(t *testing.T) {
+func TestBeamFlagsAreAcceptedAndHidden(t *testing.T) {
 	n := 0
 	for _, cmd := range newRoot().Commands() {
 		if cmd.Flags().Lookup("runner") == nil {
@@ -161,7 +161,7 @@ func TestBeamsFlagsAreTakenAndHidden(t *testing.T) {
 	}
 }
 
-func TestTheJobMayBeAFlag(t *testing.T) {
+func TestJobMayBeNamedByAFlag(t *testing.T) {
 	for _, c := range []struct{ args, want []string }{
 		{[]string{"--job=train", "--data", "x"}, []string{"train", "--data", "x"}},
 		{[]string{"--data=x", "--job", "train", "--seed=1"}, []string{"train", "--data=x", "--seed=1"}},
@@ -200,7 +200,7 @@ func readFile(t *testing.T, name ...string) string {
 	return string(data)
 }
 
-func TestWaysToSayTheSameGiveTheSameModel(t *testing.T) {
+func TestFlagsAndConfigGiveTheSameModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "generate", "moons", "--rows", "300", "--out", filepath.Join(dir, "train.csv"))
 	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5,1e-3", "--seed", "7", "--scale",
@@ -236,7 +236,7 @@ func TestWaysToSayTheSameGiveTheSameModel(t *testing.T) {
 	}
 }
 
-func TestConfigRefusals(t *testing.T) {
+func TestConfigRejectsInvalidFiles(t *testing.T) {
 	dir := t.TempDir()
 	for text, words := range map[string][]string{
 		"lamda: 1":                {"no flag --lamda", `did you mean "lambda"`},
@@ -346,7 +346,7 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 }
 
 // A start makes the flags of one command, which are those that it has beside all others.
-func TestACommandAloneIsTheOneAmongAll(t *testing.T) {
+func TestSeparatelyBuiltCommandHasTheSameFlags(t *testing.T) {
 	for _, among := range newRoot().Commands() {
 		if among.Name() == "help" {
 			continue

@@ -264,7 +264,7 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 
 // A pipeline that runs again finds what it has stored; one of other rows does not replace it. No parts are left, also
 // of sessions, whose windows are merged after their rows were summed.
-func TestSumsAndModelsThatExistAreLeftAsTheyAre(t *testing.T) {
+func TestExistingSumsAndModelsAreKept(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}
@@ -366,7 +366,7 @@ func storedName(s rows.Stored) rows.Row { return rows.Row{Key: s.Dir, Label: fmt
 
 // Rows that come after their window was stored make further sums of the window. All of them add up to the sums of
 // all its rows, bit for bit, in FitStored and in fit.
-func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
+func TestLateRowsMakeFurtherSumsOfTheirWindow(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}

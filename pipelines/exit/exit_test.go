@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func TestExitCodes(t *testing.T) {
+func TestCodeMapsErrorsToExitCodes(t *testing.T) {
 	broken := &storage.Error{Op: "read", Name: "f", Err: syscall.EIO}
 	missing := &storage.Error{Op: "open", Name: "f", Err: fs.ErrNotExist}
 	for _, c := range []struct {

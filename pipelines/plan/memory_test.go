@@ -15,7 +15,7 @@ import (
 )
 
 // What is stored is of the readers that the plan itself advises.
-func TestThePlannedSumsAreOfThePlansReaders(t *testing.T) {
+func TestPlannedSumsAreOfThePlansReaders(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
 	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Readers*c.AlgebraThreads <= 64 {
 		t.Fatalf("%+v", c)
@@ -67,7 +67,7 @@ func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
 }
 
 // A plan reads columns and classes where it can, and says so where it cannot read all.
-func TestPlansReckonWithTheDataThemselves(t *testing.T) {
+func TestPlansReadTheDataWherePossible(t *testing.T) {
 	dir := t.TempDir()
 	var lines strings.Builder
 	for i := range 300 {

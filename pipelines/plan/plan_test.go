@@ -180,7 +180,7 @@ func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 	}
 }
 
-func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
+func TestPlansOfWideRowsUseSmallerBlocks(t *testing.T) {
 	o := options.Train{Prepare: options.Prepare{
 		Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")},
 			Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
@@ -195,7 +195,7 @@ func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 	}
 }
 
-func TestPlansRefuseLikeTraining(t *testing.T) {
+func TestPlansRejectLikeTraining(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", "a,y\n1,2\n")
 	_, err := Training(jobtest.Ctx, options.Train{Model: "m"})
 	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")
@@ -222,7 +222,7 @@ var identified = func() string {
 }()
 
 // What is left when columns are dropped may be plain numbers.
-func TestPlansOfTablesWithIdentifiers(t *testing.T) {
+func TestPlanWithoutIdentifierColumnsIsExact(t *testing.T) {
 	p := plan(t,
 		options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "d.csv",
 			identified)}, Label: "y"}}})
@@ -231,7 +231,7 @@ func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 	}
 }
 
-func TestPlansOnRealFiles(t *testing.T) {
+func TestPlanOfMNISTFilesIsExact(t *testing.T) {
 	dir := realdata.Path(t, "mnist")
 	p := plan(t, options.Train{Prepare: options.Prepare{Data: dataset.Options{
 		Files:   []string{dir + "/train-images*"},

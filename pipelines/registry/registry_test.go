@@ -233,7 +233,7 @@ func race(t *testing.T, dir string) {
 	}
 }
 
-func TestOfTwoPromotersOneWinsAndTheOtherIsTold(t *testing.T) { race(t, t.TempDir()) }
+func TestConcurrentPromotionHasOneWinnerAndOneLostError(t *testing.T) { race(t, t.TempDir()) }
 
 // bucket is a bucket of a server in this process.
 func bucket(t *testing.T) (*gcstest.S3, string) {
@@ -254,7 +254,7 @@ func TestPromotersRaceInABucketWithFaults(t *testing.T) {
 // Whatever stops a promotion at whichever call, the champion is the one before or the one
 // after, nothing that was said to have happened is lost, and the next promotion finds all
 // in order.
-func TestAPromotionIsWholeOrAbsent(t *testing.T) {
+func TestPromotionIsWholeOrAbsent(t *testing.T) {
 	dead := errors.New("the process is gone")
 	restore := disk.Swap(disk.OS{})
 	t.Cleanup(restore)
@@ -310,7 +310,7 @@ func TestAPromotionIsWholeOrAbsent(t *testing.T) {
 }
 
 // The aliases were replaced, but the answer was lost before they were on the disk. The history must not get ahead of them.
-func TestAPowerCutAfterALostAnswerUndoesNothing(t *testing.T) {
+func TestPowerCutAfterALostResponseUndoesNothing(t *testing.T) {
 	m, lost := disktest.New(), false
 	f := &disktest.Fault{FS: m, Each: func(op, name string, _ bool) error {
 		if op == "rename" && strings.HasSuffix(name, "/"+models.AliasFile) && !lost {
@@ -337,7 +337,7 @@ func TestAPowerCutAfterALostAnswerUndoesNothing(t *testing.T) {
 	}
 }
 
-func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
+func TestChangedHistoryIsNoticed(t *testing.T) {
 	r := with(t, t.TempDir(), "a", "b", "c")
 	r.Now = func() time.Time { return time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC) }
 	for _, name := range []string{"a", "b"} {

@@ -35,7 +35,7 @@ func program(t *testing.T, segment elf.ProgType) string {
 }
 
 // go install makes such a program on a machine with a C compiler.
-func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
+func TestDynamicBinaryIsRejectedForWorkers(t *testing.T) {
 	*jobopts.Endpoint = "127.0.0.1:1" // nobody listens there
 	defer func() {
 		*jobopts.Endpoint, *jobopts.WorkerBinary, *jobopts.EnvironmentType, executable = "", "", "", os.Executable

@@ -77,7 +77,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 
 // For few rows all pairs are drawn, and the mean over them is exact. Neighbours with one name, such as the numbers of a
 // time, are one column, which changes as a whole.
-func TestEffectsOfAllPairs(t *testing.T) {
+func TestEffectsOfFewRowsUseAllPairs(t *testing.T) {
 	const n = 9
 	x := normal(n)
 	columns := map[string][]int{"p": {0}, "q": {1}, "r": {2, 3}, "s": {4}}
@@ -128,7 +128,7 @@ func TestEffectsOfAllPairs(t *testing.T) {
 	}
 }
 
-func TestModelsWithoutEffects(t *testing.T) {
+func TestUndefinedEffectsAreErrors(t *testing.T) {
 	x := normal(10)
 	for i := range 10 {
 		x[5*i], x[5*i+1], x[5*i+3] = 1, 0, 2

@@ -78,7 +78,7 @@ func draw(r *rand.Rand, n int, sign float64) (x, y []float64) {
 // break: from the first date on for which a date after the break has judged models of the day
 // before. Choosing is better than the best window in hindsight, because one window does not suit
 // all of the year. Without drift, nearly nothing is lost.
-func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
+func TestWindowIsFoundInAYearWithABreak(t *testing.T) {
 	const at, rows = 180, 8
 	for _, breaks := range []bool{true, false} {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -131,7 +131,7 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 }
 
 // Errors that were found before are not found again, and change nothing.
-func TestKnownErrorsChangeNothing(t *testing.T) {
+func TestKnownErrorsDoNotAffectTheChoice(t *testing.T) {
 	d := func(days int, known map[string][]float64) (*data, *results.Forgetting) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
@@ -166,7 +166,7 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 
 // A half-life weights dates as copies of their rows would: with half-life 1, the second last date counts half, so
 // as if the last were there twice.
-func TestAHalfLifeWeightsDates(t *testing.T) {
+func TestHalfLifeWeightsDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	d := made(t, 3, 1, 0, func(int, int) (x, y []float64) { return draw(r, 20, 1) })
 	history, _, err := d.forward(t.Context(), []results.Span{{HalfLife: 1}})
@@ -187,7 +187,7 @@ func TestAHalfLifeWeightsDates(t *testing.T) {
 
 // A source with wrong targets is the one that leaving out helps most, by leave-one-out and by Shapley values,
 // exact or estimated.
-func TestTheBadSourceIsFirst(t *testing.T) {
+func TestBadSourceIsFirst(t *testing.T) {
 	first, lowest, excluded := 0, 0, 0
 	seeds := campaign.Of(20, 100)
 	for seed := range seeds {
@@ -341,7 +341,7 @@ func TestIntervalsCover(t *testing.T) {
 
 // A pair of window and λ is followed in place of the one with the least total of errors, because
 // after a break the total is late: see docs/decisions/44-fixed-share.md, which has the table.
-func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
+func TestFixedShareReactsBeforeTotalErrors(t *testing.T) {
 	if os.Getenv("BOCHNER_LONG") == "" {
 		t.Skip("BOCHNER_LONG=1 compares years of seven kinds")
 	}

@@ -54,7 +54,7 @@ func TestEqualTargetsHaveNoR2(t *testing.T) {
 
 // Whether a score is below the least R² for good is for the model of all dates to say. A first date that is below
 // it does not lower anything.
-func TestBisectOfScoresBelowTheLeastR2(t *testing.T) {
+func TestBisectJudgesByTheModelOfAllDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 4))
 	d := made(t, 20, 1, 4, func(day, _ int) (x, y []float64) { return draw(r, map[bool]int{true: 4, false: 100}[day < 4], 1) })
 	first, err := d.fitAndScore(t.Context(), "", []unit{{parts: []int{0}}}, []unit{{parts: []int{16, 17, 18, 19}}}, 1e-3)
@@ -74,7 +74,7 @@ func TestBisectOfScoresBelowTheLeastR2(t *testing.T) {
 }
 
 // A model by the recipe of another one was trained on other sums than the recipe was drawn from, unless it lists them.
-func TestFindsTheSumsThatARecipeWasDrawnFrom(t *testing.T) {
+func TestRecipeSourceFindsTheSumsOfARecipe(t *testing.T) {
 	const parts = `"parts": [{"name": "01", "digest": "a", "files": [{"name": "01.csv", "version": "v1"}]},
 		{"name": "02", "digest": "b", "files": [{"name": "02.csv", "version": "v2"}]}]`
 	for _, c := range []struct{ lineage, files, note string }{
@@ -106,7 +106,7 @@ func TestFindsTheSumsThatARecipeWasDrawnFrom(t *testing.T) {
 }
 
 // Sums have the weights of rows as numbers of a unit, but answers have their sum.
-func TestJudgedRowsAreTheSumOfTheWeights(t *testing.T) {
+func TestJudgedRowsAddUpWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	d := made(t, 4, 1, 0, func(int, int) (x, y []float64) { return draw(r, 40, 1) })
 	d.total.Recipe.Rule.Weights = &profile.WeightGrid{Unit: 0.25, Exact: true, Total: 160}
@@ -119,7 +119,7 @@ func TestJudgedRowsAreTheSumOfTheWeights(t *testing.T) {
 	}
 }
 
-func TestJudgingWithoutRowsIsRefused(t *testing.T) {
+func TestJudgingWithoutRowsIsRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	d := made(t, 4, 1, 0, func(day, _ int) (x, y []float64) {
 		if day == 3 {

@@ -98,7 +98,7 @@ func TestPartitionsOfABucketHaveGenerations(t *testing.T) {
 	}
 }
 
-func TestPatternsNameADay(t *testing.T) {
+func TestInvalidDayPatternsAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		"data/*":                     "contain YYYY once (has it 0 times)",
 		"data/YYYY-MM-DD/YYYY/*":     "contain YYYY once (has it 2 times)",
@@ -128,7 +128,7 @@ func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
 }
 
 // A condition chooses files by their directories; a name that they lack is refused.
-func TestAConditionChoosesFilesOfADay(t *testing.T) {
+func TestConditionChoosesFilesOfADay(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"country=DE/dt=2026-11-18/a.csv", "country=FR/dt=2026-11-18/a.csv",
 		"country=FR/dt=2026-11-19/a.csv", "country=DE/dt=2026-11-20/a.csv"} {

@@ -13,7 +13,7 @@ import (
 
 // The first night compares the days of the window among themselves: it trains on those that are alike, names the others,
 // and they block no later night.
-func TestTheFirstNightTrainsOnSimilarDays(t *testing.T) {
+func TestFirstNightTrainsOnSimilarDays(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		s := newShop(t)
 		s.jobs.rounds, s.o.MaxDrift = rounds, 0.5
@@ -100,7 +100,7 @@ func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 }
 
 // A reference that is drawn from a copy measures drift as any other.
-func TestAReferenceOfACopyMeasuresDrift(t *testing.T) {
+func TestReferenceOfACopyMeasuresDrift(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.4
 	s.put(1, "a1 b1")
@@ -116,7 +116,7 @@ func TestAReferenceOfACopyMeasuresDrift(t *testing.T) {
 }
 
 // A champion whose directory is lost is replaced as if there were none, and only if it is still champion.
-func TestALostChampionIsReplaced(t *testing.T) {
+func TestLostChampionIsReplaced(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		s := newShop(t)
 		s.jobs.rounds, s.o.MaxDrift = rounds, 0.4
@@ -156,7 +156,7 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 }
 
 // A night sums only the new day by the reference, whose sums go when they leave the window.
-func TestReferencesSumADayOnceAndLeaveTheWindow(t *testing.T) {
+func TestReferencesSumEachDayOnce(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds, s.o.Window.Days, s.o.KeepSums.Prune, s.o.MaxDrift = true, 6, true, 0.5
 	short := 0

@@ -11,7 +11,7 @@ import (
 // A chosen window moves with the data: from all days to those after a break, and back when the
 // break is withdrawn. The sums of days outside stay, whatever is removed, since a later night may
 // choose them; such days are neither new nor do they judge.
-func TestTheWindowIsChosenEveryNight(t *testing.T) {
+func TestWindowIsChosenEveryNight(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Auto, s.o.KeepSums.Prune, s.o.MaxDrift = true, true, 0.9
 	s.put(1, modelRows(1))
@@ -68,7 +68,7 @@ func TestTheWindowIsChosenEveryNight(t *testing.T) {
 }
 
 // A recipe that is drawn anew is drawn from the rows of the window.
-func TestARecipeIsDrawnFromTheChosenWindow(t *testing.T) {
+func TestRecipeIsDrawnFromTheChosenWindow(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Auto, s.o.Redraw = true, 0.4
 	for day := 1; day <= 5; day++ {

@@ -11,7 +11,7 @@ import (
 )
 
 // Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
-func TestListsOfRowsHaveABound(t *testing.T) {
+func TestRowListsAreBounded(t *testing.T) {
 	of := func(sign, rows int64, listed bool) parts.Term {
 		p := &sums.Manifest{Rows: models.RowCounts{Used: rows}}
 		if listed {

@@ -115,7 +115,7 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 	}
 }
 
-func TestCompareOnNumbersByHand(t *testing.T) {
+func TestCompareMatchesAHandComputedExample(t *testing.T) {
 	e := compareErrors([]float64{1, 2, 3}, []float64{1, 3, 1})
 	if e.MAE != 1 || math.Abs(e.RMSE-math.Sqrt(5./3)) > 1e-15 || e.Max != 2 || math.Abs(e.Correlation) > 1e-15 {
 		t.Errorf("%+v", e)
@@ -123,7 +123,7 @@ func TestCompareOnNumbersByHand(t *testing.T) {
 }
 
 // A single pair has no correlation, which JSON cannot say as NaN.
-func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
+func TestUndefinedCorrelationIsLeftOut(t *testing.T) {
 	s := summariseErrors(2, []approximationErrors{compareErrors([]float64{1}, []float64{0.5})})
 	data, err := json.Marshal(s)
 	if err != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" ||
@@ -133,7 +133,7 @@ func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
 }
 
 // With 5 seeds the 97.5% quantile of Student's t is 2.776.
-func TestIntervalsAreStudents(t *testing.T) {
+func TestIntervalsUseStudentsT(t *testing.T) {
 	var runs []approximationErrors
 	for _, v := range []float64{1, 2, 3, 4, 5} {
 		runs = append(runs, approximationErrors{MAE: v})

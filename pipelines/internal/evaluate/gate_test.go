@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-func TestGates(t *testing.T) {
+func TestGatesPassOrFailByScore(t *testing.T) {
 	area, precision, low, mape := 0.75, 0.6, 0.55, 0.25
 	two := &results.Evaluate{
 		Scores: results.Scores{Classes: &score.ClassReport{
@@ -117,7 +117,7 @@ func TestGates(t *testing.T) {
 }
 
 // What a model has depends on its classes and probabilities.
-func TestGatesThatAModelHas(t *testing.T) {
+func TestAvailableGatesFollowFromClassesAndProbabilities(t *testing.T) {
 	for _, c := range []struct {
 		of       *models.Manifest
 		has, not string
@@ -137,7 +137,7 @@ func TestGatesThatAModelHas(t *testing.T) {
 }
 
 // A score that judges all rows but one tells less than its gate asks for, whatever the bound is.
-func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
+func TestGatesFailIfAScoreOmitsRows(t *testing.T) {
 	counted := strings.Fields("accuracy error precision macro_precision top3 top5 log_loss brier ece") // rows of unknown labels are errors
 	half, mape := 0.5, 0.5
 	result := func(unseen, notFinite int64) *results.Evaluate {
@@ -178,7 +178,7 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 	}
 }
 
-func TestGateRefusals(t *testing.T) {
+func TestParseGatesRejectsInvalidConditions(t *testing.T) {
 	for text, word := range map[string]string{
 		"acuracy>=1": `did you mean "accuracy"`, "accuracy": "not of the form", "accuracy>1": "not of the form",
 		"accuracy=1": "not of the form",

@@ -12,7 +12,7 @@ import (
 
 // The plan is of the job alone: a limit below what the process holds already would have the
 // collector run all the time.
-func TestTheMemoryLimitLeavesRoomForTheProcess(t *testing.T) {
+func TestMemoryLimitLeavesRoomForTheProcess(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64)) // whatever the environment says
 	before := debug.SetMemoryLimit(-1)
 	runtime.GC()

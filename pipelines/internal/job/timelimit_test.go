@@ -8,7 +8,7 @@ import (
 )
 
 // A limit shares what is left among the runs to come.
-func TestATimeLimitIsSharedByTheRunsToCome(t *testing.T) {
+func TestTimeLimitIsSharedByRemainingRuns(t *testing.T) {
 	l := Limit{Begun: time.Now().Add(-4 * time.Second), Total: 10 * time.Second}
 	if share, left := l.Share(3); !left || share > 2*time.Second || share < time.Nanosecond {
 		t.Errorf("a third of six seconds is %s, %v", share, left)

@@ -71,7 +71,7 @@ func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	}
 }
 
-func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
+func TestWorkDirectoryIsKeptOnlyForResume(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		kept bool
@@ -109,7 +109,7 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 }
 
 // What else stands in a work directory is never touched.
-func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
+func TestWorkDirectoryWithOtherFilesIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	mine := jobtest.Write(t, dir, "thesis.tex", "…")
 	_, err := openWorkDir(jobtest.Ctx, options.Job{Work: dir}, filepath.Join(dir, "model"))
@@ -133,7 +133,7 @@ func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	w.Close(jobtest.Ctx, nil)
 }
 
-func TestOnlyWorkThatNoJobUsesIsSweptAway(t *testing.T) {
+func TestSweepWorkDirsRemovesOnlyUnusedWork(t *testing.T) {
 	dir := t.TempDir()
 	left, used := openedWork(t, filepath.Join(dir, "left"), "", false), openedWork(t, filepath.Join(dir, "used"),
 		"", false)

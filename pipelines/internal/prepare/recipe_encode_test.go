@@ -43,7 +43,7 @@ var table = &schema.Table{Columns: []schema.Column{
 
 // A chain passes on the statistics of the encoded rows, and scalings leave the numbers of
 // categories alone.
-func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
+func TestChainsPassOnStatisticsOfEncodedColumns(t *testing.T) {
 	s, x, p, sum := typed(700)
 	n := len(x) / s.Dim
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax",

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
+func TestTrainingsBeyondTheMachineAreNotedOrRejected(t *testing.T) {
 	m := results.Memory{Peak: 3 << 30}
 	for _, test := range []struct {
 		have    machine.Memory

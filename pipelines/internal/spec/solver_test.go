@@ -10,7 +10,7 @@ import (
 )
 
 // The costs are those that docs/learners.md states.
-func TestTheCheaperSolverIsChosen(t *testing.T) {
+func TestCheaperSolverIsChosen(t *testing.T) {
 	for _, c := range []struct {
 		rows              int64
 		features, outputs int
