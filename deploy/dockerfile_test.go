@@ -108,7 +108,7 @@ func values(args []instructions.ArgCommand) map[string]string {
 	return v
 }
 
-// Every base can be replaced by one that is pinned by its digest.
+// Every base image is an argument, so that an image pinned by its digest can replace it.
 func TestBaseImagesAreArguments(t *testing.T) {
 	byName, args := stages(t)
 	images := values(args)

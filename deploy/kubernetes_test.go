@@ -204,7 +204,7 @@ func TestCronJobRetrains(t *testing.T) {
 	}
 }
 
-// The stream follows the registry that the CronJob writes, and there is never a second one.
+// The stream reads the registry that the CronJob writes, and never has a second replica.
 func TestStreamFollowsTheChampion(t *testing.T) {
 	d := find[appsv1.Deployment](t, manifests(t, "k8s/stream.yaml"), "bochner-stream")
 	pod := d.Spec.Template.Spec
@@ -229,7 +229,8 @@ func TestStreamFollowsTheChampion(t *testing.T) {
 	}
 }
 
-// The alerts are on the jobs of the CronJob, one of them on what never started.
+// The alerts select the jobs of the CronJob, one of them jobs that never started, and explain the final exit
+// codes.
 func TestAlertRulesWatchTheCronJob(t *testing.T) {
 	rule := find[prometheusRule](t, manifests(t, "k8s/alerts.yaml"), "bochner-retrain")
 	cron := find[batchv1.CronJob](t, manifests(t, "k8s/cronjob.yaml"), "bochner-retrain")
