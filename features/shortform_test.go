@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// A chain has the short form of rows between its steps where all of them allow it and it pays.
+// A chain passes rows in the short form between its steps if all of them allow it and it pays.
 func TestChainsUseTheShortFormWherePossible(t *testing.T) {
 	category := func(levels int) preprocess.Columns {
 		return preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}},

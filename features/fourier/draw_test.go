@@ -93,7 +93,7 @@ func TestSingleFrequencyEqualsThatOfTheWholeDraw(t *testing.T) {
 	}
 }
 
-// A model with more features, or rows with more columns, starts with the same numbers.
+// A map with more features, or for rows with more columns, starts with the same numbers.
 func TestFrequenciesDoNotDependOnSizes(t *testing.T) {
 	small, large := kernels(5, 32, 1, Paired, 3), kernels(9, 64, 1, Paired, 3)
 	for name := range small {

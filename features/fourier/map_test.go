@@ -39,7 +39,7 @@ func dot(x, z []float32) (sum float64) {
 	return sum
 }
 
-// The naive reference: frequencies in radians, math.Cos, float64 throughout.
+// Features equal a naive reference: frequencies in radians, math.Cos, float64 throughout.
 func TestApplyEqualsTheDefinition(t *testing.T) {
 	for _, form := range []Form{Paired, Offset} {
 		for _, out := range []int{2, 30, 96, 130} {

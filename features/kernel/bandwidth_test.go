@@ -58,7 +58,8 @@ func TestMedianEqualsTheNaiveReference(t *testing.T) {
 	}
 }
 
-// Points 0, 1, 3 on a line: distances 1, 2, 3. With 7: 1, 2, 3, 4, 6, 7, the middle two 3 and 4.
+// The median of the distances between 0, 1, 3 on a line, 1, 2, 3, is 2; with the point 7 it is the mean of 3
+// and 4, the middle two of 1, 2, 3, 4, 6, 7.
 func TestMedianOfAFewPoints(t *testing.T) {
 	for _, c := range []struct {
 		x    []float32

@@ -70,7 +70,7 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 	}
 }
 
-// A large number of a row may be infinite after scaling.
+// A row with an infinite number, as scaling may make it, has features 0.
 func TestInfinitelyDistantRowsHaveZeroFeatures(t *testing.T) {
 	z := &Set{Count: 3, In: 2, X: []float32{0, 0, 1, 2, -3, 4}}
 	for _, of := range []features.Recipe{fourier.Gaussian{In: 2, Out: 2, Width: 1}, fourier.Laplace{In: 2, Out: 2, Width: 1},

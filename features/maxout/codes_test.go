@@ -53,7 +53,7 @@ func TestCodesTakeLog2QBits(t *testing.T) {
 	}
 }
 
-// Of equal projections the first has the code; for a row of zeros all are equal.
+// The first of equal projections gives the code; for a row of zeros all are equal.
 func TestTiesTakeTheFirstCode(t *testing.T) {
 	m := mustNew(t, Maxout{In: 3, Out: 20, Q: 4, Bound: 1})
 	codes := make([]uint8, 20)

@@ -124,7 +124,7 @@ var shapes = []Maxout{
 		Q: 256, Pool: 300},
 }
 
-// The naive reference: the definition, in float64.
+// Features equal the definition in float64.
 func TestApplyEqualsTheDefinition(t *testing.T) {
 	const n = 5
 	for _, r := range shapes {

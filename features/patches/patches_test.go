@@ -137,8 +137,7 @@ func TestFeaturesEqualTheirDefinition(t *testing.T) {
 	}
 }
 
-// Filters answer whitened patches: over patches of the sample, responses have mean square 1, and a
-// filter answers its own patch as W(p̂−μ)/s, which is most among patches of its length.
+// Over patches of the sample, the responses of filters have mean square 1.
 func TestResponsesHaveMeanSquareOne(t *testing.T) {
 	s := preprocess.ImageShape{Height: 12, Width: 12, Channels: 1}
 	x := bars(s, 200, 0)
@@ -165,7 +164,7 @@ func TestResponsesHaveMeanSquareOne(t *testing.T) {
 	}
 }
 
-// Brightness and contrast of an image hardly matter, whatever the unit of its pixels.
+// Brightness and contrast of an image hardly change its features, for any unit of its pixels.
 func TestUnitsOfPixelsDoNotMatter(t *testing.T) {
 	s := preprocess.ImageShape{Height: 10, Width: 10, Channels: 3, Planar: true}
 	x := bars(s, 60, 0)
@@ -221,7 +220,7 @@ func TestSameFeaturesOnAllLevelsThreadsAndBlocks(t *testing.T) {
 	}
 }
 
-// No image is beyond what Choose says: r.most bounds features of any image.
+// Features of any image are within the bound that Choose states.
 func TestFeaturesStayWithinTheirBound(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	x := bars(s, 50, 0)

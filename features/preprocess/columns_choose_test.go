@@ -148,7 +148,8 @@ func TestEncodingsAreChosenFromStatistics(t *testing.T) {
 	}
 }
 
-// True and false are as far from each other as two levels, and missing is between them.
+// True and false are as far from each other as two category values, and a missing value is halfway between
+// them.
 func TestBooleansAreEncodedAsLevels(t *testing.T) {
 	r, _, err := ChooseColumns(&schema.Table{Columns: []schema.Column{{Name: "b", Type: schema.Boolean}}},
 		[]ColumnStatistics{{Rows: 10, Mean: 0.3, Variance: 0.21, High: 1}}, ColumnOptions{Weight: 0.5}, nil, nil)

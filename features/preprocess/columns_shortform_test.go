@@ -139,7 +139,7 @@ func applyColumns(t *testing.T, r features.Recipe, x []float32, n int) []float32
 	return dst
 }
 
-// The short form stands for the row.
+// Every row can be rebuilt from its short form.
 func TestShortFormExpandsToTheRow(t *testing.T) {
 	const n, levels = 60, 7
 	encode := wide(levels)
@@ -175,7 +175,7 @@ func TestShortFormExpandsToTheRow(t *testing.T) {
 	}
 }
 
-// Rows with a number that overflows an angle are counted in both ways.
+// Rows with a number that overflows an angle are counted with and without the short form.
 func TestOverflowsAreCountedInTheShortForm(t *testing.T) {
 	encode := wide(40)
 	_, d := encode.Dims()

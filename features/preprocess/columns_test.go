@@ -78,7 +78,8 @@ func TestColumnsNeverEmitNaN(t *testing.T) {
 	}
 }
 
-// The documented distances.
+// Squared distances between category values and missing values are those that the documentation of OneHot
+// states.
 func TestCategoryDistancesMatchTheDocumentation(t *testing.T) {
 	const w = 0.75
 	r := Columns{Slots: []Slot{{OneHot: &OneHot{Values: 4, Weight: w, Missing: true}},

@@ -28,8 +28,8 @@ func TestAngleBoundsAreCosineAndSine(t *testing.T) {
 	}
 }
 
-// The bins of integer gradients: by the arc tangent away from the bounds, by integer
-// comparison at 45°, 90° and 135°.
+// Integer gradients are in the bin of their arc tangent away from the bounds, and in the bin that integer
+// comparison gives at 45°, 90° and 135°.
 func TestAngleBinsOfIntegerGradientsAreExact(t *testing.T) {
 	for n := 1; n <= 180; n++ {
 		b := bounds(n)
@@ -93,8 +93,8 @@ func TestBytesAreFarFromTheBounds(t *testing.T) {
 	}
 }
 
-// The exact bits, for every platform: cosine and sine of π/8 compared with
-// √(2±√2)/2.
+// The cosine of π/8 is √(2+√2)/2 rounded correctly, and the sine is within one unit in the last place of
+// √(2−√2)/2.
 func TestCosAndSinOfPiOver8AreWithinOneUlp(t *testing.T) {
 	root := func(x *big.Float) *big.Float { return new(big.Float).SetPrec(200).Sqrt(x) }
 	two := new(big.Float).SetPrec(200).SetInt64(2)

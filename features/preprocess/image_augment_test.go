@@ -212,7 +212,7 @@ func TestBrightnessFactorsAreUniform(t *testing.T) {
 	}
 }
 
-// Like the numbers of a stream, the choices never change.
+// The choices never change, like the numbers of a stream.
 func TestAugmentIsGolden(t *testing.T) {
 	a := Augment{Shape: ImageShape{Height: 5, Width: 5, Channels: 3}, Crop: 1, Flip: true, Brightness: 0.5, Contrast: 0.5,
 		Saturation: 0.5, Seed: 1}

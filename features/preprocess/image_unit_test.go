@@ -31,7 +31,7 @@ func TestUnitPixelsHaveLengthOne(t *testing.T) {
 	}
 }
 
-// With a single pixel it is Unit.
+// UnitPixels of an image with a single pixel equals Unit.
 func TestUnitPixelsOfOnePixelEqualsUnit(t *testing.T) {
 	s := ImageShape{Height: 1, Width: 1, Channels: 9, Planar: true}
 	x := pixels(s, 3)

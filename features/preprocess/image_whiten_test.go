@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The example of TensorFlow's documentation of tf.image.per_image_standardization.
+// Whiten equals the example in TensorFlow's documentation of tf.image.per_image_standardization.
 func TestWhitenEqualsTensorFlow(t *testing.T) {
 	x := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	want := []float32{-1.593255, -1.3035723, -1.0138896, -0.7242068, -0.4345241, -0.14484136,

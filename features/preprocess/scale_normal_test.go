@@ -100,7 +100,8 @@ func TestNormalScoresRiseAndEndAtTheKnots(t *testing.T) {
 	}
 }
 
-// One row, and columns of all distinct values, with as many knots as rows.
+// One row has the score 0, and a column of distinct values with as many knots as rows has the normal quantiles
+// of its ranks.
 func TestNormalScoresOfFewRowsAreQuantiles(t *testing.T) {
 	if y := applyScale(t, NewNormalScores([]float32{5, -1}, 1, 2, 2, nil), []float32{5, 3}, 1); y[0] != 0 || y[1] != 0 {
 		t.Errorf("one row: %v", y)
@@ -126,7 +127,7 @@ func TestClipDoesNotChangeUnmarkedColumns(t *testing.T) {
 	}
 }
 
-// Parts of both are the same columns of the whole, so that rows keep their short form.
+// Parts of both scalings equal the same columns of the whole, so that rows keep their short form.
 func TestColumnScalingsHaveParts(t *testing.T) {
 	const n = 300
 	x := skewed(n)

@@ -21,7 +21,7 @@ func applyScale(t *testing.T, r features.Recipe, x []float32, n int) []float32 {
 	return dst
 }
 
-// The naive references: the formulas in float64 with each operation rounded to float32.
+// Scalings equal naive references: the formulas in float64 with each operation rounded to float32.
 func TestScalingsEqualTheirFormulas(t *testing.T) {
 	const n, d = 20, 7
 	s := stream.New(1, stream.PurposeOf("test/scale"), 0)

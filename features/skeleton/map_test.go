@@ -120,7 +120,7 @@ func TestQuantizeRoundsApply(t *testing.T) {
 	}
 }
 
-// A vector that is longer than 1 is beyond the base space, and is told.
+// A vector that is longer than 1 is outside the base space, and is counted.
 func TestRowsOffTheSphereSaturate(t *testing.T) {
 	m := every(t)["products"]
 	in, out := m.Dims()
@@ -195,7 +195,7 @@ func TestShortSlicesPanic(t *testing.T) {
 	}
 }
 
-// Counts of pairs from the columns of each feature, one by one.
+// Cooccur equals counts of pairs from the columns of each feature, one by one.
 func TestCooccurCountsDraws(t *testing.T) {
 	for name, m := range every(t) {
 		in, out := m.Dims()
@@ -223,7 +223,7 @@ func TestCooccurCountsDraws(t *testing.T) {
 	}
 }
 
-// The columns of a feature are those that its value changes with.
+// The columns of a feature are the columns that change its value.
 func TestColumnsAreThoseThatMatter(t *testing.T) {
 	for name, m := range every(t) {
 		in, out := m.Dims()

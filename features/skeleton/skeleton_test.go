@@ -57,8 +57,8 @@ func TestParseReadsYAMLAndJSON(t *testing.T) {
 	}
 }
 
-// The sizes of the paper's deep structure: 24×24 pixels, 10×10, 4×4 and 1 nodes. The
-// windows end with pixel 22, so that the last row and column are in none.
+// Layers have the sizes of the paper's deep structure: 24×24 pixels, 10×10, 4×4 and 1 nodes. The windows end
+// with pixel 22, so that the last row and column are in none.
 func TestConvolutionsHaveTheSizesOfThePaper(t *testing.T) {
 	s, err := Parse([]byte(cifar))
 	if err != nil {
@@ -122,7 +122,7 @@ func TestExpandedSkeletonsAreTheSame(t *testing.T) {
 	}
 }
 
-// The recurrence of §5 by plain recursion, which evaluates a node as often as it is taken.
+// The kernel equals the recurrence of §5 by plain recursion, which evaluates a node as often as it is used.
 func TestKernelEqualsTheRecurrence(t *testing.T) {
 	nodes := map[string]Node{}
 	for _, n := range mixed.Nodes {
@@ -160,8 +160,8 @@ func TestKernelEqualsTheRecurrence(t *testing.T) {
 	}
 }
 
-// A chain of 100,000 nodes, and one that halves a range of inputs again and
-// again: neither recursion nor repeated work may be in it.
+// A chain of 100,000 nodes, and a chain that halves a range of inputs repeatedly, are evaluated without
+// recursion and without repeated work.
 func TestDeepGraphsAreEvaluatedOnce(t *testing.T) {
 	chain := Skeleton{Columns: 1, Nodes: []Node{{Name: "0", Space: Space{Circle: 2}, Columns: []int{0}}}}
 	linear := Activation{Polynomial: []float64{0, 1}}

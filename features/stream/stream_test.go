@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Random123's kat_vectors for philox4x32 with 10 rounds.
+// Words equal Random123's kat_vectors for philox4x32 with 10 rounds.
 func TestPhiloxKnownAnswers(t *testing.T) {
 	for _, c := range []struct {
 		counter [4]uint32
@@ -96,7 +96,8 @@ func TestNumbersAreGolden(t *testing.T) {
 	}
 }
 
-// FNV-1a 64 of the bytes, little-endian, of 20,000 numbers: all branches, the far tail included.
+// The FNV-1a 64 hash of 20,000 numbers, little-endian, never changes; the numbers take all branches, the far
+// tail included.
 func TestLongRunsAreGolden(t *testing.T) {
 	shape := 0
 	for _, c := range []struct {

@@ -67,7 +67,7 @@ func TestRowDependsOnItsNumberAndSeedOnly(t *testing.T) {
 	}
 }
 
-// Both classes are as likely, and the label says which.
+// Both classes are equally likely, and the label names the class.
 func TestClassesAreBalanced(t *testing.T) {
 	const n = 20_000
 	for _, name := range []string{"windmill", "moons", "checkerboard"} {
