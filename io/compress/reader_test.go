@@ -144,7 +144,7 @@ func TestMembersAndFramesReadAsOne(t *testing.T) {
 	}
 }
 
-// A cut between members or frames looks like a shorter file; any other cut must be an error.
+// A cut inside a member or frame is an error; a cut between two looks like a shorter file.
 func TestEveryCutIsAnError(t *testing.T) {
 	type stream struct {
 		data  []byte

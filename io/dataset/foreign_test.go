@@ -185,7 +185,7 @@ func TestNamedFormatStillRequiresText(t *testing.T) {
 	}
 }
 
-// The model that was trained on generated column names recognises such a header.
+// A model that was trained on generated column names recognises a header of such names.
 func TestModelColumnsDecideWhetherThereIsAHeader(t *testing.T) {
 	dir := t.TempDir()
 	open := func(content string, o Options) *Dataset {

@@ -48,8 +48,8 @@ func elsewhere(t *testing.T, o *IDSelection) *IDSelection {
 	return &IDSelection{URI: write(t, t.TempDir(), "ids", data)}
 }
 
-// However a file is cut, the rows with an id of the list are read, and no others, and it is known which
-// ids have none.
+// For every cut of a file the rows with an id of the list are read, and no others, and ids without a row are
+// reported.
 func TestOnlyRowsWithListedIDsAreRead(t *testing.T) {
 	ctx := context.Background()
 	text := "k,x,y\n"

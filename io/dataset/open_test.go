@@ -304,7 +304,7 @@ func TestFileNamedTwiceIsRejected(t *testing.T) {
 	}
 }
 
-// A Dataset is sent to every worker.
+// The encoding of a Dataset, which is sent to every worker, does not grow with the files.
 func TestDatasetDoesNotHoldFileContent(t *testing.T) {
 	dir := t.TempDir()
 	line := []byte(strings.Repeat("1,2,3\n", 1<<18)) // 1.5 MB
@@ -338,7 +338,7 @@ func TestErrorsNameTheFileAndWrapTheCause(t *testing.T) {
 	}
 }
 
-// Writers of many files produce such empty files.
+// Empty files, as writers of many files produce them, have no rows.
 func TestEmptyFilesAmongOthersAddNoRows(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{

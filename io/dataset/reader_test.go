@@ -151,8 +151,7 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 	}
 }
 
-// One row with a large index among many short ones takes the memory of one block, not
-// of a thousand such rows.
+// One row with a large index among many short ones takes the memory of one block, not of a thousand such rows.
 func TestOneLongRowDoesNotEnlargeTheBlock(t *testing.T) {
 	text := strings.Repeat("1 1:1\n", 1000) + fmt.Sprintf("2 2:2 %d:3\n", rowio.MaxDim) + strings.Repeat("1 1:1\n", 1000)
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(text))}})

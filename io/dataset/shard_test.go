@@ -125,8 +125,8 @@ func checkTiles(t *testing.T, d *Dataset, reports []Report, want []string) {
 	}
 }
 
-// A reader cannot detect that its shard begins inside a quoted field, in either mode.
-// Tile returns the file; read whole, it gives the right rows.
+// Tile returns a file whose shards begin inside a quoted field, which a reader cannot detect in either mode;
+// read whole, the file gives the right rows.
 func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.csv", []byte("x,y\n1,2\n3,4\n"))
@@ -168,7 +168,7 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	}
 }
 
-// A truly bad row is not hidden by later shards that do not tile.
+// A bad row is reported even if later shards do not tile.
 func TestBadRowBeforeACutIsNotReadAgain(t *testing.T) {
 	text := "x,y\n1,p\noops,q\n" + strings.Repeat("2,r\n", 50)
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "a.csv", []byte(text))}, Label: "y"})

@@ -206,8 +206,7 @@ func TestNewCIFARReaderPanicsOnInvalidArguments(t *testing.T) {
 	}
 }
 
-// The first record of data_batch_1 is a frog, class 6, whose first row of red
-// values begins 59, 43, 50.
+// The first record of data_batch_1 is a frog, class 6, whose first row of red values begins 59, 43, 50.
 func TestCIFAR10FirstRecordIsAFrog(t *testing.T) {
 	data := realdata.Read(t, "cifar10", "first4000.bin.gz")
 	r := NewCIFARReader(bytes.NewReader(data), CIFAR10, 0, -1)
@@ -220,8 +219,8 @@ func TestCIFAR10FirstRecordIsAFrog(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: no panic, memory in proportion to the input, no more rows than
-// the data holds, and io.EOF only after whole records.
+// Any bytes are read without a panic, in memory in proportion to the input, give no more rows than the data
+// holds, and end with io.EOF only after whole records.
 func FuzzCIFAR(f *testing.F) {
 	for i, l := range layouts {
 		data, _, _ := file(l, 2)

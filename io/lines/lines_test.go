@@ -61,7 +61,7 @@ func TestNextMatchesTheReference(t *testing.T) {
 	}
 }
 
-// Records around the buffer's length, which the short texts above never fill.
+// Records of about the buffer's length, which the short texts above never fill, are read as by the reference.
 func TestNextMatchesTheReferenceAcrossBuffers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for i := range 40 {
@@ -144,7 +144,8 @@ func TestLineEndsAndBlankLinesAreSkipped(t *testing.T) {
 	}
 }
 
-// As Python's csv module writes them on Windows to a file that was opened without newline="".
+// Lines end with \r\r\n too, as Python's csv module ends them on Windows in a file that was opened without
+// newline="".
 func TestDoublyTranslatedLineEndsAreLineEnds(t *testing.T) {
 	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{Quote: true, Comma: ','})
 	want := result{
@@ -259,8 +260,8 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 	}
 }
 
-// Each line opens a quote. Searching up to MaxLen for the end of each would read 16 MiB
-// two million times.
+// Two million lines that each open a quote take linear time, although the end of each quote is searched up to
+// MaxLen.
 func TestUnclosedQuotesCostLinearTime(t *testing.T) {
 	for _, pattern := range []string{"a\"b,\"c\n", "\"\"\"\n", "\"a\"\",\n", "x,\"y\n"} {
 		in := &repeat{pattern: pattern, n: 2 << 20}

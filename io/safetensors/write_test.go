@@ -244,7 +244,6 @@ func TestOfPanicsIfTheShapeDoesNotFit(t *testing.T) {
 	}
 }
 
-// allocated returns the bytes that f allocates.
 func TestWriteDoesNotBufferTheFile(t *testing.T) {
 	w := Of("w", make([]float64, 4<<20), 4<<20)
 	if got := allocated(func() {
@@ -256,9 +255,6 @@ func TestWriteDoesNotBufferTheFile(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: no panic, memory in proportion to the input, and no more
-// numbers than the file has bytes. What is read and can be written again reads
-// the same.
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{40_960, 4 << 20} {
 		w := []Tensor{Of("w", make([]float32, n), n)}

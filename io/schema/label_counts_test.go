@@ -115,7 +115,7 @@ func TestSummaryDescribesTheLabels(t *testing.T) {
 	}
 }
 
-// Every property of the tally agrees with a count over all labels.
+// Every property of the tally equals a count over all labels.
 func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	pool := []string{"1", "-7", "0.5", "1e39", "-0", "cat", "", "9007199254740993"}

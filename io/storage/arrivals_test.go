@@ -105,7 +105,7 @@ func TestFileOnDiskIsWholeWhenNobodyWritesToIt(t *testing.T) {
 	w.want(9, "[a] 0 0 0")
 }
 
-// Its time cannot say that a file with a time in the future is whole: its size and time do, once they stay.
+// A file with a time in the future is whole once its size and time stay the same.
 func TestFutureModificationTimeIsNotWaitedFor(t *testing.T) {
 	w := watch(t, "*")
 	w.Settle = 10 * time.Second
@@ -149,7 +149,8 @@ func TestFileWrittenAfterItWasDoneIsNotedOnce(t *testing.T) {
 	w.noted(0, 0)
 }
 
-// What cannot be read is counted as long as it is there, and noted when it or its reason is new; many share notes.
+// An entry that cannot be read is counted as long as it exists, and noted when it or its reason is new; many
+// entries share a note.
 func TestUnreadableFilesWaitAndAreNotedOnce(t *testing.T) {
 	w := watch(t, "in/*", "in/x*")
 	w.want(9, "[] 0 0 0")
@@ -186,7 +187,8 @@ func TestUnreadableFilesWaitAndAreNotedOnce(t *testing.T) {
 	w.noted(9, 0, "dir0: is a directory; name its files, as in ", "dir1", "dir2", "dir3", "(and 4 more)")
 }
 
-// A stream that begins while its directory is replaced does not ask of each file whether it is done.
+// A finished file is not returned, even if it appears only after the first listing, as when a stream begins
+// while its directory is replaced.
 func TestFinishedFilesAreKnownAfterBrokenListings(t *testing.T) {
 	w := watch(t, "*")
 	w.Done = func(context.Context) (map[string]time.Time, error) {
@@ -199,7 +201,7 @@ func TestFinishedFilesAreKnownAfterBrokenListings(t *testing.T) {
 	w.want(9, "[] 0 0 0")
 }
 
-// What is done is asked for once; names that no longer match, or are too old, are not kept.
+// Each finished file is asked for once; names that no longer match, or are too old, are not kept.
 func TestRemovedFilesAreForgotten(t *testing.T) {
 	w := watch(t, "dt=*/*")
 	w.MaxAge = time.Hour
@@ -236,7 +238,7 @@ func TestRemovedFilesAreForgotten(t *testing.T) {
 	}
 }
 
-// Files that were returned and are not done after a while are returned again.
+// Files that were returned and are not done after some time are returned again.
 func TestUnfinishedFilesAreReturnedAgain(t *testing.T) {
 	w := watch(t, "*")
 	w.Recheck = time.Minute

@@ -42,7 +42,8 @@ func TestClearRemovesOnlyItsOwnFiles(t *testing.T) {
 	}
 }
 
-// The sums of a fit that was killed while it published them are as large as the sums.
+// Publish removes the unfinished files of a run that was killed while it published under the same name; they
+// can be as large as the sums.
 func TestPublishRemovesLeftoversOfAKilledRun(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "sums")
@@ -55,7 +56,7 @@ func TestPublishRemovesLeftoversOfAKilledRun(t *testing.T) {
 	}
 }
 
-// What a publisher has written so far must not be taken for what a killed one left.
+// The unfinished files of a publisher are not removed while it holds the claim.
 func TestClearRequiresTheClaim(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "model")

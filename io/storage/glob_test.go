@@ -95,7 +95,7 @@ func TestPatternsMatchElementByElement(t *testing.T) {
 	}
 }
 
-// The standard library's matches are ours, where it can read everything.
+// List finds the matches of the standard library, where that can read everything.
 func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 	below(t, "a/b/c.csv", "a/b/d.csv", "a/c.csv", "e/b/c.csv", "e/f", "c.csv", "g[1]/b/c.csv")
 	for _, pattern := range []string{"*", "*/*", "*/*/*", "a/*", "*/b", "*/b/*.csv", "?/b/[c-d].csv", "a/[^b]*",
@@ -119,7 +119,7 @@ func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 	}
 }
 
-// What cannot be listed is an error that names it, wherever in the walk it stands.
+// A directory that cannot be listed is an error that names it, at any depth of the walk.
 func TestUnreadableDirectoryIsAnError(t *testing.T) {
 	below(t, "a/1.csv", "a/2.csv", "a/3.csv", "b/1.csv", "c/d/1.csv")
 	for _, fault := range []error{syscall.EIO, syscall.EACCES, syscall.ESTALE, syscall.EMFILE} {

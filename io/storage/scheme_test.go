@@ -50,7 +50,7 @@ func TestRegisteredSchemeIsRead(t *testing.T) {
 	}
 }
 
-// What a program learns of a failure is in fields, whatever the sentence says.
+// The operation, the name, the cause and whether to retry are fields of an error, besides its text.
 func TestErrorsHaveFields(t *testing.T) {
 	ctx := t.Context()
 	_, stat := storage.Stat(ctx, "archive://none")
@@ -92,7 +92,7 @@ func TestUnknownSchemeErrorListsTheSchemes(t *testing.T) {
 	}
 }
 
-// The local disk and the registry are all that a program gets unless it asks for more.
+// A scheme that was replaced by nothing is unknown until it is registered again.
 func TestReplacedSchemeIsUnknown(t *testing.T) {
 	before := storage.Replace("archive", nil)
 	_, err := storage.Stat(t.Context(), "archive://rows/a.csv")

@@ -130,8 +130,8 @@ func TestChangedObjectIsNotRead(t *testing.T) {
 	}
 }
 
-// Size and time of modification can be made what they were; the time of change
-// cannot.
+// A replaced file is not read, even if its size and modification time are made what they were; its time of
+// change differs.
 func TestReplacedObjectOfEqualSizeAndTimeIsNotRead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time of change is asked on Linux only")
@@ -178,8 +178,7 @@ func TestReplacedObjectOfEqualSizeAndTimeIsNotRead(t *testing.T) {
 	}
 }
 
-// Who writes into a file that is being read has it fail before what was written is
-// taken for what was listed.
+// A read fails if somebody writes into the file meanwhile, before it returns bytes that were not listed.
 func TestObjectThatChangesDuringAReadFails(t *testing.T) {
 	for what, change := range map[string]func(name string) error{
 		"overwritten": func(name string) error {
@@ -328,8 +327,8 @@ func TestLockIsHeldOnce(t *testing.T) {
 	}
 }
 
-// A job removes its work directory, lock and all, while it holds the lock: one that
-// waits at the door must not get in by the file that is gone.
+// A job that waits for a lock does not get it by a file that was removed with the work directory of the job
+// that holds the lock.
 func TestLockOfARemovedFileExcludesOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "work")
 	var inside, times atomic.Int32

@@ -97,8 +97,8 @@ func TestSwapRejectsChangedObjects(t *testing.T) {
 
 var errDead = errors.New("the process is gone")
 
-// Whatever happens at whichever call, the file has the old content or the new one, the new
-// one if CompareAndSwap said so, and can be swapped again.
+// For any failure at any call, the file has the old content or the new one, the new one if CompareAndSwap
+// succeeded, and can be swapped again.
 func TestSwapIsWholeOrAbsent(t *testing.T) {
 	restore := disk.Swap(disk.OS{})
 	t.Cleanup(restore)

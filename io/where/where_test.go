@@ -98,7 +98,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A text that looks like a date but is none would compare as text, and hold for the wrong days.
+// A text that looks like a date but is none is an error; as text it would compare, and hold for the wrong days.
 func TestDateComparesWithDatesOnly(t *testing.T) {
 	for text, want := range map[string]string{"dt<2026-12-3": "no date", "dt!=2026-13-01": "no date", "dt in (03/12/2026)": "no date",
 		"dt='soon'": "no date", "dt>=2026-02": "", "dt='2026-12'": ""} {

@@ -154,7 +154,7 @@ func TestAttributesIdentifyAndDateAMessage(t *testing.T) {
 	}
 }
 
-// Of a topic, a reader gets what is published after it has come, and also while it is away.
+// A reader of a topic gets the messages that are published after it has come, also while it is away.
 func TestTopicReaderHasItsOwnSubscription(t *testing.T) {
 	s := pubsubtest.Start(t)
 	topic := s.Topic("rows")
@@ -265,7 +265,7 @@ func TestResourceNamesAreParsed(t *testing.T) {
 	}
 }
 
-// Files are named by identifiers, each by its own, and stay in their directory.
+// Different identifiers give different file names, which stay in their directory.
 func TestMessageFileNamesAreDistinctAndStayInTheirDirectory(t *testing.T) {
 	seen := map[string]string{}
 	for _, id := range []string{"1", "a/b", "a%2Fb", "..", ".", "../x", "a b", "*", "a:b", "A", "ä",
@@ -281,7 +281,8 @@ func TestMessageFileNamesAreDistinctAndStayInTheirDirectory(t *testing.T) {
 	}
 }
 
-// Of more attributes than a message can have, the same are kept each time, and those about the message.
+// If there are more attributes than a message can have, the same ones are kept each time, among them those
+// about the message.
 func TestFirstAttributesAreKept(t *testing.T) {
 	all := map[string]string{messages.IDAttribute: "7"}
 	for i := range 200 {

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// A fifth of all requests fails, in every way, and nothing shows of it.
+// A fifth of all requests fails, in every way, and no caller sees it.
 func TestServerFaultsAreRetried(t *testing.T) {
 	s := server(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.2, Seed: 3})
@@ -121,7 +121,7 @@ func TestServerThatIsDownIsGivenUp(t *testing.T) {
 	}
 }
 
-// Whoever commits and does not hear of it is told nevertheless.
+// A publisher whose commit was done without a response learns that it succeeded.
 func TestCommitSucceedsAlthoughItsResponseIsLost(t *testing.T) {
 	for _, kind := range []string{"write", "copy"} {
 		s := server(t)

@@ -187,7 +187,8 @@ func TestOnlyMissingObjectsAndRightsAreRefused(t *testing.T) {
 	}
 }
 
-// Whichever request is denied, trying again is useless; unless it is denied because of too many requests.
+// Every denied request is an error that is not worth a retry, unless it was denied because of too many
+// requests.
 func TestEveryCallThatIsDeniedIsRefused(t *testing.T) {
 	s := server(t)
 	s.Fill("dir/f", []byte("text"))
@@ -290,8 +291,8 @@ func TestOpenReadsRanges(t *testing.T) {
 	}
 }
 
-// An object that is replaced while it is read, and whose connection then breaks, is
-// not read on from the new one.
+// If an object is replaced while it is read and its connection then breaks, the rest is not read from the new
+// object.
 func TestReplacedObjectIsNotMixedDuringARead(t *testing.T) {
 	s := server(t)
 	old, fresh := bytes.Repeat([]byte("old "), 1<<18), bytes.Repeat([]byte("new "), 1<<18)

@@ -163,7 +163,7 @@ func (i *interrupts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Canceled
 }
 
-// A request that is interrupted may be served all the same.
+// A lease is free after the request for it was interrupted, although the server may have served that request.
 func TestLeaseIsFreeAfterAnInterruptedRequest(t *testing.T) {
 	server(t)
 	never()
@@ -182,7 +182,7 @@ func TestLeaseIsFreeAfterAnInterruptedRequest(t *testing.T) {
 	}
 }
 
-// What an interrupted request may have left is tidied up, and not the lease that another process took
+// The object that an interrupted request may have left is removed, but not the lease that another process took
 // in the meantime: before the lease is released, or before it is deleted.
 func TestInterruptedRequestKeepsTheLeaseOfAnother(t *testing.T) {
 	s := server(t)
@@ -210,7 +210,7 @@ func TestInterruptedRequestKeepsTheLeaseOfAnother(t *testing.T) {
 	}
 }
 
-// Who loses a lease writes nothing to it any more.
+// A process that has lost a lease does not write to it again.
 func TestLostLeaseIsNotRenewed(t *testing.T) {
 	s := server(t)
 	o, _ := objects.Parse(bucket + "lock")

@@ -118,9 +118,9 @@ func TestConcurrentPublishHasOneWinner(t *testing.T) {
 	}
 }
 
-// Two publishers take each other for dead. The first stops before one of its requests, the
-// second continues to one of its own; then the first continues to its end, and then the
-// second. At whichever requests that is, the directory is of one of them.
+// Two publishers take each other for dead. The first stops before one of its requests, the second continues to
+// one of its own; then the first continues to its end, and then the second. For all pairs of requests, the
+// directory has the files of one of them.
 func TestLatePublishersDoNotMixFiles(t *testing.T) {
 	won := map[string]int{}
 	for at := 1; ; at++ {

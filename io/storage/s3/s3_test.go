@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// The example of Amazon's documentation, "GET Object" of
+// The signature is that of Amazon's example "GET Object" of
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
 func TestRequestsAreSignedAsDocumented(t *testing.T) {
 	q, err := http.NewRequest(http.MethodGet, "https://examplebucket.s3.amazonaws.com/test.txt", nil)

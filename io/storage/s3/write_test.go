@@ -49,7 +49,7 @@ func short(t *testing.T) {
 	t.Cleanup(func() { storage.Replace("s3", before) })
 }
 
-// A share of all requests fails, in every way, and nothing shows of it.
+// A share of all requests fails, in every way, and no caller sees it.
 func TestServerFaultsAreRetried(t *testing.T) {
 	s := bucketServer(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 3})
@@ -145,7 +145,8 @@ func TestConcurrentPublishHasOneWinner(t *testing.T) {
 	})
 }
 
-// A publisher is held up at each of its requests in turn, until another has taken its claim and published.
+// A publisher that is held up at one of its requests, each in turn, until another has taken its claim and
+// published, commits nothing.
 func TestLatePublisherCommitsNothing(t *testing.T) {
 	onServers(t, testLatePublisher)
 }
@@ -242,7 +243,7 @@ func (s *sleepy) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var sleeping sync.Mutex
 
-// A lock is renewed, held once, and taken from one who stopped.
+// A lock is renewed, held by one process at a time, and taken from a process that stopped.
 func TestLockIsHeldOnce(t *testing.T) {
 	s := bucketServer(t)
 	unlock, err := storage.Lock(t.Context(), root+"lock")
@@ -298,7 +299,7 @@ func testSwaps(t *testing.T, _ *gcstest.S3) {
 	}
 }
 
-// Without conditions two runs can mix their files: better none.
+// A server that ignores conditions, with which two runs could mix their files, is an error.
 func TestServerThatIgnoresConditionsIsRejected(t *testing.T) {
 	for _, header := range []string{"If-Match", "If-None-Match"} {
 		s := bucketServer(t)
@@ -310,7 +311,7 @@ func TestServerThatIgnoresConditionsIsRejected(t *testing.T) {
 	}
 }
 
-// Files of killed publishers do not stay, nor do uploads.
+// Neither files nor uploads of killed publishers stay.
 func TestLeftoversAreRemoved(t *testing.T) {
 	s := bucketServer(t)
 	x := service(objects.Standard)
