@@ -84,7 +84,7 @@ func TestDamagedAliasesAreRejected(t *testing.T) {
 	}
 }
 
-// What is read is written as it was.
+// Aliases that are read are written as they were.
 func FuzzDecode(f *testing.F) {
 	s := &Aliases{Format: 1, Champion: "b", Previous: "a", Earlier: []string{"0"}, Events: 3, Last: []byte(`{"number":3}`)}
 	data, _ := s.Encode()

@@ -33,8 +33,8 @@ func certain(t testing.TB, m *Model, n int64) *Model {
 	return loaded(t, m)
 }
 
-// The score for a level is the one at place n + 1 − ⌈level·(n + 1)⌉ from the top, or the next larger one that is
-// kept, and never too far down, by ties of level·(n + 1) with whole numbers too.
+// The score for a level is the one at place n + 1 − ⌈level·(n + 1)⌉ from the top, or the next larger one that
+// is kept. It is never too far down, also where level·(n + 1) is a whole number.
 func TestLevelsAreExact(t *testing.T) {
 	for _, n := range []int64{1, 9, 10, 99, 100, 763, 5000} {
 		v := Intervals{Rows: n, Folds: 5}
@@ -117,7 +117,8 @@ func TestIntervalsMatchTheirDefinition(t *testing.T) {
 	}
 }
 
-// The novelty of a row can overflow although its scores do not, if features are not bounded. Then it has no interval.
+// A row whose novelty overflows although its scores do not, as is possible with features without a bound, has
+// no interval.
 func TestRowsWithoutAFiniteNoveltyAreRejected(t *testing.T) {
 	m := certain(t, regressor(t), 9)
 	for i := range m.Manifest.Sketch.linear.W {
@@ -157,7 +158,7 @@ func TestPredictionSetsMatchTheirDefinition(t *testing.T) {
 	}
 }
 
-// The advice to train on rows does not help a model of another task.
+// The error for a model of another task names the method to call, and does not advise to train on rows.
 func TestIntervalsOfAnotherTaskNameTheMethodToCall(t *testing.T) {
 	sets, numbers := classifier(t), regressor(t)
 	sets.Manifest.Probabilities = &Probabilities{Kind: Softmax}

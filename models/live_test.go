@@ -155,8 +155,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A hundred models replace one another while goroutines score rows. Every batch of scores comes from
-// the one model that Model has returned for it, and earlier models leave no memory.
+// While a hundred models replace one another, every batch of scores comes from the one model that Model has
+// returned for it, and earlier models leave no memory.
 func TestReloadsTearNoPredictionAndLeakNoMemory(t *testing.T) {
 	const reloads, goroutines, frequencies = 100, 3, 1024
 	const model = frequencies * (4*4 + 2*4) // bytes of a file of frequencies and of weights, at least
@@ -381,7 +381,7 @@ func TestHandlesShareOneModel(t *testing.T) {
 	}
 }
 
-// Aliases on s3:// work as on disk; and while one caller loads, the others go on.
+// Aliases on s3:// work as on disk; while one caller loads, the others use the previous model.
 func TestOneCallerLoadsWhileOthersUseTheModel(t *testing.T) {
 	pass := at(t)
 	server := gcstest.StartS3(t)
@@ -412,7 +412,7 @@ func TestOneCallerLoadsWhileOthersUseTheModel(t *testing.T) {
 	}
 }
 
-// Whoever waits for the lookup of another caller gives up with its context, and leaves nothing open.
+// A caller that waits for the lookup of another gives up when its context ends, and leaves nothing open.
 func TestWaitingForALookupEndsWithTheContext(t *testing.T) {
 	server := gcstest.StartS3(t)
 	const dir = "s3://bucket/models/one"

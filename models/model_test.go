@@ -86,7 +86,7 @@ func TestEqualModelsHaveEqualFiles(t *testing.T) {
 	}
 }
 
-// Readers that hold numbers in float64 would change a number.
+// The seed is text in JSON, because readers that hold numbers in float64 would change a number.
 func TestSeedIsTextInJSON(t *testing.T) {
 	if manifest, _ := encode(t, classifier(t)); !bytes.Contains(manifest, []byte(`"seed": "18446744073709551615"`)) {
 		t.Errorf("%s", manifest)

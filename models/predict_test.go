@@ -156,8 +156,8 @@ func TestPredictIsInTheUnitsOfTheData(t *testing.T) {
 	}
 }
 
-// Every family of maps is known to whoever imports models, gives each row what it gives
-// it alone, in float32 too, and works in memory that it has.
+// Every family of maps is available in a program that imports models, gives each row of a block the same scores
+// as without the others, in float32 too, and does not allocate.
 func TestEveryRecipePredictsEachRowSeparately(t *testing.T) {
 	for name, r := range recipes(t) {
 		model := on(t, r)
@@ -329,7 +329,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	}
 }
 
-// A text is as exact as the same number: the centre is subtracted before it is rounded to float32.
+// A text gives the same features as the same number: the centre is subtracted before it is rounded to float32.
 func TestTextsOfCentredColumnsAreExact(t *testing.T) {
 	m := regressor(t)
 	m.Manifest.Input.Options = json.RawMessage(`{"centre":[1700000000,0],"table":{"missing":["na"],

@@ -51,8 +51,8 @@ func TestProbabilitiesMatchHandComputedExamples(t *testing.T) {
 	}
 }
 
-// Curves that cross, steps, and equal rows: the class is of the largest probability,
-// then of the largest score, then the first.
+// The class has the largest probability, then the largest score, then the lowest number; curves cross, have
+// steps, and give equal probabilities.
 func TestClassIsTheMostProbableOne(t *testing.T) {
 	cross := &Probabilities{Kind: score.Platt,
 		Curves: []score.CalibrationCurve{{Slope: 1, Offset: -2}, {Slope: 1}, {Slope: 1}}}

@@ -93,7 +93,7 @@ func TestSampleSizeMatchesTheTheorem(t *testing.T) {
 	}
 }
 
-// One potential has no slope; in the other case the angles of rows overflow float32.
+// Chains stay where they are if the potential has no slope, or if the angles of rows overflow float32.
 func TestChainsThatCannotClimbStay(t *testing.T) {
 	s := Search{Chains: 4, Steps: 3, Width: 1, StartDeviation: 1, Step: 1, Noise: 1, Seed: 5}
 	still := s.run(NewField(make([]float32, 6), 3, 2), Weightings{[]float32{1, 1, 1}, 1}, chains{0, 0, 4}, 1)

@@ -164,7 +164,7 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 	}
 }
 
-// The last report gives the residual of the published weights, in equations made without this package.
+// The last report gives the residual of the published weights, in equations that are made without this package.
 func TestResidualMatchesAnIndependentComputation(t *testing.T) {
 	const n, lambda = 600, 1e-4
 	data := waves(gaussian(t, 3, 128), n, 3, 0)

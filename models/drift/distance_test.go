@@ -82,7 +82,7 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	}
 }
 
-// The unit of the weights does not matter.
+// The unit of the weights does not change the distance.
 func TestDistanceCountsEffectiveRows(t *testing.T) {
 	w := newDrawing(t, 3, 64, 2)
 	rows := func(n int, shift float32, weight int64) FeatureSum {

@@ -108,8 +108,7 @@ func TestConjugateIsInfiniteOutsideItsDomain(t *testing.T) {
 	}
 }
 
-// The dual step is compared with the best of a fine grid about it and of the
-// whole domain.
+// The dual step is at least as good as the best point of a fine grid near it and of the whole domain.
 func TestStepMaximisesTheDual(t *testing.T) {
 	scalars(t, func(t *testing.T, l Scalar, label func(*stream.Stream) float64) {
 		for i := range uint64(400) {

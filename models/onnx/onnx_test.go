@@ -231,8 +231,8 @@ func TestGraphsAreWellFormed(t *testing.T) {
 	}
 }
 
-// Probabilities of a loss with class weights are divided by the weights. Curves were fitted to rows that count
-// equally, so their probabilities are not.
+// Probabilities of a loss with class weights are divided by the weights. Probabilities of curves are not, since
+// curves are fitted to rows that count equally.
 func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 	divisions := func(kind score.Method, weights []float64) int {
 		m := modelOf(t, gaussian, nil, nil)
@@ -256,7 +256,7 @@ func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 	}
 }
 
-// In the squared distance of an infinite number, ∞ − ∞ would be NaN.
+// The graph clips infinite numbers before it takes squared distances, in which ∞ − ∞ would be NaN.
 func TestLandmarkDistancesUseFiniteNumbers(t *testing.T) {
 	r, err := landmarks.RecipeOf(gaussian, &landmarks.Set{Count: 2, In: 5, X: make([]float32, 10)})
 	if err != nil {

@@ -77,7 +77,7 @@ func TestMomentsMatchTheRows(t *testing.T) {
 	}
 }
 
-// Tiny differences of large losses are known as well as others: nothing cancels.
+// Mean and standard error of tiny differences between large losses are accurate: nothing cancels.
 func TestDifferencesOfNearlyEqualLossesAreAccurate(t *testing.T) {
 	l := new(losses)
 	r := rand.New(rand.NewPCG(2, 2))

@@ -68,7 +68,7 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// The interval of a model's difference from itself does not exclude 0 by a rounding error.
+// A rounding error does not exclude 0 from the interval of a model's difference from itself.
 func TestModelDoesNotDifferFromItself(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, weighted := range []bool{false, true} {
@@ -94,8 +94,7 @@ func TestModelDoesNotDifferFromItself(t *testing.T) {
 	}
 }
 
-// With whole weights a Sum equals the Sum of repeated rows, except for the number of rows that a test
-// takes.
+// With whole weights a Sum equals the Sum of repeated rows, except for the number of rows that a test uses.
 func TestWeightsRepeatRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	weighted, repeated := NewSum(true, Error, LogLoss), NewSum(true, Error, LogLoss)

@@ -34,8 +34,8 @@ func frequencyOf(t *testing.T, b *rowio.Block, l FoldLabels) *Copies {
 	return NewCopies(different.Few(int64(b.N)), tally)
 }
 
-// The rows of the folds are the same whether copies are numbered in the order of the rows, or
-// counted apart in parts that are added.
+// The rows of the folds are the same if copies are numbered in the order of the rows, and if they are counted
+// separately in parts that are added.
 func TestSeparatelyCountedCopiesKeepTheirFolds(t *testing.T) {
 	for _, weights := range []bool{false, true} {
 		const folds = 5

@@ -29,8 +29,8 @@ func drawRows(n, dim, labels int, weighted bool, most int) *GridRows {
 	return s
 }
 
-// Rows that are encoded in pieces, or put into a block and added from it, are the same rows, and their order is that
-// of the rows alone.
+// Rows that are encoded in pieces, or put into a block and added from it, are the same rows, in an order that
+// depends on the rows only.
 func TestGridRowsRoundTripThroughPieces(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		for _, most := range []int{features.ByteSteps, features.MaxSteps} {
@@ -75,7 +75,7 @@ func TestPickKeepsTheChosenColumns(t *testing.T) {
 	}
 }
 
-// What is not the encoding of rows is refused before it is allocated.
+// Bytes that are not the encoding of rows are rejected before memory for the rows is allocated.
 func FuzzDecode(f *testing.F) {
 	for _, weighted := range []bool{false, true} {
 		f.Add(drawRows(2, 5, 2, weighted, 127).Encode(0, 2), weighted)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The weights fitted without fold 0 equal, bit for bit, the weights of a Solve that never saw fold
-// 0. The weights of all rows are the same with and without HeldOut.
+// The weights fitted without fold 0 equal, bit for bit, the weights of a Solve that never saw fold 0. The
+// weights of all rows are the same with and without FitWithoutFirst.
 func TestFitWithoutFirstUsesTheOtherFoldsOnly(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 250, 3, 1)

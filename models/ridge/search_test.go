@@ -106,7 +106,7 @@ func TestUnitOfTargetsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// The chosen λ has neighbours on both sides that are no better, or there are none.
+// No neighbour of the chosen λ, on either side, is better.
 func TestChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
 	s := draw(Shape{Dim: 90, Outputs: 2}, 300, 3, 5)
 	grid := []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
@@ -166,8 +166,8 @@ func TestSubsetEqualsASumOfFewerFeatures(t *testing.T) {
 	}
 }
 
-// Where the first fold leads to a λ that the grid is too coarse for, because none below it can be
-// tried, no other fold tries it; otherwise the search is the same.
+// If the first fold leads to a λ for which the grid is too coarse, no other fold tries it; otherwise the search
+// is the same.
 func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 	s := draw(Shape{Dim: 130, Outputs: 1, Regression: true}, 900, 4, 1)
 	below := []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}

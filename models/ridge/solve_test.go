@@ -329,7 +329,7 @@ func TestFoldWithoutRowsIsSkipped(t *testing.T) {
 	}
 }
 
-// The figure is for people who plan a run: Solve must not pass it, nor stay far below. Memory is measured
+// Solve takes at most the memory that Memory states for planning, and not much less. Memory is measured
 // whenever Solve reads the sum of a fold; descents need more in between.
 func TestMemoryMatchesSolve(t *testing.T) {
 	const threads = 2

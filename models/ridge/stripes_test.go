@@ -41,7 +41,7 @@ func TestStripesHaveEveryPartOnce(t *testing.T) {
 	}
 }
 
-// As few stripes are taken as fit, and one if no number of them does.
+// The number of stripes is the smallest with which they fit, and one if they fit with no number.
 func TestFewestStripesThatFitAreTaken(t *testing.T) {
 	shape := Shape{Dim: 4 * blas.TileDim, Outputs: 2}
 	one := shape.Bytes()

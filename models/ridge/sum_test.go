@@ -92,7 +92,7 @@ func TestSumMatchesItsHeader(t *testing.T) {
 	}
 }
 
-// Σq² passes 2⁵³ after eight million rows; its limbs do not.
+// Σq² exceeds 2⁵³ after eight million rows and stays exact, because its limbs do not.
 func TestSquaresOfTargetsStayExactForAllRows(t *testing.T) {
 	shape := Shape{Dim: 1, Outputs: 1, Regression: true}
 	sum := NewSum(shape)

@@ -135,9 +135,9 @@ func TestClassReportMatchesTheReference(t *testing.T) {
 	}
 }
 
-// The example of scikit-learn's classification_report, y_true = 0 1 2 2 2 and
-// y_pred = 0 0 2 2 1: precision 0.50 0.00 1.00, recall 1.00 0.00 0.67,
-// F1 0.67 0.00 0.80, accuracy 0.60, macro averages 0.50 0.56 0.49.
+// The report has the values of the example of scikit-learn's classification_report, y_true = 0 1 2 2 2 and
+// y_pred = 0 0 2 2 1: precision 0.50 0.00 1.00, recall 1.00 0.00 0.67, F1 0.67 0.00 0.80, accuracy 0.60, macro
+// averages 0.50 0.56 0.49.
 func TestClassReportOfAKnownExample(t *testing.T) {
 	got := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}}).Report([]string{"a", "b", "c"})
 	// Variables, so that each step is rounded as it is in the report.

@@ -68,7 +68,7 @@ func TestTransformationHasItsInverse(t *testing.T) {
 	}
 }
 
-// The values are of the formula, computed apart with Python's math module.
+// Intervals equal the formula, computed separately with Python's math module.
 func TestRateIntervalsMatchPython(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int64
@@ -87,10 +87,9 @@ func TestRateIntervalsMatchPython(t *testing.T) {
 	}
 }
 
-// The interval holds the rate for about 95% of all samples, where p ± 1.96·SE does so
-// for 4% of samples of 40 rows of which one in a thousand is wrong. Coverage is summed
-// over the binomial distribution, not sampled. (Brown, Cai and DasGupta 2001, Fig. 4:
-// below 0.95 it dips for rates near 0, and to no less than 0.83.)
+// The interval contains the rate for about 95% of all samples, where p ± 1.96·SE does so for 4% of samples of
+// 40 rows of which one in a thousand is wrong. Coverage is summed over the binomial distribution, not sampled.
+// (Brown, Cai and DasGupta 2001, Fig. 4: below 0.95 it dips for rates near 0, and to no less than 0.83.)
 func TestIntervalsHoldTheRate(t *testing.T) {
 	for _, n := range []int64{40, 500} {
 		for _, p := range []float64{0.001, 0.01, 0.05, 0.3, 0.5, 0.9} {

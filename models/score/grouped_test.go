@@ -65,8 +65,8 @@ func TestGroupedTrialsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// The interval from a sample of groups contains the mean squared error of all possible groups 95 times in 100, an
-// interval by rows less often.
+// The interval from a sample of groups contains the mean squared error of all possible groups in 95% of the
+// cases; an interval by rows contains it less often.
 func TestSquaredErrorsOfGroupsIntervalsCover(t *testing.T) {
 	trials, slack := 400, 0.04
 	if os.Getenv("BOCHNER_HONEST") != "" {

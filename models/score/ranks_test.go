@@ -63,7 +63,7 @@ func TestOrderMatchesValues(t *testing.T) {
 	}
 }
 
-// Any cut, order and merging gives the same bytes, whether or not all values have cells.
+// Any cut, order and merging gives the same bytes, with and without cells for all values.
 func TestRanksDoNotDependOnTheCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, limit := range []int{2, 7, 100, 1000, MaxCells} {
@@ -99,7 +99,7 @@ func TestRanksDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// As few bits are dropped as are needed.
+// No more bits are dropped than the limit requires.
 func TestCellsAreAsFineAsTheLimitAllows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	x := someRanked(r, 5000)
@@ -196,8 +196,8 @@ func TestRankScoresMatchTheReference(t *testing.T) {
 	}
 }
 
-// y_true = 0 0 1 1 and scores 0.1 0.4 0.35 0.8 are the example of scikit-learn's
-// roc_auc_score and average_precision_score: 0.75 and 0.83.
+// Scores equal the example of scikit-learn's roc_auc_score and average_precision_score, y_true = 0 0 1 1 and
+// scores 0.1 0.4 0.35 0.8: 0.75 and 0.83.
 func TestRanksOfAKnownExample(t *testing.T) {
 	r := ranksOf(10, []ranked{{0.1, 0}, {0.4, 0}, {0.35, 1}, {0.8, 1}})
 	if a, _ := r.auc(); a != 0.75 {
@@ -208,7 +208,7 @@ func TestRanksOfAKnownExample(t *testing.T) {
 	}
 }
 
-// The best threshold does as it says, and no other value does better.
+// The best threshold has the score that it states, and no other value scores better.
 func TestBestThresholdsAreBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 60 {
@@ -257,7 +257,7 @@ func TestRowsOfOneClassHaveNoArea(t *testing.T) {
 	}
 }
 
-// Many rows of a value count as repeated ones, also more than an entry of the tail holds.
+// A value with a number of rows equals repeated rows, also if there are more than an entry of the tail holds.
 func TestRowsOfOneValueEqualRepetitions(t *testing.T) {
 	r, want := newRanks(9), newRanks(9)
 	for i, v := range []float32{1, -2, 1} {
@@ -294,8 +294,8 @@ func TestAUCOfManyPairsDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// Simulated areas are in the interval about their mean 95 times in 100, also with few positive rows, spreads that differ and
-// ties. BOCHNER_HONEST makes more trials.
+// Simulated areas are in the interval about their mean in 95% of the cases, also with few positive rows,
+// different spreads and ties. BOCHNER_HONEST makes more trials.
 func TestAreaIntervalsCover(t *testing.T) {
 	trials, slack := 250, 0.045
 	if os.Getenv("BOCHNER_HONEST") != "" {
@@ -694,7 +694,7 @@ func BenchmarkRanking(b *testing.B) {
 	}
 }
 
-// Weights change rates; counts are of rows, whatever rows count for.
+// Weights change rates but not counts of rows.
 func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, k := range []int{2, 3, 12} {

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// What Choose says of each criterion is what a plain loop over the rows says.
+// Choose returns for each criterion the result of a plain loop over the rows.
 func TestHalvesChooseLikeAPlainLoop(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 40 {
@@ -93,8 +93,8 @@ func TestHalvesChooseLikeAPlainLoop(t *testing.T) {
 	}
 }
 
-// Where values say nothing of the kinds, the expected balanced accuracy is one half: rows do not judge the
-// threshold that they chose.
+// The expected balanced accuracy of uninformative values is one half, because rows do not judge the threshold
+// that they chose.
 func TestExpectationsAreHonest(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var expected, chosen float64
@@ -119,7 +119,7 @@ func TestExpectationsAreHonest(t *testing.T) {
 	}
 }
 
-// A row of weight 5 is one row that counts five times.
+// A row of weight 5 is one row with five times the weight.
 func TestHalvesCountRowsOnce(t *testing.T) {
 	h, g := NewThresholdCounts(), NewThresholdCounts()
 	h.Add(0, 1, 1, 5)

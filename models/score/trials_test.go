@@ -68,7 +68,7 @@ func TestTrialsCountEachFit(t *testing.T) {
 	}
 }
 
-// A row without scores has no class: it is an error, whatever is the largest of the rest.
+// A row without scores has no class, so it counts as an error.
 func TestRowsWithoutScoresAreErrors(t *testing.T) {
 	nan := float32(math.NaN())
 	got := NewTrials(1)

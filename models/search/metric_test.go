@@ -52,7 +52,7 @@ var errBroken = errors.New("broken")
 
 func (*brokenKernel) Choose(*kernel.Data) (*kernel.Choice, error) { return nil, errBroken }
 
-// Only numbers that allow no metric, such as gradients of 0, are a reason to try none. Other errors end the search.
+// Metrics are skipped only if the numbers allow none, such as gradients of 0. Other errors end the search.
 func TestOnlyNumericalErrorsSkipMetrics(t *testing.T) {
 	r, spec, candidates := screened(t, made(250, 4, 0.1, false, ridgeLine))
 	parent := candidates[0]

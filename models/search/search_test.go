@@ -74,8 +74,8 @@ func TestSearchFindsTheDirectionThatMatters(t *testing.T) {
 	}
 }
 
-// Labels are coin flips: the best of many candidates is not better than chance by more than such a
-// choice explains.
+// If labels are coin flips, the best of many candidates is not better than chance by more than such a choice
+// explains.
 func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
 	p := made(400, 4, 1, true, func([]float32) float64 { return 0 })
 	r := run(t, p, options(p))
@@ -204,8 +204,8 @@ func TestJudgingRowsAreNotFitted(t *testing.T) {
 	}
 }
 
-// Losses are divided by the variance of the judged rows. So nothing explains noise, even if one row
-// that is not judged has nearly all of the variance.
+// No candidate explains noise, even if one row that is not judged has nearly all of the variance, because
+// losses are divided by the variance of the judged rows.
 func TestNothingExplainsNoise(t *testing.T) {
 	p := made(campaign.Of(600, 1500), 2, 1, false, func([]float32) float64 { return 0 })
 	for i := range p.N {

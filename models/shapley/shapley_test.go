@@ -265,7 +265,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 	}
 }
 
-// Of a linear model the effect is the weight times the distance from the mean.
+// The effect in a linear model is the weight times the distance from the mean.
 func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, identity.Identity{In: 5, Bound: 1}, 1, columns, background)
@@ -286,7 +286,8 @@ func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 	}
 }
 
-// A column that the score does not depend on has no effect, and columns that play the same part have the same.
+// A column that the score does not depend on has no effect, and columns with the same role have the same
+// effect.
 func TestEffectsSatisfyTheDummyAndSymmetryAxioms(t *testing.T) {
 	columns, background := plain()
 	for c := range background {
@@ -379,7 +380,8 @@ func TestTurnMatchesSinAndCos(t *testing.T) {
 	}
 }
 
-// Maxout features are no products: their effects are sampled, with an error that is known.
+// Effects of maxout features, which are no products, are sampled: they sum to the prediction, with a known
+// error.
 func TestSampledEffectsSumToThePrediction(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, maxout.Maxout{In: 5, Out: 40, Q: 3, Bound: 8}, 2, columns, background)
@@ -493,8 +495,9 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 	}
 }
 
-// Correlated columns share what they say alike only if the model uses both: the effects are of the model, not of the
-// data. A kernel model of y = x₀ on rows with x₁ ≈ x₀ and noise x₂ gives x₀ and x₁ the same, and x₂ hardly any.
+// Correlated columns share their effect equally only if the model uses both, because effects describe the model
+// and not the data. A kernel model of y = x₀ on rows with x₁ ≈ x₀ and noise x₂ gives x₀ and x₁ the same effect,
+// and x₂ hardly any.
 func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const n, d = 800, 3

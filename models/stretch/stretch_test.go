@@ -93,7 +93,7 @@ func TestFullMetricHasDirectionsOfTheProduct(t *testing.T) {
 	}
 }
 
-// Levels that a search made of a column of numbers count for it, the number that they replace does not.
+// The category values that a search made of a column of numbers count for that column, and its numbers do not.
 func TestLevelsTakeTheShareOfTheirNumber(t *testing.T) {
 	levels := preprocess.BinLevels{In: 2, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}},
 		Weight: 2}
@@ -109,7 +109,7 @@ func TestLevelsTakeTheShareOfTheirNumber(t *testing.T) {
 	}
 }
 
-// A difference of two columns counts for itself, as distances of normal numbers vary.
+// A difference of two columns has its own share, for normally distributed numbers.
 func TestDifferencesHaveTheirOwnShare(t *testing.T) {
 	r := features.Chain{Steps: []features.Recipe{
 		preprocess.Differences{In: 2, Pairs: []preprocess.Difference{{First: 1, A: 1, B: 1}}},
@@ -122,7 +122,7 @@ func TestDifferencesHaveTheirOwnShare(t *testing.T) {
 	}
 }
 
-// Levels of a category add up to their column, and so do the numbers of a time.
+// The values of a category add up to their column, and so do the numbers of a time.
 func TestSharesOfOneColumnAddUp(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{
 		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b",

@@ -42,8 +42,7 @@ func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
 	}
 }
 
-// A weight that somebody has changed is seen in the objective, and not only by the
-// comparison of bits.
+// Weights that somebody has changed differ in the objective, and not only in their bits.
 func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
 	for _, name := range []string{"hinge/3", "hinge/2", "huber/targets"} {
 		o, s := cases(120, 9)[name](2)

@@ -23,7 +23,7 @@ func (c counted) Step(y, s, a, q float64) float64 {
 	return c.Scalar.Step(y, s, a, q)
 }
 
-// Steps are a twentieth of what plans assume at least, and five times as many at most.
+// The number of steps is between a twentieth and five times the number that plans assume.
 func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
 	const n, d, outputs = 200, 32, 3
 	rows := sample(n, d, outputs, false)

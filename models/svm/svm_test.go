@@ -154,7 +154,8 @@ func TestBytesDoNotDependOnThreadsOrVectors(t *testing.T) {
 	}
 }
 
-// A window that does not hold all rows that move is settled and filled again.
+// Training converges with a window that does not hold all rows that move, because it is settled and filled
+// again.
 func TestSmallWindowsConverge(t *testing.T) {
 	for _, name := range []string{"hinge/3", "logistic/3"} {
 		o, s := cases(200, 10)[name](1)
@@ -179,8 +180,7 @@ func TestSmallWindowsConverge(t *testing.T) {
 	}
 }
 
-// Between partitions steps are momentum's to carry on: without it the gap is as
-// large after many times the rounds.
+// Without momentum, a gap takes at least twice as many rounds.
 func TestMomentumSavesRounds(t *testing.T) {
 	o, s := cases(400, 30)["hinge/3"](4)
 	o.Lambda = 1e-3

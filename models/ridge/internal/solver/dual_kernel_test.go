@@ -34,7 +34,7 @@ func dense(n int) ([][]float64, *kernel) {
 	return rows, k
 }
 
-// The parts of a kernel equal the parts of the matrix, wherever its tiles are cut.
+// Blocks of a kernel equal blocks of the matrix, for every cut of its tiles.
 func TestKernelBlocksEqualMatrixBlocks(t *testing.T) {
 	for _, n := range []int{1, 7, blas.TileDim, 2*blas.TileDim + 5} {
 		want, k := dense(n)
@@ -78,7 +78,7 @@ func TestKernelBlocksEqualMatrixBlocks(t *testing.T) {
 	}
 }
 
-// Centring subtracts the weighted means of rows and columns, with the same bits whatever the threads.
+// Centring subtracts the weighted means of rows and columns, with the same bits for any number of threads.
 func TestCentringSubtractsWeightedMeans(t *testing.T) {
 	const n = 2*blas.TileDim + 5
 	want, k := dense(n)
@@ -114,7 +114,7 @@ func TestCentringSubtractsWeightedMeans(t *testing.T) {
 	}
 }
 
-// Systems that are solved at once have the bits of systems solved one after the other.
+// Systems that are solved concurrently have the bits of systems solved one after the other.
 func TestConcurrentSolvesMatchSingleSolves(t *testing.T) {
 	const d, k, mu = 60, 2, 3e4
 	s := draw(40, d, k, 4)
@@ -163,8 +163,8 @@ func keepPools(t *testing.T) {
 	})
 }
 
-// What a system takes besides its workspace, which serves the next one, grows with the rows, not with their squares: so
-// KernelBytes says.
+// A second system reuses the workspace of the first: the memory that it takes besides grows with the rows, not
+// with their squares, as KernelBytes assumes.
 func TestSystemsShareOneBuffer(t *testing.T) {
 	keepPools(t)
 	const n, d, k = 1200, 8, 1
@@ -191,7 +191,7 @@ func TestSystemsShareOneBuffer(t *testing.T) {
 	}
 }
 
-// KernelBytes has room for the right sides and weights of all systems that are solved at once.
+// KernelBytes includes the right sides and weights of all systems that are solved concurrently.
 func TestKernelBytesCoversAllOutputs(t *testing.T) {
 	keepPools(t)
 	const n, d, k, folds, threads = 200, 300, 400, 4, 4

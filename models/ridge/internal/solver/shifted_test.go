@@ -79,7 +79,7 @@ func TestTilesAreSolvedForEachShift(t *testing.T) {
 	}
 }
 
-// Both ways to centre subtract what they should, in place or not.
+// Both ways to centre subtract the means, in place or not.
 func TestMatricesAreCentred(t *testing.T) {
 	const n, rows = blas.TileDim + 30, 50.0
 	m, tiles, _ := gram(n, 20, 1, 3)
