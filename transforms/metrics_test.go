@@ -54,8 +54,8 @@ func committed(r beam.PipelineResult) map[string]int64 {
 	return sums
 }
 
-// Runners show what became of the rows: what their counters say is what is in the files, also where
-// stripes read them several times.
+// The counters that runners show equal the numbers of rows in the files, also if stripes read them several
+// times.
 func TestCountersAccountForRows(t *testing.T) {
 	const n, bad = 20_000, 37
 	d, size := tableWithBadRows(t, n, bad)

@@ -283,8 +283,8 @@ func cachedOf(pass string) *featureCache {
 	return &transforms.Shared(transforms.NewWorker(filepath.Dir(pass)), newMemory).cached
 }
 
-// Two jobs of one process have caches of their own, though the rows and features are the
-// same, and closing one leaves the other as it is.
+// Two jobs of one process have separate caches, though the rows and features are the same, and closing one does
+// not change the other.
 func TestConcurrentJobsHaveSeparateFeatureCaches(t *testing.T) {
 	dir := csvTable(t, 300, 1)
 	one, other := learnPass(t, dir, 2, 300, "{}"), learnPass(t, dir, 2, 300, "{}")

@@ -51,8 +51,8 @@ func TestFaultsSurviveRunnersText(t *testing.T) {
 	}
 }
 
-// A Fault that a worker has found in what another one reported is marked as any
-// other error is, and what is marked is not marked again.
+// A Fault that a worker has found in the report of another one is marked like any other error, and is not
+// marked again.
 func TestFaultThatIsReportedTwiceSurvives(t *testing.T) {
 	reported := OfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
 	marked := Wrap(Internal, reported)

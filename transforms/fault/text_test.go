@@ -36,7 +36,7 @@ func TestTextRemovesPackagePrefixes(t *testing.T) {
 // shown are beginnings of errors that are no packages: fields, jobs and encodings.
 var shown = strings.Fields(`brotli buckets event fill header intervals layout number numbers onehot space strict table`)
 
-// Every word with which errors of the program begin is known.
+// Every prefix with which errors of the program begin is known.
 func TestAllPackagePrefixesAreKnown(t *testing.T) {
 	begins, seen := regexp.MustCompile(`(?:errors\.New|Errorf)\(\s*"([a-z]+): `), 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

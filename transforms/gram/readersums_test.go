@@ -106,8 +106,8 @@ func (r readerRun) equals(t *testing.T, want readerRun) {
 	}
 }
 
-// A reader that is lost after n shards, and again after one more, repeats only the shard that it was
-// reading each time. Its sums equal the sums of an undisturbed reader, bit for bit.
+// A reader that is lost after n shards, and again after one more, repeats only the shard that it was reading
+// each time. Its sums equal the sums of an undisturbed reader, bit for bit.
 func TestLostReaderRepeatsOneShard(t *testing.T) {
 	const n = 3000
 	for _, countsCopies := range []bool{false, true} {
@@ -223,7 +223,7 @@ func TestDamagedCheckpointIsNotUsed(t *testing.T) {
 	}
 }
 
-// A reader whose sums cannot be restored is as if nothing had been tried.
+// A reader whose sums cannot be restored starts empty.
 func TestSumIsEmptyAfterAFailedRestore(t *testing.T) {
 	p := passOf(t, table(500, false), 1, false)
 	p.Shards = p.Data.Shards(1 << 30)

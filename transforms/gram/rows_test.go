@@ -85,7 +85,7 @@ func TestLostReaderLosesNoRows(t *testing.T) {
 	}
 }
 
-// A full file that was damaged since is found when a reader continues, and its rows are read again.
+// A complete file that was damaged later is found when a reader continues, and its rows are read again.
 func TestDamagedFileOfRowsIsMadeAgain(t *testing.T) {
 	p := passOf(t, table(3000, false), 1, false)
 	p.Shards, p.Spec.Rows = p.Data.Shards(9_000), true

@@ -33,7 +33,7 @@ func init() {
 	RegisterNative("fake", fake)
 }
 
-// Predictions and dead letters are both written, in this order, whatever their topics.
+// Predictions and dead letters are both written, in this order, for any topics.
 func TestPipelineWritesPredictionsAndDeadLetters(t *testing.T) {
 	for _, dead := range []string{"fake://out", "fake://dead", "fake://a"} {
 		fake.topics = nil
@@ -47,8 +47,8 @@ func TestPipelineWritesPredictionsAndDeadLetters(t *testing.T) {
 	}
 }
 
-// Predictions that no message can have are refused while they are written, and not in memory when
-// there are gigabytes of them.
+// Predictions that exceed a message are rejected while they are written, before there are gigabytes of them in
+// memory.
 func TestPredictionsTooLargeForAMessageAreRejectedEarly(t *testing.T) {
 	f, file := &Files{Out: "fake://out"}, MessageArrival("fake://rows", &messages.Message{ID: "1"})
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)
