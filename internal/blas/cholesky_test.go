@@ -192,7 +192,7 @@ func TestCholeskySolveSolves(t *testing.T) {
 	}
 }
 
-// Both against the definition, for shapes round the blocks of the kernels.
+// Both equal the definition, for shapes near the blocks of the kernels.
 func TestRowsSolvedAndSubProductMatchTheirDefinitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	random := func(n int) []float64 {

@@ -69,7 +69,7 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 	}
 }
 
-// The assembly for arm64 is words, with the instruction beside each.
+// Each word of the assembly for arm64 encodes the instruction in its comment.
 func TestEncodedWordsMatchTheAssembly(t *testing.T) {
 	var code, source []byte
 	for _, line := range lines(t, "kernels_arm64.s", "WORD", `\tWORD \$0x([0-9a-f]{8}) // (.*)\n`, 1000) {
@@ -79,7 +79,7 @@ func TestEncodedWordsMatchTheAssembly(t *testing.T) {
 	mustAssemble(t, code, source, "aarch64-linux-gnu-", "binutils-aarch64-linux-gnu", "-march=armv8.2-a+dotprod+i8mm")
 }
 
-// The dot products of AVX-VNNI are a long and a byte, with the instruction above them.
+// The bytes of each dot product of AVX-VNNI encode the instruction in the comment above them.
 func TestEncodedBytesMatchTheAssembly(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the GNU assembler of this machine is for another")

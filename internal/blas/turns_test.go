@@ -68,6 +68,7 @@ func TestCosineNeverExceedsOne(t *testing.T) {
 	}
 }
 
+// Features that bypass the cache equal features that do not.
 func TestStreamingStoresMatchPlainStores(t *testing.T) {
 	r := random(4)
 	eachLevel(t, func(t *testing.T) {

@@ -59,7 +59,8 @@ func TestMulIsOneChainForEachElement(t *testing.T) {
 	}
 }
 
-// Sums next to midpoints of float32, and sums below its normal numbers of factors that are not.
+// Sums close to midpoints of float32, and sums below its normal numbers of factors that are not, are rounded
+// once.
 func TestMulRoundsOnce(t *testing.T) {
 	const in, out = 40, 80
 	for _, n := range []int{1, 2, 7} {

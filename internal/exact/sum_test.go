@@ -201,7 +201,7 @@ func TestFloat64RoundsHalvesToEven(t *testing.T) {
 	}
 }
 
-// Halves at every place in the limbs, and a hair to either side of them.
+// Halves at every place in the limbs, and numbers just above and below them, are rounded correctly.
 func TestFloat64RoundsCorrectlyEverywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	pow := func(s *Sum, e int, sign float32) { // adds ±2ᵉ
@@ -227,7 +227,7 @@ func TestFloat64RoundsCorrectlyEverywhere(t *testing.T) {
 	}
 }
 
-// The worst terms, doubled until they stand for 2⁸⁴ of them, still fit.
+// The largest terms, doubled until they stand for 2⁸⁴ of them, still fit.
 func TestSumHoldsMoreTermsThanCanBeCounted(t *testing.T) {
 	for _, sign := range []float32{1, -1} {
 		var s Sum
@@ -321,7 +321,7 @@ func TestFloat64AreAddedExactly(t *testing.T) {
 	}
 }
 
-// Terms are w·x² with what is below the unit cut off.
+// Terms are w·x², truncated to the unit.
 func TestWeightedSquaresEqualBigArithmetic(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for range 300 {

@@ -35,8 +35,8 @@ func TestTicksAreRoundNumbersInRange(t *testing.T) {
 	}
 }
 
-// Pairs of colour and shape are different for as many series as there are classes in a scatter plot of digits, and
-// so are shapes alone.
+// Pairs of colour and shape differ for as many series as a scatter plot of digits has classes, and so do shapes
+// without colours.
 func TestSeriesDifferInShape(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 10 {
@@ -74,7 +74,7 @@ func TestInlineChartsTakeTheColoursOfThePage(t *testing.T) {
 	}
 }
 
-// Labels of ticks do not touch each other, however long they are and small the chart is.
+// Labels of ticks do not touch each other, even if they are long and the chart is small.
 func TestTickLabelsDoNotOverlap(t *testing.T) {
 	for _, width := range []float64{3, 5, 9.4, 18} {
 		for _, l := range []Lines{
