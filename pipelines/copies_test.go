@@ -64,8 +64,8 @@ func evaluated(t *testing.T, lines []string, o options.Train) (*results.Train, *
 	return r, e
 }
 
-// Probabilities of data with few distinct rows are as good as a table's of the rows,
-// and those held out for them are a fifth.
+// Probabilities of data with few distinct rows are as good as a table of the shares in the rows, and a fifth of
+// the rows is held out for them.
 func TestCalibrationOfRepeatedRowsIsAsGoodAsATable(t *testing.T) {
 	for name, c := range map[string]struct {
 		p       func(int) float64
@@ -101,8 +101,8 @@ func TestCalibrationOfRepeatedRowsIsAsGoodAsATable(t *testing.T) {
 	}
 }
 
-// λ of a regression on a column of few levels is chosen by the levels, not by what is
-// left of the others without one of them.
+// Copies of a row are in several folds, so that a regression on ten distinct rows chooses λ by values that the
+// other folds have too, and comes within 0.01 of the best R².
 func TestRegressionOnTenDistinctRowsReachesTheBestR2(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	lines := []string{"x,y\n"}
@@ -130,8 +130,9 @@ func TestRegressionOnTenDistinctRowsReachesTheBestR2(t *testing.T) {
 	}
 }
 
-// Copies in several folds share the rounding of their features, by which weights could
-// tell levels apart that the features of a prediction hardly do. So λ stays above that.
+// Held-out errors of repeated rows match the errors of predictions. Copies in several folds share the rounding
+// of their features, by which weights could distinguish values whose predicted features hardly differ, so λ
+// stays above that.
 func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var level [10]float64
@@ -162,8 +163,7 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 	}
 }
 
-// Of data in which few rows repeat nothing is counted, in no pass, and folds are what
-// they are without.
+// A table of distinct rows gives no note about rows that repeat.
 func TestDistinctRowsGiveNoNoteOfRepeats(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	o := fixed(1)
@@ -174,8 +174,7 @@ func TestDistinctRowsGiveNoNoteOfRepeats(t *testing.T) {
 	}
 }
 
-// With fewer rows than folds, or few of anything, a job ends with a model or with a
-// sentence.
+// With fewer rows than folds, or few distinct ones, a job ends with a model or with a data error.
 func TestFewRowsEndWithAModelOrADataError(t *testing.T) {
 	twice := func(s *iterative.Shared) { s.Rounds = 2 }
 	for name, learner := range map[string]iterative.Options{

@@ -65,7 +65,7 @@ func errorOn(t *testing.T, r *results.Train, lines []string) float64 {
 	return 1 - score.Classes.Accuracy
 }
 
-// Labels that a coin has tossed stay unknown, however few rows of a level there are.
+// Coin flips cannot be predicted from target statistics, for any number of rows of a category value.
 func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 	const n, levels, others = 4000, 1000, 2000
 	test := levelRows(others, levels, 0.5, 2)
@@ -80,7 +80,7 @@ func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 	}
 }
 
-// With four rows of a level, a number for each level says little, and the labels of the others much.
+// With four rows of each category value, target statistics predict better than a number for each value.
 func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
 	campaign.Long(t)
 	const n, levels = 4000, 1000
@@ -105,8 +105,8 @@ func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
 	}
 }
 
-// A category that says nothing takes nothing from the columns that do: training rows that knew their
-// own labels would make the learner trust it.
+// An uninformative category does not take from the columns that are informative, as it would if training rows
+// knew their own labels.
 func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 	campaign.Long(t)
 	noise := func(n int, seed uint64) []string {
@@ -165,7 +165,7 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 	}
 }
 
-// A certificate is about the rows as the training has encoded them.
+// A certificate holds for the rows as the training run has encoded them.
 func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 	for name, change := range map[string]func(*options.Train){
 		"all rows":   func(o *options.Train) { o.Lambda.Path = []float64{1e-3} },
@@ -190,7 +190,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 	}
 }
 
-// A regression has the mean target of each level.
+// The statistics of a regression are the mean targets of each category value.
 func TestTargetStatisticsOfRegressionsAreMeanTargets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	lines := []string{"x,level,y\n"}
@@ -215,7 +215,7 @@ func TestTargetStatisticsOfRegressionsAreMeanTargets(t *testing.T) {
 	}
 }
 
-// Counts of texts need no labels, and nothing is held out of an embedding.
+// An embedding encodes texts by counts, which need no labels, and holds nothing out.
 func TestEmbedEncodesCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(options.Train{}, preprocess.CountEncoding).Prepare

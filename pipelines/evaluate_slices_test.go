@@ -103,7 +103,8 @@ func TestSlicesByTypedColumnsAreScored(t *testing.T) {
 	}
 }
 
-// Numbers, with and without names, of classes and of a regression; a column of too many values.
+// Slices by a number column work for tables with and without column names, for classes and for a regression; a
+// column with too many values is rejected.
 func TestSlicesByNumberColumns(t *testing.T) {
 	dir := t.TempDir()
 	var named, sparse strings.Builder

@@ -186,8 +186,8 @@ func TestInvalidMaxBadFractionIsRejected(t *testing.T) {
 	}
 }
 
-// One target far from all others does not change what learners in rounds make of the
-// others: ε and λ are in units of the spread, which it does not stretch.
+// One target far from all others does not change the result of learners in rounds for the others: ε and λ are
+// in units of the spread, which it does not stretch.
 func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	lines := func(outlier bool) string {
 		r := rand.New(rand.NewPCG(5, 6))

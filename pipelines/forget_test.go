@@ -48,7 +48,7 @@ func forgetting(t *testing.T, dir, ids string) options.Forget {
 		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
 }
 
-// Outputs that cannot all be created are refused before any of them is.
+// Outputs that cannot all be created are rejected before any of them is created.
 func TestNestedOutputsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\n")
@@ -81,7 +81,7 @@ func TestNestedOutputsAreRejected(t *testing.T) {
 	}
 }
 
-// A list of ids is as large as its file, and nothing needs it when the job has ended.
+// The list of ids, which is as large as its file, is removed when the job ends.
 func TestIDListIsRemovedAfterTheJob(t *testing.T) {
 	var list strings.Builder
 	for i := range 100_000 { // most of nobody, which the job finds out when it has read the rows
@@ -106,7 +106,7 @@ func TestIDListIsRemovedAfterTheJob(t *testing.T) {
 	}
 }
 
-// What cannot end in a model is refused, and a place that is taken is found before rows are read.
+// A removal that cannot end in a model is rejected, and an output that exists is found before rows are read.
 func TestForgettingThatLeavesNoModelIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	var log strings.Builder
@@ -153,7 +153,7 @@ func (f *storedLists) Open(name string) (disk.File, error) {
 	return f.FS.Open(name)
 }
 
-// Jobs of one program that forget rows by ids have a list each, which its readers share with it.
+// Concurrent jobs of one program that forget rows by ids have a list each, which its readers share.
 func TestConcurrentJobsHaveTheirOwnIDLists(t *testing.T) {
 	const jobs = 3
 	var of [jobs]options.Forget
@@ -182,8 +182,8 @@ func TestConcurrentJobsHaveTheirOwnIDLists(t *testing.T) {
 	}
 }
 
-// Rows that are not in the sums, or not as often, are refused by file and line, and nothing is written; all others are
-// forgotten.
+// Rows that are not in the sums, or occur less often there, are rejected by file and line, and nothing is
+// written; all others are forgotten.
 func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 	dir := t.TempDir()
 	first := forgetting(t, dir, "") // u0 to u59
@@ -253,7 +253,7 @@ func contentOf(t *testing.T, name string) string {
 	return string(data)
 }
 
-// Sums list the same rows, byte for byte, for any number of readers and however the files are cut.
+// Sums list the same rows, byte for byte, for any number of readers and cut of the files.
 func TestRowListsAreIndependentOfReadersAndCuts(t *testing.T) {
 	dir := t.TempDir()
 	forgetting(t, dir, "")
@@ -304,7 +304,7 @@ func TestRowListsAreIndependentOfReadersAndCuts(t *testing.T) {
 	}
 }
 
-// A forget that was stopped at any moment continues to the same model, sums and certificate, and only once.
+// A forget that is stopped at any moment continues to the same model, sums and certificate, and forgets once.
 func TestStoppedForgetForgetsOnce(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
@@ -389,8 +389,8 @@ func TestForgetReturnsItsResultWithoutACertificateFile(t *testing.T) {
 	}
 }
 
-// Whoever has the sums and the rows can verify a certificate. Whoever has the certificate and the recipe alone cannot
-// tell whether a row was forgotten. The certificate does not hold for sums without the rows.
+// With the sums and the rows, anybody can verify a certificate. With the certificate and the recipe only,
+// nobody can find out whether a row was forgotten. The certificate does not hold for sums without the rows.
 func TestCertificateDoesNotRevealItsRows(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")

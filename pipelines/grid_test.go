@@ -123,8 +123,8 @@ func ridgeInFloat64(train, test [][]float64, lambda float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// Raw columns on their grids give the model of the columns in float64, and the error on
-// rows held out is that on other rows.
+// Raw columns on their grids give the model of the columns in float64, and the error on held-out rows is the
+// error on other rows.
 func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 	const lambda = 1e-6
 	for name, draw := range tables {
@@ -164,8 +164,8 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 	}
 }
 
-// A thousand groups of rows, each a class: what a small λ learns does not drown in the
-// rounding of features to a coarse grid.
+// A thousand groups of rows, each a class, are learned with a small λ: the rounding of features to a coarse
+// grid does not hide them.
 func TestThousandClustersAreLearned(t *testing.T) {
 	campaign.Long(t)
 	r := rand.New(rand.NewPCG(7, 7))
@@ -222,8 +222,7 @@ func best(scores []float64) int {
 	return at
 }
 
-// A component that rounding to the grid alone could have made is refused, and is there on a
-// finer one.
+// A component that rounding to the grid could explain is rejected, and found on a finer grid.
 func TestComponentsBelowTheRoundingOfFeaturesAreRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows [][]float64

@@ -245,7 +245,7 @@ func manifestOf(t *testing.T, dir string) string {
 	return string(data)
 }
 
-// What a condition on levels cannot choose is refused with the reason.
+// A condition that cannot choose sums is rejected with the reason.
 func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -293,8 +293,8 @@ func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 	jobtest.WantError(t, "no such column", err, exit.CodeData, "nothing")
 }
 
-// Levels that look alike stay apart, sums of levels answer like sums of whole days, and a model keeps the levels that
-// it was fitted to from being removed, wherever it is asked from.
+// Segments with similar names stay separate, sums of segments answer like sums of whole days, and the segments
+// that a model was fitted to are not removed, in whichever directory it was asked from.
 func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

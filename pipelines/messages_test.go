@@ -137,8 +137,7 @@ func (b *messaging) whole() {
 	}
 }
 
-// Whatever the format of a message, its predictions equal a batch's predictions of its rows, on every
-// runner.
+// For every format of a message, its predictions equal a batch's predictions of its rows, on every runner.
 func TestMessageGetsThePredictionsOfABatch(t *testing.T) {
 	b := newMessaging(t, 8)
 	csv := "id,a,b\nx,1,2\ny,0.5,-1\n"
@@ -182,8 +181,8 @@ func TestMessageGetsThePredictionsOfABatch(t *testing.T) {
 	}
 }
 
-// Leases that end, connections that are cut, and storage that fails have messages delivered again:
-// every row is in the files once.
+// Every row is in the files once, although messages are delivered again after their lease ended, a connection
+// was cut, or the storage failed.
 func TestRedeliveredMessagesDoNotRepeatRows(t *testing.T) {
 	b := newMessaging(t, 8)
 	for i := range 12 {
@@ -219,8 +218,8 @@ func TestRedeliveredMessagesDoNotRepeatRows(t *testing.T) {
 	b.whole()
 }
 
-// A message that cannot be done is named, with its content, and acknowledged. When it comes again and
-// can be done, nothing is left of that.
+// A message that cannot be predicted is named, with its content, and acknowledged. When it comes again and can
+// be predicted, its dead letter is removed.
 func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	b := newMessaging(t, 8)
 	bad := b.server.Send("rows", "hello", "id", "1")
@@ -279,8 +278,8 @@ func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	}
 }
 
-// Predictions and dead letters go to topics, with the attributes of the message and its identifier, by
-// which readers tell copies.
+// Predictions and dead letters go to topics, with the attributes of the message and its identifier, by which
+// readers recognise copies.
 func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	b := newMessaging(t, 8)
 	o := b.o
@@ -326,7 +325,7 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	}
 }
 
-// Models change between messages.
+// Each message is predicted by the model that is champion then.
 func TestMessagesUseTheCurrentChampion(t *testing.T) {
 	b := newMessaging(t, 8, 16)
 	b.o.Reload, b.o.PerRound = 1, 1
@@ -418,8 +417,8 @@ var fake = new(native)
 
 func init() { scoring.RegisterNative("fake", fake) }
 
-// A runner that reads messages by itself acknowledges one when its bundle is done. So a message that is
-// to be tried again fails its bundle, and one without predictions does not.
+// A message that is to be tried again fails its bundle, so that a runner that reads messages by itself does not
+// acknowledge it; a message without predictions does not.
 func TestMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 	b := newBrook(t, 8)
 	file := jobtest.Write(t, b.dir, "file", "")

@@ -44,8 +44,7 @@ func TestRoundingIsNotedWhereItMatters(t *testing.T) {
 	}
 }
 
-// Predictions far outside of the targets are notes of the training, where rows were held out, and
-// of evaluations.
+// Predictions far outside of the targets are noted in training, if rows were held out, and in evaluations.
 func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	r, lines := rand.New(rand.NewPCG(2, 2)), []string{"x,y\n"}
 	for i := range 600 {
@@ -75,7 +74,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	}
 }
 
-// Nothing is held out for one lambda, so the option has nothing to measure.
+// A note reports that there are no intervals with one lambda, for which nothing is held out.
 func TestImpossibleIntervalsAreNoted(t *testing.T) {
 	for lambda, want := range map[float64]bool{0: false, 1e-3: true} {
 		o := options.Train{Decision: options.Decision{Intervals: options.PlainIntervals}}

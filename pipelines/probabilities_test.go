@@ -128,9 +128,8 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 	}
 }
 
-// Scores of least squares estimate 2p − 1; cut to 0 and 1 they are the probabilities
-// that one has without a calibration, and the softmax of the scores are those that
-// some take. Calibrated ones are nearer to the truth, on rows never seen before.
+// Calibrated probabilities are nearer to the truth on new rows than two without calibration: scores of least
+// squares, which estimate 2p − 1, cut to 0 and 1, and the softmax of the scores.
 func TestCalibrationLowersTheErrorOfRidgeProbabilities(t *testing.T) {
 	const sets = 12
 	test := jobtest.Made(t, "moons", 3000, 1000)[1:]
@@ -171,8 +170,8 @@ func TestCalibrationLowersTheErrorOfRidgeProbabilities(t *testing.T) {
 	}
 }
 
-// Weights of classes shift which class is predicted, not how probable it is said to be: over many rows the mean
-// probability of a class is its share of the rows, and the predictions still find rows of the rare class.
+// Class weights change the predicted class but not its probability: over many rows the mean probability of a
+// class is its share of the rows, and the predictions still find rows of the rare class.
 func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	lines := func(n int, seed uint64) []string {
 		r, rows := rand.New(rand.NewPCG(seed, 1)), []string{"a,b,y\n"}

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// The metrics of rows with a prediction count the rows of answers, not those of refused requests.
+// The metrics of rows with a prediction count the rows of answers, not those of rejected requests.
 func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	dir := t.TempDir()
 	table := strings.Join(jobtest.Made(t, "moons", 300, 1), "")

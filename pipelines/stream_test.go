@@ -189,8 +189,8 @@ func TestStreamWritesTheBytesOfABatch(t *testing.T) {
 	}
 }
 
-// A stream that is stopped ends after the file it is at, without error; the next one does the rest.
-// What a killed one had not finished is done again.
+// A stream that is stopped ends after its current file, without an error; the next one predicts the rest. Files
+// that a killed stream had not finished are predicted again.
 func TestRestartedStreamPredictsEveryFileOnce(t *testing.T) {
 	b := newBrook(t, 8)
 	for i := range 5 {
@@ -283,7 +283,7 @@ func TestStreamNamesRowsWithoutPredictions(t *testing.T) {
 	}
 }
 
-// Models change between files, and a bad one is not used. All rows of a file are by one model.
+// Models change between files, a bad one is not used, and all rows of a file are predicted by one model.
 func TestStreamUsesTheModelThatIsChampion(t *testing.T) {
 	b := newBrook(t, 8, 16, 24)
 	b.put("f0.csv", 10)
@@ -324,7 +324,8 @@ func TestStreamUsesTheModelThatIsChampion(t *testing.T) {
 	}
 }
 
-// Names that are gone for a while come back with other names and another model: what has predictions is not done again.
+// If names disappear and come back with other names and another model, files with predictions are not predicted
+// again.
 func TestStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
@@ -405,8 +406,8 @@ func (o *opening) Open(name string) (disk.File, error) {
 	return o.FS.Open(name)
 }
 
-// Neither its absence nor what is there in its place says anything about a file that was listed: it has no dead letter,
-// and predictions when it is back.
+// A listed file that was moved or replaced before it is read has no dead letter, and gets predictions when it
+// is back.
 func TestFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	for what, place := range map[string]func(name string) error{
 		"nothing":      func(string) error { return nil },
@@ -436,7 +437,8 @@ func TestFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	}
 }
 
-// Entries that cannot be read are counted and noted; files are predicted, and nothing of a file outside is shown.
+// Entries that cannot be read are counted and noted; files are predicted, and no content of a file outside is
+// shown.
 func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)

@@ -112,7 +112,7 @@ func TestTwoSampleTakesTheRecipeOfAModel(t *testing.T) {
 	}
 }
 
-// The columns of directories tell the tables apart, which is not news.
+// Columns of paths, which always distinguish the tables, are left out.
 func TestTwoSampleIgnoresPathColumns(t *testing.T) {
 	dir := t.TempDir()
 	for i, day := range []string{"dt=2026-11-01", "dt=2026-11-02"} {

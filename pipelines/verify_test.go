@@ -152,7 +152,8 @@ func TestContinuedModelHasItsOwnCertificate(t *testing.T) {
 	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "for which there are no dual variables")
 }
 
-// The state that is taken in the end may be one of an earlier job.
+// The number of rounds in a job does not change the model, although the final state may be one of an earlier
+// job.
 func TestRoundsPerJobDoNotAffectTheModel(t *testing.T) {
 	set, _ := synthetic.Find("moons")
 	var text strings.Builder

@@ -312,9 +312,9 @@ func (n *nights) expected(day int) results.Outcome {
 	return results.Promoted
 }
 
-// Daily data has in a year what can happen to it: drift, a break, late partitions, one that is withdrawn, one that
-// occurs twice, lost models, and stopped processes. Every night's model equals, byte for byte, the model of a training
-// run from scratch, by its recipe if it was fitted to sums. The break is not promoted, and the time of a night does not
+// Every night's model in a year equals, byte for byte, the model of a training run from scratch, by its recipe
+// if it was fitted to sums. The year has drift, a break, late partitions, one that is withdrawn, one that
+// occurs twice, lost models, and stopped processes. The break is not promoted, and the time of a night does not
 // grow.
 func TestRetrainForAYearMatchesTrainingOnTheSameFiles(t *testing.T) {
 	c, iterative, learners := fortnight, fortnight, apprentices(2)[2:3]

@@ -120,8 +120,8 @@ func normal(texts []string) (all []string) {
 	return all
 }
 
-// The command, the server, a Go program, Python with numpy and ONNX Runtime have the same answers about the same
-// rows: the first three to the last bit.
+// The command, the server, a Go program, Python with numpy and ONNX Runtime give the same predictions for the
+// same rows, the first three to the last bit.
 func TestPythonPredictsLikeTheServerAndGo(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")

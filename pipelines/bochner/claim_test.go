@@ -25,8 +25,8 @@ func tries(t *testing.T, short int) int {
 	return n
 }
 
-// Of runs over one name, wherever they work, one makes it whole and the others end
-// with a sentence.
+// One of the concurrent runs that make the same output makes it whole, and the others end with one sentence,
+// with any work directory.
 func TestConcurrentRunsOverOneNameHaveOneWinner(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestConcurrentRunsOverOneNameHaveOneWinner(t *testing.T) {
 	}
 }
 
-// A run that is stopped keeps its claim, and finishes when it continues.
+// A stopped run keeps its claim, and finishes when it continues.
 func TestStoppedRunKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	c := predicting(t, choreData(t, someTenths))

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// A plan that is too small for a part of a job does not show as memory but as time: to keep the process within it,
-// the collector runs again and again.
+// The garbage collector takes a small part of the time of a job. A plan that is too small for a part of a job
+// shows as time instead of memory: to keep the process within it, the collector runs repeatedly.
 func TestGarbageCollectorDoesNotRunAllTheTime(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ func rmseOf(t *testing.T, dir, model, data string) float64 {
 	return report.RMSE
 }
 
-// A column of numbers that differ little is learned from as well as if its mean had been subtracted before.
+// A column of numbers that differ little predicts as well as the same column with its mean subtracted.
 func TestLargeNumbersThatDifferLittleKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -224,7 +224,7 @@ func TestNumbersWithAUnitAreNumbers(t *testing.T) {
 	}
 }
 
-// Dates that are whole numbers are dates in tables of numbers alone too, for all commands.
+// Whole numbers that are dates are read as dates, also in tables of numbers only, by all commands.
 func TestWholeNumbersThatAreDatesAreTimes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -288,7 +288,7 @@ func TestTimesWithOtherZonesThanTrainingAreNoted(t *testing.T) {
 	}
 }
 
-// What a report calls a column is what flags take, also without a header.
+// Flags accept the names that a report gives to columns without a header.
 func TestUnnamedColumnsHaveTheNamesOfReports(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -131,7 +131,7 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	return dir, err
 })
 
-// The programs of examples run where nobody has heard of Beam.
+// The programs of examples work in a module of their own.
 func TestOtherModuleTrainsLoadsAndPredicts(t *testing.T) {
 	module, err := consumers()
 	if err != nil {

@@ -135,9 +135,9 @@ func places(t *testing.T) (list []place) {
 	return []place{p}
 }
 
-// What a job costs by runner: a small one, which is nothing but the cost of the
-// runner, and MNIST. Each runs twice: the first time pays for what starts with the
-// first job.
+// The processes of each runner do not wait for memory while this test prints what a job costs: a small one,
+// which shows the cost of the runner, and MNIST. Each runs twice: the first run also pays for what starts with
+// the first job.
 func TestCostByRunner(t *testing.T) {
 	if os.Getenv("BOCHNER_BENCH") == "" {
 		t.Skip("measures; BOCHNER_BENCH is not set (make bench-runners)")

@@ -130,8 +130,8 @@ func (c *cloud) checkJob(t *testing.T, j *df.Job) {
 	}
 }
 
-// What describes the data and the features is a file of the work directory. The
-// graph names it, and is small however many shards and features there are.
+// The graph is small for any number of shards and features, because the description of the data and of the
+// features is a file of the work directory, which the graph names.
 func TestGraphsAreSmall(t *testing.T) {
 	campaign.Long(t)
 	c := newCloud(t)
@@ -180,8 +180,8 @@ func TestGraphsAreSmall(t *testing.T) {
 	}
 }
 
-// A launcher starts the program with flags alone and takes the graph that it leaves,
-// whose only step does the whole job on one worker.
+// The graph that the program leaves for a launcher, which starts it with flags only, has one step, which does
+// the whole job on one worker.
 func TestTemplateGraphDoesTheWholeJob(t *testing.T) {
 	campaign.Long(t)
 	c := newCloud(t)
@@ -262,7 +262,7 @@ func TestCancelledJobIsAnError(t *testing.T) {
 	}
 }
 
-// What cannot run is refused in one sentence, before anything is staged.
+// A job that cannot run is rejected in one sentence before anything is staged.
 func TestDataflowRejectsInvalidFlags(t *testing.T) {
 	c := newCloud(t)
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")

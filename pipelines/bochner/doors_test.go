@@ -132,7 +132,8 @@ func TestRunnersListenOnThisMachineOnly(t *testing.T) {
 	}
 }
 
-// Of all commands only serve listens because a user asked for it, on this machine alone by default.
+// Serve is the only command that listens because a user asked for it, and by default it listens on this machine
+// only.
 func TestServeListensOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -139,7 +139,7 @@ func TestFlinkMakesTheLocalModel(t *testing.T) {
 	})
 }
 
-// On gs:// the driver and the workers have no disk in common.
+// Jobs on gs:// work although the driver and the workers have no disk in common.
 func TestFlinkOverObjectStorage(t *testing.T) {
 	c := newFlink(t)
 	server, address := gcstest.Start(t)
@@ -248,8 +248,8 @@ func TestFlinkResumesAfterAnInterruptOfTheDriver(t *testing.T) {
 	d.whole(t, r)
 }
 
-// The sums of real data travel through Flink, in parts of up to 8 MiB, from three
-// readers.
+// Models of MNIST, whose sums travel through Flink in parts of up to 8 MiB from three readers, equal the local
+// models, and the error is at most 5.45%.
 func TestFlinkMNISTErrorStaysBelowItsBound(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()

@@ -166,7 +166,7 @@ func (c *flinkCluster) tables(t *testing.T) (n int) {
 	return n
 }
 
-// A stream runs for months: nothing may stay in memory for each poll.
+// No state stays in memory for each poll of a stream, which runs for months.
 func TestStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 1)
@@ -183,8 +183,7 @@ func TestStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
 	s.whole(t)
 }
 
-// A worker and a task manager are killed while files appear: every row is predicted, once, as in
-// a batch.
+// If a worker and a task manager are killed while files appear, every row is predicted once, as in a batch.
 func TestStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 3)
@@ -197,8 +196,8 @@ func TestStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	s.whole(t)
 }
 
-// With the job manager the job is lost: the command ends with exit code 1, and the same command does what has no
-// predictions when there is a job manager again.
+// If the job manager is lost, the command ends with exit code 1, and the same command predicts the remaining
+// files when there is a job manager again.
 func TestStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 3)
@@ -223,7 +222,8 @@ func TestStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 	s.whole(t)
 }
 
-// A stream that fails has no work directory to resume from: the same command continues.
+// The message of a stream that fails does not name --resume: it has no work directory, and the same command
+// continues.
 func TestStreamThatFailsNamesNoResume(t *testing.T) {
 	dir := t.TempDir()
 	forMessages(t, dir)

@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What sum, fit, forget, verify, retrain and train --recipe make on Flink is what they make in one
-// process.
+// The outputs of sum, fit, forget, verify, retrain and train --recipe on Flink equal the local ones.
 func TestFlinkMakesTheLocalSums(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
@@ -32,8 +31,8 @@ func TestFlinkMakesTheLocalSums(t *testing.T) {
 	}
 }
 
-// A pipeline of a module of its own makes on Flink what it makes in one process: predictions with their rows,
-// scores and models of three days that come mixed, and a recipe of their own.
+// A pipeline of another module gives the same on Flink as in one process: predictions with their rows, scores
+// and models of three days that come mixed, and its own recipe.
 func TestFlinkMakesTheLocalRows(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()

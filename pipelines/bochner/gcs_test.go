@@ -204,8 +204,8 @@ func TestEveryJobWorksInABucketAsOnTheDisk(t *testing.T) {
 	t.Run("prism", func(t *testing.T) { newObjects(t).everything(t, "--runner", "prism", "--readers", "2") })
 }
 
-// A fifth of all requests fails. Which do is chance, so that jobs are run until each kind
-// of request has failed in every way.
+// Outputs are the same if a fifth of all requests fails. Failures are random, so jobs run until each kind of
+// request has failed in every way.
 func TestStorageFaultsDoNotAffectOutputs(t *testing.T) {
 	missing := map[string]bool{}
 	for _, kind := range []string{"list", "read", "stat", "write", "copy", "delete"} {
@@ -225,7 +225,7 @@ func TestStorageFaultsDoNotAffectOutputs(t *testing.T) {
 	}
 }
 
-// The bytes of the model that MNIST gives are those on the disk.
+// A model of MNIST in a bucket has the bytes of the model on the disk.
 func TestMNISTModelInABucketEqualsTheLocalOne(t *testing.T) {
 	data := realdata.Path(t, "mnist")
 	s := newObjects(t, "-fill", data, "-faults", "0.05")
@@ -477,7 +477,7 @@ func TestReplacingDataDuringARunIsAnError(t *testing.T) {
 	}
 }
 
-// What a run has not been able to read, one that resumes reads again.
+// A run that stopped because it could not read resumes, and makes the same model.
 func TestRunResumesAfterTheStorageHasFailed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits until a storage that fails is given up")

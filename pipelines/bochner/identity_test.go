@@ -260,7 +260,7 @@ func TestModelIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-// A search has a learned metric here, which is a file that workers read.
+// A searched model has a learned metric, which is a file that workers read, and is the same byte for byte.
 func TestSearchedModelIsTheSameByteForByte(t *testing.T) {
 	tb := generated(t, "rotated", 420)
 	flags := []string{"--search", "auto", "--features", "64"}

@@ -241,8 +241,8 @@ func movingRows(rng *rand.Rand, from, to, n int, drift float64) string {
 	}), "x1,", "time,", 1)
 }
 
-// Where new rows are not like the held-out ones, coverage is what the log says: less without --group_column for
-// rows of new groups, and less for later rows of a mean that moves, though less so with --time_split.
+// If new rows differ from the held-out ones, coverage is lower: without --group_column for rows of new groups,
+// and for later rows whose mean moves, though less so with --time_split. The log has the figures.
 func TestCoverageOfGroupsAndDrift(t *testing.T) {
 	campaign.Long(t)
 	seeds := 2

@@ -162,7 +162,7 @@ var memoryCases = map[string][2]string{
 	"features found, game": {"two.csv", "--kernel learned --features 1024 --chains 50 --steps 5 --take 256 --lambda 1e-3"},
 }
 
-// Both directions: what the plan says is enough, and not much more than what is taken.
+// The planned memory is enough for training, and not much more than training takes.
 func TestPlanBoundsTraining(t *testing.T) {
 	if n := len(memoryCases) - len(memoryMore); n != 6 {
 		t.Errorf("the short form has %d trainings, want 6", n)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A runner ends a worker by ending Beam's boot program, its parent.
+// A worker ends when its parent, Beam's boot program, ends, which is how a runner ends a worker.
 func TestWorkerEndsWithItsParent(t *testing.T) {
 	server, err := net.Listen("tcp", "localhost:0") // takes connections and says nothing
 	if err != nil {

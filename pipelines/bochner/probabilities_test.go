@@ -30,7 +30,7 @@ type reliability struct {
 	} `json:"probabilities"`
 }
 
-// Where a class has no held-out row, the note does not advise a flag that would be refused.
+// If a class has no held-out row, the note does not advise a flag that would be rejected.
 func TestProbabilityNoteDoesNotAdviseRejectedFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -44,8 +44,8 @@ func TestProbabilityNoteDoesNotAdviseRejectedFlags(t *testing.T) {
 	}
 }
 
-// Not the runner, not the readers, threads or the cut of the files change what a
-// calibrated model is, nor what is found out about its probabilities.
+// Neither the runner, the readers, the threads nor the cut of the files change a calibrated model, or the
+// report about its probabilities.
 func TestCalibratedModelIsTheSameByteForByte(t *testing.T) {
 	campaign.Long(t)
 	ways := slices.Concat(variants, []variant{order}, mixtures)
@@ -197,9 +197,10 @@ func TestCalibrationResumesAfterAKill(t *testing.T) {
 	}}).survives(t, 2, 10)
 }
 
-// The softmax of the scores of ridge has the calibration error 0.075 and the log loss
-// 0.37 here. Chances are no sigmoid of these scores: platt leaves 0.023, isotonic 0.007,
-// each ± 0.002.
+// Calibrated probabilities on Adult have a calibration error of at most 0.031 with platt and 0.015 with
+// isotonic, and a log loss of at most 0.34. The softmax of the scores of ridge has the calibration error 0.075
+// and the log loss 0.37. Probabilities are no sigmoid of these scores: platt leaves 0.023, isotonic 0.007, each
+// ± 0.002.
 func TestAdultProbabilitiesAreCalibrated(t *testing.T) {
 	data := realdata.Path(t, "libsvm")
 	dir := t.TempDir()

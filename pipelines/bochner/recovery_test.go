@@ -53,8 +53,8 @@ func (w *watched) before(kind, name string) {
 	}
 }
 
-// A worker that is killed in the middle of a pass costs the shards that its readers were in. What
-// they had read before is in their checkpoints, and is not read again.
+// If a worker is killed in the middle of a pass, only the shards that its readers were reading are read again;
+// earlier ones are in checkpoints.
 func TestKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 	campaign.Long(t)
 	const n, rows, readers, most = 12, 150, 2, 7

@@ -94,7 +94,7 @@ func TestModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-// The sums of cg are exact, so neither files nor partitions matter.
+// Neither files nor partitions change a model of cg, whose sums are exact.
 func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()

@@ -94,7 +94,7 @@ func TestEveryJobWorksOnS3AsOnTheDisk(t *testing.T) {
 	}
 }
 
-// A training run that is killed leaves no model, or all of it, and --resume continues.
+// A training run that is killed leaves no model, or a whole one, and --resume continues.
 func TestKilledTrainingOnS3LeavesAWholeModelOrNone(t *testing.T) {
 	campaign.Long(t)
 	s := gcstest.StartS3(t)

@@ -203,7 +203,7 @@ func listFiles(t *testing.T, n int) map[string]string {
 		{"name": "f", "type": {"type": "array", "items": ["null", "double"]}}, {"name": "y", "type": "double"}]}`)
 }
 
-// Rows are forgotten by ids as CSV has them, whatever format the data has.
+// Rows are forgotten by the ids that CSV has, in any format of the data.
 func TestLongIDsAreDigitsInAnyFormat(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

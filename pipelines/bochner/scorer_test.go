@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// What the command predicts and what a Go program does is the same to the last bit, in the
-// units of the data: for every kernel and learner, of classes, numbers and coordinates.
+// The command and a Go program make the same predictions to the last bit, in the units of the data: for every
+// kernel and learner, for classes, numbers and coordinates.
 func TestGoProgramPredictsLikeTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	for _, set := range []string{"moons", "friedman", "windmill", "checkerboard"} {

@@ -267,7 +267,8 @@ func TestServedPredictionsForAdultMatchPredict(t *testing.T) {
 	sameAsPredict(t, dir, "model", "new.csv")
 }
 
-// A table without a header, one of several targets, and images have their own ways to name columns.
+// Rows of a model without a header, of one of several targets, and of images are accepted with the names that
+// columns have there.
 func TestServeAcceptsRowsWithoutNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -315,7 +316,7 @@ func TestServeAcceptsRowsWithoutNames(t *testing.T) {
 	}
 }
 
-// A request that fails after its first block of rows leaves nothing for the next one.
+// A request that fails after its first block of rows has no effect on the next one.
 func TestServeAnswersWithTheRowsOfTheRequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -119,7 +119,7 @@ func TestIdentifiersWithTheNameOfAnotherColumnAreRejected(t *testing.T) {
 	}
 }
 
-// An effect of the column "error" and the error of the effects would have one name, except in objects.
+// A column "error" whose effect would have the name of the error of the effects is rejected, except in objects.
 func TestPredictionColumnsWithOneNameAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -142,7 +142,7 @@ func TestPredictionColumnsWithOneNameAreRejected(t *testing.T) {
 	must(t, dir, append(predict, "out.jsonl")...)
 }
 
-// Data on standard input gives what the same data in a file gives, and nothing is left behind.
+// Data on standard input gives the same as in a file, and nothing is left behind.
 func TestStandardInputGivesTheSameAsAFile(t *testing.T) {
 	t.Parallel()
 	dir, tmp := t.TempDir(), t.TempDir()

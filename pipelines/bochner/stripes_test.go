@@ -66,8 +66,8 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 	}
 }
 
-// Few rows are carried where they are trained on and summed where sums are stored, in stripes where there is
-// room for no more, with the same bytes.
+// Few rows give the same bytes if they are stored, if they are summed, and if memory requires to sum them in
+// stripes.
 func TestStripesOfFewRowsMakeTheSameModel(t *testing.T) {
 	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
@@ -117,7 +117,7 @@ func TestStripesOnFlinkMakeTheSameModel(t *testing.T) {
 	stripesTheSame(t, dir, func(args ...string) result { return c.run(t, dir, nil, args...) })
 }
 
-// A training that was killed while it added up stripes, or after that, is resumed with another number of them.
+// A training run that was killed while it added up stripes, or later, is resumed with another number of them.
 func TestResumedTrainingMayUseOtherStripes(t *testing.T) {
 	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory

@@ -350,8 +350,8 @@ func unlist(t *testing.T, name string) {
 		fmt.Sprintf("%s  \"sha256\": \"%x\"\n}\n", body, sha256.Sum256([]byte(body))))
 }
 
-// A part that has moved is named when it is summed, and refused beyond a bound: by a column when it
-// is summed, by features among the others when a model is fitted.
+// A part that has drifted is named when it is summed, and rejected beyond a bound: by a column when it is
+// summed, by features among the others when a model is fitted.
 func TestDriftedPartsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(4, 7))
@@ -400,8 +400,8 @@ func TestDriftedPartsAreRejected(t *testing.T) {
 	}
 }
 
-// Where --label names a column of numbers by mistake, they do not become classes of one row each. A day whose
-// classes are all new is summed.
+// If --label names a column of numbers by mistake, sum does not make classes of one row each of them. A day
+// whose classes are all new is summed.
 func TestSumsRejectLabelsOfAnotherColumn(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(3, 4))

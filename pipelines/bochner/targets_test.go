@@ -52,8 +52,8 @@ func targetFiles(t *testing.T, rows []targetRow) map[string]string {
 		{"name": "b", "type": "double"}, {"name": "y", "type": "double"}, {"name": "z", "type": ["null", "double"]}]}`)
 }
 
-// Rows of several targets give one model, whatever the format, the files, the order of rows and
-// columns, and the runner. A row without one of its labels is set aside.
+// Rows of several targets give one model, for every format, cut into files, order of rows and columns, and
+// runner. A row without one of its labels is set aside.
 func TestSeveralTargetsGiveOneModelIndependentOfReading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,8 +106,8 @@ func TestSeveralTargetsGiveOneModelIndependentOfReading(t *testing.T) {
 	}
 }
 
-// A model of several targets predicts for each what a model of that target alone does, digit for
-// digit, by the command and in a program, and evaluate scores each.
+// A model of several targets predicts each like a model of that target, digit for digit, by the command and in
+// a program, and evaluate scores each.
 func TestSeveralTargetsArePredictedLikeSeparateModels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

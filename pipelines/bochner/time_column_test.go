@@ -9,8 +9,8 @@ import (
 // fixedModel are the flags of a small model whose features are not searched for.
 var fixedModel = append([]string{"--search", "none"}, smallModel...)
 
-// A column of times is not a feature: a table without it gives the same model. The column is in the
-// schema file and in the model, and evaluate scores rows by its months.
+// A column of times is not a feature: a table without it gives the same model. The column is in the schema file
+// and in the model, and evaluate scores rows by its months.
 func TestTimeColumnIsNotAFeature(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func TestTimeColumnIsNotAFeature(t *testing.T) {
 	must(t, dir, append(train, "--time_column", "age", "--model", "numbers")...) // numbers may be times
 }
 
-// Dates that are features are months, too.
+// Slices by dates are months, also if the dates are features.
 func TestSlicesByTimeAreMonths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -51,8 +51,8 @@ func typedTable(header string, rows []string) string {
 	return header + "\n" + strings.Join(rows, "\n") + "\n"
 }
 
-// A typed table gives the same model, byte for byte, whatever the order of rows and files, their
-// cuts, compression, delimiter and runner, and the order of columns.
+// A typed table gives the same model, byte for byte, for every order of rows, files and columns, cut,
+// compression, delimiter and runner.
 func TestTypedTablesGiveTheSameModel(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestPredictionsOfTypedTablesMatchAGoProgram(t *testing.T) {
 	}
 }
 
-// What a person gets wrong in a typed table is said with file, line and column.
+// Mistakes in a typed table are reported with file, line and column.
 func TestTypedTableErrorsNameFileLineAndColumn(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
@@ -186,8 +186,8 @@ func TestTypedTableErrorsNameFileLineAndColumn(t *testing.T) {
 	}
 }
 
-// A model of plain numbers takes the mean of a column for a missing value, and says so; one
-// without means cannot.
+// A model of plain numbers takes the mean of a column for a missing value, and reports it; one without means
+// cannot.
 func TestPlainModelsFillMissingValues(t *testing.T) {
 	dir := t.TempDir()
 	rows := []string{"a,b,y"}

@@ -62,8 +62,7 @@ func TestEveryFlagIsDescribedInASentence(t *testing.T) {
 	}
 }
 
-// A job makes a directory where its --model or --out must not exist; kernel does only
-// if it is asked to.
+// The jobs whose --model or --out must not exist, all but kernel, can be resumed.
 func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 	var want []string
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
@@ -276,7 +275,7 @@ func TestConfigRejectsInvalidFiles(t *testing.T) {
 	}
 }
 
-// Values of every kind come from a file as they come from the command line.
+// Values of every kind have the same effect in a file as on the command line.
 func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	cmd := trainCommand()
 	name := filepath.Join(t.TempDir(), "c.yaml")
@@ -345,7 +344,7 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 	}
 }
 
-// A start makes the flags of one command, which are those that it has beside all others.
+// A command that is built without the others has the same flags as among all.
 func TestSeparatelyBuiltCommandHasTheSameFlags(t *testing.T) {
 	for _, among := range newRoot().Commands() {
 		if among.Name() == "help" {

@@ -194,7 +194,7 @@ func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 	}
 }
 
-// Every command that writes a log, as those with --quiet do, takes it as JSON, and every flag may be written with dashes.
+// Every command with --quiet, which writes a log, has --log_format, and every flag may be written with dashes.
 func TestLoggingCommandsTakeLogFormatAndDashes(t *testing.T) {
 	logs := 0
 	for _, cmd := range newRoot().Commands() {

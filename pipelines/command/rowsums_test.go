@@ -162,8 +162,8 @@ var kindsOfRows = []struct {
 		"embed --features 60 --components 3", "1,,a"},
 }
 
-// The sums of rows of a pipeline, of each window by themselves, give the model of a training by the
-// recipe on the same rows in a file, byte for byte.
+// The sums of each window of rows of a pipeline give the model of a training run by the recipe on the same rows
+// in a file, byte for byte.
 func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
@@ -262,8 +262,8 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 	}
 }
 
-// A pipeline that runs again finds what it has stored; one of other rows does not replace it. No parts are left, also
-// of sessions, whose windows are merged after their rows were summed.
+// A pipeline that runs again finds the sums and models that it has stored; one with other rows does not replace
+// them. No parts are left, also of sessions, whose windows are merged after their rows were summed.
 func TestExistingSumsAndModelsAreKept(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()

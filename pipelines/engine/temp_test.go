@@ -83,8 +83,8 @@ func TestNewTempRemovesStaleFilesOnly(t *testing.T) {
 	}
 }
 
-// Each removes what the dead have left before it makes its own: it must not take for dead one
-// that is just being made, or that is just being removed.
+// A job that removes the directories of dead jobs before it makes its own does not remove one that is just
+// being made or removed.
 func TestConcurrentJobsKeepTheirTemporaryDirectories(t *testing.T) {
 	outer := t.TempDir()
 	t.Setenv("TMPDIR", outer)

@@ -56,7 +56,7 @@ func TestCodeMapsErrorsToExitCodes(t *testing.T) {
 	}
 }
 
-// A file that may not be read says nothing about its rows: a retraining must not leave it out as bad data.
+// A file without read permission has no data error, so that a retraining does not leave it out as bad data.
 func TestMissingRightsAreNotBadData(t *testing.T) {
 	denied := &storage.Error{Op: "open", Name: "f",
 		Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}

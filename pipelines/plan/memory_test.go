@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// What is stored is of the readers that the plan itself advises.
+// The planned size of stored sums is for the number of readers that the plan itself advises.
 func TestPlannedSumsAreOfThePlansReaders(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
 	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Readers*c.AlgebraThreads <= 64 {
@@ -66,7 +66,7 @@ func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
 	}
 }
 
-// A plan reads columns and classes where it can, and says so where it cannot read all.
+// A plan reads columns and classes, and reports if it cannot read all of the data.
 func TestPlansReadTheDataWherePossible(t *testing.T) {
 	dir := t.TempDir()
 	var lines strings.Builder

@@ -114,8 +114,8 @@ func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 	}
 }
 
-// A round of the game reads the rows twice; before the first there are a sample and
-// the classes. The training itself plays as many rounds as the plan says.
+// A plan counts two passes for each round of the game, and before the first one a sample and the classes. The
+// training run plays as many rounds as the plan states.
 func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 200, 1), ""))
 	o := options.Train{
@@ -221,7 +221,7 @@ var identified = func() string {
 	return text
 }()
 
-// What is left when columns are dropped may be plain numbers.
+// A table whose identifier columns are dropped is planned exactly, as plain numbers.
 func TestPlanWithoutIdentifierColumnsIsExact(t *testing.T) {
 	p := plan(t,
 		options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "d.csv",

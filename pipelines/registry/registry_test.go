@@ -251,9 +251,8 @@ func TestPromotersRaceInABucketWithFaults(t *testing.T) {
 	}
 }
 
-// Whatever stops a promotion at whichever call, the champion is the one before or the one
-// after, nothing that was said to have happened is lost, and the next promotion finds all
-// in order.
+// If a promotion is stopped at any call, the champion is the previous or the new one, no reported change is
+// lost, and the next promotion succeeds.
 func TestPromotionIsWholeOrAbsent(t *testing.T) {
 	dead := errors.New("the process is gone")
 	restore := disk.Swap(disk.OS{})
@@ -309,7 +308,8 @@ func TestPromotionIsWholeOrAbsent(t *testing.T) {
 	}
 }
 
-// The aliases were replaced, but the answer was lost before they were on the disk. The history must not get ahead of them.
+// If the aliases were replaced but the response was lost before they were on the disk, a power cut does not
+// leave a history that is ahead of the aliases.
 func TestPowerCutAfterALostResponseUndoesNothing(t *testing.T) {
 	m, lost := disktest.New(), false
 	f := &disktest.Fault{FS: m, Each: func(op, name string, _ bool) error {

@@ -43,7 +43,8 @@ func normal(n int) []float32 {
 	return x
 }
 
-// Scores are 2x₀ + 5 and 3x₁x₂ + x₃ − 7, whose variance is 4 + 9 + 1; nobody can tell x₁x₂ without x₁, nor without x₂.
+// Effects equal those of the scores 2x₀ + 5 and 3x₁x₂ + x₃ − 7, whose variance is 4 + 9 + 1; x₁x₂ counts for
+// both x₁ and x₂.
 func TestEffectsMatchTheDefinition(t *testing.T) {
 	x := normal(maxEffectRows + 100)
 	r, err := effectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, maxEffectRows+100, 1)
@@ -75,8 +76,8 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 	}
 }
 
-// For few rows all pairs are drawn, and the mean over them is exact. Neighbours with one name, such as the numbers of a
-// time, are one column, which changes as a whole.
+// For few rows all pairs are drawn, and the mean over them is exact. Neighbouring features with one name, such
+// as the numbers of a time, are one column, which changes as a whole.
 func TestEffectsOfFewRowsUseAllPairs(t *testing.T) {
 	const n = 9
 	x := normal(n)

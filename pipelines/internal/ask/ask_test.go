@@ -74,10 +74,10 @@ func draw(r *rand.Rand, n int, sign float64) (x, y []float64) {
 	return x, y
 }
 
-// In a year that drifts slowly and breaks once, a window is chosen that forgets what was before the
-// break: from the first date on for which a date after the break has judged models of the day
-// before. Choosing is better than the best window in hindsight, because one window does not suit
-// all of the year. Without drift, nearly nothing is lost.
+// In a year that drifts slowly and breaks once, a window is chosen that excludes the days before the break,
+// from the first date on for which a date after the break has judged models of the day before. Choosing is
+// better than the best window in hindsight, because one window does not suit all of the year. Without drift,
+// nearly nothing is lost.
 func TestWindowIsFoundInAYearWithABreak(t *testing.T) {
 	const at, rows = 180, 8
 	for _, breaks := range []bool{true, false} {
@@ -130,7 +130,7 @@ func TestWindowIsFoundInAYearWithABreak(t *testing.T) {
 	}
 }
 
-// Errors that were found before are not found again, and change nothing.
+// Errors that are known from earlier are not computed again, and the choice is the same.
 func TestKnownErrorsDoNotAffectTheChoice(t *testing.T) {
 	d := func(days int, known map[string][]float64) (*data, *results.Forgetting) {
 		r := rand.New(rand.NewPCG(3, 4))
@@ -164,8 +164,8 @@ func TestKnownErrorsDoNotAffectTheChoice(t *testing.T) {
 	}
 }
 
-// A half-life weights dates as copies of their rows would: with half-life 1, the second last date counts half, so
-// as if the last were there twice.
+// A half-life weights dates as copies of their rows would: with half-life 1, the second last date counts half,
+// as if the last date occurred twice.
 func TestHalfLifeWeightsDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	d := made(t, 3, 1, 0, func(int, int) (x, y []float64) { return draw(r, 20, 1) })
@@ -339,8 +339,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// A pair of window and λ is followed in place of the one with the least total of errors, because
-// after a break the total is late: see docs/decisions/44-fixed-share.md, which has the table.
+// After a break, the window and λ of the fixed share change earlier than those with the smallest total of
+// errors, and errors are hardly larger: see docs/decisions/44-fixed-share.md, which has the table.
 func TestFixedShareReactsBeforeTotalErrors(t *testing.T) {
 	if os.Getenv("BOCHNER_LONG") == "" {
 		t.Skip("BOCHNER_LONG=1 compares years of seven kinds")

@@ -127,7 +127,7 @@ func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
 	}
 }
 
-// A condition chooses files by their directories; a name that they lack is refused.
+// A condition chooses files by their directories; a name that they lack is rejected.
 func TestConditionChoosesFilesOfADay(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"country=DE/dt=2026-11-18/a.csv", "country=FR/dt=2026-11-18/a.csv",

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// The first night compares the days of the window among themselves: it trains on those that are alike, names the others,
-// and they block no later night.
+// The first night compares the days of the window with each other: it trains on those that are similar and
+// names the others, which do not block a later night.
 func TestFirstNightTrainsOnSimilarDays(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		s := newShop(t)
@@ -45,7 +45,8 @@ func TestFirstNightTrainsOnSimilarDays(t *testing.T) {
 	}
 }
 
-// Where no more than half of the days are alike, it is not known which ones are right, and all that differ are named.
+// If no more than half of the days are similar, nobody knows which ones are right, and all that differ are
+// named.
 func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.4
@@ -70,7 +71,7 @@ func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	}
 }
 
-// If no day can be used, all are named, with a champion or without, and it stays.
+// If no day can be used, all are named, with and without a champion, and the champion stays.
 func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true
@@ -99,7 +100,7 @@ func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	}
 }
 
-// A reference that is drawn from a copy measures drift as any other.
+// A reference that is drawn from a copy measures drift like any other.
 func TestReferenceOfACopyMeasuresDrift(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.4
@@ -115,7 +116,7 @@ func TestReferenceOfACopyMeasuresDrift(t *testing.T) {
 	}
 }
 
-// A champion whose directory is lost is replaced as if there were none, and only if it is still champion.
+// A champion whose directory is lost is replaced as if there were none, if it is still the champion.
 func TestLostChampionIsReplaced(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		s := newShop(t)
@@ -137,7 +138,8 @@ func TestLostChampionIsReplaced(t *testing.T) {
 	}
 }
 
-// What the champion was trained on says which of two days is right, also against more that are alike.
+// Days that the champion was trained on are trusted, even if more days are similar to each other and differ
+// from them.
 func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds, s.o.MaxDrift = true, 0.4
@@ -155,7 +157,7 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 		"refused    2026-01-05")
 }
 
-// A night sums only the new day by the reference, whose sums go when they leave the window.
+// A night sums only the new day by the reference, and removes the sums of days that leave the window.
 func TestReferencesSumEachDayOnce(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds, s.o.Window.Days, s.o.KeepSums.Prune, s.o.MaxDrift = true, 6, true, 0.5

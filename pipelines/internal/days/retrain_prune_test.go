@@ -120,7 +120,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s.hasSums(t, "11 12 13 14 15 16")
 }
 
-// Sums that another directory of models uses, too, stay.
+// Sums that another directory of models also uses stay.
 func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Days, s.o.Sums = 2, "/shop/models-sums"
@@ -138,7 +138,7 @@ func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	s.hasSums(t, "02 03 04 05 06")
 }
 
-// Sums from before it was noted who uses them may have other users.
+// Sums without a note of their users stay, since they may have other users.
 func TestSumsWhoseUsersAreNotKnownAreNotRemoved(t *testing.T) {
 	for name, c := range map[string]struct {
 		x    index

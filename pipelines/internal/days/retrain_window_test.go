@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// A chosen window moves with the data: from all days to those after a break, and back when the
-// break is withdrawn. The sums of days outside stay, whatever is removed, since a later night may
-// choose them; such days are neither new nor do they judge.
+// A chosen window moves with the data: from all days to those after a break, and back when the break is
+// withdrawn. The sums of days outside stay, although others are removed, since a later night may choose them;
+// such days are not new and do not judge.
 func TestWindowIsChosenEveryNight(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Auto, s.o.KeepSums.Prune, s.o.MaxDrift = true, true, 0.9

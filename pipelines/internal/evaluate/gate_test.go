@@ -116,7 +116,7 @@ func TestGatesPassOrFailByScore(t *testing.T) {
 	}
 }
 
-// What a model has depends on its classes and probabilities.
+// The scores that a gate can have depend on the classes of the model and on whether it has probabilities.
 func TestAvailableGatesFollowFromClassesAndProbabilities(t *testing.T) {
 	for _, c := range []struct {
 		of       *models.Manifest
@@ -136,7 +136,8 @@ func TestAvailableGatesFollowFromClassesAndProbabilities(t *testing.T) {
 	}
 }
 
-// A score that judges all rows but one tells less than its gate asks for, whatever the bound is.
+// A gate fails for any bound if its score omits rows, because their predictions are not finite or their labels
+// are no classes.
 func TestGatesFailIfAScoreOmitsRows(t *testing.T) {
 	counted := strings.Fields("accuracy error precision macro_precision top3 top5 log_loss brier ece") // rows of unknown labels are errors
 	half, mape := 0.5, 0.5
@@ -196,7 +197,7 @@ func TestParseGatesRejectsInvalidConditions(t *testing.T) {
 	}
 }
 
-// The report of a retraining says of each condition how the result fares, and reads as a gate again.
+// The report of a retraining states the score of the result for each condition, and reads as a gate again.
 func TestVerdictsReportGateScores(t *testing.T) {
 	mean := 0.6
 	several := &results.Evaluate{Scores: results.Scores{MeanR2: &mean, ByTarget: []results.TargetReport{

@@ -103,8 +103,8 @@ func readShards(d *dataset.Dataset, shards []dataset.Shard, mode dataset.Mode) (
 	return reports
 }
 
-// Where no row may be set aside, a cut inside a quoted newline must not pass for a
-// bad row; nor may it hide one.
+// If no row may be set aside, a cut inside a quoted newline is not reported as a bad row, and does not hide
+// one.
 func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

@@ -26,7 +26,7 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 	return w
 }
 
-// A state file's name holds all that its content follows from.
+// The name of a state file depends on all inputs of its content.
 func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
@@ -108,7 +108,7 @@ func TestWorkDirectoryIsKeptOnlyForResume(t *testing.T) {
 	}
 }
 
-// What else stands in a work directory is never touched.
+// Other files in a work directory are never changed.
 func TestWorkDirectoryWithOtherFilesIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	mine := jobtest.Write(t, dir, "thesis.tex", "…")

@@ -42,7 +42,7 @@ func TestKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 	}
 }
 
-// Only trainings and align find features; other jobs take those that were found.
+// Jobs other than train and align reject learned kernels without a directory of frequencies.
 func TestLearnedKernelsRequireFrequencies(t *testing.T) {
 	for _, k := range []kernel.Options{&learned.Options{}, &learned.HarmonicOptions{}} {
 		if err := Validate(options.Prepare{Kernel: k}); exit.Code(err) != exit.CodeUsage {

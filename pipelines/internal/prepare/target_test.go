@@ -102,7 +102,8 @@ func TestTaskNoteReportsDoubtfulTasks(t *testing.T) {
 	}
 }
 
-// --decimal and --thousands are for formats whose fields are all text: elsewhere they do not help.
+// --decimal and --thousands are named for formats whose fields are all text, and not for others, where they do
+// not help.
 func TestFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
 	l := summary(numbered(20, "%d,5")...)
 	for format, c := range map[string]struct{ text, want string }{
@@ -119,7 +120,7 @@ func TestFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
 	}
 }
 
-// Nothing can be said of classes of one row each, so they are not trained on by default.
+// Classes of one row each, which cannot be judged, are not trained on by default.
 func TestClassesOfOneRowAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -112,7 +112,7 @@ func TestFormValuesBecomeJSON(t *testing.T) {
 	}
 }
 
-// The rows of any body are what encoding/json makes of it, and no body ends the program.
+// Any body gives the rows that encoding/json gives, and none ends the program.
 func FuzzRowsOfABody(f *testing.F) {
 	for _, text := range []string{`{"rows":[{"a":1},{"a":2}]}`, `[[1],[2]]`, `{"a":1}`, `{"rows":[1]`, `{"rows":[{"a":[1,{}]}]} x`,
 		`[`, `null`, `{"rows":null}`, "[\n1 , \"]\" ]", `{"rows":[],"scores":1}`} {

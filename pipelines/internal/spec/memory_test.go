@@ -47,7 +47,7 @@ func TestTrainingsBeyondTheMachineAreNotedOrRejected(t *testing.T) {
 	}
 }
 
-// Each reader of a cluster that has a shard has a partition; one machine has one. What is given stays.
+// Each reader of a cluster that has a shard has a partition; one machine has one. A number that is set stays.
 func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		runner                string

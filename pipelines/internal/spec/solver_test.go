@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// The costs are those that docs/learners.md states.
+// The solver with the lower cost, as docs/learners.md states costs, is chosen.
 func TestCheaperSolverIsChosen(t *testing.T) {
 	for _, c := range []struct {
 		rows              int64

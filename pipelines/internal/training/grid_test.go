@@ -72,8 +72,8 @@ func TestGridIsChosenAndNamed(t *testing.T) {
 	}
 }
 
-// Where a path leads to a λ for which 8 bits are too coarse, the model has 16 bits, and nothing is fitted on 8. A λ
-// near the rounding of 8 bits is fitted on 8 if smaller ones are worse.
+// If a path leads to a λ for which 8 bits are too coarse, the model has 16 bits, and nothing is fitted on 8. A
+// λ near the rounding of 8 bits is fitted on 8 if smaller ones are worse.
 func TestPathOnACoarseGridIsNotFitted(t *testing.T) {
 	campaign.Long(t)
 	setProducts(t, 0, maxCheapProducts)
@@ -86,7 +86,7 @@ func TestPathOnACoarseGridIsNotFitted(t *testing.T) {
 	}
 }
 
-// A large job keeps 8 bits where only a smaller λ might be better, and says so. It uses 16 where rounding is a
+// A large job keeps 8 bits if only a smaller λ might be better, and reports that. It uses 16 if rounding is a
 // part of the error.
 func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 	setProducts(t, 0, 0)

@@ -105,8 +105,8 @@ func TestOneFoldNeedsAGainBeyondItsRows(t *testing.T) {
 	}
 }
 
-// By the injected clock, most of the time is used and it is not exceeded, even if solves cost
-// another power of the number of features than expected.
+// By the simulated clock, between 55% and 115% of the time is used, even if solves cost another power of the
+// number of features than expected.
 func TestSearchKeepsTheTime(t *testing.T) {
 	for _, power := range []float64{1, 2, 2.5, 2.9} {
 		for _, rest := range []float64{0.1, 3} {
