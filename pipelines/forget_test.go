@@ -286,14 +286,14 @@ func TestRowListsAreIndependentOfReadersAndCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		for _, pattern := range []string{"contents.bin", "*.sums"} {
+		for _, pattern := range []string{"row_hashes.bin", "*.sums"} {
 			names, _ := filepath.Glob(out + "/" + pattern)
 			for _, name := range names {
 				got[filepath.Base(name)] = contentOf(t, name)
 			}
 		}
-		if len(got["contents.bin"]) != 8*len(rows) || len(got) < 2 {
-			t.Fatalf("%d bytes for %d rows in %d files", len(got["contents.bin"]), len(rows), len(got))
+		if len(got["row_hashes.bin"]) != 8*len(rows) || len(got) < 2 {
+			t.Fatalf("%d bytes for %d rows in %d files", len(got["row_hashes.bin"]), len(rows), len(got))
 		}
 		if want == nil {
 			want = got

@@ -30,6 +30,7 @@ func TestUselessFlagsOfRoundsAreRejected(t *testing.T) {
 		{[]string{"--learner", "svm", "--rounds_per_job", "1000"}, "--rounds_per_job must be", 2},
 		{[]string{"--learner", "svm", "--class_weight", "up=3"}, `no row is of class "up"`, 2},
 		{[]string{"--learner", "svm", "--class_weight", "1=-3"}, "want a number above 0", 2},
+		{[]string{"--class_weight", "1=1e12"}, "differs too much from the mean", 2},
 		{[]string{"--class_weight", "1=1,1=2"}, `class "1" is given twice`, 2},
 		{[]string{"--learner", "svm", "--init", "other"}, "--init other: the model has different features", 2},
 		{[]string{"--learner", "svm", "--init", "nothing"}, "nothing", 6},

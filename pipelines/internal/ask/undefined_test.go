@@ -77,7 +77,7 @@ func TestBisectJudgesByTheModelOfAllDates(t *testing.T) {
 // The files that a recipe was drawn from are found in the lineage of its model; a model by the recipe of
 // another one was trained on other sums, unless it lists them.
 func TestRecipeSourceFindsTheSumsOfARecipe(t *testing.T) {
-	const parts = `"parts": [{"name": "01", "digest": "a", "files": [{"name": "01.csv", "version": "v1"}]},
+	const parts = `"sources": [{"name": "01", "digest": "a", "files": [{"name": "01.csv", "version": "v1"}]},
 		{"name": "02", "digest": "b", "files": [{"name": "02.csv", "version": "v2"}]}]`
 	for _, c := range []struct{ lineage, files, note string }{
 		{`{` + parts + `}`, "map[v1:true v2:true]", ""},
