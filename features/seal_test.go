@@ -138,8 +138,8 @@ func fullMetric() preprocess.FullMetric {
 // registration matches the call that registers a kind.
 var registration = regexp.MustCompile(`\bRegister\("([^"]+)"`)
 
-// A kind whose package is not imported here is not in the registry, so the
-// test searches the source.
+// Every kind in the source is tested here. A kind whose package is not imported here is not in the registry, so
+// the test searches the source.
 func TestEveryKindHasASealTest(t *testing.T) {
 	known := features.Kinds()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -219,7 +219,7 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 	}
 }
 
-// Other programs rely on the form in files.
+// The form in files, on which other programs rely, does not change.
 func TestSealedFormIsReadable(t *testing.T) {
 	for kind, want := range map[string]string{
 		"fourier.gaussian":    `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,

@@ -314,7 +314,7 @@ func TestBadModelKeepsThePreviousOneAndIsReportedOnce(t *testing.T) {
 	}
 }
 
-// A model that replaces another in its directory is used too.
+// A name is looked up again after the interval, and a model that replaces another in its directory is used too.
 func TestNameIsLookedUpAfterTheInterval(t *testing.T) {
 	pass := at(t)
 	dir := filepath.Join(t.TempDir(), "model")

@@ -31,8 +31,8 @@ func inRounds(t testing.TB) *Model {
 	return m
 }
 
-// Every number of a manifest is made negative, and every λ, count and size
-// enormous. A reader refuses it, unless it is one of those that may be anything.
+// A reader rejects a manifest with a number made negative, or a λ, count or size made enormous, unless that
+// number may be anything.
 func TestEveryNumberOfAManifestIsChecked(t *testing.T) {
 	anything := map[string]bool{
 		"learner.log.objective": true, "learner.log.dual": true, "learner.log.held_loss": true,

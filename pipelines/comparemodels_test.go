@@ -229,7 +229,7 @@ func TestRegressionsAreComparedByTheirErrors(t *testing.T) {
 	}
 }
 
-// Rows that one of the models cannot read are not compared, and are set aside with their place.
+// Rows that one of the models cannot read are not compared, and are set aside with their line.
 func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")

@@ -133,7 +133,7 @@ func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 	}
 }
 
-// Models do not depend on the order of rows or on files.
+// Models with target statistics do not depend on the order of rows or on files.
 func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 	lines := levelRows(600, 50, 0.1, 1)
 	lines = append(lines, lines[1:300]...) // rows that repeat

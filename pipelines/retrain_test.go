@@ -105,8 +105,8 @@ func TestZeroPairedGateIsTheDefault(t *testing.T) {
 	}
 }
 
-// Gates on scores that the models do not have are refused before anything is trained, on the first night
-// and on a later one on which the gates are others.
+// Gates on scores that the models do not have are rejected before anything is trained, on the first night and
+// on a later one with other gates.
 func TestGatesThatDoNotFitAreRejectedBeforeTraining(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")

@@ -198,7 +198,7 @@ func TestSearchIsTheDefault(t *testing.T) {
 	}
 }
 
-// A search ends when two thirds of the time are over, with its best candidate.
+// A search ends after two thirds of the time, with its best candidate.
 func TestSearchEndsWithTheTime(t *testing.T) {
 	o := searching(t, jobtest.Made(t, "moons", 300, 3))
 	o.Size.Time = time.Nanosecond

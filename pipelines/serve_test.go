@@ -67,7 +67,7 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	}
 }
 
-// A message names the option that is out of bounds, its bound and its value.
+// The message names the option that is out of bounds, its bound and its value.
 func TestServeRejectsLimitsOutOfBounds(t *testing.T) {
 	for want, set := range map[string]func(*options.Serve){
 		"--drain must be at least 0s (have -1s)": func(o *options.Serve) { o.Limits.Drain = -time.Second },

@@ -291,7 +291,8 @@ func TestCountsExcludeHeldOutRows(t *testing.T) {
 	}
 }
 
-// Models that were judged by groups are compared and evaluated by groups if the data has them, and others where a flag says so.
+// Models that were judged by groups are compared and evaluated by groups if the data has them, and others if a
+// flag requests it.
 func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }

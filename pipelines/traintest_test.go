@@ -140,7 +140,8 @@ func TestTestRowsAreNotTrainedOn(t *testing.T) {
 	}
 }
 
-// Labels of groups are coins, so errors on new groups are one half. Rows of known groups give them away.
+// Errors on new groups are one half if the labels of groups are coin flips, although rows of known groups
+// reveal them.
 func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 	const runs = 10
 	sums := map[bool]float64{}

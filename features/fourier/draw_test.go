@@ -24,8 +24,8 @@ func kernels(in, out int, width float64, form Form, seed uint64) map[string]feat
 	}
 }
 
-// The values were computed from the package comments of fourier and stream by
-// an independent program. They never change.
+// Frequencies never change. The values were computed from the package comments of fourier and stream by an
+// independent program.
 func TestFrequenciesAreGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	indices := []int{0, 1, 1 << 20}

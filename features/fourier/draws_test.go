@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The values were computed from the package comments of fourier and stream by
-// an independent program. They never change.
+// Frequencies never change. The values were computed from the package comments of fourier and stream by an
+// independent program.
 func TestDependentFrequenciesAreGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	for _, c := range []struct {

@@ -241,9 +241,9 @@ func TestFormTextRoundTrips(t *testing.T) {
 	}
 }
 
-// The package comment's claim on heavy tails, compared with the same features with
-// angles in float64: if rows have length s widths in ‖·‖₁, the error of the mean is the
-// share of angles beyond 2²³ turns, and one estimate of 256 features changes by far less than its standard deviation, 1/16.
+// Features of heavy-tailed kernels, compared with the same features with angles in float64, are as the package
+// comment says: if rows have length s widths in ‖·‖₁, the error of the mean is the share of angles beyond 2²³
+// turns, and one estimate of 256 features changes by far less than its standard deviation, 1/16.
 func TestFloat32AnglesKeepTheLaplaceKernel(t *testing.T) {
 	const in, out, seeds = 20, 256, 200
 	for _, s := range []float64{10, 1000, 30000} {

@@ -122,8 +122,8 @@ func TestMedianRejectsBadSamples(t *testing.T) {
 	}
 }
 
-// A width is part of a model, so its last bit is fixed: sums over every fourth
-// column, checked with a Python program. Plain sums differ in the last digits.
+// The last bit of a width, which is part of a model, never changes: sums over every fourth column, checked with
+// a Python program. Plain sums differ in the last digits.
 func TestMedianIsGolden(t *testing.T) {
 	const d = 67
 	x := make([]float32, 2*d)

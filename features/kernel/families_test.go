@@ -124,7 +124,7 @@ func TestDefaultsMatchTheZeroValue(t *testing.T) {
 	}
 }
 
-// Families share one flag for options of the same name.
+// Families share one flag for options of the same name, with one help text, default and type.
 func TestSharedFlagsHaveOneHelpDefaultAndType(t *testing.T) {
 	type flag struct{ help, value, kind, family string }
 	seen := map[string]flag{}

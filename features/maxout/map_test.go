@@ -40,8 +40,8 @@ func dot(x, z []float32) (sum float64) {
 	return sum
 }
 
-// The values were computed from the package comments of maxout and stream by an
-// independent program. They never change.
+// Projections never change. The values were computed from the package comments of maxout and stream by an
+// independent program.
 func TestDrawIsGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	for p, want := range map[int][3]float32{

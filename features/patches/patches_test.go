@@ -277,7 +277,7 @@ func TestImagesWithoutContrastAreRejected(t *testing.T) {
 	}
 }
 
-// Damaged recipes are refused before anything is allocated for them.
+// Damaged recipes are rejected before anything is allocated for them.
 func TestDamagedRecipesAreRejected(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	r := choose(t, Options{Patch: 3, Cells: 2, Features: 32}, data(s, bars(s, 20, 0), 2))

@@ -110,7 +110,7 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 	}
 }
 
-// Products of many coordinates of a sphere have a bound that no float32 holds.
+// A skeleton whose products of many coordinates of a sphere have a bound beyond float32 is an error.
 func TestBoundsBeyondFloat32AreAnError(t *testing.T) {
 	high := make([]float64, 200)
 	high[199] = 1

@@ -35,8 +35,7 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 
 func golden() *Stream { return New(0x0123456789abcdef, PurposeOf("golden"), 0xfedcba9876543210) }
 
-// The values below were computed from the package comment by an independent
-// program. They never change.
+// Words never change. The values below were computed from the package comment by an independent program.
 func TestWordsAreGolden(t *testing.T) {
 	if p := PurposeOf("golden"); p != 0x1705ad44 {
 		t.Errorf("purpose %#x", p)

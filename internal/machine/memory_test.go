@@ -65,8 +65,8 @@ func TestSmallestMemoryLimitCounts(t *testing.T) {
 	}
 }
 
-// The sizes were measured on processes of Go 1.26 on amd64 under these limits. Under the smaller
-// ones the runtime goes without an index of 537 MB.
+// A larger limit never leaves less memory, for sizes that were measured on processes of Go 1.26 on amd64. Under
+// the smaller limits the runtime does without an index of 537 MB.
 func TestLargerLimitNeverLeavesLessMemory(t *testing.T) {
 	before := int64(0)
 	for _, p := range []struct{ limit, size int64 }{ // kB

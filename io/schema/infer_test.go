@@ -264,7 +264,7 @@ func TestOpenColumnsAreCompletedFromTheData(t *testing.T) {
 	}
 }
 
-// TestTypesOfRealTablesAreInferred infers the tables that BOCHNER_DATA names.
+// The tables that BOCHNER_DATA names have the inferred types that a reader expects.
 func TestTypesOfRealTablesAreInferred(t *testing.T) {
 	dir := os.Getenv("BOCHNER_DATA")
 	if dir == "" {

@@ -80,7 +80,7 @@ func TestEqualHashesAreOrderedByContent(t *testing.T) {
 	}
 }
 
-// The sample shrinks when long rows turn up, early or late, to the same rows.
+// The sample shrinks when long rows come, early or late, to the same rows.
 func TestSampleShrinksAsRowsGrowLonger(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	tab := randomTable(r, 900, 10)

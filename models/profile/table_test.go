@@ -120,7 +120,7 @@ func TestAnyOrderAndCutOfTablesGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// The encoding of plain numbers is part of fingerprints.
+// The encoding of plain numbers, which is part of fingerprints, has no part for typed columns.
 func TestPlainNumbersHaveNoTypedPart(t *testing.T) {
 	rws := [][]float32{{1, 2}, {3, 0}}
 	plain, table := New(Options{}), NewTable(Options{}, []int{0, 0})

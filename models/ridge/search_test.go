@@ -85,7 +85,7 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 	}
 }
 
-// Which folds try which λ does not depend on the unit of the targets.
+// The folds that try each λ do not depend on the unit of the targets.
 func TestUnitOfTargetsDoesNotMatter(t *testing.T) {
 	for seed := range uint64(8) {
 		var want []CVResult

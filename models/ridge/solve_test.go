@@ -171,8 +171,8 @@ func TestRankDeficientLambdaIsNotChosen(t *testing.T) {
 	}
 }
 
-// Rounding leaves a positive pivot where exact arithmetic has 0, in about half of
-// such matrices.
+// A singular matrix is found, although rounding leaves a positive pivot in about half of such matrices where
+// exact arithmetic has 0.
 func TestRoundingDoesNotHideASingularMatrix(t *testing.T) {
 	for seed := range uint64(40) {
 		s := draw(Shape{Dim: 3, Outputs: 2}, 50, 1, seed)

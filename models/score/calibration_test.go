@@ -379,7 +379,7 @@ func TestReliabilityMatchesAHandComputedExample(t *testing.T) {
 	}
 }
 
-// Every prediction for a row of none of the classes is wrong.
+// Every prediction for a row of an unknown class is wrong.
 func TestRowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
 	if err := addRows(r, []float32{0.75, 0.25}, []int32{Unseen}); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// The interval of an error rate covers the truth in 95% of the cases where all rows of a group are right or wrong
-// together; counted as independent rows it would in half of them.
+// The interval of an error rate covers the truth in 95% of the cases in which all rows of a group are right or
+// wrong together; with rows counted as independent it would in half of them.
 func TestIntervalsOfGroupsCoverTheTruth(t *testing.T) {
 	for _, c := range []struct{ groups, rows int }{{20, 10}, {60, 10}, {200, 5}} {
 		r := rand.New(rand.NewPCG(uint64(c.groups), 1))

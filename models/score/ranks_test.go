@@ -366,7 +366,7 @@ func TestAreaIntervalsCover(t *testing.T) {
 	}
 }
 
-// Balanced accuracies of few rows in each of many classes are in their interval 95 times in 100.
+// Balanced accuracies of few rows in each of many classes are in their interval in 95% of the cases.
 func TestBalancedAccuracyIntervalsCover(t *testing.T) {
 	trials, slack := 1000, 0.03
 	if os.Getenv("BOCHNER_HONEST") != "" {

@@ -251,7 +251,7 @@ var errorShapes = []errorsOf{
 		math.Sqrt(2/math.Pi) / 2, 1 - 0.25/2, 0},
 }
 
-// The scores of all possible rows are in their intervals 95 times in 100. BOCHNER_HONEST makes more trials.
+// The scores of all possible rows are in their intervals in 95% of the cases. BOCHNER_HONEST makes more trials.
 func TestTargetIntervalsCover(t *testing.T) {
 	trials, slack := 400, 0.045
 	if os.Getenv("BOCHNER_HONEST") != "" {

@@ -74,8 +74,8 @@ func TestOnlyNumericalErrorsSkipMetrics(t *testing.T) {
 	}
 }
 
-// Frequencies of rough kernels have no second moment. Metrics are then learned from a Gaussian,
-// which is not chosen.
+// If only rough kernels were tried, whose frequencies have no second moment, metrics are learned from a
+// Gaussian, which is not chosen.
 func TestRoughKernelsGetAMetricFromAGaussian(t *testing.T) {
 	for _, k := range []kernel.Options{&fourier.LaplaceOptions{}, &fourier.ExponentialOptions{Exponent: 1.4}} {
 		if KernelName(k) == "laplace" && !campaign.Whole() {

@@ -60,7 +60,7 @@ func run(t *testing.T, p *Pilot, o Options) *Result {
 	return r
 }
 
-// A metric finds the one of five directions that matters.
+// A metric finds the one of five directions on which the labels depend.
 func TestSearchFindsTheDirectionThatMatters(t *testing.T) {
 	for _, classes := range []bool{false, true} {
 		r := run(t, made(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Momentum ends by itself, near the least objective, and what it says of the distance is
-// true: the gradient at the end bounds it.
+// Momentum ends by itself, near the least objective, and its reported distance is true: the gradient at the end
+// bounds it.
 func TestMomentumReportsItsDistanceFromTheOptimum(t *testing.T) {
 	for name, p := range problems() {
 		l, err := p.Validate()

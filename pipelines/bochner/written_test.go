@@ -66,7 +66,7 @@ func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 	}
 }
 
-// A note has the flags with which a column is used, and numbers that are written against them are refused.
+// A note has the flags with which a column is used, and numbers that do not match the flags are rejected.
 func TestNumbersInOtherFormsNeedTheFlagOfTheNote(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

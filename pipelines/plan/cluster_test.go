@@ -190,8 +190,8 @@ func TestReadersOfMuchMemoryHaveThreads(t *testing.T) {
 	}
 }
 
-// Readers store their sums, merge them and solve from them in the work directory, which takes no
-// more than 200 objects a second.
+// Planned times include that readers store their sums, merge them and solve from them in the work directory,
+// which takes at most 200 objects a second.
 func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 	p, s := large(options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
 	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Readers: 400, Threads: 1})

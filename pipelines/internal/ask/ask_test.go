@@ -185,7 +185,7 @@ func TestHalfLifeWeightsDates(t *testing.T) {
 	}
 }
 
-// A source with wrong targets is the one that leaving out helps most, by leave-one-out and by Shapley values,
+// The source with wrong targets is the one whose removal helps most, by leave-one-out and by Shapley values,
 // exact or estimated.
 func TestBadSourceIsFirst(t *testing.T) {
 	first, lowest, excluded := 0, 0, 0
@@ -291,7 +291,7 @@ func TestBisectFindsTheBadDayInTenFits(t *testing.T) {
 	}
 }
 
-// A slow decline has no bad day, so any date may be the answer that crosses the least R², but one must.
+// In a slow decline, which has no bad day, the answer is a date at which R² crosses the least R².
 func TestBisectOfADeclineCrossesTheLeastR2(t *testing.T) {
 	for seed := range 40 {
 		r := rand.New(rand.NewPCG(uint64(seed), 8))
@@ -307,7 +307,8 @@ func TestBisectOfADeclineCrossesTheLeastR2(t *testing.T) {
 	}
 }
 
-// The interval of R² covers the R² of days without end in about 95% of samples of 30 days that differ.
+// The interval of R² covers the R² of an unlimited number of days in about 95% of samples of 30 days that
+// differ.
 func TestIntervalsCover(t *testing.T) {
 	covered, samples := 0, 200
 	var truth float64

@@ -67,7 +67,7 @@ func TestWindowIsChosenEveryNight(t *testing.T) {
 	s.hasSums(t, "13 14 15 16 17")
 }
 
-// A recipe that is drawn anew is drawn from the rows of the window.
+// A recipe that is drawn again is drawn from the rows of the window.
 func TestRecipeIsDrawnFromTheChosenWindow(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Auto, s.o.Redraw = true, 0.4

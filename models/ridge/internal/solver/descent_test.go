@@ -179,7 +179,7 @@ func TestSkippedCandidatesAreTriedLast(t *testing.T) {
 	}
 }
 
-// Values that fail are left, and all others that are smaller are tried only while they do better.
+// Values that fail are skipped, and all others that are smaller are tried only while they do better.
 func TestAllTriesSmallerValuesWhileTheyDoBetter(t *testing.T) {
 	b := bowl(len(decades), 2, 1.1, 0)
 	s := b.search(decades, 4)
