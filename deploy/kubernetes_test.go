@@ -343,7 +343,7 @@ func TestFlinkManifestsMatchTheTestedVersions(t *testing.T) {
 		flags.Lookup("parallelism").Value.String() != fmt.Sprint(slots) {
 		t.Errorf("%d slots: %v", slots, pod.Containers[0].Args)
 	}
-	// What the driver and the workers see under one name is one volume.
+	// A path that the driver and the workers share is on one volume.
 	claims := func(p corev1.PodSpec) map[string]string {
 		out := map[string]string{}
 		for _, v := range p.Volumes {

@@ -66,7 +66,7 @@ func TestWorkflowRetrainsForADay(t *testing.T) {
 		strings.Count(text, "sys.now()") != 1 {
 		t.Errorf("%s for day %s", cmd.Name(), cmd.Flags().Lookup("day").Value)
 	}
-	// What it takes from its environment is given.
+	// All variables of its environment are set.
 	_, source := terraform(t)
 	for _, m := range regexp.MustCompile(`sys\.get_env\("([A-Z_]+)"\)`).FindAllStringSubmatch(text, -1) {
 		if !strings.HasPrefix(m[1], "GOOGLE_CLOUD_") &&
