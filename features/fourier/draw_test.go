@@ -122,7 +122,7 @@ func TestHeavyTailsStayFinite(t *testing.T) {
 	for _, v := range w {
 		most = max(most, math.Abs(float64(v)))
 	}
-	// Of 4 million Cauchy numbers the largest is of order 4e6·2/π.
+	// The largest of 4 million Cauchy numbers is of order 4e6·2/π.
 	if most = most * 2 * math.Pi * 1e-3; !(most > 1e5 && most < 1e9) {
 		t.Errorf("the largest of 4 million Cauchy numbers is %g", most)
 	}

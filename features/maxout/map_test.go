@@ -116,7 +116,7 @@ func TestUnitsTakeDifferentProjections(t *testing.T) {
 	}
 }
 
-// shapes are maps of either kind, with sizes at and beside the panels of the kernels.
+// shapes are maps of either kind, with sizes at and next to the panels of the kernels.
 var shapes = []Maxout{
 	{In: 7, Out: 1, Q: 1}, {In: 7, Out: 33, Q: 1}, {In: 7, Out: 16, Q: 2}, {In: 7, Out: 50, Q: 3}, {In: 9, Out: 20, Q: 16},
 	{In: 7, Out: 200, Q: 5}, {In: 3, Out: 3, Q: 256}, {In: 1, Out: 4, Q: 2},

@@ -138,7 +138,7 @@ func TestEncodingsAreChosenFromStatistics(t *testing.T) {
 			t.Errorf("%s: unscaled %v", want[j], c.Unscaled)
 		}
 	}
-	// What training rows never miss may be missing later.
+	// A value that training rows never miss may be missing later.
 	y := applyColumns(t, r, slices.Repeat([]float32{nan}, 12), 1)
 	if slices.ContainsFunc(y, func(v float32) bool { return v != v }) {
 		t.Errorf("%v", y)

@@ -36,7 +36,7 @@ func wideRows(r *rand.Rand, n, levels int) (x []float32) {
 	return x
 }
 
-// scalings leaves the numbers of levels alone, divides them, and mixes them.
+// scalings keeps the numbers of levels, divides them, and mixes them.
 func scalings(d int) map[string]features.Recipe {
 	mean, dev := make([]float32, d), slices.Repeat([]float32{1}, d)
 	mean[0], dev[0], mean[2], dev[2] = 0.3, 2, -1, 0.7

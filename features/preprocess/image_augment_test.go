@@ -110,7 +110,7 @@ func TestAugmentDependsOnSeedRowAndRoundOnly(t *testing.T) {
 	x := pixels(a.Shape, n)
 	image := x[:in]
 	for i := 1; i < n; i++ {
-		copy(x[i*in:], image) // the same image everywhere: only the row's number tells them apart
+		copy(x[i*in:], image) // the same image everywhere: only the row's number differs
 	}
 	together, alone := make([]float32, n*out), make([]float32, out)
 	a.Apply(together, x, n, number, 5)

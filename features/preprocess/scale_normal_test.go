@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-// skewed returns n rows of 4 columns: log-normal, ties, constant, and one that is left alone.
+// skewed returns n rows of 4 columns: log-normal, ties, constant, and one that stays unchanged.
 func skewed(n int) []float32 {
 	s := stream.New(1, stream.PurposeOf("test/normal"), 0)
 	var x []float32

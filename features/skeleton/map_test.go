@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// every holds maps of each path through Apply: phases alone, waves, products,
+// every holds maps of each path through Apply: phases only, waves, products,
 // hybrids, and all of them at once; three chunks of features, the last not whole.
 func every(t testing.TB) map[string]*Map {
 	const out = 2*chunk + 77
@@ -248,7 +248,7 @@ func TestColumnsAreThoseThatMatter(t *testing.T) {
 			set = slices.Compact(set)
 			have := m.columnsOf(nil, j)
 			same := slices.Equal(set, have) || len(set)+len(have) == 0
-			if m.productTo != nil { // the real part of x_j + i·x_k changes with x_j alone
+			if m.productTo != nil { // the real part of x_j + i·x_k changes only with x_j
 				same = !slices.ContainsFunc(set, func(c int32) bool { return !slices.Contains(have, c) })
 			}
 			if !same {

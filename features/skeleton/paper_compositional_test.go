@@ -366,7 +366,7 @@ func TestDeepFeaturesAreLocal(t *testing.T) {
 		}
 		var a, b []float64
 		for c := range side * side {
-			p := float64(counts[side*side+c]) / float64(m.Draws()) // beside pixel (1, 1)
+			p := float64(counts[side*side+c]) / float64(m.Draws()) // next to pixel (1, 1)
 			switch y, x := c/side, c%side; {
 			case c == 9:
 			case y < 2 && x < 2:

@@ -352,7 +352,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// What parses is valid, and is the same after a round trip.
+		// A skeleton that parses is valid, and is the same after a round trip.
 		j, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
