@@ -67,7 +67,7 @@ func TestMatchFindsSeveralLabels(t *testing.T) {
 			[]int{1, 0}}, // named in another order
 		{TableLayout{Columns: []string{"y", "a", "z", "b"}, Label: 2}, true, []int{2}},
 		{TableLayout{Columns: []string{"c1", "c2", "c3", "c4"}, Label: -1}, false, []int{0, 2}},
-		{TableLayout{Columns: []string{"c1", "c2"}, Label: -1}, false, nil}, // features alone
+		{TableLayout{Columns: []string{"c1", "c2"}, Label: -1}, false, nil}, // features only
 	} {
 		m, err := Match(model, &file{c.file, c.named})
 		if err != nil || !slices.Equal(m.Labels(), c.labels) || m.Validate() != nil {

@@ -206,7 +206,7 @@ func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool
 	if who == "" {
 		t.Errorf("held up at %d and %d: nothing is published: %v", at, other, errs)
 	}
-	// What the late one may have left is no obstacle, and goes with the next.
+	// Files that the late one may have left are no obstacle, and the next one removes them.
 	if err := clearUp(bucket + "model"); err != nil {
 		t.Error(err)
 	}
