@@ -247,7 +247,7 @@ func TestReloadsTearNoPredictionAndLeakNoMemory(t *testing.T) {
 	if s := h.Stats(); s.Swaps != reloads || s.Failures != 0 {
 		t.Errorf("%+v", s)
 	}
-	// What was decoded for recipes is released after the collection that finds a manifest unused.
+	// Memory that was decoded for recipes is released after the collection that finds a manifest unused.
 	late := heap()
 	for try := 0; late > early+20*model && try < 100; try++ {
 		late = heap()

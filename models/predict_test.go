@@ -268,7 +268,7 @@ func TestInvalidRowsAreRowErrors(t *testing.T) {
 	if err := m.Probabilities(dst, []float64{1, 2}); !errors.Is(err, ErrNoProbabilities) {
 		t.Errorf("probabilities: %v", err)
 	}
-	// The row is found in whichever block it lies.
+	// The row is found in any block.
 	many := make([]float64, 2*(rowio.MaxRows+7))
 	many[2*(rowio.MaxRows+5)] = math.NaN()
 	var e *RowError

@@ -301,7 +301,7 @@ func FuzzState(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(state)
-	// What was found and kept, for all phases.
+	// Frequencies that were found and kept, for all phases.
 	var own []byte
 	for range 8 {
 		r, err := l.Open(state)

@@ -16,7 +16,7 @@ type lossLaw struct {
 	name string
 	mean float64
 	draw func(*rand.Rand) float64
-	// apart says that the rows of a group have draws of their own, so that bad ones are not whole groups.
+	// apart is whether each row of a group has its own draw, so that bad rows are not whole groups.
 	apart bool
 }
 

@@ -184,7 +184,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 			t.Errorf("mse of classes: %v", err)
 		}
 	}
-	// What cannot be judged does not hold.
+	// A condition that cannot be judged does not hold.
 	few := NewSum(false, MSE)
 	for range 20 {
 		few.Add(0, 1, []float64{1}, []float64{0.1})

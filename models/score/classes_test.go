@@ -143,7 +143,7 @@ func TestClassReportOfAKnownExample(t *testing.T) {
 	// Variables, so that each step is rounded as it is in the report.
 	p, q, thirds, f1 := 0.6, 0.4, 2./3, 0.8
 	low, high := WilsonInterval(2, 5)
-	// Of the recalls 1, 0 and 2/3 of 1, 1 and 3 rows, drawn towards 3/5 by two rows each.
+	// The recalls are 1, 0 and 2/3 of 1, 1 and 3 rows, drawn towards 3/5 by two rows each.
 	mean, variance := (1+thirds)/3, 0.0
 	for _, c := range [][2]float64{{1, 1}, {0, 1}, {2, 3}} {
 		r := (c[0] + float64(borrowed*p)) / (c[1] + borrowed)

@@ -81,7 +81,7 @@ func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 	if j := k.Evaluate(1, Platt, nil); j.Errors > 20 || j.LogLoss > 0.1 {
 		t.Errorf("scores that part the classes have a log loss of %.4f and %d errors of 2,000", j.LogLoss, j.Errors)
 	}
-	// Of weights that count one class a thousand times, only it is predicted.
+	// With weights that count one class a thousand times, only that class is predicted.
 	var others int64
 	for i := range k.rows {
 		others += int64(k.rows[i].class)

@@ -232,7 +232,7 @@ func TestBestThresholdsAreBest(t *testing.T) {
 				t.Fatalf("%g at %g, but %g at %g", best, threshold, b, v.v)
 			}
 		}
-		// Of values that share cells, those are chosen from that do not part one.
+		// Among values that share cells, only those that do not divide a cell are chosen from.
 		if threshold, best := ranksOf(5, x).bestThreshold(ByBalanced); balanced(threshold) != best {
 			t.Fatalf("few cells: %g: %g, is %g", threshold, best, balanced(threshold))
 		}
@@ -655,7 +655,7 @@ func FuzzRankingUnmarshalBinary(f *testing.F) {
 	})
 }
 
-// Time by row, from few rows to more than there are cells.
+// BenchmarkRanksAdd measures the time by row, from few rows to more than there are cells.
 func BenchmarkRanksAdd(b *testing.B) {
 	for _, n := range []int{1000, 16_000, 250_000, 4_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
