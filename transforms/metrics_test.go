@@ -72,7 +72,7 @@ func TestCountersAccountForRows(t *testing.T) {
 	for name, execute := range prismtest.Runners {
 		readers, tries, sums := 3, 20, "read map fold merge store solve"
 		if name == "direct" {
-			readers, tries, sums = 1, 1, "read map fold store solve" // of steps of one name its result has the counters of the last alone
+			readers, tries, sums = 1, 1, "read map fold store solve" // its result has the counters of the last step of each name only
 		}
 		for what, c := range map[string]struct {
 			pass    transforms.AnyPass
