@@ -45,7 +45,7 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 		t.Skipf("the generator's modules are not in the module cache; BLAS_GENERATE=1 fetches them: %v\n%s", err, out)
 	}
 	// The command line is part of the generated files, so the paths must be those
-	// of go:generate: the files are made beside a copy of the generator.
+	// of go:generate: the files are made next to a copy of the generator.
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, generator), os.DirFS(generator)); err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func TestWeightsOutOfRangePanic(t *testing.T) {
 	}
 }
 
-// The cost of weights against none: equal ones, of a byte, and of two.
+// BenchmarkGramOfWeights compares no weights with equal ones, with weights of a byte, and of two.
 func BenchmarkGramOfWeights(b *testing.B) {
 	for _, d := range []int{1024, 4096} {
 		z := NewGrid(d, MostByte)

@@ -153,7 +153,7 @@ func endings(t *testing.T, p *Weights, x []float32, n, threads int) []float32 {
 	return all
 }
 
-// mustBePadded checks that what Gram reads besides the block itself is zero.
+// mustBePadded checks that Gram reads zeros around the block.
 func mustBePadded(t *testing.T, b *Bytes) {
 	t.Helper()
 	for j := range len(b.data) / panelBytes * lanes {

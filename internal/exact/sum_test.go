@@ -27,7 +27,7 @@ func anyFloat(r *rand.Rand) float32 {
 	}
 }
 
-// units returns x in units of 2⁻²⁹⁸, by way of math/big alone.
+// units returns x in units of 2⁻²⁹⁸, by math/big only.
 func units(x float32) *big.Int {
 	f := new(big.Float).SetFloat64(float64(x))
 	f.SetMantExp(f, unitBits)
