@@ -213,8 +213,8 @@ func (a *asked) check(t *testing.T, answer *results.Ask, row int, trained, judge
 	}
 }
 
-// friedmanDays and classDays return days for asked: numbers, and three classes of few different rows, counted
-// apart, with weights; the third day lacks a class.
+// friedmanDays and classDays return days for asked: numbers, and three classes of few distinct rows, counted
+// separately, with weights; the third day lacks a class.
 func friedmanDays(t *testing.T, n int) (o options.Train, days []string) {
 	t.Helper()
 	for i := range n {

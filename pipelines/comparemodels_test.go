@@ -235,7 +235,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	champion, challenger := comparable(t, dir, "y")
 	lines := mixedTable(2, 400)
 	good := strings.Join(lines, "")
-	// Column b is a number of both models, site a category of the champion alone.
+	// Column b is a number of both models, site a category of the champion only.
 	for _, i := range []int{7, 300} {
 		f := strings.Split(lines[i], ",")
 		f[3] = "x"
@@ -259,7 +259,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 			t.Errorf("%+v", r.Comparisons[0].Pairs)
 		}
 	}
-	// A column of the challenger alone that cannot be read.
+	// A column that only the challenger has cannot be read.
 	alone := filepath.Join(dir, "alone")
 	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{filepath.Join(dir, "champion.csv")},
 		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}

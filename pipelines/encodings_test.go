@@ -27,7 +27,7 @@ import (
 )
 
 // levelRows are rows of a number and of a category with so many levels, each of which has a share
-// of heads of its own, from lowest to 1−lowest, whatever the seed.
+// of heads, from lowest to 1−lowest, that does not depend on the seed.
 func levelRows(n, levels int, lowest float64, seed uint64) []string {
 	r, own := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(9, 9))
 	heads := make([]float64, levels)

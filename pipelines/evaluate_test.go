@@ -59,7 +59,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 		t.Fatalf("%d rows of class 1", ones)
 	}
 
-	// Two files with labels of their own, beside one that the model knows.
+	// Two files with different labels, next to one with labels that the model knows.
 	d := table("a.csv", relabelled(lines, map[string]string{"1": "one."}))
 	d.Files = append(d.Files, jobtest.Write(t, dir, "b.csv",
 		relabelled(lines[:31], map[string]string{"-1": "zero", "1": "zero"})))
@@ -137,7 +137,7 @@ func TestFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 
-	// What the training strips, the model's other data is stripped of, too.
+	// Labels of later data are stripped like those of the training data.
 	o.Data, o.Model = table("pointed", map[string]string{"-1": "<=50K.", "1": "Over."}), filepath.Join(dir, "stripped")
 	o.Data.LabelText.Strip = "."
 	if r, err := trainPlain(jobtest.Ctx, o); err != nil || !reflect.DeepEqual(r.Classes, []string{"<=50K", "Over"}) {

@@ -160,7 +160,7 @@ func faultJobs(t *testing.T) []*faultJob {
 	return jobs
 }
 
-// left returns the files beside the data and what was made.
+// left returns the files other than the data and the output.
 func left(m *disktest.Mem, root string) (names []string) {
 	for name := range m.Files(root) {
 		if top, _, _ := strings.Cut(name, "/"); !slices.Contains([]string{"data.csv", "applied", "model", "out"}, top) {
@@ -347,7 +347,7 @@ func TestDamagedStateIsRedone(t *testing.T) {
 			}
 		}
 	}
-	// What nobody asks for again, such as the results of a pass whose solve is done, is
+	// Files that nobody asks for again, such as the results of a pass whose solve is done, is
 	// not looked at.
 	if noted < tried/5 {
 		t.Errorf("%d of %d damaged files were noted", noted, tried)

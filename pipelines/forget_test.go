@@ -404,7 +404,7 @@ func TestCertificateDoesNotRevealItsRows(t *testing.T) {
 	if v, err := VerifyForgotten(jobtest.Ctx, verify); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
-	// The same rows, forgotten from sums that have one more: everything that is of the rows alone differs.
+	// The same rows, forgotten from sums that have one more: everything that depends on the rows only differs.
 	more := dataset.Options{Files: []string{jobtest.Write(t, dir, "more.csv", "user,a,y\nw,3.5,in\n")}}
 	if _, err = Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: more, Out: dir + "/more"}); err != nil {
 		t.Fatal(err)

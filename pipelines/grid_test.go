@@ -154,7 +154,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			t.Errorf("%s: root mean square error %.6g, in float64 %.6g", name, have, want)
 		}
 		row := result.Path[0]
-		// Of heavy tails the errors are, too.
+		// With heavy tails the errors are so, too.
 		if held := math.Sqrt(row.MSE); !(math.Abs(held/want-1) < 0.1) {
 			t.Errorf("%s: held-out root mean square error %.6g, on other rows %.6g", name, held, want)
 		}

@@ -311,7 +311,7 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 		}
 	}
 
-	// What was not published is not acknowledged, and comes again: at least once.
+	// A message that was not published is not acknowledged, and comes again: at least once.
 	again := b.server.Send("rows", `{"id": "y", "a": 1, "b": 2}`)
 	b.server.SetAutoPublishResponse(false)
 	b.server.AddPublishResponse(nil, status.Error(codes.FailedPrecondition, "no"))

@@ -89,7 +89,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		_, scoring := trainedModel(t, train, alone)
 		curvesAre(t, name, got, scoring, held, c.method)
 	}
-	// A learner in rounds that is told of folds holds out the first of them.
+	// A learner in rounds that gets folds holds out the first of them.
 	o := fixed(seed)
 	o.Lambda, o.Learner = options.Lambda{Path: one.Path,
 		Folds: spec.DefaultFolds}, &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3},
@@ -102,7 +102,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		c.Path[0].HeldOutRows != int64(len(held)) {
 		t.Errorf("the last rounds were not of all rows: %+v", c)
 	}
-	// Of several λ it is the model of the best that scores, which here is not the last.
+	// With several λ the model of the best one scores, which is not the last here.
 	o.Lambda.Path = []float64{1e-3, 1e-9}
 	_, got = trainedModel(t, lines, o)
 	if got.Manifest.Learner.Lambda != 1e-3 {

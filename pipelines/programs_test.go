@@ -287,7 +287,7 @@ func (w *world) sameModel(dir string, rows []string, failed error) error {
 	if failed == nil {
 		files := w.m.Files(dir)
 		delete(files, registry.LineageFile)
-		delete(files, "report.html") // which tells of the lineage
+		delete(files, "report.html") // which shows the lineage
 		h := sha256.New()
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			fmt.Fprintf(h, "%s %d %s", name, len(files[name]), files[name])

@@ -469,7 +469,7 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 		t.Errorf("%s; %s", last, &b.log)
 	}
 	b.counted()
-	// A second stream tells by the times what has changed since.
+	// A second stream recognises changes by the times.
 	grown := time.Now().Add(-time.Millisecond)
 	if err := os.Chtimes(b.path("out/a.csv.predictions.csv"), grown, grown.Add(-time.Hour)); err != nil {
 		t.Fatal(err)

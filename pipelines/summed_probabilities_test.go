@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// biased returns rows of which three in four are of one class, whatever their columns.
+// biased returns rows of which three in four are of one class, for any columns.
 func biased(n int, seed uint64) []string {
 	lines, r := coins(n, 4, seed), rand.New(rand.NewPCG(seed, 6))
 	for i := range lines[1:] {

@@ -166,7 +166,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 			sums[grouped] += r.Test.Classes.Error / runs
 		}
 	}
-	// Of about 6 groups in each test, a share with the standard deviation 0.2 is wrong.
+	// The share of wrong groups, of about 6 in each test, has the standard deviation 0.2.
 	if got := sums[true]; math.Abs(got-0.5) > 4*0.2/math.Sqrt(runs) {
 		t.Errorf("the mean error on new groups is %.3f", got)
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 // chance returns lines of classes that their numbers say nothing about, most of them
-// of class 0: whatever is learned does worse on other rows than to say 0 always.
+// of class 0: any learned model does worse on other rows than the constant 0.
 func chance(n int) []string {
 	lines := []string{"a,b,y\n"}
 	for i := range n {

@@ -57,7 +57,7 @@ var (
 // dailyRows is the number of rows of a day.
 const dailyRows = 60
 
-// dailyCSV makes the rows of a day: two classes beside a curve, which moves a little every day.
+// dailyCSV makes the rows of a day: two classes on both sides of a curve, which moves a little every day.
 func dailyCSV(day int, unit float64) string {
 	r := rand.New(rand.NewPCG(uint64(day), 77))
 	shift := float64(0.3 * float64(day) / 365)

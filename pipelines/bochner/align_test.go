@@ -69,7 +69,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 					t.Errorf("%s: %s", v.name, d)
 				}
 			}
-			// Of the partitions the game depends: the test can fail.
+			// The game depends on the partitions: the test can fail.
 			if name == "game" {
 				if got := (variant{cut: cut{files: 7}}).train(t, tb, flags...); got[learned.FileName] == want[learned.FileName] {
 					t.Error("the same frequencies from other files: the test sees nothing")

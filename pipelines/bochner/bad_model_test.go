@@ -72,7 +72,7 @@ func TestDamagedModelsAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, dir string)
 		want  []string
-		job   string // that alone is at fault; "" for all
+		job   string // the only one at fault; "" for all
 	}{
 		"a bit of the weights": {put(models.WeightsFile, flipped(weights, -20)),
 			[]string{"weights.safetensors is damaged: " + checksum}, ""},

@@ -105,7 +105,7 @@ func asNobody(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 
 func TestPermissionErrorNamesTheFile(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "bochner-rights-") // t.TempDir is below a directory for its owner alone
+	dir, err := os.MkdirTemp("", "bochner-rights-") // t.TempDir is below a directory for its owner only
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func program(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runProgram runs the program in dir, whatever it returns.
+// runProgram runs the program in dir, with any exit code.
 func runProgram(t *testing.T, dir string, args ...string) result {
 	t.Helper()
 	return runCommand(t, program(dir, args...))
@@ -168,7 +168,7 @@ func source(name string) string { return filepath.Join(moduleDir, name) }
 // inDirectory is held by the command that has the working directory of this process.
 var inDirectory sync.Mutex
 
-// run runs a command in dir, whatever it returns: in this process, because a start of the program takes
+// run runs a command in dir, with any exit code: in this process, because a start of the program takes
 // 17 ms of CPU time. Commands that name a runner, whose flags belong to a process, are programs of their own.
 // Tests of what a process does, of signals, memory and environments, call runProgram.
 func run(t *testing.T, dir string, args ...string) result {

@@ -136,8 +136,8 @@ func (s *started) killed() bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// until waits for something to be so while the program runs, and tells whether
-// it came to that.
+// until waits for so to hold while the program runs, and reports whether
+// it did.
 func (s *started) until(so func() bool) bool {
 	for {
 		select {
@@ -255,7 +255,7 @@ func (c *chore) freeze(t *testing.T, pattern string) *started {
 // run that was as good as done by then is cleared away, and another started.
 func (c *chore) stopped(t *testing.T, so func() bool) *started {
 	t.Helper()
-	for range 1000 { // so that one is, however late this process is told of what is so
+	for range 1000 { // so that one is, even if this process learns late of it
 		s := c.start(t)
 		if s.until(so) {
 			s.cmd.Process.Signal(syscall.SIGSTOP)
@@ -304,7 +304,7 @@ func TestRunKilledAfterPublishingIsFinished(t *testing.T) {
 	campaign.Long(t)
 	dir := choreData(t, someTenths)
 	for _, c := range []*chore{training(t, dir), predicting(t, dir)} {
-		// Put the state of a killed run beside what a whole run has made.
+		// Put the state of a killed run next to the output of a whole run.
 		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
 		work, aside := filepath.Join(dir, ".bochner-"+c.out), filepath.Join(dir, "aside")
 		if err := os.Rename(work, aside); err != nil {
@@ -320,7 +320,7 @@ func TestRunKilledAfterPublishingIsFinished(t *testing.T) {
 		}
 		c.resume(t, "after publishing")
 
-		// What is there is another thing: it must stay.
+		// The existing directory is another thing: it must stay.
 		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
 		os.Mkdir(filepath.Join(dir, c.out), 0o777)
 		write(t, filepath.Join(dir, c.out), "precious", "")

@@ -123,7 +123,7 @@ func TestKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 	if saved%rows != 0 || saved < most*rows {
 		t.Errorf("%d rows were saved after %d checkpoints of %d rows", saved, most, rows)
 	}
-	spared := 0 // files that the driver alone has looked into
+	spared := 0 // files that only the driver has looked into
 	for i := range n {
 		name := fmt.Sprintf("data-%02d.csv", i)
 		switch less := undisturbed.reads[name] - again.reads[name]; less {

@@ -85,7 +85,7 @@ func TestModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 					t.Errorf("%s: another curve", v.name)
 				}
 			}
-			// Of the files and of the partitions it does depend: the test can fail.
+			// It depends on the files and on the partitions: the test can fail.
 			got := variant{cut: cut{files: 7}}.train(t, tb, flags...)
 			if same := got["weights.safetensors"] == want["weights.safetensors"]; same != (name == "svm, 1 partition") {
 				t.Errorf("the same weights from other files: %v", same)

@@ -163,7 +163,7 @@ func TestSchemaDescribesEveryManifest(t *testing.T) {
 			t.Errorf("%s: %v", flags, err)
 		}
 	}
-	// What the schema is for: it refuses what is not a manifest.
+	// The schema rejects documents that are not manifests.
 	for _, edit := range []func(m map[string]any){
 		func(m map[string]any) { m["task"] = "ranking" },
 		func(m map[string]any) { delete(m, "recipe") },

@@ -192,7 +192,7 @@ func TestServePageWorksInABrowser(t *testing.T) {
 	if size[0] > size[1] {
 		t.Errorf("the page is %g wide in a window of %g", size[0], size[1])
 	}
-	// What cannot be used is named at its field, and stays there; texts are not markup.
+	// An invalid value is named at its field, and stays there; texts are not markup.
 	const bad = `<b id="bold">x</b>`
 	b.fill(t, "age", bad)
 	b.predict(t)

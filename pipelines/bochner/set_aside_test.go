@@ -126,7 +126,7 @@ func TestTooManyBadRowsAreRejectedWithTheirNumber(t *testing.T) {
 			{"evaluate", "--model", "model", "--data", "bad.csv"},
 			{"inspect", "--data", "bad.csv", "--label", "y"},
 		} {
-			// Rows without a label are set aside whatever the limit.
+			// Rows without a label are set aside for any limit.
 			first := "bad.csv:5: has 2 fields, want 3"
 			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first",
 				bad-unlabelled, n+bad)

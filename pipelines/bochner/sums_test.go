@@ -40,7 +40,7 @@ func weighedRow(r *rand.Rand) string {
 	return fmt.Sprintf("%.4f,%.4f,%d,%s", x, y, 1+r.IntN(4), letter(r))
 }
 
-// Few rows are distinct, so that copies are counted apart.
+// Few rows are distinct, so that copies are counted separately.
 func repeatedRow(r *rand.Rand) string {
 	return fmt.Sprintf("%d,%d,%d,%s", r.IntN(4), r.IntN(5), 1+r.IntN(2), letter(r))
 }

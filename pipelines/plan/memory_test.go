@@ -24,7 +24,7 @@ func TestPlannedSumsAreOfThePlansReaders(t *testing.T) {
 	o := options.Train{}
 	o.Data.Files, o.Data.Label = []string{name}, "y"
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Readers = 1000, engine.Dataflow, 3
-	// Of few rows, the rows are stored in place of sums: whatever the readers, each once.
+	// Few rows are stored instead of sums: each once, for any number of readers.
 	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried ||
 		!strings.Contains(jobtest.Text(t, p), "rows      12.3 MB at most in files") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))

@@ -212,7 +212,7 @@ func TestPlansRejectLikeTraining(t *testing.T) {
 	jobtest.WantError(t, "identifiers as labels", err, exit.CodeData, "each of the 200 rows has a label of its own")
 }
 
-// identified is a table of numbers besides a column of identifiers.
+// identified is a table of numbers and a column of identifiers.
 var identified = func() string {
 	text := "name,a,b,y\n"
 	for i := range 200 {

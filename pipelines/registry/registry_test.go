@@ -183,7 +183,7 @@ func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 }
 
 // race lets processes promote models of their own at the same time: every event happens
-// once, in an order, and whoever did not succeed is told who did.
+// once, in an order, and the error of each that did not names the one that did.
 func race(t *testing.T, dir string) {
 	names := []string{"a", "b", "c", "d"}
 	r := with(t, dir, append([]string{"first"}, names...)...)

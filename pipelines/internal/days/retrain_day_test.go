@@ -63,7 +63,7 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 	if got := days(before); err != nil || got != "2026-11-18++ 2026-11-20+" {
 		t.Errorf("%s, %v", got, err)
 	}
-	// What is replaced, withdrawn or added has another digest; the rest has not.
+	// Partitions that are replaced, withdrawn or added have another digest; the others do not.
 	write(t, filepath.Join(dir, "data/dt=2026-11-18/a.csv"), "other")
 	os.Chtimes(filepath.Join(dir, "data/dt=2026-11-18/a.csv"), time.Now(), time.Now().Add(time.Hour))
 	after, err := p.days(ctx, "2026-11-18", "2026-11-20")

@@ -106,7 +106,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s.night(t, 10, results.Promoted)
 	s.hasSums(t, "04 05 06 07 08 09 10")
 
-	// Of a recipe that was replaced, all goes once no model has it.
+	// All sums of a replaced recipe are removed once no model has it.
 	for day := 11; day <= 14; day++ {
 		s.put(day, modelRows(day)+fmt.Sprintf(" x%d y%[1]d x%[1]d0 x%[1]d1", day))
 	}
