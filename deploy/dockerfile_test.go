@@ -62,7 +62,7 @@ func beam(t *testing.T) string {
 	return ""
 }
 
-func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
+func TestImagesUseTheGoVersionOfTheModule(t *testing.T) {
 	byName, args := stages(t)
 	version := strings.Join(strings.Split(module(t).Go.Version, ".")[:2], ".")
 	images := values(args)
