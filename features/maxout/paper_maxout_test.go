@@ -158,7 +158,7 @@ func coefficient(i, q int) float64 {
 
 // "κ_q = Σ a_i(q) ρⁱ, where the first 3 coefficients are …". The derivatives at 0 of the
 // table's polynomial in θ = arccos ρ: dκ/dρ = −dκ/dθ and d²κ/dρ² = d²κ/dθ² there.
-func TestFirstCoefficientsOfTheSeries(t *testing.T) {
+func TestFirstCoefficientsMatchTheSeries(t *testing.T) {
 	const h = 1e-3
 	for _, q := range []int{2, 3, 4, 8, 16, 64} {
 		c := tableOf(q).kappa

@@ -224,7 +224,7 @@ func TestCooccurCountsDraws(t *testing.T) {
 }
 
 // The columns of a feature are the columns that change its value.
-func TestColumnsAreThoseThatMatter(t *testing.T) {
+func TestColumnsAreThoseThatChangeTheFeature(t *testing.T) {
 	for name, m := range every(t) {
 		in, out := m.Dims()
 		base, dst := make([]float32, out), make([]float32, out)
