@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestHeaderOfTheMNISTImages(t *testing.T) {
+func TestMNISTHeaderIsRead(t *testing.T) {
 	r := strings.NewReader("\x00\x00\x08\x03\x00\x00\xea\x60\x00\x00\x00\x1c\x00\x00\x00\x1cimages")
 	h, err := readHeader(r)
 	if err != nil {
