@@ -128,7 +128,7 @@ func recipes(t testing.TB) map[string]features.Recipe {
 	}
 }
 
-func TestPredictIsInTheUnitsOfTheData(t *testing.T) {
+func TestPredictReturnsTheUnitsOfTheData(t *testing.T) {
 	m := regressor(t)
 	m.Manifest.Input.Options = json.RawMessage(`{"format":"csv","dim":2,"centre":[1700000000,0]}`)
 	r := loaded(t, m)

@@ -500,7 +500,7 @@ func parse(data []byte) (*Calibration, error) {
 }
 
 // If two classes have the same probability, the row is right if the predicted class is its own.
-func TestBinsAreOfThePredictedClass(t *testing.T) {
+func TestReliabilityBinsUseThePredictedClass(t *testing.T) {
 	for predicted, right := range []float64{0, 1} {
 		r := NewReliability(2, 10)
 		if err := r.Add([]float32{0.5, 0.5}, 1, predicted, 1); err != nil {
@@ -593,7 +593,7 @@ func TestLogLossIntervalsCover(t *testing.T) {
 }
 
 // Weights change means and shares but not counts of rows.
-func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
+func TestReliabilityCountsRowsNotWeights(t *testing.T) {
 	weighted, plain := NewReliability(2, 10), NewReliability(2, 10)
 	for i := range 40 {
 		p := []float32{float32(i) / 40, 1 - float32(i)/40}

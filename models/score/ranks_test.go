@@ -672,7 +672,7 @@ func BenchmarkRanksAdd(b *testing.B) {
 	}
 }
 
-// Time of a small evaluation: 10,000 rows of 10 classes, added, encoded, decoded and
+// BenchmarkRanking measures a small evaluation: 10,000 rows of 10 classes, added, encoded, decoded and
 // reported.
 func BenchmarkRanking(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -695,7 +695,7 @@ func BenchmarkRanking(b *testing.B) {
 }
 
 // Weights change rates but not counts of rows.
-func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
+func TestRankingsAndTargetsCountRowsNotWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, k := range []int{2, 3, 12} {
 		rows := someRows(r, 200, k)

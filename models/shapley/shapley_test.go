@@ -266,7 +266,7 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 }
 
 // The effect in a linear model is the weight times the distance from the mean.
-func TestEffectsOfALinearModelAreClosed(t *testing.T) {
+func TestEffectsOfALinearModelAreWeightTimesDistance(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, identity.Identity{In: 5, Bound: 1}, 1, columns, background)
 	e, err := NewExact(g.recipe, g.model, columns, background)

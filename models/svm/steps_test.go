@@ -24,7 +24,7 @@ func (c counted) Step(y, s, a, q float64) float64 {
 }
 
 // The number of steps is between a twentieth and five times the number that plans assume.
-func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
+func TestStepsAreNearThePlannedNumber(t *testing.T) {
 	const n, d, outputs = 200, 32, 3
 	rows := sample(n, d, outputs, false)
 	for _, name := range []string{"hinge", "squared_hinge"} {

@@ -37,7 +37,7 @@ func TestResidualsMatchLeastSquares(t *testing.T) {
 
 // Labels jump between the values of a column of names. They do not if the column measures something
 // or is irrelevant.
-func TestJumpsAreOfNumbersThatName(t *testing.T) {
+func TestJumpsFindNumbersThatName(t *testing.T) {
 	for name, c := range map[string]struct {
 		label func(place int, x float64) float64
 		least float64
