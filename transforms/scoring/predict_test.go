@@ -128,7 +128,7 @@ func TestRowsWithoutAFiniteNoveltyHaveNoPrediction(t *testing.T) {
 }
 
 // Evaluation leaves out the rows for which Predict has no interval, and counts an interval that is wider than float32.
-func TestCoverageIsOfFiniteIntervals(t *testing.T) {
+func TestCoverageCountsFiniteIntervalsOnly(t *testing.T) {
 	m := modelOf()
 	m.Manifest.TargetGrid = linear.Grids{{Low: -1e30, High: 1e30}}
 	m.Manifest.Intervals = &models.Intervals{Rows: 9, Folds: 2, Scaled: true, Scores: [][]float32{slices.Repeat([]float32{1}, 9)}}
