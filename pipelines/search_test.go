@@ -83,7 +83,7 @@ func TestSearchFindsFeaturesThatPredictBetter(t *testing.T) {
 }
 
 // Files, their order, shards and threads do not change the result of a search.
-func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
+func TestSearchDependsOnTheRowsOnly(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 260, 3)
 	files := func(o options.Train) (content [2]string) {
 		t.Helper()

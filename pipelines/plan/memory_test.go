@@ -15,7 +15,7 @@ import (
 )
 
 // The planned size of stored sums is for the number of readers that the plan itself advises.
-func TestPlannedSumsAreOfThePlansReaders(t *testing.T) {
+func TestPlannedSumsAreForThePlannedReaders(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
 	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Readers*c.AlgebraThreads <= 64 {
 		t.Fatalf("%+v", c)

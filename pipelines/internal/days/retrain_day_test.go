@@ -116,7 +116,7 @@ func TestInvalidDayPatternsAreRejected(t *testing.T) {
 	}
 }
 
-func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
+func TestDayColumnsHaveThePartsOfTheDay(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		"data/dt=YYYY-MM-DD/*.csv": {"dt"}, "data/region=*/year=YYYY/month=MM/day=DD/*": {"year", "month",
 			"day"}, "data/YYYY/MM/DD/part=1.csv": nil,
