@@ -232,7 +232,7 @@ func entries(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestReadmeQuickStartWorks(t *testing.T) {
+func TestGenerateTrainEvaluateAndPredictWorkTogether(t *testing.T) {
 	dir := t.TempDir()
 	must := func(args ...string) {
 		if r := runProgram(t, dir, args...); r.code != 0 {
