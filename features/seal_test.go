@@ -220,7 +220,7 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 }
 
 // The form in files, on which other programs rely, does not change.
-func TestSealedFormIsReadable(t *testing.T) {
+func TestSealedFormNeverChanges(t *testing.T) {
 	for kind, want := range map[string]string{
 		"fourier.gaussian":    `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,
 		"fourier.exponential": `{"kind":"fourier.exponential","recipe":{"in":4,"out":8,"width":0.3333333333333333,"exponent":1.4,"form":"paired","seed":3}}`,

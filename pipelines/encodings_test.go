@@ -215,7 +215,7 @@ func TestTargetStatisticsOfRegressionsAreMeanTargets(t *testing.T) {
 	}
 }
 
-// An embedding encodes texts by counts, which need no labels, and holds nothing out.
+// Embed works with texts encoded by counts, with and without labels.
 func TestEmbedEncodesCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(options.Train{}, preprocess.CountEncoding).Prepare

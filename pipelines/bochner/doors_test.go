@@ -132,8 +132,8 @@ func TestRunnersListenOnThisMachineOnly(t *testing.T) {
 	}
 }
 
-// Serve is the only command that listens because a user asked for it, and by default it listens on this machine
-// only.
+// By default serve listens at one address, of this machine only. It is the only command that listens because a
+// user asked for it.
 func TestServeListensOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
