@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -156,24 +155,29 @@ func (c Chain) Dims() (in, out int) {
 	return in, out
 }
 
-// Kernel returns the kernel of the last step, applied to the output of the steps before it for x and z. It
-// is NaN if a step is not valid.
-func (c Chain) Kernel(x, z []float32) float64 {
-	if len(x) != len(z) {
-		panic("features: Kernel of rows of different lengths")
+// PrepareKernel returns the kernel of the last step, applied to the output of the steps before it. It fails if a
+// step is not valid.
+func (c Chain) PrepareKernel() (func(x, z []float32) float64, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
 	}
-	if len(c.Steps) == 0 {
-		return math.NaN()
+	first, err := c.begin()
+	if err != nil {
+		return nil, err
 	}
-	last := len(c.Steps) - 1
-	for _, r := range c.Steps[:last] {
-		m, err := r.New()
-		if err != nil {
-			return math.NaN()
+	kernel, err := Kernel(c.Steps[len(first)])
+	if err != nil {
+		return nil, err
+	}
+	return func(x, z []float32) float64 {
+		if len(x) != len(z) {
+			panic("features: Kernel of rows of different lengths")
 		}
-		x, z = mapped(m, x, z)
-	}
-	return Kernel(c.Steps[last])(x, z)
+		for _, m := range first {
+			x, z = mapped(m, x, z)
+		}
+		return kernel(x, z)
+	}, nil
 }
 
 // AddFiles implements FileUser.

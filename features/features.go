@@ -133,27 +133,26 @@ type Random interface {
 // KernelPreparer is a Recipe that computes its kernel for many pairs of rows faster than for each pair alone.
 type KernelPreparer interface {
 	Recipe
-	// PrepareKernel returns the kernel. The function is safe for concurrent use. It returns NaN if the recipe is
-	// not valid.
-	PrepareKernel() func(x, z []float32) float64
+	// PrepareKernel returns the kernel. The function is safe for concurrent use.
+	PrepareKernel() (func(x, z []float32) float64, error)
 }
 
 // Kernel returns the kernel of r, for many pairs of rows. The function is safe for concurrent use. It panics if
-// the rows differ in length. Unless r is Random, it returns NaN if New fails.
-func Kernel(r Recipe) func(x, z []float32) float64 {
+// the rows differ in length. Unless r is Random, Kernel returns an error if New does.
+func Kernel(r Recipe) (func(x, z []float32) float64, error) {
 	switch r := r.(type) {
 	case KernelPreparer:
 		return r.PrepareKernel()
 	case Random:
-		return r.Kernel
+		return r.Kernel, nil
 	}
 	m, err := r.New()
+	if err != nil {
+		return nil, err
+	}
 	return func(x, z []float32) (sum float64) {
 		if len(x) != len(z) {
 			panic("features: Kernel of rows of different lengths")
-		}
-		if err != nil {
-			return math.NaN()
 		}
 		fx, fz := mapped(m, x, z)
 		for i, v := range fx {
@@ -161,7 +160,7 @@ func Kernel(r Recipe) func(x, z []float32) float64 {
 			sum += float64(v) * float64(fz[i])
 		}
 		return sum
-	}
+	}, nil
 }
 
 // mapped returns the features of two rows.

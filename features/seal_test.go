@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/features/skeleton"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 var picture = preprocess.ImageShape{Height: 2, Width: 2, Channels: 3, Planar: true}
@@ -202,7 +203,7 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 		}
 		x := []float32{1, -2, 3, 0.5, 7, 0.1, -0.3, 2, 4, 6, -5, 8}[:in]
 		z := []float32{0.9, -2.2, 3.1, 0.4, 6, 0.2, -0.1, 2.5, 3, 7, -6, 9}[:in]
-		if have, want := features.Kernel(back)(x, z), features.Kernel(r)(x, z); have != want {
+		if have, want := kerneltest.Kernel(back)(x, z), kerneltest.Kernel(r)(x, z); have != want {
 			t.Errorf("%s: kernel %v, want %v", kind, have, want)
 		}
 		first, err := r.New()

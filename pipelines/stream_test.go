@@ -125,7 +125,7 @@ func (b *brook) counted() map[string]int {
 	return by
 }
 
-// The defaults of options.Stream equal those of the flags, and a stream runs with them.
+// The defaults of options.PredictStream equal those of the flags, and a stream runs with them.
 func TestStreamRunsWithTheDefaults(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 3)

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
@@ -208,7 +209,7 @@ func TestMeanOfProductsIsTheKernel(t *testing.T) {
 			}
 			r := kernels(in, out, 1.4, form, 0)[name]
 			for p, pair := range pairs {
-				k := features.Kernel(r)(pair.x, pair.z)
+				k := kerneltest.Kernel(r)(pair.x, pair.z)
 				what := name + ", " + form.String() + ", " + pair.name
 				// In the paired form equal rows have product 1 up to rounding: no variance, some float32 error.
 				stattest.MeanOf(plain[p]).Near(t, what, k, 1e-6)

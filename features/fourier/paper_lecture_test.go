@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
@@ -33,7 +34,7 @@ func TestErrorFallsAsOneOverRootD(t *testing.T) {
 		twice[i] = 2*z[i] - x[i]
 	}
 	for name, r := range kernels(5, 2, 1.4, Paired, 0) {
-		k, k2 := features.Kernel(r)(x, z), features.Kernel(r)(x, twice)
+		k, k2 := kerneltest.Kernel(r)(x, z), kerneltest.Kernel(r)(x, twice)
 		for _, out := range []int{16, 256} {
 			variance := map[Form]float64{
 				Paired: (1 + k2 - 2*k*k) / float64(out),
@@ -69,7 +70,7 @@ func TestKernelIsTheFourierTransformOfItsFrequencies(t *testing.T) {
 				cos[j], sin[j] = math.Cos(angle), math.Sin(angle)
 			}
 			// A float64 holds these angles to 1e-9, even for Cauchy frequencies; equal rows have no variance.
-			stattest.MeanOf(cos).Near(t, name+", "+pair.name+", real part", features.Kernel(r)(pair.x, pair.z), 1e-9)
+			stattest.MeanOf(cos).Near(t, name+", "+pair.name+", real part", kerneltest.Kernel(r)(pair.x, pair.z), 1e-9)
 			stattest.MeanOf(sin).Near(t, name+", "+pair.name+", imaginary part", 0, 1e-9)
 		}
 	}
@@ -84,7 +85,7 @@ func TestKernelsArePositiveDefinite(t *testing.T) {
 		g := mat.NewSymDense(n, nil)
 		for i := range n {
 			for j := range i + 1 {
-				g.SetSym(i, j, features.Kernel(r)(x[i*d:(i+1)*d], x[j*d:(j+1)*d]))
+				g.SetSym(i, j, kerneltest.Kernel(r)(x[i*d:(i+1)*d], x[j*d:(j+1)*d]))
 			}
 			if g.At(i, i) != 1 {
 				t.Errorf("%s: K(x, x) = %v", name, g.At(i, i))
@@ -238,7 +239,7 @@ func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float
 	d := len(x) / n
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			k := features.Kernel(r)(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
+			k := kerneltest.Kernel(r)(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
 			most = max(most, math.Abs(dot(phi[i*dim:(i+1)*dim], phi[j*dim:(j+1)*dim])-k))
 		}
 	}
@@ -258,7 +259,7 @@ func TestPointwiseBoundHolds(t *testing.T) {
 		}
 		out += out % 2 // paired features come in twos
 		for name, r := range kernels(d, out, 2, form, 0) {
-			k, failures := features.Kernel(r)(x[:d], x[d:]), 0
+			k, failures := kerneltest.Kernel(r)(x[:d], x[d:]), 0
 			dst := make([]float32, 2*out)
 			for seed := range uint64(seeds) {
 				mustNew(t, kernels(d, out, 2, form, seed)[name]).Apply(dst, x, 2)

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 func normals(n int) []float32 {
@@ -47,7 +48,7 @@ func TestIdentityFeaturesAreTheRows(t *testing.T) {
 
 func TestKernelIsTheInnerProductOfFeatures(t *testing.T) {
 	x, z := []float32{1, -2, 0.5}, []float32{3, 1, 8}
-	if k := features.Kernel(Identity{In: 3, Bound: 1})(x, z); k != 5 {
+	if k := kerneltest.Kernel(Identity{In: 3, Bound: 1})(x, z); k != 5 {
 		t.Errorf("K = %v, want 5", k)
 	}
 }
@@ -174,7 +175,7 @@ func TestShortSlicesPanic(t *testing.T) {
 			m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 8000),
 				blas.MaxRows+1, 1)
 		},
-		"Kernel": func() { features.Kernel(Identity{})(make([]float32, 2), make([]float32, 3)) },
+		"Kernel": func() { kerneltest.Kernel(Identity{})(make([]float32, 2), make([]float32, 3)) },
 	} {
 		func() {
 			defer func() {

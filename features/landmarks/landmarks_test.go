@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 func numbers(n int, index uint64) []float32 {
@@ -58,7 +59,7 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 		for i := range n {
 			grid.Row(steps, i)
 			for j := range count {
-				want := features.Kernel(of)(x[i*d:(i+1)*d], z.X[j*d:(j+1)*d])
+				want := kerneltest.Kernel(of)(x[i*d:(i+1)*d], z.X[j*d:(j+1)*d])
 				if got := phi[i*count+j]; math.Abs(float64(got)-want) > 1e-7 {
 					t.Errorf("%s: feature %d of row %d is %v, want %v", name, j, i, got, want)
 				}

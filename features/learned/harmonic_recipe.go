@@ -94,12 +94,12 @@ func (r Harmonics) New() (features.Map, error) {
 
 // PrepareKernel returns the kernel Σ_j (c_j/Σc) Y_j(x/‖x‖) Y_j(z/‖z‖), in float64. The function panics
 // unless both rows have length In.
-func (r Harmonics) PrepareKernel() func(x, z []float32) float64 {
+func (r Harmonics) PrepareKernel() (func(x, z []float32) float64, error) {
 	made, err := r.New()
+	if err != nil {
+		return nil, err
+	}
 	return func(x, z []float32) (sum float64) {
-		if err != nil {
-			return math.NaN()
-		}
 		if len(x) != len(z) || len(x) != r.In {
 			panic("harmonic: Kernel of rows of different lengths")
 		}
@@ -112,7 +112,7 @@ func (r Harmonics) PrepareKernel() func(x, z []float32) float64 {
 			sum += float64(a * v[j])
 		}
 		return sum
-	}
+	}, nil
 }
 
 // HarmonicOptions are the options of the kernel "harmonic". The zero value chooses a harmonic

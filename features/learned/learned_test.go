@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 	"github.com/bochner-ml/bochner/internal/testing/stattest"
 )
 
@@ -113,7 +114,7 @@ func TestSealedRecipesFindTheirFrequencies(t *testing.T) {
 	if _, err := back.New(); err == nil || !strings.Contains(err.Error(), "not available") {
 		t.Errorf("New without the file: %v", err)
 	}
-	if !math.IsNaN(features.Kernel(back)(f.W[:5], f.W[5:10])) {
+	if !math.IsNaN(kerneltest.Kernel(back)(f.W[:5], f.W[5:10])) {
 		t.Error("Kernel without the file is a number")
 	}
 	files := new(features.Files)

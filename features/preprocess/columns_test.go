@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -107,7 +108,7 @@ func TestCategoryDistancesMatchTheDocumentation(t *testing.T) {
 			t.Errorf("%v to %v: %v, want %v", c.x, c.z, d, c.want)
 		}
 	}
-	if k := features.Kernel(r)([]float32{2, 0}, []float32{2, 1}); k != w*w {
+	if k := kerneltest.Kernel(r)([]float32{2, 0}, []float32{2, 1}); k != w*w {
 		t.Errorf("kernel %v", k)
 	}
 }
@@ -151,7 +152,7 @@ func TestColumnsPanicOnShortSlices(t *testing.T) {
 		"x":      func() { m.Apply(make([]float32, 22), make([]float32, 9), 2) },
 		"dst":    func() { m.Apply(make([]float32, 21), make([]float32, 10), 2) },
 		"n":      func() { m.Apply(nil, nil, -1) },
-		"Kernel": func() { features.Kernel(recipe)(make([]float32, 5), make([]float32, 4)) },
+		"Kernel": func() { kerneltest.Kernel(recipe)(make([]float32, 5), make([]float32, 4)) },
 		"Names":  func() { recipe.Names(&schema.Table{Columns: []schema.Column{{Type: schema.Number}}}) },
 	} {
 		func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 // pixels returns n images with integer values from 0 to 255.
@@ -195,12 +196,12 @@ func TestKernelIsTheInnerProductOfResults(t *testing.T) {
 		for i := range y[:len(y)/2] {
 			want += float64(y[i]) * float64(y[len(y)/2+i])
 		}
-		if k := features.Kernel(r)(x[:s.Len()], x[s.Len():]); k != want {
+		if k := kerneltest.Kernel(r)(x[:s.Len()], x[s.Len():]); k != want {
 			t.Errorf("%s: kernel %v, inner product %v", name, k, want)
 		}
 	}
-	if k := features.Kernel(Gray{})(nil, nil); !math.IsNaN(k) {
-		t.Errorf("kernel of an invalid recipe: %v", k)
+	if _, err := features.Kernel(Gray{}); err == nil {
+		t.Error("an invalid recipe has a kernel")
 	}
 }
 
@@ -267,7 +268,7 @@ func TestImagesPanicOnShortSlices(t *testing.T) {
 		"x":      func() { m.Apply(make([]float32, 6), make([]float32, 5), 2) },
 		"dst":    func() { m.Apply(make([]float32, 5), make([]float32, 6), 2) },
 		"n":      func() { m.Apply(nil, nil, -1) },
-		"Kernel": func() { features.Kernel(Whiten{Shape: s})(make([]float32, 3), make([]float32, 2)) },
+		"Kernel": func() { kerneltest.Kernel(Whiten{Shape: s})(make([]float32, 3), make([]float32, 2)) },
 		"Fit": func() {
 			FitPatchPCA(make([]float32, 5), 2, PatchFit{Shape: s, Patch: 1, Stride: 1, Out: 1})
 		},

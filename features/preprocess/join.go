@@ -71,22 +71,25 @@ func (r Join) Dims() (in, out int) {
 	return in, out
 }
 
-// Kernel returns the sum of the kernels of the parts.
+// Kernel returns the sum of the kernels of the parts. It is NaN if a part has none.
 func (r Join) Kernel(x, z []float32) (sum float64) {
 	for _, p := range r.Parts {
-		sum += features.Kernel(p)(x, z)
+		kernel, err := features.Kernel(p)
+		if err != nil {
+			return math.NaN()
+		}
+		sum += kernel(x, z)
 	}
 	return sum
 }
 
 // New draws the maps. The result is Ranged if all of them are Gridded.
-func (r Join) New() (features.Map, error) {
+func (r Join) New() (_ features.Map, err error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	parts := make([]features.Map, len(r.Parts))
 	for i, p := range r.Parts {
-		var err error
 		if parts[i], err = p.New(); err != nil {
 			return nil, fmt.Errorf("join: part %d: %w", i+1, err)
 		}
@@ -96,13 +99,12 @@ func (r Join) New() (features.Map, error) {
 
 // NewShort implements features.ShortFormRecipe. Parts without a map for the short form get whole rows. It
 // returns nil if no part has such a map.
-func (r Join) NewShort(form *features.ShortForm) (features.Map, error) {
+func (r Join) NewShort(form *features.ShortForm) (_ features.Map, err error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	parts, hasShort := make([]features.Map, len(r.Parts)), false
 	for i, p := range r.Parts {
-		var err error
 		if g, ok := p.(features.ShortFormRecipe); ok {
 			if parts[i], err = g.NewShort(form); err != nil {
 				return nil, fmt.Errorf("join: part %d: %w", i+1, err)
@@ -150,7 +152,7 @@ func (r Join) MarshalJSON() ([]byte, error) {
 }
 
 // openJoin reads the output of MarshalJSON. Unknown fields are errors.
-func openJoin(data []byte, files *features.Files) (Join, error) {
+func openJoin(data []byte, files *features.Files) (_ Join, err error) {
 	var j joinJSON
 	if err := features.DecodeStrict(data, &j); err != nil {
 		return Join{}, err
@@ -160,7 +162,6 @@ func openJoin(data []byte, files *features.Files) (Join, error) {
 		if err := shallow(s); err != nil { // check this before opening, so that input cannot choose the recursion depth
 			return Join{}, fmt.Errorf("part %d: %w", i+1, err)
 		}
-		var err error
 		if r.Parts[i], err = s.WithFiles(files).Open(); err != nil {
 			return Join{}, fmt.Errorf("part %d: %w", i+1, err)
 		}

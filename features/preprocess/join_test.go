@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/identity"
 	"github.com/bochner-ml/bochner/features/preprocess"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 const d = 4
@@ -65,7 +66,7 @@ func TestJoinedPartsMatchSeparatePreprocessing(t *testing.T) {
 		}
 		var kernel float64
 		for _, p := range r.Parts {
-			kernel += features.Kernel(p)(x[:d], x[d:2*d])
+			kernel += kerneltest.Kernel(p)(x[:d], x[d:2*d])
 		}
 		if have := r.Kernel(x[:d], x[d:2*d]); have != kernel {
 			t.Errorf("kernel %v, want %v", have, kernel)

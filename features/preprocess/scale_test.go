@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 func applyScale(t *testing.T, r features.Recipe, x []float32, n int) []float32 {
@@ -93,7 +94,7 @@ func TestScalingsEqualTheirFormulas(t *testing.T) {
 		for j := range d {
 			product += float64(want[j]) * float64(want[d+j])
 		}
-		if k := features.Kernel(c.r)(x[:d], x[d:2*d]); k != product {
+		if k := kerneltest.Kernel(c.r)(x[:d], x[d:2*d]); k != product {
 			t.Errorf("%s: kernel %v, inner product %v", c.name, k, product)
 		}
 	}
@@ -120,7 +121,7 @@ func TestUnitKeepsZeroAndLongRowsFinite(t *testing.T) {
 	if !slices.Equal(y, []float32{0, 0, want, want, 1, 0}) {
 		t.Errorf("%v", y)
 	}
-	if k := features.Kernel(Unit{In: 2})([]float32{0, 0}, []float32{1, 1}); k != 0 {
+	if k := kerneltest.Kernel(Unit{In: 2})([]float32{0, 0}, []float32{1, 1}); k != 0 {
 		t.Errorf("kernel with a zero row %v", k)
 	}
 }
@@ -184,7 +185,7 @@ func TestScalesPanicOnShortSlices(t *testing.T) {
 		"x":      func() { m.Apply(make([]float32, 6), make([]float32, 5), 2) },
 		"dst":    func() { m.Apply(make([]float32, 5), make([]float32, 6), 2) },
 		"n":      func() { m.Apply(nil, nil, -1) },
-		"Kernel": func() { features.Kernel(Unit{In: 3})(make([]float32, 3), make([]float32, 2)) },
+		"Kernel": func() { kerneltest.Kernel(Unit{In: 3})(make([]float32, 3), make([]float32, 2)) },
 	} {
 		func() {
 			defer func() {

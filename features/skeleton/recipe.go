@@ -127,12 +127,12 @@ func (r Compositional) New() (features.Map, error) {
 func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.kernel(x, z) }
 
 // PrepareKernel returns Kernel for a skeleton that is compiled once.
-func (r Compositional) PrepareKernel() func(x, z []float32) float64 {
+func (r Compositional) PrepareKernel() (func(x, z []float32) float64, error) {
 	g, err := r.Skeleton.compile()
 	if err != nil {
-		return r.Kernel
+		return nil, err
 	}
-	return g.kernel
+	return g.kernel, nil
 }
 
 // Options are the options of the kernel of a skeleton. File or Skeleton must be given. The defaults are

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 // Piecewise-linear columns find steps of single columns. A narrow kernel of a pair finds a rough function of two of
@@ -86,7 +87,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 		}
 		for i := range p.N {
 			for j := range p.N {
-				got, want := e.matrix.K[triangle(max(i, j))+min(i, j)], features.Kernel(chosen.Recipe)(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
+				got, want := e.matrix.K[triangle(max(i, j))+min(i, j)], kerneltest.Kernel(chosen.Recipe)(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
 				if math.Abs(got-want) > 1e-5 {
 					t.Fatalf("%v: kernel of rows %d and %d is %v, the recipe's %v", c, i, j, got, want)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/testing/kerneltest"
 )
 
 // Kernel matrices of some rows agree with the kernels of recipes. Inner products of features are
@@ -39,7 +40,7 @@ func TestKernelsOfDistancesMatchTheRecipes(t *testing.T) {
 					continue
 				}
 				a, b := x[i*d:][:d], x[j*d:][:d]
-				want := features.Kernel(r)(a, b)
+				want := kerneltest.Kernel(r)(a, b)
 				for k, v := range a {
 					want += float64(v) * float64(b[k])
 				}

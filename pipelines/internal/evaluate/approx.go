@@ -26,10 +26,13 @@ type approximationErrors struct {
 
 // kernelOfPairs returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the order (0, 1), (0, 2),
 // …, (n−2, n−1). Steps before the kernel, such as scaling, are applied once.
-func kernelOfPairs(r features.Recipe, x []float32, n, d, threads int) []float64 {
+func kernelOfPairs(r features.Recipe, x []float32, n, d, threads int) ([]float64, error) {
 	r, x, d = lastStep(r, x, n, d)
-	k := features.Kernel(r)
-	return forPairs(n, threads, func(i, j int) float64 { return k(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) })
+	k, err := features.Kernel(r)
+	if err != nil {
+		return nil, err
+	}
+	return forPairs(n, threads, func(i, j int) float64 { return k(x[i*d:(i+1)*d], x[j*d:(j+1)*d]) }), nil
 }
 
 // lastStep returns the last step of a chain, and the output of the other steps for the n rows of x. If r is not

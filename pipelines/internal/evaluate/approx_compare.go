@@ -125,7 +125,10 @@ func compare(ctx context.Context, j *job.Job, o options.CompareKernel, l *prepar
 	if n < 2 {
 		return nil, exit.Dataf("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
-	exact := kernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
+	exact, err := kernelOfPairs(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
+	if err != nil {
+		return nil, err
+	}
 	sample := &kernelSample{o, j, l, x[:n*l.Profile.Dim], n, exact}
 	result := &results.CompareKernel{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
@@ -155,7 +158,6 @@ func compare(ctx context.Context, j *job.Job, o options.CompareKernel, l *prepar
 		}
 		result.Curves = append(result.Curves, curve)
 	}
-	var err error
 	result.Bounds, err = sample.bounds(result.Curves[0])
 	return result, err
 }
