@@ -141,7 +141,7 @@ func TestTwoSampleRejectsInvalidInput(t *testing.T) {
 		{a, nil, exit.CodeData, "its rows would count twice"},
 		{dir + "/*.csv", nil, exit.CodeData, "its rows would count twice"},
 		{"", nil, exit.CodeUsage, "test needs two tables"},
-		{b, func(o *options.TwoSample) { o.Prepare.Data.Files = []string{a} }, exit.CodeUsage, "not from Prepare.Data"},
+		{b, func(o *options.TwoSample) { o.Data.Files = []string{a} }, exit.CodeUsage, "not from Data"},
 		{b, func(o *options.TwoSample) { o.MinP = 1e-9 }, exit.CodeUsage, "--min_p must be"},
 		{b, func(o *options.TwoSample) { o.MinP = 2 }, exit.CodeUsage, "--min_p must be"},
 		{b, func(o *options.TwoSample) { o.MaxDrift = 2 }, exit.CodeUsage, "--max_drift must be"},

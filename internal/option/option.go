@@ -20,7 +20,8 @@
 //	list         commas: a list with commas between its words; joined: several texts become one
 //	             with commas between
 //	unit         bytes: a number that can be written as 8GB; days: one that can be written as 90d
-//	omit         fields of this struct, and of structs that it embeds, that are no options here
+//	omit         fields of this struct, and of structs that it embeds, that are no options here; Data.Label
+//	             is a field of the field Data
 //
 // A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group
 // of the struct around it), and a slice with that tag adds the options of the structs in it. The
@@ -109,7 +110,7 @@ func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag, outer
 		case f.Type.Kind() == reflect.Struct && f.Anonymous:
 			g.add(owner, value, inherited, omit)
 		case f.Type.Kind() == reflect.Struct && grouped:
-			g.add(owner, value, inherited, nil)
+			g.add(owner, value, inherited, within(f.Name, omit))
 		case f.Type.Kind() == reflect.Slice && grouped:
 			for j := range value.Len() {
 				g.add(owner, reflect.Indirect(value.Index(j).Elem()), inherited, nil)
@@ -118,10 +119,21 @@ func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag, outer
 	}
 }
 
+// within returns the names after the name of a struct and a point.
+func within(outer string, names []string) (inner []string) {
+	for _, name := range names {
+		if name, ok := strings.CutPrefix(name, outer+"."); ok {
+			inner = append(inner, name)
+		}
+	}
+	return inner
+}
+
 // omitted returns the names of fields that the tag omit lists. It panics if a struct lacks one.
 func omitted(t reflect.Type, tags reflect.StructTag) []string {
 	names := strings.Fields(strings.ReplaceAll(tags.Get("omit"), ",", " "))
 	for _, name := range names {
+		name, _, _ := strings.Cut(name, ".")
 		if _, has := t.FieldByName(name); !has {
 			panic(fmt.Sprintf("option: %s has no field %s to omit", t, name))
 		}

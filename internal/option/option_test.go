@@ -265,7 +265,10 @@ type nested struct {
 		Weight string   `flag:"weight" group:"Columns" placeholder:"COLUMN"`
 		Drop   []string `flag:"drop"`
 		Each   []any    `group:""`
-	} `group:"Data" omit:"Drop"`
+		Text   struct {
+			Label string `flag:"label"`
+		} `group:""`
+	} `group:"Data" omit:"Drop,Text.Label"`
 	Unseen struct {
 		X int `flag:"unseen"`
 	}

@@ -12,17 +12,15 @@ import (
 // jobDefaults has the options with which a Go program starts, for each command: those of a constructor, or the
 // zero value.
 var jobDefaults = map[string]any{
-	"align": ptr(options.NewAlign()), "ask": ptr(options.NewAsk()), "embed": ptr(options.NewEmbed()),
-	"explain": ptr(options.NewExplain()), "featurize": ptr(options.NewFeaturize()),
-	"generate": ptr(options.NewGenerate()), "kernel": ptr(options.NewCompareKernel()),
-	"predict": ptr(options.NewPredictStream()), "retrain": ptr(options.NewRetrain()), "serve": ptr(options.NewServe()),
-	"test": ptr(options.NewTwoSample()), "train": ptr(options.NewTrain()),
+	"align": new(options.NewAlign()), "ask": new(options.NewAsk()), "embed": new(options.NewEmbed()),
+	"explain": new(options.NewExplain()), "featurize": new(options.NewFeaturize()),
+	"generate": new(options.NewGenerate()), "kernel": new(options.NewCompareKernel()),
+	"predict": new(options.NewPredictStream()), "retrain": new(options.NewRetrain()), "serve": new(options.NewServe()),
+	"test": new(options.NewTwoSample()), "train": new(options.NewTrain()),
 	"compare": &options.CompareModels{}, "evaluate": &options.Evaluate{}, "export": &options.Export{},
 	"fit": &options.Fit{}, "forget": &options.Forget{}, "inspect": &options.InspectData{}, "prune": &options.PruneSums{},
 	"report": &options.Report{}, "sum": &options.Sum{}, "verify": &options.VerifyOptimum{},
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // zeroIsDefault lists the options whose zero value means the default of the flag.
 var zeroIsDefault = []string{"calibrate", "format", "label_case", "lambda", "report", "runner"}

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
@@ -112,11 +113,10 @@ func testCommand() *cobra.Command {
 	kernels := newKernels("gaussian", "features", strconv.Itoa(twosample.Features))
 	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
 		if o.Recipe != "" {
-			if err := fixedByRecipe(cmd, "min_p"); err != nil {
+			if err := fixedByRecipe(cmd, spec.TwoSampleByRecipe); err != nil {
 				return nil, err
 			}
-		}
-		if o.Kernel, err = kernels.chosen(); err != nil {
+		} else if o.Kernel, err = kernels.chosen(); err != nil {
 			return nil, err
 		}
 		o.A, o.B = args[0], args[1]

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -44,7 +43,7 @@ func trainCommand() *cobra.Command {
 			}
 		}
 		if o.Recipe != "" {
-			if err := fixedByRecipe(cmd, "model lambda C calibrate threshold select folds timings report test"); err != nil {
+			if err := fixedByRecipe(cmd, spec.TrainByRecipe+" timings test"); err != nil {
 				return nil, err
 			}
 		}
@@ -132,6 +131,9 @@ func (f *trainingFlags) flags() []*option.Option {
 // chosen returns the options with the kernel and the learner that the flags choose.
 func (f *trainingFlags) chosen(cmd *cobra.Command) (o options.Train, err error) {
 	o = *f.o
+	if o.Recipe != "" {
+		return o, nil // it determines them
+	}
 	if o.Kernel, err = f.kernelFlags.chosen(); err != nil {
 		return o, err
 	}
@@ -146,12 +148,10 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o options.Train, err error) 
 // fixedByRecipe refuses flags whose values the recipe determines: all except the flags of sum and
 // those listed.
 func fixedByRecipe(cmd *cobra.Command, list string) (err error) {
-	var sum options.Sum
-	sum.Data.Formats = dataset.NewOptions()
-	free := append(flagNames(cmd, list), namesOf(&sum, &jobFlags{}, &printFlags{})...)
+	free := append(spec.FreeByRecipe(list), namesOf(&jobFlags{}, &printFlags{})...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if name := optionOf(f).Name; name != "" && !slices.Contains(free, name) && err == nil {
-			err = exit.Usagef("--%s cannot be used with --recipe, which decides it: leave out one of the two", name)
+			err = spec.FixedByRecipe(name)
 		}
 	})
 	return err

@@ -118,16 +118,14 @@ type Report struct {
 
 // TwoSample says which two tables to compare, and in which features.
 type TwoSample struct {
-	A, B string // names or patterns of the files of the two tables
+	A, B string // names or patterns of the files of the two tables, for Data.Files
 
 	// Directory of a model whose features and columns are used for the comparison, or an alias such as
 	// DIR@champion. The default is to choose columns, scaling and width from the rows of both tables.
 	//
-	// With a recipe, options except A, B, Data, MinP, MaxDrift, MaxBadFraction and Job are ignored.
-	Recipe string `flag:"recipe,common" group:"Model and output" placeholder:"DIR"`
-	// Data replaces Prepare.Data, which is not used.
-	Data    dataset.Options `group:"Data" omit:"Files,Label,LabelText,Weight"`
-	Prepare `omit:"Data,Task,Split,Room"`
+	// Options that the recipe determines must then have their defaults.
+	Recipe  string `flag:"recipe,common" group:"Model and output" placeholder:"DIR"`
+	Prepare `omit:"Data.Files,Data.Label,Data.LabelText,Data.Weight,Task,Split,Room"`
 
 	// Smallest p-value that passes: below it the exit code is 4. With equal distributions this happens
 	// with that probability. 0 is no bound.

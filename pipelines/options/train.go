@@ -21,7 +21,7 @@ type Train struct {
 	// features, scaling, folds and grid come from that model, and nothing is chosen from the rows. The
 	// result is the same model as from sum and fit.
 	//
-	// With a recipe, options except Data, Lambda, MaxBadFraction and Job are ignored.
+	// Options that the recipe determines must then have their defaults.
 	Recipe string `flag:"recipe" group:"Model and output" placeholder:"DIR"`
 
 	// Directory to create; it must not exist.

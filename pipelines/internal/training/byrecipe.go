@@ -111,6 +111,12 @@ func validateByRecipe(o options.Train) error {
 		return exit.Usagef("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
 			"sums alone: its folds are those of the recipe, and no row is scored")
 	}
+	if o.Learner != nil {
+		return spec.FixedByRecipe("learner")
+	}
+	if err := spec.CheckByRecipe(&o, new(options.NewTrain()), o.Kernel, spec.TrainByRecipe); err != nil {
+		return err
+	}
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/spec"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -75,14 +76,20 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	switch {
 	case o.A == "" || o.B == "":
 		return exit.Usagef("test needs two tables: name the files of both")
-	case o.Prepare.Data.Files != nil:
-		return exit.Usagef("test takes the options of data from Data, not from Prepare.Data, and the files from A and B")
+	case o.Data.Files != nil:
+		return exit.Usagef("test takes the files from A and B, not from Data")
 	case o.MinP != 0 && !(o.MinP >= drift.MinP && o.MinP < 1):
 		return exit.Usagef("--min_p must be 0, or at least %g and below 1 (have %g)",
 			drift.MinP, o.MinP)
 	}
 	if err := prepare.CheckDrift(o.MaxDrift); err != nil {
 		return err
+	}
+	if o.Recipe != "" {
+		given := *o
+		if err := spec.CheckByRecipe(&given, new(options.NewTwoSample()), o.Kernel, spec.TwoSampleByRecipe); err != nil {
+			return err
+		}
 	}
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{Features: Features}
@@ -95,7 +102,6 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	if _, err := dataset.List(ctx, o.Data.Files); err != nil { // returns an error for a file that is in both
 		return err
 	}
-	o.Prepare.Data = o.Data
 	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
