@@ -27,7 +27,7 @@ type Worker struct {
 	ahead  atomic.Int64 // rows that are done in blocks that are not
 
 	mu     sync.Mutex
-	shared map[reflect.Type]any
+	shared map[any]any
 
 	// Guarded by the lock of workers below.
 	users  int  // DoFns that are set up
@@ -75,22 +75,38 @@ func worker(job string) *Worker {
 				delete(workers.byJob, name)
 			}
 		}
-		w = &Worker{job: job, shared: map[reflect.Type]any{}}
+		w = &Worker{job: job}
 		workers.byJob[job] = w
 	}
 	return w
 }
 
-// Shared returns the value of type T that all DoFns of a job share in this process. It creates
-// the value on first use.
-func Shared[T any](w *Worker, create func() *T) *T {
+// Shared returns the value of type T that all DoFns of a job share in this process, at first the zero value.
+func Shared[T any](w *Worker) *T { return shared(w, reflect.TypeFor[T](), func() *T { return new(T) }) }
+
+// Cached returns the value of a name, of which all DoFns of a job share one copy in this process. It loads the
+// value unless it is one of the last size values of type T; types and sizes have separate caches. The value of a
+// name must never change. Of several concurrent callers, one loads the value while the others wait. All of them
+// get its error or panic, which is not cached.
+func Cached[T any](w *Worker, size int, name string, load func() (T, error)) (T, error) {
+	type key struct {
+		kind reflect.Type
+		size int
+	}
+	c := shared(w, key{reflect.TypeFor[T](), size}, func() *cache[T] { return &cache[T]{size: size} })
+	return c.get(name, load)
+}
+
+func shared[T any](w *Worker, key any, create func() *T) *T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	kind := reflect.TypeFor[T]()
-	v, ok := w.shared[kind].(*T)
+	v, ok := w.shared[key].(*T)
 	if !ok {
 		v = create()
-		w.shared[kind] = v
+		if w.shared == nil {
+			w.shared = map[any]any{}
+		}
+		w.shared[key] = v
 	}
 	return v
 }
@@ -117,13 +133,12 @@ func (w *Worker) use(n int) {
 	w.users += n
 }
 
-// Cache holds the most recently used of several values that are loaded by name, so that
-// the readers of a process share one copy. The value of a name must never change.
-type Cache[T any] struct {
-	Size int // largest number of values; 0 means 1
+// cache holds the most recently used values of Cached.
+type cache[T any] struct {
+	size int // largest number of values
 
 	mu      sync.Mutex
-	entries []*entry[T] // at most Size, least recently used first
+	entries []*entry[T] // at most size, least recently used first
 }
 
 type entry[T any] struct {
@@ -131,10 +146,7 @@ type entry[T any] struct {
 	value func() (T, error) // loads the value on the first call
 }
 
-// Get returns the value of a name, which it loads with load unless it is cached. Of several
-// concurrent callers, one loads the value while the others wait. All of them get its error
-// or panic, which is not cached.
-func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
+func (c *cache[T]) get(name string, load func() (T, error)) (T, error) {
 	e := c.entry(name, load)
 	ok := false
 	defer func() {
@@ -148,7 +160,7 @@ func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
 }
 
 // entry returns the entry of that name, and creates it if there is none.
-func (c *Cache[T]) entry(name string, load func() (T, error)) *entry[T] {
+func (c *cache[T]) entry(name string, load func() (T, error)) *entry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.entries, func(e *entry[T]) bool { return e.name == name })
@@ -159,14 +171,14 @@ func (c *Cache[T]) entry(name string, load func() (T, error)) *entry[T] {
 	} else {
 		e = &entry[T]{name, sync.OnceValues(load)}
 	}
-	if len(c.entries) == max(c.Size, 1) {
+	if len(c.entries) == c.size {
 		c.entries = slices.Delete(c.entries, 0, 1)
 	}
 	c.entries = append(c.entries, e)
 	return e
 }
 
-func (c *Cache[T]) drop(e *entry[T]) {
+func (c *cache[T]) drop(e *entry[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := slices.Index(c.entries, e); i >= 0 {
@@ -174,17 +186,14 @@ func (c *Cache[T]) drop(e *entry[T]) {
 	}
 }
 
-// maps caches the last maps drawn. A pass has one, or two if rows are changed at random.
-type maps struct{ Cache[features.Map] }
-
-// Map returns the map of a sealed recipe, drawn once in a job and process.
+// Map returns the map of a sealed recipe, drawn once in a job and process. A pass has one, or two if rows are changed
+// at random.
 func (w *Worker) Map(s features.Sealed) (features.Map, error) {
 	name, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	drawn := Shared(w, func() *maps { return &maps{Cache[features.Map]{Size: 2}} })
-	return drawn.Get(string(name), func() (features.Map, error) {
+	return Cached(w, 2, string(name), func() (features.Map, error) {
 		r, err := s.Open()
 		if err != nil {
 			return nil, err

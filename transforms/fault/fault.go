@@ -144,8 +144,8 @@ const (
 	inner  = "avroio|csvio|dataset|imageio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
 	outer  = "activation|agop|align|bins|blas|calibrate|cg|chain|columns|command|compress|differences|disk|drift|" +
-		"effects|epochs|exact|export|features|harmonic|image|iterative|join|kernel|labels|" +
-		"landmarks|learned|learner|linear|lines|loss|maxout|messages|metric|models|onnx|option|page|" +
+		"effects|exact|export|features|harmonic|image|iterative|join|kernel|labels|" +
+		"landmarks|learn|learned|learner|linear|lines|loss|maxout|messages|metric|models|onnx|option|page|" +
 		"paired|patches|pca|picture|points|preprocess|profile|pubsub|retrain|rounds|rows|scale|schema|" +
 		"score|scoring|search|serve|sgd|shapley|skeleton|stream|stretch|sums|svm|weight|wire"
 )

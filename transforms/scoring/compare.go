@@ -61,12 +61,11 @@ func (c *Compared) Code(w *wire.Coder) {
 const MaxCompared = 255
 
 func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.Accumulator, error) {
-	cache := &transforms.Shared(r.Worker, newCompared).Cache
-	champion, err := p.Champion.applierFrom(ctx, r, cache)
+	champion, err := p.Champion.applier(ctx, r, 2)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}
-	challenger, err := p.Challenger.applierFrom(ctx, r, cache)
+	challenger, err := p.Challenger.applier(ctx, r, 2)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}

@@ -48,7 +48,7 @@ type heldRows struct {
 }
 
 func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms.Pass) (*heldOutScorer, error) {
-	model, err := transforms.Shared(r.Worker, newLoaded).Get(r.Scan.Pass, func() (*models.Model, error) {
+	model, err := transforms.Cached(r.Worker, 1, r.Scan.Pass, func() (*models.Model, error) {
 		m, err := r.Worker.Map(h.Recipe)
 		if err != nil {
 			return nil, err

@@ -52,7 +52,7 @@ func (s *Scores) Code(c *wire.Coder) {
 }
 
 func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms.Accumulator, error) {
-	a, err := p.Model.applier(ctx, r)
+	a, err := p.Model.applier(ctx, r, 1)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}
