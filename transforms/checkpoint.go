@@ -47,6 +47,14 @@ type checkpoint struct {
 	State  []byte `json:"state"`  // result of Saver.Save
 }
 
+func readCheckpoint(ctx context.Context, name string) (c checkpoint, err error) {
+	data, err := storage.ReadState(ctx, name, MaxState)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	return c, err
+}
+
 // checkpointPrefix is how the names of the checkpoints of a pass begin.
 func checkpointPrefix(pass string) string {
 	dir, name := storage.Split(pass)
@@ -115,11 +123,8 @@ func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int,
 // load reads the checkpoint into done and restores its state. If it covers no shards, or more than limit, done is
 // left empty.
 func (s *saving) load(ctx context.Context, limit int) ([]dataset.Report, error) {
-	data, err := storage.ReadState(ctx, s.name, MaxState)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &s.done); err != nil {
+	var err error
+	if s.done, err = readCheckpoint(ctx, s.name); err != nil {
 		return nil, err
 	}
 	if s.done.Shards <= 0 || s.done.Shards > limit {
@@ -187,13 +192,9 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 			if from < covered {
 				continue // another attempt at the reader has read these shards as well
 			}
-			data, err := storage.ReadState(ctx, sc.checkpointFile(element, from), MaxState)
+			c, err := readCheckpoint(ctx, sc.checkpointFile(element, from))
 			if errors.Is(err, storage.ErrDamaged) {
 				continue
-			}
-			var c checkpoint
-			if err == nil {
-				err = json.Unmarshal(data, &c)
 			}
 			if err != nil {
 				return rows, err

@@ -1,6 +1,7 @@
 package transforms
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -230,6 +233,17 @@ func (t Task) Apply(m features.Map, phi, x []float32, n int) []float32 {
 	}
 	wg.Wait()
 	return phi
+}
+
+// Parallel calls do for all items, most of them at a time, at least one. It returns the first error, which ends the
+// context of the others. A panic is an error, as of fault.Guard.
+func Parallel[T any](ctx context.Context, most int, items []T, do func(ctx context.Context, i int, item T) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, most))
+	for i, item := range items {
+		g.Go(func() error { return fault.Guard(func() error { return do(ctx, i, item) }) })
+	}
+	return g.Wait()
 }
 
 // GrowFeatures returns a slice of n features: phi if it is large enough, otherwise new memory

@@ -65,7 +65,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// LevelReport is the part of a Report about the rows of one level. Copies and RowHashes are as in the Report.
+// LevelReport reports on the rows of one level. Copies and RowHashes are as in the Report.
 type LevelReport struct {
 	Level     int     `json:"level"` // index in Spec.Levels
 	Rows      int64   `json:"rows,omitempty"`

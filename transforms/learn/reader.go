@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
@@ -67,21 +65,16 @@ type partitionRows struct {
 // run processes the rows of the assignments, as many at a time as there are threads.
 func (r *readerRound) run(ctx context.Context, assignments []dataset.Assignment) (all readerReport, err error) {
 	var mu sync.Mutex
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(cap(r.slots))
-	for _, a := range assignments {
-		g.Go(func() error {
-			return fault.Guard(func() error {
-				out, err := r.assignment(ctx, a)
-				mu.Lock()
-				defer mu.Unlock()
-				all.Reports = append(all.Reports, out.Reports...)
-				all.Partitions = append(all.Partitions, out.Partitions...)
-				return err
-			})
+	err = transforms.Parallel(ctx, cap(r.slots), assignments,
+		func(ctx context.Context, _ int, a dataset.Assignment) error {
+			out, err := r.assignment(ctx, a)
+			mu.Lock()
+			defer mu.Unlock()
+			all.Reports = append(all.Reports, out.Reports...)
+			all.Partitions = append(all.Partitions, out.Partitions...)
+			return err
 		})
-	}
-	return all, g.Wait()
+	return all, err
 }
 
 // errUnread means that the rows could not be read to the end; the reports say why.
