@@ -24,7 +24,7 @@ type output struct {
 	block     *rowio.Block
 	level     models.Level // of intervals and sets
 	ends      []float64    // low and high of each target, row by row; empty without intervals
-	explained []any        // values of the columns of explainColumns
+	explained [][]float64  // values of the columns of explainColumns
 }
 
 // numbers returns the targets, and for classes the scores.

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/internal/option"
@@ -62,20 +61,8 @@ func (m Messages) object(x *messages.Message) storage.Object {
 		return x.Object()
 	}
 	headed := *x
-	headed.Data = slices.Concat([]byte(header(m.Columns)), x.Data)
+	headed.Data = slices.Concat([]byte(option.JoinList(m.Columns)+"\n"), x.Data)
 	return headed.Object()
-}
-
-// header returns a line of CSV.
-func header(names []string) string {
-	var quoted []string
-	for _, name := range names {
-		if strings.ContainsAny(name, ",\"\r\n ") {
-			name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		}
-		quoted = append(quoted, name)
-	}
-	return strings.Join(quoted, ",") + "\n"
 }
 
 // given returns the columns that are copied from the attributes of a message.

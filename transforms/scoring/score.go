@@ -85,22 +85,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Accumulator {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		sets.classes(sum.Coverage, output, b.Y, repeats)
-		for g := range sum.Groups {
-			for i, y := range b.Y {
-				wrong := 0.0
-				if y < 0 || output.Classes[i] != int32(y) {
-					wrong = 1
-				}
-				sum.Groups[g].Add(groupOf(b, i), repeats[i], []float64{0}, []float64{wrong})
-			}
-		}
-		for c := range by.columns {
-			sum.slice(c, b, output, by, repeats)
-		}
-		if p.Worst > 0 {
-			sum.addWorst(b, output)
-		}
-		return sum.add(b.Y, output, labels.text, repeats)
+		return sum.add(b, output, labels.text, by, repeats)
 	}}
 }
 

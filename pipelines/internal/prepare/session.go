@@ -41,7 +41,7 @@ func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.S
 // SurveyWeighed is SurveyRows, but each label is followed by the weight of the row and its part among parts,
 // which is -1 if the content of the row decides it.
 func (s *Session) SurveyWeighed(ctx context.Context, folds, sample, parts int) (*profile.Sum, error) {
-	return s.survey(ctx, &survey.Sample{Folds: folds, Sample: sample, Weigh: true, Parts: parts})
+	return s.survey(ctx, &survey.Sample{Folds: folds, Sample: sample, Weigh: true, Pilots: parts})
 }
 
 func (s *Session) survey(ctx context.Context, pass *survey.Sample) (*profile.Sum, error) {
