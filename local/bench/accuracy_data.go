@@ -4,15 +4,14 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/synthetic"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // dataset is a table with its training rows and its test rows, in files as a user has them.
@@ -138,43 +137,46 @@ func (t *dataset) write(work string) error {
 		ending = ".csv"
 	}
 	train, test := filepath.Join(work, t.Name+"-train"+ending), filepath.Join(work, t.Name+"-test"+ending)
-	var parts [2]bytes.Buffer
-	if len(t.Train) == 0 {
-		set, ok := synthetic.Find(t.Name)
-		if !ok {
-			return fmt.Errorf("no such sample")
-		}
-		for i := range parts {
-			if err := set.WriteCSV(context.Background(), &parts[i], generated, uint64(i+1), set.Noise); err != nil {
-				return err
-			}
-		}
-	} else if err := t.cut(&parts); err != nil {
+	var halves [2]bytes.Buffer
+	cut := t.split
+	switch {
+	case len(t.Train) == 0:
+		cut = t.generate
+	case t.isTest != nil:
+		cut = t.splitColumns
+	}
+	if err := cut(&halves); err != nil {
 		return err
 	}
 	t.Train, t.Test = []string{train}, []string{test}
 	for i, name := range []string{train, test} {
-		if text, err := os.ReadFile(name); err == nil && bytes.Equal(text, parts[i].Bytes()) {
+		if text, err := os.ReadFile(name); err == nil && bytes.Equal(text, halves[i].Bytes()) {
 			continue // another run may read it
 		}
-		if err := os.WriteFile(name, parts[i].Bytes(), 0o666); err != nil {
+		if err := os.WriteFile(name, halves[i].Bytes(), 0o666); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cut splits the rows of a file.
-func (t *dataset) cut(parts *[2]bytes.Buffer) error {
-	if t.isTest != nil {
-		return t.splitColumns(parts)
+// generate draws the rows of a sample.
+func (t *dataset) generate(halves *[2]bytes.Buffer) error {
+	set, ok := synthetic.Find(t.Name)
+	if !ok {
+		return fmt.Errorf("no such sample")
 	}
-	return t.split(parts)
+	for i := range halves {
+		if err := set.WriteCSV(context.Background(), &halves[i], generated, uint64(i+1), set.Noise); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // split makes every fifth row a test row.
-func (t *dataset) split(parts *[2]bytes.Buffer) error {
-	text, err := unzipped(t.Train[0])
+func (t *dataset) split(halves *[2]bytes.Buffer) error {
+	text, err := realdata.Unzip(t.Train[0])
 	if err != nil {
 		return err
 	}
@@ -191,30 +193,16 @@ func (t *dataset) split(parts *[2]bytes.Buffer) error {
 		text = text[end:]
 		switch {
 		case header:
-			parts[0].Write(line)
-			parts[1].Write(line)
+			halves[0].Write(line)
+			halves[1].Write(line)
 			header, row = false, -1
 		case row%5 == 4:
-			parts[1].Write(line)
+			halves[1].Write(line)
 		default:
-			parts[0].Write(line)
+			halves[0].Write(line)
 		}
 	}
 	return nil
-}
-
-// unzipped returns the content of a gzip file.
-func unzipped(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
 }
 
 // files returns the flags that name files for the program.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"runtime"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/svm"
@@ -48,40 +45,14 @@ func (d digits) fifth(trial int) (rest, held digits) {
 }
 
 // images reads the available CIFAR-10 images, as histograms of 512 numbers.
-func (e experiment) images(ctx context.Context) (d digits, err error) {
+func (e experiment) images(ctx context.Context) (digits, error) {
+	shape := preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}
+	histograms, err := preprocess.HoG{Shape: shape, Cell: 4, Orientations: 8}.New()
+	if err != nil {
+		return digits{}, err
+	}
 	names := filepath.Join(e.data, "cifar10", "*.bin*")
-	files, err := dataset.Open(ctx, dataset.Options{Files: []string{names}, Format: "cifar10"})
-	if err != nil {
-		return d, err
-	}
-	made, err := preprocess.HoG{Shape: preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4,
-		Orientations: 8}.New()
-	if err != nil {
-		return d, err
-	}
-	in, out := made.Dims()
-	for file := range files.Files {
-		label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
-		r := files.Read(ctx, dataset.Whole(file), label, dataset.FailFast)
-		var b rowio.Block
-		for r.Next(&b) {
-			if b.D != in {
-				return d, fmt.Errorf("cifar10: rows of %d numbers, want %d", b.D, in)
-			}
-			x := make([]float32, b.N*out)
-			made.Apply(x, b.X, b.N)
-			d.x = append(d.x, x...)
-			for _, y := range b.Y {
-				d.class = append(d.class, int32(y))
-			}
-		}
-		fault := r.Report().Fault
-		r.Close()
-		if fault != "" {
-			return d, errors.New(fault)
-		}
-	}
-	return d, nil
+	return read(ctx, dataset.Options{Files: []string{names}, Format: "cifar10"}, histograms)
 }
 
 // medianDistance returns the median distance between two of the first rows.
