@@ -225,16 +225,8 @@ func selectRows(to, b *rowio.Block, indices []int) *rowio.Block {
 		return b
 	}
 	to.Reset(b.D)
-	k := len(b.Y) / b.N
 	for _, i := range indices {
-		to.X, to.Y = append(to.X, b.Row(i)...), append(to.Y, b.Y[i*k:(i+1)*k]...)
-		if len(b.Weights) > 0 {
-			to.Weights = append(to.Weights, b.Weights[i])
-		}
-		if len(b.Keys) > 0 {
-			to.Keys = append(to.Keys, b.Keys[i])
-		}
-		to.N++
+		to.Append(b, i)
 	}
 	return to
 }

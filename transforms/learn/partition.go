@@ -56,15 +56,10 @@ func (p *partition) add(ctx context.Context, b *rowio.Block, i int, held bool, h
 	if t.rows.D != b.D { // in sparse files, a block is as wide as its longest row
 		return fmt.Errorf("learn: row has %d values, earlier rows have %d", b.D, t.rows.D)
 	}
-	t.rows.X = append(t.rows.X, b.Row(i)...)
-	t.rows.Y = append(t.rows.Y, b.Y[i])
-	if len(b.Weights) > 0 {
-		t.rows.Weights = append(t.rows.Weights, b.Weights[i])
-	}
+	t.rows.Append(b, i)
 	if p.reader.pass.Augment != nil {
 		t.hash = append(t.hash, hash)
 	}
-	t.rows.N++
 	if t.rows.N >= limit {
 		return p.send(ctx, sideOf(held))
 	}

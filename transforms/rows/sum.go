@@ -257,15 +257,11 @@ func (b *windowSums) read(emit func(summed)) error {
 
 // give gives row i of the block to its window. The window sums a full block if it is open or can be opened.
 func (b *windowSums) give(w *windowed, i int) error {
-	from, to := &b.block, &w.rows
-	y := from.Labels(i)
+	to := &w.rows
 	if w.count.Classes != nil {
-		w.count.Classes[int(y[0])]++
+		w.count.Classes[int(b.block.Labels(i)[0])]++
 	}
-	to.N, to.X, to.Y = to.N+1, append(to.X, from.Row(i)...), append(to.Y, y...)
-	if len(from.Weights) > 0 {
-		to.Weights = append(to.Weights, from.Weights[i])
-	}
+	to.Append(&b.block, i)
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
 	if to.N%rowio.RowsPerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
 		return nil
