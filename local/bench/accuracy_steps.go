@@ -11,7 +11,7 @@ import (
 )
 
 // steps are the variations of the default that a search tries, in the order of the table.
-var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "two columns", "hats"}
+var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "two columns", "piecewise linear"}
 
 // stepsOf returns the least held-out loss of each step's trials, as a ratio to the loss of the default
 // candidate on as many rows. For features added to a kernel, it is the ratio to the loss of the same candidate
@@ -57,7 +57,7 @@ func stepFrom(standard, c search.Candidate) (name string, beside search.Candidat
 	case c.PiecewiseLinear:
 		beside = c
 		beside.PiecewiseLinear = false
-		return "hats", beside
+		return "piecewise linear", beside
 	case c.Pair > 0:
 		beside = c
 		beside.Pair = 0
