@@ -17,9 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*featurizeFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*featurizeFn]()) }
 
 // partValues is the largest number of features in one file: 16 Mi numbers, 64 MiB.
 const partValues = 16 << 20

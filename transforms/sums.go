@@ -138,14 +138,7 @@ func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byt
 		return err
 	}
 	emit(wire.Marshal(a.Sum))
-	for _, r := range saver.reports {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		report(line)
-	}
-	return nil
+	return EmitJSON(report, saver.reports...)
 }
 
 // sumSaver stores a small sum in a checkpoint.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"reflect"
 	"slices"
@@ -47,6 +48,18 @@ func StoreLines(ctx context.Context, uri string, lines [][]byte) error {
 		data = append(append(data, line...), '\n')
 	}
 	return storage.WriteState(ctx, uri, data)
+}
+
+// EmitJSON emits values in JSON.
+func EmitJSON[T any](emit func([]byte), values ...T) error {
+	for _, v := range values {
+		line, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		emit(line)
+	}
+	return nil
 }
 
 // Sorted returns copies of the elements, sorted.

@@ -34,7 +34,8 @@ func (o *Option) typeName(v reflect.Value) string {
 		return ""
 	case t == reflect.TypeFor[[]string]():
 		return "stringSlice"
-	case v.Kind() == reflect.Bool && len(o.Values) == 2, o.Unit == "days", isNumbers(t):
+	case v.Kind() == reflect.Bool && len(o.Values) == 2, o.Unit == "days", t == reflect.TypeFor[[]float64](),
+		t == reflect.TypeFor[[]int]():
 		return "string"
 	case t == reflect.TypeFor[*float64]():
 		return "float64"
@@ -44,10 +45,6 @@ func (o *Option) typeName(v reflect.Value) string {
 		return v.Kind().String()
 	}
 	return ""
-}
-
-func isNumbers(t reflect.Type) bool {
-	return t == reflect.TypeFor[[]float64]() || t == reflect.TypeFor[[]int]()
 }
 
 // auto is the text of a list of numbers without any.
@@ -86,10 +83,13 @@ func (o *Option) text(v reflect.Value) string {
 		}
 		return strconv.FormatBool(x)
 	case int:
-		if o.Unit == "days" {
-			return days(x)
+		switch {
+		case o.Unit != "days":
+			return strconv.Itoa(x)
+		case x == 0:
+			return "" // none
 		}
-		return strconv.Itoa(x)
+		return strconv.Itoa(x) + "d"
 	default:
 		return fmt.Sprint(x)
 	}
@@ -102,14 +102,6 @@ func JoinList(words []string) string {
 	w.Write(words)
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// days returns a number of days as text, "" for none.
-func days(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n) + "d"
 }
 
 // setField sets a field from text. It appends to a list that was given before.
@@ -315,22 +307,18 @@ func (l list) Set(text string) error {
 		return err
 	}
 	var words []string
+	if l.Given() {
+		words = l.GetSlice()
+	}
+	given := len(words)
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		if line != "" {
 			words = append(words, line)
 		}
 	}
-	if len(words) == 0 {
+	if len(words) == given {
 		return fmt.Errorf("%s has no names", name)
 	}
-	return l.Replace(append(l.given(), words...))
-}
-
-// given returns the words that were set before.
-func (l list) given() []string {
-	if !l.Option.Given() {
-		return nil
-	}
-	return l.GetSlice()
+	return l.Replace(words)
 }

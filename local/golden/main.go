@@ -97,7 +97,11 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("%d outputs are not as recorded; compare the files in %s with the previous program's",
 			len(changes), *dir)
 	}
-	fmt.Printf("%d outputs are as recorded\n", found.size())
+	n := 0
+	for _, outputs := range found {
+		n += len(outputs)
+	}
+	fmt.Printf("%d outputs are as recorded\n", n)
 	return nil
 }
 

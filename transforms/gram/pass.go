@@ -31,9 +31,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*sumsFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*sumsFn]()) }
 
 // Pass is a pass over the data that computes the sums for a solve.
 type Pass struct {

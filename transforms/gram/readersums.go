@@ -203,20 +203,12 @@ func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report 
 		s.remove(ctx, append(s.previousSave, s.lastSave...)) // a checkpoint of all rows is complete
 	}
 	for _, run := range s.final {
-		line, err := json.Marshal(run)
+		err := transforms.EmitJSON(func(line []byte) { emit(run.Key, line) }, run)
 		if err != nil {
 			return err
 		}
-		emit(run.Key, line)
 	}
-	for _, r := range s.reports {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		report(line)
-	}
-	return nil
+	return transforms.EmitJSON(report, s.reports...)
 }
 
 // selectRows returns the rows of b with these indices: b itself if these are all rows, otherwise to.

@@ -26,9 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*indexFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*indexFn]()) }
 
 // State names the files of the work directory that a Pass and its Solve write.
 type State struct {

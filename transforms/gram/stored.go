@@ -90,12 +90,9 @@ func (w *SumsWriter) Put(ctx context.Context, run int, values func(key int) ([]f
 // Close writes the reports, and then the index.
 func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 	var data [][]byte
-	for _, r := range reports {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		data = append(data, line)
+	err := transforms.EmitJSON(func(line []byte) { data = append(data, line) }, reports...)
+	if err != nil {
+		return err
 	}
 	if err := transforms.StoreLines(ctx, w.st.Reports, data); err != nil {
 		return err

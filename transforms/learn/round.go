@@ -69,11 +69,7 @@ func (f *roundFn) ProcessElement(ctx context.Context, reader int, emit func([]by
 		if err != nil {
 			return err
 		}
-		line, err := json.Marshal(all)
-		if err == nil {
-			emit(line)
-		}
-		return err
+		return transforms.EmitJSON(emit, all)
 	})
 }
 

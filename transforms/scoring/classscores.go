@@ -84,9 +84,6 @@ func badness(scores, probabilities []float32, truth, class int) float64 {
 	return float64(scores[class]) - float64(scores[truth])
 }
 
-// Merge adds the rows of d, which must be scores of the same model and columns.
-func (c *ClassScores) Merge(d *ClassScores) { wire.Merge(c, d) }
-
 // Code codes the hits, the weighted hits, the ranking, the slices, the unknown labels, and the
 // probabilities.
 func (c *ClassScores) Code(w *wire.Coder) {

@@ -34,7 +34,7 @@ func TestScoresOfClassesMergeToScoresOfAllRows(t *testing.T) {
 	for _, m := range []*models.Model{with, without} {
 		want := scored(t, m, y, scores)
 		got := scored(t, m, y[3:], scores[6:])
-		got.Merge(scored(t, m, y[:3], scores[:6]))
+		wire.Merge(got, scored(t, m, y[:3], scores[:6]))
 		data := wire.Marshal(got)
 		if all := wire.Marshal(want); !bytes.Equal(data, all) {
 			t.Errorf("%q, want %q", data, all)

@@ -18,9 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*predictFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*predictFn]()) }
 
 // Predict is a pass that applies a model to rows.
 type Predict struct {

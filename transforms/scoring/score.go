@@ -37,13 +37,7 @@ type Scores struct {
 }
 
 // Merge adds the scores of other rows.
-func (s *Scores) Merge(t *Scores) {
-	if s.Classes != nil {
-		s.Classes.Merge(t.Classes)
-	} else {
-		s.Targets.Merge(t.Targets)
-	}
-}
+func (s *Scores) Merge(t *Scores) { wire.Merge(s, t) }
 
 // Code codes the field that is set.
 func (s *Scores) Code(c *wire.Coder) {
