@@ -84,23 +84,32 @@ func (g game) play(d digits, classes int, width float64, frequencies int, seed u
 	return r.W, nil
 }
 
-// weighed returns drawn frequencies and their weights (Sinha and Duchi 2016).
-func (g game) weighed(d digits, width float64, proposals int, seed uint64) (w []float32, q []float64, err error) {
-	n := len(d.class)
-	in := len(d.x) / n
-	w = align.Propose(proposals, in, width, seed)
-	v := align.Alignment(align.NewField(d.x, n, in), w, proposals, d.rows(in, 2), runtime.GOMAXPROCS(0))
-	q, err = align.Weigh(v, g.rho)
-	return w, q, err
-}
-
-// chosen returns n of the frequencies w (m×d), chosen by their weights.
-func (g game) chosen(w []float32, q []float64, d, n int, seed uint64) *learned.Frequencies {
-	index, weight := align.Top(q, n)
-	if g.pick == "draw" {
-		index, weight = align.Draw(q, n, seed)
+// frequencies returns the function that chooses n of at most the given number of frequencies by a method.
+func (g game) frequencies(method string, d digits, most int,
+	seed uint64) (choose func(n int) *learned.Frequencies, err error) {
+	rows := len(d.class)
+	in := len(d.x) / rows
+	width := medianDistance(d.x, in)
+	var w []float32
+	switch method {
+	case "RBF":
+		w = align.Propose(most, in, width, seed)
+	case "LKRF": // drawn frequencies with weights (Sinha and Duchi 2016)
+		n := max(g.proposals, 4*most)
+		w = align.Propose(n, in, width, seed)
+		v := align.Alignment(align.NewField(d.x, rows, in), w, n, d.rows(in, 2), runtime.GOMAXPROCS(0))
+		q, err := align.Weigh(v, g.rho)
+		return func(n int) *learned.Frequencies {
+			index, weight := align.Top(q, n)
+			if g.pick == "draw" {
+				index, weight = align.Draw(q, n, seed)
+			}
+			return align.Select(w, in, index, weight)
+		}, err
+	default:
+		w, err = g.play(d, 2, width, most, seed)
 	}
-	return align.Select(w, d, index, weight)
+	return func(n int) *learned.Frequencies { return &learned.Frequencies{In: in, Count: n, W: w[:n*in]} }, err
 }
 
 // recipeOf returns the recipe of paired features of the frequencies.
@@ -126,6 +135,15 @@ func heldOutC(r features.Recipe, d digits, c []float64) (best float64, err error
 		}
 	}
 	return best, nil
+}
+
+// judgeFrequencies is judge for paired features of frequencies.
+func judgeFrequencies(f *learned.Frequencies, train, test digits, c float64) (float64, error) {
+	r, err := recipeOf(f)
+	if err != nil {
+		return 0, err
+	}
+	return judge(r, train, test, c)
 }
 
 // judge returns the test accuracy in percent of a support vector machine on the features.
