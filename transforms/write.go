@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -48,6 +49,22 @@ func StoreLines(ctx context.Context, uri string, lines [][]byte) error {
 		data = append(append(data, line...), '\n')
 	}
 	return storage.WriteState(ctx, uri, data)
+}
+
+// ReadLines reads the values in a file of state whose lines are JSON.
+func ReadLines[T any](ctx context.Context, uri string) (all []T, err error) {
+	data, err := storage.ReadState(ctx, uri, MaxState)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(data) {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			return nil, fmt.Errorf("transforms: reports %s: %w", uri, err)
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }
 
 // EmitJSON emits values in JSON.
