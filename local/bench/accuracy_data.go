@@ -43,33 +43,27 @@ const generated = 10_000
 // part keep it; of the others every fifth row is a test row. Rows of generated tables are drawn with
 // seed 1, test rows with seed 2.
 func datasets(show func(string, ...any), data, work string, wanted func(name string) bool) ([]dataset, error) {
-	in := func(parts ...string) string { return filepath.Join(append([]string{data}, parts...)...) }
+	gz := func(folder string, names ...string) (files []string) {
+		for _, name := range names {
+			files = append(files, filepath.Join(data, folder, name+".gz"))
+		}
+		return files
+	}
+	mnist := dataset{Name: "mnist", Format: "idx", Task: "classification", images: true,
+		Train: gz("mnist", "train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+		Test:  gz("mnist", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")}
+	wide := mnist
+	wide.Name, wide.ours, wide.flags = "mnist-10000", true, []string{"--features", "10000"}
 	tables := []dataset{
-		{Name: "houses", Format: "csv", Task: "regression", Train: []string{in("csv", "houses.tsv.gz")}, Label: "target",
-			Header: true},
-		{Name: "letter", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "letter.scale.gz")}},
-		{
-			Name: "adult", Format: "csv", Task: "classification", Train: []string{in("csv", "adult-train.csv.gz")},
-			Test: []string{in("csv", "adult-test.csv.gz")}, Label: "-1",
-			flags: []string{"--label_strip", " ."},
-		},
-		{Name: "a9a", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "a9a.gz")},
-			Test: []string{in("libsvm", "a9a.t.gz")}},
-		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "svmguide1.gz")},
-			Test: []string{in("libsvm", "svmguide1.t.gz")}},
-		{
-			Name: "mnist", Format: "idx", Task: "classification", images: true,
-			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
-			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
-		},
-		{
-			Name: "mnist-10000", Format: "idx", Task: "classification", images: true, ours: true,
-			flags: []string{"--features", "10000"},
-			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
-			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
-		},
-		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")},
-			images: true},
+		{Name: "houses", Format: "csv", Task: "regression", Train: gz("csv", "houses.tsv"), Label: "target", Header: true},
+		{Name: "letter", Format: "libsvm", Task: "classification", Train: gz("libsvm", "letter.scale")},
+		{Name: "adult", Format: "csv", Task: "classification", Train: gz("csv", "adult-train.csv"),
+			Test: gz("csv", "adult-test.csv"), Label: "-1", flags: []string{"--label_strip", " ."}},
+		{Name: "a9a", Format: "libsvm", Task: "classification", Train: gz("libsvm", "a9a"), Test: gz("libsvm", "a9a.t")},
+		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: gz("libsvm", "svmguide1"),
+			Test: gz("libsvm", "svmguide1.t")},
+		mnist, wide,
+		{Name: "cifar", Format: "cifar10", Task: "classification", Train: gz("cifar10", "first4000.bin"), images: true},
 	}
 	for _, name := range []string{"irrelevant", "tails", "rotated", "interactions", "hidden", "categories"} {
 		task := "regression"
@@ -79,7 +73,7 @@ func datasets(show func(string, ...any), data, work string, wanted func(name str
 		tables = append(tables, dataset{Name: name, Format: "csv", Task: task, Label: "y", Header: true})
 	}
 	var chosen []dataset
-	for _, t := range slices.Concat(tables, shipped(filepath.Join(work, "tables")), mixed(in)) {
+	for _, t := range slices.Concat(tables, shipped(filepath.Join(work, "tables")), mixed(gz)) {
 		if !wanted(t.Name) || t.large && wanted("") { // the list is empty
 			continue
 		}

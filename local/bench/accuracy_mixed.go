@@ -16,16 +16,16 @@ import (
 
 // mixed are large tables of mixed columns, measured where they are named. Their test rows are other clients
 // than the training rows, and later flights.
-func mixed(in func(parts ...string) string) []dataset {
+func mixed(gz func(folder string, names ...string) []string) []dataset {
 	return []dataset{
 		{
-			Name: "policies", Format: "csv", Task: "regression", Train: []string{in("csv", "pg17.csv.gz")}, Label: "vh_value",
+			Name: "policies", Format: "csv", Task: "regression", Train: gz("csv", "pg17.csv"), Label: "vh_value",
 			Header: true, large: true, Drop: []string{"id_client"}, flags: []string{"--group_column", "id_client"},
 			without: []string{"id_vehicle", "id_policy", "id_year"},
 			isTest:  func(of func(column string) string) bool { return crc32.ChecksumIEEE([]byte(of("id_client")))%5 == 0 },
 		},
 		{
-			Name: "flights", Format: "csv", Task: "regression", Train: []string{in("csv", "hflights.csv.gz")},
+			Name: "flights", Format: "csv", Task: "regression", Train: gz("csv", "hflights.csv"),
 			Label: "ArrDelay", Header: true, large: true, flags: []string{"--time_column", "Month", "--time_split"},
 			without: []string{"Year", "ArrTime", "ActualElapsedTime", "AirTime", "TaxiIn", "TaxiOut", "Cancelled",
 				"CancellationCode", "Diverted"},
