@@ -30,7 +30,7 @@ type Worker struct {
 	ahead  atomic.Int64 // rows that are done in blocks that are not
 
 	mu     sync.Mutex
-	shared map[any]any
+	caches map[any]any // by type and size
 
 	// Guarded by the lock of workers below.
 	users  int  // DoFns that are set up
@@ -82,9 +82,6 @@ func worker(job string, take func(*Worker)) *Worker {
 	return w
 }
 
-// Shared returns the value of type T that all DoFns of a job share in this process, at first the zero value.
-func Shared[T any](w *Worker) *T { return shared(w, reflect.TypeFor[T](), func() *T { return new(T) }) }
-
 // Cached returns the value of a name, of which all DoFns of a job share one copy in this process. It loads the
 // value unless it is one of the last size values of type T; types and sizes have separate caches. The value of a
 // name must never change. Of several concurrent callers, one loads the value while the others wait. All of them
@@ -94,22 +91,18 @@ func Cached[T any](w *Worker, size int, name string, load func() (T, error)) (T,
 		kind reflect.Type
 		size int
 	}
-	c := shared(w, key{reflect.TypeFor[T](), size}, func() *cache[T] { return &cache[T]{size: size} })
-	return c.get(name, load)
-}
-
-func shared[T any](w *Worker, key any, create func() *T) *T {
+	k := key{reflect.TypeFor[T](), size}
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	v, ok := w.shared[key].(*T)
+	c, ok := w.caches[k].(*cache[T])
 	if !ok {
-		v = create()
-		if w.shared == nil {
-			w.shared = map[any]any{}
+		c = &cache[T]{size: size}
+		if w.caches == nil {
+			w.caches = map[any]any{}
 		}
-		w.shared[key] = v
+		w.caches[k] = c
 	}
-	return v
+	w.mu.Unlock()
+	return c.get(name, load)
 }
 
 // Fn is embedded in every DoFn of a pass: what it reads, and the worker it belongs to.

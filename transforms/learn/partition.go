@@ -235,6 +235,12 @@ type featureCache struct {
 	partitions map[int][]iterative.Block
 }
 
+// cacheOf returns the cache of a job in this process.
+func cacheOf(w *transforms.Worker) *featureCache {
+	c, _ := transforms.Cached(w, 1, "", func() (*featureCache, error) { return new(featureCache), nil })
+	return c
+}
+
 // blocks returns the blocks of a partition, in order, or nil if it is not cached yet.
 func (c *featureCache) blocks(name string, partition int) []iterative.Block {
 	c.mu.Lock()

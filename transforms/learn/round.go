@@ -75,7 +75,7 @@ func (f *roundFn) ProcessElement(ctx context.Context, reader int, emit func([]by
 
 // run processes the rows of the reader.
 func (f *roundFn) run(ctx context.Context, r *transforms.Reader, p *Pass) (all readerReport, err error) {
-	share := &readerRound{Reader: r, pass: p, number: f.Round, cached: transforms.Shared[featureCache](f.Worker),
+	share := &readerRound{Reader: r, pass: p, number: f.Round, cached: cacheOf(f.Worker),
 		name: p.featuresName(), cacheBytes: f.CacheBytes, slots: newSlots(max(1, f.Scan.Threads))}
 	if share.round, err = p.open(ctx, f.Worker, f.Scan.Pass, f.Round); err != nil {
 		return all, err

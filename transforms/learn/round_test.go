@@ -280,7 +280,7 @@ func TestAPartitionWithoutRowsIsKeptLikeAnyOther(t *testing.T) {
 
 // cachedOf are the features that this process has cached for the job of a pass.
 func cachedOf(pass string) *featureCache {
-	return transforms.Shared[featureCache](transforms.NewWorker(filepath.Dir(pass)))
+	return cacheOf(transforms.NewWorker(filepath.Dir(pass)))
 }
 
 // Two jobs of one process have caches of their own, though the rows and features are the
