@@ -11,7 +11,7 @@
 // A reader reads some of the shards: it is a separate chain of the graph or an element of one,
 // which a runner may split while it is read. The number of readers and the places where they are
 // split do not change results. StorePass writes what the readers need into a pass file of the work
-// directory, which each process reads once (LoadPass). A DoFn embeds Splittable and calls RunSplitReader,
+// directory, which each process reads once (LoadPass). A DoFn embeds Splittable and calls RunReader,
 // which gives it a Reader; Reader.Each reads the rows.
 package transforms
 

@@ -48,14 +48,10 @@ func NewReader(f Fn, element int) *Reader {
 	return r
 }
 
-// RunReader runs the work of a DoFn on all shards of an element. It loads the pass from the pass file. At
-// the end it updates the counters of the runner and writes a line to its log.
-func RunReader[P any](ctx context.Context, f Fn, element int, work func(*Reader, *P) error) error {
-	return RunSplitReader(ctx, f, element, nil, work)
-}
-
-// RunSplitReader is RunReader on the range of the element's shards that the tracker of a Splittable holds.
-func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
+// RunReader runs the work of a DoFn on the shards of an element, or on their range that the tracker of a Splittable
+// holds. It loads the pass from the pass file. At the end it updates the counters of the runner and writes a line
+// to its log.
+func RunReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
 	work func(*Reader, *P) error) error {
 	r := NewReader(f, element)
 	r.tracker = tracker

@@ -59,7 +59,7 @@ func RegisterSum[S, P any, K interface {
 	}
 	sumKinds[kind] = sumKind{
 		sum: func(ctx context.Context, f Fn, rt *sdf.LockRTracker, reader int, emit, report func([]byte)) error {
-			return RunSplitReader(ctx, f, reader, rt, func(r *Reader, p *P) error {
+			return RunReader(ctx, f, reader, rt, func(r *Reader, p *P) error {
 				a, err := begin(ctx, r, p)
 				if err != nil {
 					return err

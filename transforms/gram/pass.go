@@ -124,7 +124,7 @@ type sumsFn struct {
 
 func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
 	report func([]byte)) error {
-	return transforms.RunSplitReader(ctx, f.Fn, element, rt, func(r *transforms.Reader, p *Pass) error {
+	return transforms.RunReader(ctx, f.Fn, element, rt, func(r *transforms.Reader, p *Pass) error {
 		sums, err := newReaderSums(r, p, f.Dir)
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ type roundFn struct {
 }
 
 func (f *roundFn) ProcessElement(ctx context.Context, reader int, emit func([]byte)) error {
-	return transforms.RunReader(ctx, f.Fn, reader, func(r *transforms.Reader, p *Pass) error {
+	return transforms.RunReader(ctx, f.Fn, reader, nil, func(r *transforms.Reader, p *Pass) error {
 		all, err := f.run(ctx, r, p)
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollectio
 type predictFn struct{ transforms.Splittable }
 
 func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit func([]byte)) error {
-	return transforms.RunSplitReader(ctx, f.Fn, reader, rt, func(r *transforms.Reader, p *Predict) error {
+	return transforms.RunReader(ctx, f.Fn, reader, rt, func(r *transforms.Reader, p *Predict) error {
 		r.Request.Lines, r.Request.IDs = p.Lines, p.ID != ""
 		a, err := p.Model.applier(ctx, r, 1)
 		if err != nil {
