@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Sums of a part whose rows all have the same weight go together with the sums of other parts: they add up to the
-// sums of all rows at once.
+// Sums of a part whose rows all have the same weight add up with the sums of other parts to the sums of all
+// rows at once.
 func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 	dir := t.TempDir()
 	const header = "a,w,y\n"

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -71,7 +71,7 @@ func readIndex(ctx context.Context, dir string) (*index, error) {
 		return nil, fmt.Errorf("retrain: %s: %w; remove it, and it is made again", storage.Join(dir, indexFile), err)
 	}
 	if len(x.TotalOf) > 0 {
-		exists, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), models.ManifestFile))
+		exists, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), sums.ManifestFile))
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (x *index) recordTotal(ctx context.Context, total string) error {
 func (x *index) setTotal(ctx context.Context, days []Day) error {
 	names := sumNames(days)
 	total := x.total(names)
-	if exists, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
+	if exists, err := storage.Exists(ctx, storage.Join(total, sums.ManifestFile)); err != nil {
 		return err
 	} else if exists && !slices.Equal(names, x.TotalOf) {
 		if len(x.TotalOf) > 0 {
