@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -402,7 +401,7 @@ func (s *streaming) predict(ctx context.Context, tasks []scoring.Arrival) ([]sco
 	if err != nil {
 		return nil, err
 	}
-	predicted, err := job.ReadReports[scoring.FileResult](ctx, list)
+	predicted, err := transforms.ReadLines[scoring.FileResult](ctx, list)
 	if err != nil {
 		return nil, err
 	}
