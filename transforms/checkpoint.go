@@ -116,7 +116,7 @@ func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int,
 		r.Add(RowsRead, shard.Rows+aside)
 		r.Add(RowsUsed, shard.Rows)
 		r.Add(RowsSetAside, aside)
-		r.Add(RowsRestored, shard.Rows+aside)
+		r.Add(rowsRestored, shard.Rows+aside)
 	}
 	r.Commit(ctx)
 	s.saved = true

@@ -19,7 +19,7 @@ const (
 	RowsRead Metric = iota
 	RowsUsed
 	RowsSetAside
-	RowsRestored // rows read that a checkpoint covers, so that they are not read again
+	rowsRestored // rows read that a checkpoint covers, so that they are not read again
 	RowsCached   // rows whose features an earlier round has cached, so that they are not read again
 	FeaturesSaturated
 	BytesRead

@@ -66,7 +66,7 @@ func RunReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockR
 func (r *Reader) end(ctx context.Context) {
 	r.Commit(ctx)
 	r.log(ctx, "reader ended", "rows", r.values[RowsRead].Load(), "set_aside", r.values[RowsSetAside].Load(), "cached",
-		r.values[RowsCached].Load(), "restored", r.values[RowsRestored].Load(),
+		r.values[RowsCached].Load(), "restored", r.values[rowsRestored].Load(),
 		"seconds", time.Since(r.begun).Seconds())
 }
 

@@ -169,12 +169,12 @@ func TestGammaAndWidthAreInverse(t *testing.T) {
 
 // γ = 1/(d·Var X), scikit-learn's "scale".
 func TestScaleMatchesScikitLearnsGamma(t *testing.T) {
-	w, err := ScaleWidth(784, 0.0949)
+	w, err := scaleWidth(784, 0.0949)
 	if err != nil || math.Abs(1/(2*w*w)-1/(784*0.0949)) > 1e-15 {
 		t.Errorf("%v, %v", w, err)
 	}
 	for _, v := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		if w, err := ScaleWidth(3, v); err == nil {
+		if w, err := scaleWidth(3, v); err == nil {
 			t.Errorf("variance %v: width %v", v, w)
 		}
 	}

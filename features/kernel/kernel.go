@@ -12,7 +12,7 @@
 //
 // # Widths
 //
-// MedianWidth and ScaleWidth choose the width σ of a kernel from a sample of rows, and FromGamma converts
+// MedianWidth chooses the width σ of a kernel from a sample of rows, and FromGamma converts
 // the γ of other programs.
 //
 // # Bounds

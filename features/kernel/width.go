@@ -82,7 +82,7 @@ func (w Width) Choose(d *Data, distance Distance) (width float64, summary string
 			return 0, "", option.Errorf("width",
 				"scale needs statistics of the columns, which a step of the scaling mixes; use median or a number")
 		}
-		width, err = ScaleWidth(d.In, d.Variance)
+		width, err = scaleWidth(d.In, d.Variance)
 	default:
 		width = float64(w)
 	}
@@ -186,10 +186,10 @@ func FromGamma(gamma float64, distance Distance) (float64, error) {
 	return 1 / math.Sqrt(2*gamma), nil
 }
 
-// ScaleWidth returns the width of scikit-learn's gamma="scale", γ = 1/(d·Var X) of the
+// scaleWidth returns the width of scikit-learn's gamma="scale", γ = 1/(d·Var X) of the
 // Gaussian kernel: σ = √(d·variance/2), where variance is taken over all values of all
 // rows. It returns an error unless variance is positive and finite.
-func ScaleWidth(d int, variance float64) (float64, error) {
+func scaleWidth(d int, variance float64) (float64, error) {
 	if d < 1 {
 		panic("kernel: row length below 1")
 	}

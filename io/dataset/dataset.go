@@ -79,7 +79,7 @@ type Roles struct {
 	Time   string      `flag:"time_column" placeholder:"COLUMN"`
 	Group  []string    // columns that together name the group of a row; not features
 	Fold   string      // column with the number of the row's fold, not a feature; "" for none
-	Keys   schema.Role // of the columns from which row keys are made: GroupRole, FoldRole or schema.When; "" for no keys
+	Keys   schema.Role // of the columns from which row keys are made: GroupRole, foldRole or schema.When; "" for no keys
 	Levels []string    // columns that name the level of a row, such as country and source; may be features, too
 }
 

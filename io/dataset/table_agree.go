@@ -154,7 +154,7 @@ func checkRoles(o *Opening, i int, common, layout *TableLayout) error {
 	}
 	for _, role := range roles {
 		if f := common.Role(role); f >= 0 && layout.Role(role) < 0 {
-			if keyed := role == FoldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
+			if keyed := role == foldRole || slices.Contains(groups, role); !keyed || d.Key != nil || o.Options.Like == nil {
 				if err := lacks(f, role); err != nil {
 					return err
 				}

@@ -97,7 +97,7 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 		name  schema.Role
 		given string
 	}
-	given := []givenRole{{schema.Weight, c.Weight}, {schema.ID, c.ID}, {schema.When, c.Time}, {FoldRole, c.Fold}}
+	given := []givenRole{{schema.Weight, c.Weight}, {schema.ID, c.ID}, {schema.When, c.Time}, {foldRole, c.Fold}}
 	for _, several := range []struct {
 		roles []schema.Role
 		given []string

@@ -22,13 +22,13 @@ func isName(role schema.Role) bool {
 
 // The roles of columns that only a TableLayout has, in addition to those of package schema.
 const (
-	FoldRole  schema.Role = "fold"  // the number of the row's fold
+	foldRole  schema.Role = "fold"  // the number of the row's fold
 	GroupRole schema.Role = "group" // the group of the row, or the first of the columns that together name it
 	levelRole schema.Role = "level" // the level of the row, or the first of the columns that together name it
 )
 
 // roles are the roles in TableLayout.Roles.
-var roles = slices.Concat([]schema.Role{schema.Weight, schema.ID, schema.When, FoldRole}, groups, levels)
+var roles = slices.Concat([]schema.Role{schema.Weight, schema.ID, schema.When, foldRole}, groups, levels)
 
 // groups are the roles of the columns that together name the group of a row, at most four.
 var groups = []schema.Role{GroupRole, GroupRole + "2", GroupRole + "3", GroupRole + "4"}

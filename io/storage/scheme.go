@@ -101,8 +101,8 @@ func Replace(name string, s Scheme) (before Scheme) {
 	return before
 }
 
-// Schemes returns the registered names, sorted.
-func Schemes() []string {
+// schemeNames returns the registered names, sorted.
+func schemeNames() []string {
 	registry.RLock()
 	defer registry.RUnlock()
 	return slices.Sorted(maps.Keys(registry.schemes))
@@ -156,7 +156,7 @@ func act(op, name string, do func(s Store, abs string) error) error {
 
 func unknown(scheme string) error {
 	have := "paths of the local disk"
-	for _, name := range Schemes() {
+	for _, name := range schemeNames() {
 		have += ", " + name + "://"
 	}
 	next := "a program knows a scheme if it imports the package that registers it"

@@ -103,8 +103,8 @@ func TestReplacedSchemeIsUnknown(t *testing.T) {
 	if _, err := storage.Stat(t.Context(), "archive://rows/a.csv"); err != nil {
 		t.Error(err)
 	}
-	if !slices.Equal(storage.Schemes(), []string{"archive"}) {
-		t.Errorf("schemes %v", storage.Schemes())
+	if !slices.Equal(storage.SchemeNames(), []string{"archive"}) {
+		t.Errorf("schemes %v", storage.SchemeNames())
 	}
 }
 

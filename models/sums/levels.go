@@ -144,7 +144,7 @@ type levelOf struct {
 	setAside      int64    // number of rows of the whole directory that were set aside
 	foldOffsets   []int64  // of the sums in each FoldFile
 	copiesOffset  int64    // in CopiesFile
-	rowHashOffset int64    // in RowHashFile
+	rowHashOffset int64    // in rowHashFile
 }
 
 // CountSetAside attributes the rows of the directory that were set aside, which have no level, to this

@@ -65,7 +65,7 @@ type SumFiles struct {
 	Folds [][]Frame `json:"folds,omitempty"` // the frames of each FoldFile
 	// Copies describes CopiesFile; nil if there is none.
 	Copies *models.FileEntry `json:"copies,omitempty"`
-	// RowHashes describes RowHashFile; nil if there is none: see MaxRowHashes.
+	// RowHashes describes rowHashFile; nil if there is none: see MaxRowHashes.
 	RowHashes *models.FileEntry `json:"row_hashes,omitempty"`
 }
 
@@ -245,8 +245,8 @@ func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input,
 }
 
 const (
-	RowHashFile  = "row_hashes.bin" // RowHashes, 8 bytes for each row
-	MaxRowHashes = 1 << 24          // rows of sums that have a RowHashFile
+	rowHashFile  = "row_hashes.bin" // RowHashes, 8 bytes for each row
+	MaxRowHashes = 1 << 24          // rows of sums that have a rowHashFile
 )
 
 // RowHashes identify the rows in sums: the hashes of all rows (profile.Assigner.AppendRowHashes), ascending.
@@ -301,15 +301,15 @@ func (c *SumFiles) SetRowHashes(rows RowHashes) storage.File {
 	for _, h := range rows {
 		data = binary.LittleEndian.AppendUint64(data, h)
 	}
-	entry := models.NewFileEntry(RowHashFile, data)
+	entry := models.NewFileEntry(rowHashFile, data)
 	c.RowHashes = &entry
-	return storage.File{Name: RowHashFile, Data: data}
+	return storage.File{Name: rowHashFile, Data: data}
 }
 
-// ReadRowHashes reads and checks the RowHashFile, which must exist (Manifest.Contents).
+// ReadRowHashes reads and checks the rowHashFile, which must exist (Manifest.Contents).
 func (d *Dir) ReadRowHashes(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MaxRowHashes || d.Manifest.RowHashes.Size != 8*d.Rows.Used {
-		return nil, &badDir{d.Place, fmt.Errorf("%s %w", RowHashFile, errDamaged)}
+		return nil, &badDir{d.Place, fmt.Errorf("%s %w", rowHashFile, errDamaged)}
 	}
-	return d.file(ctx, RowHashFile, d.rowHashOffset, d.Manifest.RowHashes)
+	return d.file(ctx, rowHashFile, d.rowHashOffset, d.Manifest.RowHashes)
 }

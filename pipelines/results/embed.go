@@ -28,7 +28,7 @@ type Embed struct {
 func (r *Embed) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.withList())
 	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.Dim, r.Kernel, report.GridText(r.Steps))
 	report.ComponentTable(r.Components).Write(&b)
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])

@@ -94,7 +94,7 @@ type Align struct {
 func (r *Align) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "out       %s\n", r.Out)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.withList())
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Features, r.Kernel)
 	r.Learned.write(&b)
 	writeNotes(&b, r.Notes)

@@ -42,7 +42,7 @@ func (r *Predict) WriteTo(w io.Writer) (int64, error) {
 		b.WriteByte('\n')
 	}
 	if len(r.Parts) > 0 {
-		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
+		fmt.Fprintf(&b, "rows         %s\n", r.Rows.withList())
 	} else {
 		fmt.Fprintf(&b, "rows         %s\n", r.Rows)
 		report.WriteSetAside(&b, r.SetAside)
@@ -125,6 +125,6 @@ func (r *Featurize) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "features  %d of %s, in %s of %s below %s\n", r.Features, r.Kernel,
 		report.Counted(len(r.Parts), "file"), r.Format, r.Out)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.withList())
 	return b.WriteTo(w)
 }

@@ -79,8 +79,8 @@ func (c RowCounts) Fields() string {
 	return strings.Join(parts, "; ")
 }
 
-// WithList is String with the name of the SetAsideFile, for directories that have one.
-func (c RowCounts) WithList() string {
+// withList is String with the name of the SetAsideFile, for directories that have one.
+func (c RowCounts) withList() string {
 	if len(c.Listed) == 0 {
 		return c.String()
 	}

@@ -55,7 +55,7 @@ func (r *Train) WriteTo(w io.Writer) (int64, error) {
 }
 
 func (r *Train) writeRows(b *bytes.Buffer) {
-	fmt.Fprintf(b, "rows      %s\n", r.Rows.WithList())
+	fmt.Fprintf(b, "rows      %s\n", r.Rows.withList())
 	if r.Weights != nil {
 		fmt.Fprintf(b, "weights   %s\n", report.WeightsText(r.Weights))
 	}

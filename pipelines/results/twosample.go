@@ -25,7 +25,7 @@ type TwoSample struct {
 func (r *TwoSample) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	f := r.Features
-	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.Names[0], r.A.WithList(), r.Names[1], r.B.WithList())
+	fmt.Fprintf(&b, "rows      %s: %s\n          %s: %s\n", r.Names[0], r.A.withList(), r.Names[1], r.B.withList())
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Dim, r.Kernel)
 	fmt.Fprintf(&b, "test      %s that both are from the same distribution (MMD² = %.3g)\n", report.PText(f.P), f.Squared)
 	fmt.Fprintf(&b, "distance  %.3g, at least %.3g with confidence 95%% (0: alike, 1: nothing in common)\n", f.Distance, f.AtLeast)

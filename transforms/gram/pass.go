@@ -89,7 +89,7 @@ type SolveOptions struct {
 type Sketches string
 
 const (
-	AllSketches Sketches = ""     // of all rows, and for targets also of the rows outside of the first fold
+	allSketches Sketches = ""     // of all rows, and for targets also of the rows outside of the first fold
 	OneSketch   Sketches = "one"  // of all rows
 	NoSketch    Sketches = "none" // none
 )

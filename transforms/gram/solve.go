@@ -301,7 +301,7 @@ func (s *solver) ridgeOptions() ridge.Options {
 	step, ranges := ridge.GridOf(s.m, p.Spec.Steps)
 	opts := ridge.Options{
 		LambdaSearch: p.Spec.LambdaSearch,
-		Request:      ridge.Request{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == AllSketches, Seed: p.Seed},
+		Request:      ridge.Request{Sketch: p.Spec.Sketch != NoSketch, FirstSketch: p.Spec.Sketch == allSketches, Seed: p.Seed},
 		Source:       s.source, FoldPlan: p.Spec.FoldPlan, Gap: p.Rule.Ordered() && p.Rule.Gap,
 		Units:   ridge.Units{Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Spec.Weights},
 		Threads: s.threads,

@@ -47,10 +47,10 @@ const (
 	descentPerOutput = 80
 	sharedPerOutput  = 256
 
-	// DescentRows is the number of rows per feature from which the rows outside a fold are similar to all
+	// descentRows is the number of rows per feature from which the rows outside a fold are similar to all
 	// rows. With M = G_c + μI of all rows, the eigenvalues of M⁻¹(G_c' + μ'I) without one of 5 folds are
 	// between about 0.4 and 1. So one factor of M serves every fold, in a dozen steps.
-	DescentRows = 6
+	descentRows = 6
 
 	// MaxFactors is the most factors in memory together.
 	MaxFactors = 3
@@ -77,7 +77,7 @@ func (p Plan) MethodFor(shape Shape, rows int64) Method {
 	switch d, k := shape.Dim, shape.Outputs; {
 	case d < DescentDim || d > RereadAbove:
 		return Exactly
-	case !p.FirstOnly && d >= sharedPerOutput*k && rows >= DescentRows*int64(d):
+	case !p.FirstOnly && d >= sharedPerOutput*k && rows >= descentRows*int64(d):
 		return SharedFactor
 	case d >= descentPerOutput*k:
 		return OwnFactor
@@ -141,7 +141,7 @@ func Memory(shape Shape, p Plan, rows int64, threads int) int64 {
 		} else {
 			bytes += blas.SymmetricBytes(shape.Dim, MaxFactors*shape.Outputs)
 		}
-		if method == SharedFactor || rows == 0 && p.MethodFor(shape, DescentRows*d) == SharedFactor {
+		if method == SharedFactor || rows == 0 && p.MethodFor(shape, descentRows*d) == SharedFactor {
 			// The factors are computed in float32 tiles while the last fold is in memory.
 			fold += max(blas.TileBytes(shape.Dim, 4)+MaxFactors*blas.TriangleBytes(shape.Dim), MaxFactors*descent)
 			forms *= MaxFactors
@@ -166,7 +166,7 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	subset.Dim = len(SubsetOf(shape.Dim))
 	subsetBytes := rows*int64(subset.Dim)*2 + int64(folds)*subset.Bytes() +
 		Memory(subset, Plan{Folds: folds}, rows, threads)
-	search := Bytes(rows, shape.Dim, shape.Outputs, folds, threads, subsetBytes) + 8*d*min(d, blas.TileDim)
+	search := searchBytes(rows, shape.Dim, shape.Outputs, folds, threads, subsetBytes) + 8*d*min(d, blas.TileDim)
 	// Sorting the rows needs a second copy of them.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, shape.Bytes())
 }

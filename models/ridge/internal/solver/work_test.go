@@ -38,7 +38,7 @@ func TestWorkEstimateIsContinuousBetweenSolvers(t *testing.T) {
 					plan = Plan{2, true}
 				}
 				s := Shape{Dim: dim, Outputs: outputs}
-				for _, rows := range []int64{int64(dim) / 2, int64(dim), DescentRows*int64(dim) - 1} {
+				for _, rows := range []int64{int64(dim) / 2, int64(dim), descentRows*int64(dim) - 1} {
 					before, after := Work(s, plan, rows, 8), Work(s, plan, rows+1, 8)
 					if ratio := after / before; ratio < 0.4 || ratio > 1.8 {
 						t.Errorf("%d features, %d outputs, first %v: %.3g s for %d rows, %.3g for one more", dim, outputs, first, before,
