@@ -50,7 +50,7 @@ type Reader struct {
 type opened struct {
 	text    *lines.Reader   // nil unless the file is text
 	decoder *schema.Decoder // nil for plain numbers
-	part    *TestFilter     // nil if all rows are read
+	part    *testFilter     // nil if all rows are read
 	closers []io.Closer
 }
 
@@ -108,7 +108,7 @@ func (r *Reader) open(ctx context.Context, in *Input) error {
 		return err
 	}
 	if r.data.Part != nil && r.part == nil {
-		r.part = &TestFilter{TestSplit: r.data.Part}
+		r.part = &testFilter{TestSplit: r.data.Part}
 		if len(r.part.Columns) > 0 {
 			return errPart
 		}

@@ -27,10 +27,7 @@ type reader struct {
 	line  int64 // rows read
 }
 
-var (
-	_ rowio.Reader = (*reader)(nil)
-	_ rowio.Extras = (*reader)(nil)
-)
+var _ rowio.Reader = (*reader)(nil)
 
 // read opens a shard.
 func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
@@ -206,20 +203,8 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if bad := r.bad[i]; bad != nil {
 		return x, nil, bad
 	}
-	return append(x, r.batch[i*r.Width:(i+1)*r.Width]...), r.Label(0, i), nil
+	return append(x, r.batch[i*r.Width:(i+1)*r.Width]...), r.Target(0), nil
 }
 
 // Line returns the number of the last row, counted from the beginning of the shard.
 func (r *reader) Line() int64 { return r.line }
-
-// Target returns the text of a label of the last row.
-func (r *reader) Target(i int) []byte { return r.Label(i, r.at-1) }
-
-// Weight returns the text of the last row's weight.
-func (r *reader) Weight() []byte { return r.Weights.At(r.at - 1) }
-
-// Key returns text i of the texts from which the key of the last row is made.
-func (r *reader) Key(i int) []byte { return r.Keys[i].Key(r.at - 1) }
-
-// ID returns the text of the last row's identifier.
-func (r *reader) ID() []byte { return r.IDs.At(r.at - 1) }
