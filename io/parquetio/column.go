@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -53,18 +54,18 @@ type buffers struct {
 type rejectFunc func(row, field int, reason string)
 
 // begin begins the chunk of a row group.
-func (c *columnReader) begin(ch *chunk) error {
-	_, decodable := blockOf[ch.codec]
+func (c *columnReader) begin(ch *meta.Chunk) error {
+	_, decodable := blockOf[ch.Codec]
 	switch {
-	case ch.physical != c.element.physical:
+	case ch.Physical != c.element.Physical:
 		return c.errorf("is damaged: a row group has another type than the schema")
-	case ch.codec < 0 || ch.codec >= int64(len(codecNames)):
-		return c.errorf("is compressed with an unknown codec (%d)", ch.codec)
-	case ch.codec != codecNone && !decodable:
+	case ch.Codec < 0 || ch.Codec >= int64(len(codecNames)):
+		return c.errorf("is compressed with an unknown codec (%d)", ch.Codec)
+	case ch.Codec != meta.None && !decodable:
 		return c.errorf("is compressed with %s, which is not supported; write it with Snappy, Zstandard or gzip",
-			codecNames[ch.codec])
+			codecNames[ch.Codec])
 	}
-	c.codec, c.left, c.page = ch.codec, ch.values, 0
+	c.codec, c.left, c.page = ch.Codec, ch.Values, 0
 	c.dict.reset()
 	c.stream.begin(ch)
 	return nil
@@ -81,38 +82,38 @@ func (c *columnReader) next() error {
 		if err != nil {
 			return err
 		}
-		body, err := c.stream.peek(h.stored)
+		body, err := c.stream.peek(h.Stored)
 		if err != nil {
 			return err
 		}
-		c.stream.skip(h.stored)
-		switch h.kind {
-		case pageDictionary:
+		c.stream.skip(h.Stored)
+		switch h.Kind {
+		case meta.PageDictionary:
 			// The content of an uncompressed page is in the memory of the stream, which later pages overwrite.
 			c.dict.content, err = h.content(c.dict.content, body, c.codec, c.blocks)
-			if err == nil && c.codec == codecNone {
+			if err == nil && c.codec == meta.None {
 				c.dict.own = append(c.dict.own[:0], c.dict.content...)
 				c.dict.content = c.dict.own
 			}
 			if err == nil {
-				err = c.dict.set(&c.element, h.encoding, h.values)
+				err = c.dict.set(&c.element, h.Encoding, h.Values)
 			}
 			if err == nil && c.number.kind != 0 {
 				c.dict.convert(&c.number)
 			}
-		case pageData, pageDataV2:
-			if h.values > c.left {
+		case meta.PageData, meta.PageDataV2:
+			if h.Values > c.left {
 				return errPage
 			}
 			var b []byte
 			if b, err = h.content(c.content, body, c.codec, c.blocks); err == nil {
-				if c.codec != codecNone && !(h.kind == pageDataV2 && !h.compressed) {
+				if c.codec != meta.None && !(h.Kind == meta.PageDataV2 && !h.Compressed) {
 					c.content = b
 				}
 				err = c.openPage(&h, b)
 			}
-			c.left -= h.values
-			c.page = h.values
+			c.left -= h.Values
+			c.page = h.Values
 		}
 		if err != nil {
 			return err
@@ -124,12 +125,13 @@ func (c *columnReader) next() error {
 // header reads the header of the next page.
 func (c *columnReader) header() (h header, err error) {
 	for size := int64(256); ; size *= 4 {
-		b, err := c.stream.peek(size)
-		if err != nil {
+		var b []byte
+		if b, err = c.stream.peek(size); err != nil {
 			return h, err
 		}
-		h, n, err := parseHeader(b)
-		if errors.Is(err, errShort) && int64(len(b)) == size {
+		var n int
+		h.Page, n, err = meta.ParsePage(b)
+		if errors.Is(err, meta.ErrShort) && int64(len(b)) == size {
 			continue
 		}
 		if err != nil || n == 0 {
@@ -146,17 +148,17 @@ func (c *columnReader) openPage(h *header, b []byte) (err error) {
 		if b, err = c.setLevels(h, b); err != nil {
 			return err
 		}
-	} else if h.kind == pageDataV2 {
-		levels := b[h.repBytes : h.repBytes+h.defBytes]
-		b = b[h.repBytes+h.defBytes:]
+	} else if h.Kind == meta.PageDataV2 {
+		levels := b[h.RepBytes : h.RepBytes+h.DefBytes]
+		b = b[h.RepBytes+h.DefBytes:]
 		if c.optional {
 			if err := c.levels.set(levels, 1); err != nil {
 				return err
 			}
 		}
 	} else if c.optional {
-		if h.levels != encRLE {
-			return fmt.Errorf("has levels of encoding %d, which is not supported", h.levels)
+		if h.Levels != meta.RLE {
+			return fmt.Errorf("has levels of encoding %d, which is not supported", h.Levels)
 		}
 		levels, rest, err := prefixed(b)
 		if err == nil {
@@ -167,9 +169,9 @@ func (c *columnReader) openPage(h *header, b []byte) (err error) {
 		}
 		b = rest
 	}
-	c.indexed = h.encoding == encDictionary || h.encoding == encPlainDictionary
+	c.indexed = h.Encoding == meta.Dictionary || h.Encoding == meta.PlainDictionary
 	if !c.indexed {
-		c.values, err = c.decoders.open(&c.element, h.encoding, b)
+		c.values, err = c.decoders.open(&c.element, h.Encoding, b)
 		return err
 	}
 	if len(b) == 0 {
@@ -230,7 +232,7 @@ func (c *columnReader) store(rows []float32, width, at, m int, reject rejectFunc
 		return c.storeIndexed(rows, width, at, index, reject)
 	}
 	v := values{fixed: c.scratch.fixed[:]}
-	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.physical == fixedArray {
+	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.Physical == meta.FixedArray {
 		v.fixed, v.bytes = nil, c.scratch.bytes[:]
 	}
 	if c.number.kind != 0 && !c.indexed && present == m {
@@ -333,10 +335,10 @@ func (d *dictionary) reset() { d.n, d.known = 0, d.known[:0] }
 
 // set takes the entries in content.
 func (d *dictionary) set(e *element, enc, n int64) error {
-	if enc != encPlain && enc != encPlainDictionary {
+	if enc != meta.Plain && enc != meta.PlainDictionary {
 		return fmt.Errorf("has a dictionary of encoding %d, which is not supported", enc)
 	}
-	if n > int64(len(d.content)) || e.physical == boolean || d.n > 0 {
+	if n > int64(len(d.content)) || e.Physical == meta.Boolean || d.n > 0 {
 		return errPage
 	}
 	d.size = fixedSize(e)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
@@ -17,9 +18,9 @@ type reader struct {
 	source  *source
 	columns []*columnReader
 	lists   map[int]*listReader // of the columns that are lists, by the index of their chunks
-	groups  []group             // that are left
+	groups  []meta.Group        // that are left
 	left    int64               // rows left in the first of them
-	chunks  []*chunk
+	chunks  []*meta.Chunk
 
 	batch []float32
 	n, at int // rows of the batch; next one
@@ -95,18 +96,18 @@ func (r *reader) addElement(c *column, field int, shared *buffers, blocks *compr
 }
 
 // between returns the row groups of a shard.
-func (f *footer) between(s dataset.Shard) ([]group, error) {
+func (f *footer) between(s dataset.Shard) ([]meta.Group, error) {
 	if s.End < 0 {
 		return f.groups, nil
 	}
-	var out []group
+	var out []meta.Group
 	at := int64(0)
 	for _, g := range f.groups {
-		if at >= s.Start && at+g.rows <= s.End {
+		if at >= s.Start && at+g.Rows <= s.End {
 			out = append(out, g)
-			s.Start += g.rows
+			s.Start += g.Rows
 		}
-		at += g.rows
+		at += g.Rows
 	}
 	if s.Start != s.End {
 		return nil, errors.New("has other row groups than when it was opened; start again when no process writes to it")
@@ -125,12 +126,12 @@ func (r *reader) begin() error {
 		return nil
 	}
 	g := &r.groups[0]
-	r.left = g.rows
+	r.left = g.Rows
 	r.chunks = r.chunks[:0]
 	for _, c := range r.columns {
-		ch := &g.chunks[c.leaf]
-		if ch.values != g.rows && c.list == nil || ch.values < g.rows {
-			return c.errorf("is damaged: %d values in a row group of %d rows", ch.values, g.rows)
+		ch := &g.Chunks[c.leaf]
+		if ch.Values != g.Rows && c.list == nil || ch.Values < g.Rows {
+			return c.errorf("is damaged: %d values in a row group of %d rows", ch.Values, g.Rows)
 		}
 		r.chunks = append(r.chunks, ch)
 	}

@@ -7,48 +7,9 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
-
-// Physical types.
-const (
-	boolean = iota
-	int32s
-	int64s
-	int96s
-	floats
-	doubles
-	byteArray
-	fixedArray
-)
-
-// Members of the union LogicalType.
-const (
-	logicalString    = 1
-	logicalEnum      = 4
-	logicalDecimal   = 5
-	logicalDate      = 6
-	logicalTime      = 7
-	logicalTimestamp = 8
-	logicalInteger   = 10
-	logicalUnknown   = 11
-	logicalJSON      = 12
-	logicalBSON      = 13
-	logicalUUID      = 14
-	logicalFloat16   = 15
-)
-
-// logicalOf maps the older converted types to logical types.
-var logicalOf = map[int64]element{
-	0: {logical: logicalString}, 4: {logical: logicalEnum}, 5: {logical: logicalDecimal}, 6: {logical: logicalDate},
-	7: {logical: logicalTime, unit: 1}, 8: {logical: logicalTime, unit: 2},
-	9: {logical: logicalTimestamp, unit: 1}, 10: {logical: logicalTimestamp, unit: 2},
-	11: {logical: logicalInteger, unsigned: true}, 12: {logical: logicalInteger, unsigned: true},
-	13: {logical: logicalInteger, unsigned: true}, 14: {logical: logicalInteger, unsigned: true},
-	15: {logical: logicalInteger}, 16: {logical: logicalInteger},
-	17: {logical: logicalInteger}, 18: {logical: logicalInteger},
-	19: {logical: logicalJSON}, 20: {logical: logicalBSON}, 21: {logical: -1},
-}
 
 // putFunc passes a value to its target: fixed holds the bits of values of up to 8 bytes, b
 // the others.
@@ -70,51 +31,51 @@ func (c *column) putFunc() (putFunc, error) {
 func (e *element) what() string {
 	names := []string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
 	name := "an unknown type"
-	if e.physical >= 0 && e.physical < int64(len(names)) {
-		name = "type " + names[e.physical]
+	if e.Physical >= 0 && e.Physical < int64(len(names)) {
+		name = "type " + names[e.Physical]
 	}
 	switch {
-	case e.logical == logicalBSON:
+	case e.Logical == meta.LogicalBSON:
 		name += " (BSON)"
-	case e.logical != 0:
-		name += fmt.Sprintf(" (logical type %d)", e.logical)
+	case e.Logical != 0:
+		name += fmt.Sprintf(" (logical type %d)", e.Logical)
 	}
 	return name
 }
 
 func (e *element) putFunc() putFunc {
-	switch e.physical {
-	case boolean:
+	switch e.Physical {
+	case meta.Boolean:
 		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Bool(row, fixed != 0)
 		}
-	case int32s, int64s:
+	case meta.Int32, meta.Int64:
 		return e.putInteger()
-	case int96s:
+	case meta.Int96:
 		return putInt96
-	case floats:
+	case meta.Float:
 		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float32(row, math.Float32frombits(uint32(fixed)))
 		}
-	case doubles:
+	case meta.Double:
 		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float(row, math.Float64frombits(fixed))
 		}
-	case byteArray:
-		switch e.logical {
-		case 0, logicalString, logicalEnum, logicalJSON:
+	case meta.ByteArray:
+		switch e.Logical {
+		case 0, meta.LogicalString, meta.LogicalEnum, meta.LogicalJSON:
 			return putText
-		case logicalDecimal:
-			return putDecimal(e.scale)
+		case meta.LogicalDecimal:
+			return putDecimal(e.Scale)
 		}
-	case fixedArray:
+	case meta.FixedArray:
 		switch {
-		case e.length < 1 || e.length > maxFixed:
-		case e.logical == logicalDecimal:
-			return putDecimal(e.scale)
-		case e.logical == logicalUUID && e.length == 16:
+		case e.Length < 1 || e.Length > maxFixed:
+		case e.Logical == meta.LogicalDecimal:
+			return putDecimal(e.Scale)
+		case e.Logical == meta.LogicalUUID && e.Length == 16:
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
-		case e.logical == logicalFloat16 && e.length == 2:
+		case e.Logical == meta.LogicalFloat16 && e.Length == 2:
 			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
 				return to.Float(row, float64(rowio.Float16(binary.LittleEndian.Uint16(b))))
 			}
@@ -126,35 +87,35 @@ func (e *element) putFunc() putFunc {
 // putInteger returns how the values of an integer type are passed.
 func (e *element) putInteger() putFunc {
 	signed := func(fixed uint64) int64 { return int64(fixed) }
-	if e.physical == int32s {
+	if e.Physical == meta.Int32 {
 		signed = func(fixed uint64) int64 { return int64(int32(fixed)) }
 	}
-	switch e.logical {
-	case logicalInteger:
-		if e.unsigned && e.physical == int32s {
+	switch e.Logical {
+	case meta.LogicalInteger:
+		if e.Unsigned && e.Physical == meta.Int32 {
 			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 				return to.Uint(row, uint64(uint32(fixed)))
 			}
-		} else if e.unsigned {
+		} else if e.Unsigned {
 			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed) }
 		}
-	case logicalDecimal:
-		scale := e.scale
+	case meta.LogicalDecimal:
+		scale := e.Scale
 		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			var b [8]byte
 			binary.BigEndian.PutUint64(b[:], uint64(signed(fixed)))
 			return to.Decimal(row, b[:], scale)
 		}
-	case logicalDate:
+	case meta.LogicalDate:
 		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
 			return to.Time(row, time.Unix(signed(fixed)*86400, 0), dataset.DateLayout)
 		}
-	case logicalTime, logicalTimestamp:
+	case meta.LogicalTime, meta.LogicalTimestamp:
 		layout := dataset.StampLayout
-		if e.logical == logicalTime {
+		if e.Logical == meta.LogicalTime {
 			layout = dataset.ClockLayout
 		}
-		perSecond := map[int64]int64{1: 1e3, 2: 1e6, 3: 1e9}[e.unit]
+		perSecond := map[int64]int64{1: 1e3, 2: 1e6, 3: 1e9}[e.Unit]
 		if perSecond == 0 {
 			return nil
 		}
@@ -162,7 +123,7 @@ func (e *element) putInteger() putFunc {
 			n := signed(fixed)
 			return to.Time(row, time.Unix(n/perSecond, n%perSecond*(1e9/perSecond)), layout)
 		}
-	case 0, logicalUnknown:
+	case 0, meta.LogicalUnknown:
 	default:
 		return nil
 	}
