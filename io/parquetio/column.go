@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/compress"
@@ -19,7 +20,6 @@ type columnReader struct {
 	to      *dataset.FieldSink
 	put     putFunc
 	number  number // how numbers are stored, if that is simple
-	blocks  *compress.Blocks
 	scratch *buffers
 	stream  stream
 	codec   int64
@@ -27,13 +27,11 @@ type columnReader struct {
 	page    int64 // values left in this page
 	content []byte
 	pageValues
-
-	// setLevels, unless nil, reads the levels at the beginning of a page b of lists, and returns the rest.
-	setLevels func(h *header, b []byte) ([]byte, error)
 }
 
 // pageValues holds the encoded levels and values of a page, and the dictionary of the chunk.
 type pageValues struct {
+	reps     hybrid // repetition levels of lists
 	levels   hybrid // definition levels, if the column is optional
 	values   decoder
 	decoders *decoders
@@ -48,6 +46,7 @@ type buffers struct {
 	index  [batchRows]uint32
 	fixed  [batchRows]uint64
 	bytes  [batchRows][]byte
+	blocks compress.Blocks
 }
 
 // rejectFunc is called for a row of the batch that cannot be used.
@@ -90,7 +89,7 @@ func (c *columnReader) next() error {
 		switch h.Kind {
 		case meta.PageDictionary:
 			// The content of an uncompressed page is in the memory of the stream, which later pages overwrite.
-			c.dict.content, err = h.content(c.dict.content, body, c.codec, c.blocks)
+			c.dict.content, err = h.content(c.dict.content, body, c.codec, &c.scratch.blocks)
 			if err == nil && c.codec == meta.None {
 				c.dict.own = append(c.dict.own[:0], c.dict.content...)
 				c.dict.content = c.dict.own
@@ -106,7 +105,7 @@ func (c *columnReader) next() error {
 				return errPage
 			}
 			var b []byte
-			if b, err = h.content(c.content, body, c.codec, c.blocks); err == nil {
+			if b, err = h.content(c.content, body, c.codec, &c.scratch.blocks); err == nil {
 				if c.codec != meta.None && !(h.Kind == meta.PageDataV2 && !h.Compressed) {
 					c.content = b
 				}
@@ -143,41 +142,53 @@ func (c *columnReader) header() (h header, err error) {
 }
 
 // openPage begins the values of a page.
-func (c *columnReader) openPage(h *header, b []byte) (err error) {
-	if c.setLevels != nil {
-		if b, err = c.setLevels(h, b); err != nil {
-			return err
-		}
-	} else if h.Kind == meta.PageDataV2 {
-		levels := b[h.RepBytes : h.RepBytes+h.DefBytes]
-		b = b[h.RepBytes+h.DefBytes:]
-		if c.optional {
-			if err := c.levels.set(levels, 1); err != nil {
-				return err
-			}
-		}
-	} else if c.optional {
-		if h.Levels != meta.RLE {
-			return fmt.Errorf("has levels of encoding %d, which is not supported", h.Levels)
-		}
-		levels, rest, err := prefixed(b)
-		if err == nil {
-			err = c.levels.set(levels, 1)
-		}
-		if err != nil {
-			return err
-		}
-		b = rest
-	}
-	c.indexed = h.Encoding == meta.Dictionary || h.Encoding == meta.PlainDictionary
-	if !c.indexed {
-		c.values, err = c.decoders.open(&c.element, h.Encoding, b)
+func (c *columnReader) openPage(h *header, b []byte) error {
+	b, err := c.openLevels(h, b)
+	if err != nil {
 		return err
 	}
-	if len(b) == 0 {
+	c.indexed = h.Encoding == meta.Dictionary || h.Encoding == meta.PlainDictionary
+	switch {
+	case !c.indexed:
+		c.values, err = c.decoders.open(&c.element, h.Encoding, b)
+		return err
+	case len(b) == 0:
 		return c.index.set(nil, 0)
 	}
 	return c.index.set(b[1:], int(b[0]))
+}
+
+// openLevels begins the levels of a page, which b begins with, and returns the rest.
+func (c *columnReader) openLevels(h *header, b []byte) (rest []byte, err error) {
+	repBits, defBits := 0, 0
+	switch {
+	case c.list != nil:
+		repBits, defBits = 1, bits.Len(uint(c.list.full))
+	case c.optional:
+		defBits = 1
+	}
+	if defBits > 0 && h.Kind == meta.PageData && h.Levels != meta.RLE {
+		return nil, fmt.Errorf("has levels of encoding %d, which is not supported", h.Levels)
+	}
+	for _, l := range []struct {
+		to   *hybrid
+		bits int
+		size int64 // PageDataV2
+	}{{&c.reps, repBits, h.RepBytes}, {&c.levels, defBits, h.DefBytes}} {
+		var levels []byte
+		if h.Kind == meta.PageDataV2 {
+			levels, b = b[:l.size], b[l.size:]
+		} else if l.bits > 0 {
+			levels, b, err = prefixed(b)
+		}
+		if err == nil && l.bits > 0 {
+			err = l.to.set(levels, l.bits)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
 }
 
 // prefixed splits b, which begins with a length in 4 bytes, into the bytes of this length and the rest.

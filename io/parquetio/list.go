@@ -2,9 +2,7 @@ package parquetio
 
 import (
 	"errors"
-	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/parquetio/meta"
@@ -108,11 +106,9 @@ func (f *footer) expand(like *dataset.TableLayout) (err error) {
 // listReader reads the lists of a column.
 type listReader struct {
 	columnReader
-	list    *list
 	to      []*dataset.FieldSink // of each element; nil for those that are not read
 	fields  []int                // of the layout
 	numbers []number
-	reps    hybrid
 
 	lists items // decoded, from at on
 	at    int
@@ -132,41 +128,6 @@ type items struct {
 func (l *listReader) take(c *column, field int, to *dataset.FieldSink) {
 	l.to[c.item], l.fields[c.item] = to, field
 	l.numbers[c.item].set(&c.element, to)
-}
-
-func newListReader(c *column, s *buffers) *listReader {
-	n := c.list.n
-	l := &listReader{list: c.list, to: make([]*dataset.FieldSink, n), fields: make([]int, n), numbers: make([]number, n)}
-	l.column, l.scratch, l.decoders = c, s, new(decoders)
-	return l
-}
-
-// levelsOf sets the levels of a page, which b begins with, and returns the rest.
-func (l *listReader) levelsOf(h *header, b []byte) ([]byte, error) {
-	width := bits.Len(uint(l.list.full))
-	if h.Kind == meta.PageDataV2 {
-		if err := l.reps.set(b[:h.RepBytes], 1); err != nil {
-			return nil, err
-		}
-		b = b[h.RepBytes:]
-		err := l.levels.set(b[:h.DefBytes], width)
-		return b[h.DefBytes:], err
-	}
-	if h.Levels != meta.RLE {
-		return nil, fmt.Errorf("has levels of encoding %d, which is not supported", h.Levels)
-	}
-	rep, b, err := prefixed(b)
-	if err == nil {
-		err = l.reps.set(rep, 1)
-	}
-	if err != nil {
-		return nil, err
-	}
-	def, b, err := prefixed(b)
-	if err == nil {
-		err = l.levels.set(def, width)
-	}
-	return b, err
 }
 
 // fill decodes the next items of the page. The error is errPage at the end of the chunk.

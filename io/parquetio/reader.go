@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/rowio"
@@ -50,25 +49,13 @@ func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: fields, bad: map[int]*rowio.BadRow{}}
-	r.source = &source{ctx: ctx, object: object, last: last}
-	shared, blocks := new(buffers), new(compress.Blocks)
+	r := &reader{Fields: fields, source: &source{ctx: ctx, object: object, last: last}, lists: map[int]*listReader{},
+		bad: map[int]*rowio.BadRow{}}
+	shared := new(buffers)
 	for _, field := range r.Used {
-		if f.columns[field].list != nil {
-			if err := r.addElement(&f.columns[field], field, shared, blocks); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		c := &columnReader{column: &f.columns[field], field: field, to: &r.To[field], scratch: shared, blocks: blocks}
-		if c.put, err = c.column.putFunc(); err != nil {
+		if err := r.addColumn(&f.columns[field], field, shared); err != nil {
 			return nil, err
 		}
-		c.decoders = new(decoders)
-		c.stream.source = r.source
-		c.dict.remember(c.to)
-		c.number.set(&c.element, c.to)
-		r.columns = append(r.columns, c)
 	}
 	if r.groups, err = f.between(in.Shard); err != nil {
 		return nil, err
@@ -76,22 +63,29 @@ func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	return r, r.begin()
 }
 
-// addElement adds an element of a list to the columns.
-func (r *reader) addElement(c *column, field int, shared *buffers, blocks *compress.Blocks) (err error) {
-	l := r.lists[c.leaf]
-	if l == nil {
-		l = newListReader(c, shared)
-		l.field, l.blocks, l.stream.source, l.setLevels = field, blocks, r.source, l.levelsOf
-		if l.columnReader.put, err = c.putFunc(); err != nil {
-			return err
-		}
-		if r.lists == nil {
-			r.lists = map[int]*listReader{}
-		}
-		r.lists[c.leaf] = l
-		r.columns = append(r.columns, &l.columnReader)
+// addColumn adds a column, or an element of a list, whose reader has the column of the first one that is used.
+func (r *reader) addColumn(c *column, field int, shared *buffers) error {
+	if l := r.lists[c.leaf]; l != nil {
+		l.take(c, field, &r.To[field])
+		return nil
 	}
+	put, err := c.putFunc()
+	if err != nil {
+		return err
+	}
+	one := columnReader{column: c, field: field, to: &r.To[field], put: put, scratch: shared,
+		stream: stream{source: r.source}, pageValues: pageValues{decoders: new(decoders)}}
+	if c.list == nil {
+		one.dict.remember(one.to)
+		one.number.set(&c.element, one.to)
+		r.columns = append(r.columns, &one)
+		return nil
+	}
+	n := c.list.n
+	l := &listReader{columnReader: one, to: make([]*dataset.FieldSink, n), fields: make([]int, n), numbers: make([]number, n)}
 	l.take(c, field, &r.To[field])
+	r.lists[c.leaf] = l
+	r.columns = append(r.columns, &l.columnReader)
 	return nil
 }
 
