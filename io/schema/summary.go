@@ -121,7 +121,7 @@ func (s *Survey) column(column int) *Summary {
 // addLevels adds the texts that a column counts one by one, and the tally of all its texts. It returns the numbers.
 func (s *Survey) addLevels(sum *Summary, c *columnCounts) (numbers []piece) {
 	sum.tally = c.rest
-	if c.cells.used > 0 {
+	if len(c.cells.n) > 0 {
 		numbers = c.cells.pieces(c.rest.min, c.rest.max)
 	}
 	var most int64 // rows with the example
