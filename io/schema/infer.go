@@ -237,20 +237,11 @@ func (s *Summary) pair() bool {
 	if s.Texts == 0 || s.Booleans < s.Texts {
 		return false
 	}
+	first := map[string]string{"false": "true", "no": "yes", "n": "y", "f": "t", "0": "1"}
 	pairs := map[string]bool{}
 	for _, l := range s.Levels {
-		switch word := strings.ToLower(l.Text); word {
-		case "true", "false":
-			pairs["true"] = true
-		case "yes", "no":
-			pairs["yes"] = true
-		case "y", "n":
-			pairs["y"] = true
-		case "t", "f":
-			pairs["t"] = true
-		default:
-			pairs["1"] = true
-		}
+		word := strings.ToLower(l.Text)
+		pairs[cmp.Or(first[word], word)] = true
 	}
 	return len(pairs) == 1
 }
