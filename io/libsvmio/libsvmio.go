@@ -20,7 +20,7 @@ import (
 type reader struct {
 	lines  *lines.Reader
 	dim    int
-	centre []float64 // subtracted from the numbers of a row; nil for none
+	centre []float64 // subtracted from the numbers of a row in float64, before they are rounded; nil for none
 }
 
 var _ rowio.Reader = (*reader)(nil)
@@ -56,10 +56,6 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 		}
 	}
 }
-
-// setCentre subtracts c, which has the row length, from each row in float64, before
-// rounding to float32.
-func (r *reader) setCentre(c []float64) { r.centre = c }
 
 // parse appends the row of a record that begins with a word.
 func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, err error) {
@@ -187,7 +183,7 @@ func init() {
 				return nil, err
 			}
 			r := newReader(text, in.Data.Schema.Dim)
-			r.setCentre(in.Data.Schema.Centre)
+			r.centre = in.Data.Schema.Centre
 			return r, nil
 		},
 	})
