@@ -311,13 +311,7 @@ func parseBool(text []byte) (v float32, ok bool) {
 		return 0, false
 	}
 	var lower [5]byte
-	for i, c := range text {
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		lower[i] = c
-	}
-	switch string(lower[:len(text)]) {
+	switch string(appendLower(lower[:0], text)) {
 	case "true", "t", "yes", "y", "1":
 		return 1, true
 	case "false", "f", "no", "n", "0":

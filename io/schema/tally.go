@@ -244,19 +244,10 @@ func (l *levelTable) rehash(size int) {
 func (l *levelTable) filter(keep func(e *storedLevel) bool) {
 	var kept levelTable
 	for i := range l.entries {
-		e := &l.entries[i]
-		if keep(e) {
-			moved := *e
-			moved.off = uint32(len(kept.text))
-			kept.text = append(kept.text, l.stored(e)...)
-			kept.entries = append(kept.entries, moved)
+		if e := &l.entries[i]; keep(e) {
+			kept.add(e.hash, l.stored(e), e.size, e.n)
 		}
 	}
-	size := 16
-	for size <= 2*len(kept.entries) {
-		size *= 2
-	}
-	kept.rehash(size)
 	*l = kept
 }
 

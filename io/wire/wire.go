@@ -228,11 +228,8 @@ func (c *Coder) Uvarint(v, limit uint64) uint64 {
 
 // Text codes a text of at most limit bytes after its length.
 func (c *Coder) Text(v *string, limit int) {
-	b := c.bytes(c.Int(len(*v), limit))
-	if c.reading {
+	if b := c.Raw([]byte(*v), c.Int(len(*v), limit)); c.reading {
 		*v = string(b)
-	} else {
-		copy(b, *v)
 	}
 }
 
@@ -247,11 +244,8 @@ func (c *Coder) Raw(v []byte, n int) []byte {
 
 // Bytes codes at most limit bytes after their length.
 func (c *Coder) Bytes(v *[]byte, limit int) {
-	b := c.bytes(c.Int(len(*v), limit))
-	if c.reading {
+	if b := c.Raw(*v, c.Int(len(*v), limit)); c.reading {
 		*v = append([]byte(nil), b...)
-	} else {
-		copy(b, *v)
 	}
 }
 
