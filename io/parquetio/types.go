@@ -11,9 +11,12 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
+// sink takes the values of a column.
+type sink = *dataset.FieldSink
+
 // putFunc passes a value to its target: fixed holds the bits of values of up to 8 bytes, b
 // the others.
-type putFunc func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) (reason string)
+type putFunc func(to sink, row []float32, fixed uint64, b []byte) (reason string)
 
 // putFunc returns how the values of a column are passed, or the reason why they cannot be.
 func (c *column) putFunc() (putFunc, error) {
@@ -44,39 +47,38 @@ func (e *element) what() string {
 }
 
 func (e *element) putFunc() putFunc {
+	decimal := func(to sink, row []float32, _ uint64, b []byte) string { return to.Decimal(row, b, e.Scale) }
 	switch e.Physical {
 	case meta.Boolean:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
-			return to.Bool(row, fixed != 0)
-		}
+		return func(to sink, row []float32, fixed uint64, _ []byte) string { return to.Bool(row, fixed != 0) }
 	case meta.Int32, meta.Int64:
 		return e.putInteger()
 	case meta.Int96:
 		return putInt96
 	case meta.Float:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float32(row, math.Float32frombits(uint32(fixed)))
 		}
 	case meta.Double:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float(row, math.Float64frombits(fixed))
 		}
 	case meta.ByteArray:
 		switch e.Logical {
 		case 0, meta.LogicalString, meta.LogicalEnum, meta.LogicalJSON:
-			return putText
+			return func(to sink, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
 		case meta.LogicalDecimal:
-			return putDecimal(e.Scale)
+			return decimal
 		}
 	case meta.FixedArray:
 		switch {
 		case e.Length < 1 || e.Length > maxFixed:
 		case e.Logical == meta.LogicalDecimal:
-			return putDecimal(e.Scale)
+			return decimal
 		case e.Logical == meta.LogicalUUID && e.Length == 16:
-			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
+			return func(to sink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
 		case e.Logical == meta.LogicalFloat16 && e.Length == 2:
-			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
+			return func(to sink, row []float32, _ uint64, b []byte) string {
 				return to.Float(row, float64(rowio.Float16(binary.LittleEndian.Uint16(b))))
 			}
 		}
@@ -92,22 +94,20 @@ func (e *element) putInteger() putFunc {
 	}
 	switch e.Logical {
 	case meta.LogicalInteger:
-		if e.Unsigned && e.Physical == meta.Int32 {
-			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
-				return to.Uint(row, uint64(uint32(fixed)))
+		if mask := uint64(math.MaxUint64); e.Unsigned {
+			if e.Physical == meta.Int32 {
+				mask = math.MaxUint32
 			}
-		} else if e.Unsigned {
-			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed) }
+			return func(to sink, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed&mask) }
 		}
 	case meta.LogicalDecimal:
-		scale := e.Scale
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			var b [8]byte
 			binary.BigEndian.PutUint64(b[:], uint64(signed(fixed)))
-			return to.Decimal(row, b[:], scale)
+			return to.Decimal(row, b[:], e.Scale)
 		}
 	case meta.LogicalDate:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			return to.Time(row, time.Unix(signed(fixed)*86400, 0), dataset.DateLayout)
 		}
 	case meta.LogicalTime, meta.LogicalTimestamp:
@@ -119,7 +119,7 @@ func (e *element) putInteger() putFunc {
 		if perSecond == 0 {
 			return nil
 		}
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			n := signed(fixed)
 			return to.Time(row, time.Unix(n/perSecond, n%perSecond*(1e9/perSecond)), layout)
 		}
@@ -127,25 +127,14 @@ func (e *element) putInteger() putFunc {
 	default:
 		return nil
 	}
-	return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
-		return to.Int(row, signed(fixed))
-	}
+	return func(to sink, row []float32, fixed uint64, _ []byte) string { return to.Int(row, signed(fixed)) }
 }
 
 // putInt96 passes a time of the oldest kind: nanoseconds of a Julian day.
-func putInt96(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
+func putInt96(to sink, row []float32, _ uint64, b []byte) string {
 	nanos, day := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint32(b[8:]))
 	const day1970 = 2440588
 	return to.Time(row, time.Unix((day-day1970)*86400+nanos/1e9, nanos%1e9), dataset.StampLayout)
-}
-
-func putText(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
-
-// putDecimal passes a decimal number.
-func putDecimal(scale int64) putFunc {
-	return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
-		return to.Decimal(row, b, scale)
-	}
 }
 
 // maxFixed is the largest number of bytes of a value of fixed length.

@@ -176,12 +176,9 @@ func (p *publication) delete(ctx context.Context, left ...*Attrs) error {
 		if err != nil {
 			return err
 		}
-		tasks, tctx := errgroup.WithContext(holding)
-		tasks.SetLimit(ParallelRequests)
-		for _, a := range chunk {
-			tasks.Go(func() error { return p.store.Service.Delete(tctx, p.dir.in(a.Name), a.Version) })
-		}
-		err = tasks.Wait()
+		err = each(holding, chunk, func(ctx context.Context, a *Attrs) error {
+			return p.store.Service.Delete(ctx, p.dir.in(a.Name), a.Version)
+		})
 		late := holding.Err() != nil && ctx.Err() == nil
 		cancel()
 		if err != nil && late {
@@ -221,12 +218,7 @@ func (s *Store) unfinished(ctx context.Context, d Name) ([]*Attrs, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.SetLimit(ParallelRequests)
-	for _, a := range all {
-		tasks.Go(func() error { return s.part(ctx, d, a) })
-	}
-	return all, tasks.Wait()
+	return all, each(ctx, all, func(ctx context.Context, a *Attrs) error { return s.part(ctx, d, a) })
 }
 
 // part returns storage.ErrExists if an object in a directory is not a file that a publisher has written there. It
