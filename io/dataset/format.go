@@ -320,7 +320,5 @@ func (d *Dataset) InMemory(q Request) *Input {
 // Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels, weights and bad rows
 // like the Reader of a file; the source gives the line numbers. Only one Reader of an Input may be in use at a time.
 func (in *Input) Rows(source rowio.Reader) *Reader {
-	r := &Reader{Request: in.request, data: in.Data, opened: in.opened, rows: source}
-	r.extras, _ = source.(rowio.Extras)
-	return r
+	return &Reader{Request: in.request, data: in.Data, opened: in.opened, rows: source}
 }

@@ -118,25 +118,25 @@ func trim(b []byte, tabs bool) []byte {
 	return b
 }
 
-// Texts is a Sink that stores the texts of a column and passes the fields on to the next Sink, if there is one.
-type Texts struct {
+// storedTexts is a Sink that stores the texts of a column and passes the fields on to the next Sink, if there is one.
+type storedTexts struct {
 	null string // stored for a missing value
 	text []byte
 	ends []int
 	next FieldSink
 }
 
-var _ schema.Sink = (*Texts)(nil)
+var _ schema.Sink = (*storedTexts)(nil)
 
 // Text stores a text.
-func (t *Texts) Text(row []float32, _ int, text []byte) string {
+func (t *storedTexts) Text(row []float32, _ int, text []byte) string {
 	t.text = append(t.text, text...)
 	t.ends = append(t.ends, len(t.text))
 	return t.next.Text(row, text)
 }
 
 // Float stores the text of a number, from schema.AppendFloat; NaN is missing.
-func (t *Texts) Float(row []float32, _ int, v float64) string {
+func (t *storedTexts) Float(row []float32, _ int, v float64) string {
 	if math.IsNaN(v) {
 		return t.Null(row, 0)
 	}
@@ -146,14 +146,14 @@ func (t *Texts) Float(row []float32, _ int, v float64) string {
 }
 
 // Null stores the text of a missing value, which is empty except for identifiers.
-func (t *Texts) Null(row []float32, _ int) string {
+func (t *storedTexts) Null(row []float32, _ int) string {
 	t.text = append(t.text, t.null...)
 	t.ends = append(t.ends, len(t.text))
 	return t.next.Null(row)
 }
 
 // at returns text i. The result is nil only if t is nil, which means that there is no such column.
-func (t *Texts) at(i int) []byte {
+func (t *storedTexts) at(i int) []byte {
 	if t == nil {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (t *Texts) at(i int) []byte {
 }
 
 // key returns text i as part of a key, which may also be an identifier.
-func (t *Texts) key(i int) []byte {
+func (t *storedTexts) key(i int) []byte {
 	if text := t.at(i); t.null == "" || string(text) != t.null {
 		return trim(text, t.next.tabs)
 	}

@@ -17,19 +17,18 @@ type Fields struct {
 	Path [][]byte // values of the last fields, which are in the path of the file
 
 	columns      []string
-	part         *testFilter // nil if all rows are read
-	labels, keys []*Texts    // texts of the labels, and of the columns from which keys are made
-	weights, ids *Texts      // texts of the columns with these roles; nil if they are not read
-	texts        []*Texts    // all of them
-	row          int         // index in the batch of the last row
+	part         *testFilter    // nil if all rows are read
+	labels, keys []*storedTexts // texts of the labels, and of the columns from which keys are made
+	weights, ids *storedTexts   // texts of the columns with these roles; nil if they are not read
+	texts        []*storedTexts // all of them
+	row          int            // index in the batch of the last row
 }
-
-var _ rowio.Extras = (*Fields)(nil)
 
 // NewFields returns the sinks for the fields of a layout. If the input is described, these sinks get all fields that
 // TableLayout.Described lists, and rows are empty.
 func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	f := &Fields{To: make([]FieldSink, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
+	in.fields = f
 	for at := range f.To {
 		f.To[at].tabs = in.Tabs
 	}
@@ -77,11 +76,11 @@ func (f *Fields) decode(in *Input, l *TableLayout) {
 }
 
 // store stores the texts of fields.
-func (f *Fields) store(fields ...int) (texts []*Texts) {
+func (f *Fields) store(fields ...int) (texts []*storedTexts) {
 	for _, at := range fields {
-		t, shared := f.To[at].Sink.(*Texts)
+		t, shared := f.To[at].Sink.(*storedTexts)
 		if !shared {
-			t = &Texts{next: f.To[at]}
+			t = &storedTexts{next: f.To[at]}
 			f.To[at] = FieldSink{Sink: t, tabs: t.next.tabs}
 			f.texts = append(f.texts, t)
 		}
@@ -115,7 +114,7 @@ func (f *Fields) ResetTexts() {
 	}
 }
 
-// Target returns the text of label i of the last row; nil if labels are not read.
+// Target returns the text of label i of the last row, valid until the next; nil if labels are not read.
 func (f *Fields) Target(i int) []byte {
 	if len(f.labels) == 0 {
 		return nil
@@ -123,14 +122,8 @@ func (f *Fields) Target(i int) []byte {
 	return f.labels[i].at(f.row)
 }
 
-// Weight returns the text of the last row's weight.
-func (f *Fields) Weight() []byte { return f.weights.at(f.row) }
-
-// ID returns the text of the last row's identifier.
-func (f *Fields) ID() []byte { return f.ids.at(f.row) }
-
-// Key returns text i of the texts from which the key of the last row is made.
-func (f *Fields) Key(i int) []byte { return f.keys[i].key(f.row) }
+// key returns text i of the texts from which the key of the last row is made.
+func (f *Fields) key(i int) []byte { return f.keys[i].key(f.row) }
 
 // Bad returns an error for a record in which a field cannot be used.
 func (f *Fields) Bad(line int64, field int, reason string) *rowio.BadRow {

@@ -113,19 +113,6 @@ type Reader interface {
 	Line() int64
 }
 
-// Extras is implemented by Readers of formats that can have additional columns for each row.
-type Extras interface {
-	// Target returns the text of label column i of the last row, if rows have several
-	// targets; the first of them is the label that Append returns.
-	Target(i int) []byte
-	// Weight and ID return the texts of the last row's weight and identifier, valid until
-	// the next call of Append; nil if the file has no such column.
-	Weight() []byte
-	ID() []byte
-	// Key returns text i of the texts from which the last row's key is made, valid as long.
-	Key(i int) []byte
-}
-
 // BadRow is the error of a row that cannot be used; later rows still can.
 type BadRow struct {
 	Line   int64  // 1-based, counted as Reader.Line counts
