@@ -185,32 +185,21 @@ func (t *Table) String() string {
 		count[c.Type]++
 		levels, buckets = levels+len(c.Levels), buckets+c.Buckets
 	}
-	var parts []string
-	for _, kind := range []struct {
-		is        Type
-		one, many string
-	}{{Number, "number", "numbers"}, {Boolean, "boolean", "booleans"}, {Time, "time", "times"},
-		{Category, "category", "categories"}} {
-		n, noun := count[kind.is], kind.many
+	var parts, details []string
+	add := func(to *[]string, n int, one, many string) {
 		if n == 1 {
-			noun = kind.one
+			many = one
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
+			*to = append(*to, fmt.Sprintf("%d %s", n, many))
 		}
 	}
-	var details []string
-	for _, sizes := range []struct {
-		n    int
-		noun string
-	}{{levels, "level"}, {buckets, "hash bucket"}} {
-		if sizes.n > 1 {
-			sizes.noun += "s"
-		}
-		if sizes.n > 0 {
-			details = append(details, fmt.Sprintf("%d %s", sizes.n, sizes.noun))
-		}
-	}
+	add(&parts, count[Number], "number", "numbers")
+	add(&parts, count[Boolean], "boolean", "booleans")
+	add(&parts, count[Time], "time", "times")
+	add(&parts, count[Category], "category", "categories")
+	add(&details, levels, "level", "levels")
+	add(&details, buckets, "hash bucket", "hash buckets")
 	if len(details) > 0 {
 		parts[len(parts)-1] += " of " + strings.Join(details, " and ")
 	}
