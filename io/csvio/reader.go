@@ -24,7 +24,7 @@ type reader struct {
 	text   []byte // text of a quoted field, reused
 	recode []byte // a record in UTF-8
 	begun  bool
-	others dataset.OtherLines // without blank lines
+	others *dataset.OtherLines
 	fatal  error
 }
 
@@ -53,7 +53,8 @@ func newReader(records *lines.Reader, in *dataset.Input, l *Layout) (*reader, er
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: sinks, lines: records, layout: l, fields: make([]field, len(l.Columns))}
+	r := &reader{Fields: sinks, lines: records, layout: l, fields: make([]field, len(l.Columns)),
+		others: &in.Others}
 	for f := range r.fields {
 		to, tap := r.To[f].Untapped()
 		if d := to.Decoder(); d != nil {
@@ -131,10 +132,6 @@ func (r *reader) findQuoted(rec []byte) {
 		}
 	}
 }
-
-// OtherLines counts the records that repeat the header, as joined files have them, and finds the first quoted field
-// that seems to hold records.
-func (r *reader) OtherLines() dataset.OtherLines { return r.others }
 
 // repeatsHeader reports whether a record has the fields of the header.
 func (r *reader) repeatsHeader(rec []byte) bool {

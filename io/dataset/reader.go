@@ -52,6 +52,7 @@ type opened struct {
 	part    *testFilter     // nil if all rows are read
 	fields  *Fields         // nil unless the format has columns
 	closers []io.Closer
+	Others  OtherLines // as the reader of a format has counted them
 }
 
 // Request says what to read of each row, and what to do with rows that cannot be used.
@@ -421,9 +422,7 @@ func missing(label []byte) bool {
 func (r *Reader) end() {
 	if r.text != nil {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
-		if source, ok := r.rows.(interface{ OtherLines() OtherLines }); ok {
-			r.report.OtherLines = source.OtherLines()
-		}
+		r.report.OtherLines = r.Others
 		r.report.Blank = r.text.Blanks()
 	} else {
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Unselected
