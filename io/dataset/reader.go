@@ -188,7 +188,7 @@ func (r *Reader) add(b *rowio.Block) bool {
 // selected reports whether Dataset.Only and Dataset.Part select the last row, whose values are x. The fields of
 // a selected row go on to the sinks that describe them.
 func (r *Reader) selected(x []float32) bool {
-	if r.ids != nil && !r.ids.locate(r.fields.ids.at(r.fields.row)) || r.part != nil && !r.part.takes(x) {
+	if r.ids != nil && !r.ids.locate(r.fields.ids.at(r.fields.last)) || r.part != nil && !r.part.takes(x) {
 		return false
 	}
 	r.part.forward(x)
@@ -212,7 +212,7 @@ func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
 	parts = rowParts{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		var weight []byte
-		weight, reason = r.plainNumber(r.fields.weights.at(r.fields.row))
+		weight, reason = r.plainNumber(r.fields.weights.at(r.fields.last))
 		if reason == "" {
 			parts.weight, reason = rowio.ParseWeight(weight)
 		}
@@ -329,7 +329,7 @@ func (r *Reader) place(b *rowio.Block, parts rowParts) {
 		b.Lines = append(b.Lines, r.first+parts.line)
 	}
 	if r.IDs && r.fields != nil {
-		if id := r.fields.ids.at(r.fields.row); id != nil {
+		if id := r.fields.ids.at(r.fields.last); id != nil {
 			b.IDs = append(b.IDs, string(id))
 		}
 	}

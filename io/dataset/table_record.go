@@ -13,15 +13,18 @@ type Fields struct {
 	Used  []int       // fields that are read, ascending
 	Width int         // values of a row
 	Plain bool        // rows are plain numbers: missing values and texts cannot be used
+	Path  [][]byte    // values of the last fields, which are in the path of the file
 
-	Path [][]byte // values of the last fields, which are in the path of the file
+	columns []string
+	part    *testFilter // nil if all rows are read
+	last    int         // index in the batch of the last row
+	roleTexts
+}
 
-	columns      []string
-	part         *testFilter    // nil if all rows are read
-	labels, keys []*storedTexts // texts of the labels, and of the columns from which keys are made
-	weights, ids *storedTexts   // texts of the columns with these roles; nil if they are not read
-	texts        []*storedTexts // all of them
-	row          int            // index in the batch of the last row
+// roleTexts has the texts of columns with a role; nil if they are not read.
+type roleTexts struct {
+	all, labels, keys []*storedTexts // keys are made of several columns
+	weights, ids      *storedTexts
 }
 
 // NewFields returns the sinks for the fields of a layout. If the input is described, these sinks get all fields that
@@ -82,7 +85,7 @@ func (f *Fields) store(fields ...int) (texts []*storedTexts) {
 		if !shared {
 			t = &storedTexts{next: f.To[at]}
 			f.To[at] = FieldSink{Sink: t, tabs: t.next.tabs}
-			f.texts = append(f.texts, t)
+			f.all = append(f.all, t)
 		}
 		texts = append(texts, t)
 	}
@@ -91,7 +94,7 @@ func (f *Fields) store(fields ...int) (texts []*storedTexts) {
 
 // StartRow says which row of a batch is read next.
 func (f *Fields) StartRow(i int) {
-	f.row = i
+	f.last = i
 	if f.part != nil {
 		f.part.at = i
 	}
@@ -109,7 +112,7 @@ func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
 // ResetTexts forgets the stored texts of labels and other roles, and the fields that Taps have stored.
 func (f *Fields) ResetTexts() {
 	f.part.reset()
-	for _, t := range f.texts {
+	for _, t := range f.all {
 		t.text, t.ends = t.text[:0], t.ends[:0]
 	}
 }
@@ -119,11 +122,11 @@ func (f *Fields) Target(i int) []byte {
 	if len(f.labels) == 0 {
 		return nil
 	}
-	return f.labels[i].at(f.row)
+	return f.labels[i].at(f.last)
 }
 
 // key returns text i of the texts from which the key of the last row is made.
-func (f *Fields) key(i int) []byte { return f.keys[i].key(f.row) }
+func (f *Fields) key(i int) []byte { return f.keys[i].key(f.last) }
 
 // Bad returns an error for a record in which a field cannot be used.
 func (f *Fields) Bad(line int64, field int, reason string) *rowio.BadRow {

@@ -69,8 +69,8 @@ type testFilter struct {
 	sums     []uint64 // sum of the hashes of the fields, for each row of the batch
 }
 
-// tap puts Taps in front of the sinks of the fields that decide about the part of the input. If the fields are described,
-// all have one, which holds them back until it is known whether the row is in the part.
+// tap puts Taps in front of the sinks of the fields that decide about the part of the input. If the fields are
+// described, all have one, which holds them back until it is known whether the row is in the part.
 func (f *Fields) tap(in *Input) error {
 	if in.Data.Part == nil {
 		return nil

@@ -82,7 +82,8 @@ func (r *reader) addColumn(c *column, field int, shared *buffers) error {
 		return nil
 	}
 	n := c.list.n
-	l := &listReader{columnReader: one, to: make([]*dataset.FieldSink, n), fields: make([]int, n), numbers: make([]number, n)}
+	l := &listReader{columnReader: one, to: make([]*dataset.FieldSink, n), fields: make([]int, n),
+		numbers: make([]number, n)}
 	l.take(c, field, &r.To[field])
 	r.lists[c.leaf] = l
 	r.columns = append(r.columns, &l.columnReader)

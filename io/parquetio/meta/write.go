@@ -2,7 +2,7 @@ package meta
 
 import "encoding/binary"
 
-// writer writes the compact protocol of Apache Thrift. The fields of a struct are written in the order of their numbers.
+// writer writes the compact protocol of Apache Thrift. Fields of a struct are written in the order of their numbers.
 type writer struct {
 	b    []byte
 	last int // number of the last field of the open struct

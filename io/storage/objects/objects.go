@@ -232,9 +232,9 @@ func Marked(metadata map[string]string) map[string]string {
 	return m
 }
 
-// Own is called after a write with metadata from Marked failed, because its condition was unmet or its response was lost.
-// It returns the object if the object has the mark of the write. If another process has written it since, the error is
-// ErrUnmet, whether or not the write was served before that, and otherwise err.
+// Own is called after a write with metadata from Marked failed, because its condition was unmet or its response was
+// lost. It returns the object if the object has the mark of the write. If another process has written it since, the
+// error is ErrUnmet, whether or not the write was served before that, and otherwise err.
 func Own(ctx context.Context, c Client, o Name, cond Condition, metadata map[string]string, unmet bool,
 	err error) (*Attrs, error) {
 	a, thereErr := c.Head(ctx, o)
