@@ -35,8 +35,8 @@ func inRounds(t testing.TB) *Model {
 // enormous. A reader refuses it, unless it is one of those that may be anything.
 func TestEveryNumberOfAManifestIsChecked(t *testing.T) {
 	anything := map[string]bool{
-		"learner.course.objective": true, "learner.course.dual": true, "learner.course.held_loss": true,
-		"learner.course.path[].objective": true, "learner.course.path[].held_loss": true,
+		"learner.log.objective": true, "learner.log.dual": true, "learner.log.held_loss": true,
+		"learner.log.path[].objective": true, "learner.log.path[].held_loss": true,
 		"scores.accuracy": true, "scores.auc": true,
 	}
 	for _, model := range []*Model{classifier(t), inRounds(t)} {

@@ -286,14 +286,14 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		for _, pattern := range []string{"contents.bin", "*.sums"} {
+		for _, pattern := range []string{"row_hashes.bin", "*.sums"} {
 			names, _ := filepath.Glob(out + "/" + pattern)
 			for _, name := range names {
 				got[filepath.Base(name)] = contentOf(t, name)
 			}
 		}
-		if len(got["contents.bin"]) != 8*len(rows) || len(got) < 2 {
-			t.Fatalf("%d bytes for %d rows in %d files", len(got["contents.bin"]), len(rows), len(got))
+		if len(got["row_hashes.bin"]) != 8*len(rows) || len(got) < 2 {
+			t.Fatalf("%d bytes for %d rows in %d files", len(got["row_hashes.bin"]), len(rows), len(got))
 		}
 		if want == nil {
 			want = got
@@ -361,11 +361,28 @@ func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
 	}
 }
 
+// The certificate of another removal is kept, and found before any work.
+func TestForgetKeepsAnExistingCertificate(t *testing.T) {
+	dir := t.TempDir()
+	o := forgetting(t, dir, "u3\nu8\n")
+	o.Certificate = jobtest.Write(t, dir, "proof", "other")
+	if r, err := Forget(jobtest.Ctx, o); exit.Code(err) != exit.CodeData || r != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if contentOf(t, o.Certificate) != "other" {
+		t.Error("the certificate was replaced")
+	}
+	if _, err := os.Stat(o.Out); err == nil {
+		t.Error("the model was created")
+	}
+}
+
 // A certificate that cannot be written does not hide the result, which does not name its file.
 func TestForgetWithoutItsCertificate(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate = jobtest.Write(t, dir, "file", "") + "/proof" // no directory
+	o.Job.Resume = true                                          // looks at the certificate only at the end
 	r, err := Forget(jobtest.Ctx, o)
 	if _, done := errors.AsType[*exit.DoneError](err); !done || r == nil || r.Certificate == nil || r.File != "" {
 		t.Errorf("%+v, %v", r, err)

@@ -281,7 +281,7 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	if contentOf(t, dir+"/once/weights.safetensors") != contentOf(t, dir+"/model/weights.safetensors") {
 		t.Errorf("day %d: the model without rows differs from a training from scratch", day)
 	}
-	if contentOf(t, dir+"/once-sums/contents.bin") != contentOf(t, dir+"/sums/contents.bin") {
+	if contentOf(t, dir+"/once-sums/row_hashes.bin") != contentOf(t, dir+"/sums/row_hashes.bin") {
 		t.Errorf("day %d: the sums without rows list others than the sums of the rows that are left", day)
 	}
 	o.Model, o.Out, o.Certificate = o.Out, dir+"/twice", dir+"/twice.json"

@@ -183,3 +183,30 @@ func TestManyRowsKeepSumsExact(t *testing.T) {
 		t.Errorf("%+v", balanced)
 	}
 }
+
+// Class weights are accurate to 3% and fit into a blas.Weighted, or they are refused.
+func TestClassWeightsFitTheGridOrAreRejected(t *testing.T) {
+	equal := UnitWeights(10_000_003)
+	whole := &Weights{Rows: 3000, Sum: 1e8, Min: 1, Max: 1 << 16, Unit: 1, Effective: 1}
+	fractions := &Weights{Rows: 33000, Sum: 16754.6, Min: 0.01, Max: 1.01, Unit: 0x1p-30, Effective: 1}
+	for _, c := range []struct {
+		w       *Weights
+		rare    float64 // weight of a class of three rows
+		refused bool
+	}{{equal, 1e6, false}, {equal, 1e11, true}, {equal, 1e-9, true}, {whole, 1000, false}, {whole, 1e8, true},
+		{fractions, 1e5, false}, {fractions, 1e8, true}} {
+		classes, mean := []float64{1, c.rare}, c.w.Sum/float64(c.w.Rows)
+		g := NewWeightGrid(c.w, classes, []float64{c.w.Sum - 3*mean, 3 * mean})
+		if err := g.CheckClasses(c.w, []string{"common", "rare"}); (err != nil) != c.refused {
+			t.Errorf("weight %g: %+v, %v", c.rare, g, err)
+		}
+		if c.refused || !g.Exact {
+			continue
+		}
+		for i, want := range classes {
+			if v := float64(g.class(i)) * c.w.Max / c.w.Unit; v >= 1<<32 || math.Abs(g.Class(i)/want-1) > 0.04 {
+				t.Errorf("weight %g: class %d has %g, on the grid at most %g", c.rare, i, g.Class(i), v)
+			}
+		}
+	}
+}

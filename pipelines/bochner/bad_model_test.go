@@ -84,7 +84,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 			[]string{"manifest.json is damaged or was edited: " + checksum}, ""},
 		"weights cut": {put(models.WeightsFile, weights[:len(weights)-7]),
 			[]string{"weights.safetensors has 393 bytes, the manifest says 400; copy the model again"}, ""},
-		"spread cut": {put(models.SketchFile, "x"), []string{"spread.safetensors has 1 bytes, the manifest says"}, ""},
+		"sketch cut": {put(models.SketchFile, "x"), []string{"sketch.safetensors has 1 bytes, the manifest says"}, ""},
 		"weights empty": {put(models.WeightsFile, ""),
 			[]string{"weights.safetensors has 0 bytes, the manifest says 400; copy the model again"}, ""},
 		"weights longer": {put(models.WeightsFile, weights+"x"),

@@ -99,7 +99,7 @@ type kindOf struct {
 		A       []byte
 		Dim     int
 		Weight  float32
-		Hats    bool
+		Linear  bool `json:"piecewise_linear"`
 		Keep    bool
 		Parts   []kindOf
 		Columns []struct {

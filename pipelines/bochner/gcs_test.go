@@ -337,7 +337,7 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 		t.Errorf("run %d won; the model is\n%s", won, said)
 	}
 	if d := cmp.Diff([]string{"data.csv", "model/lineage.json", "model/manifest.json", "model/profile.json", "model/report.html",
-		"model/spread.safetensors", "model/weights.safetensors"}, s.names(t, "")); d != "" {
+		"model/sketch.safetensors", "model/weights.safetensors"}, s.names(t, "")); d != "" {
 		t.Error(d)
 	}
 }

@@ -92,7 +92,7 @@ func TestSumsHaveNoveltyWithoutIntervals(t *testing.T) {
 	must(t, dir, "sum", "--recipe", "m", "--data", "a.csv", "--out", "sums")
 	must(t, dir, "fit", "--sums", "sums", "--model", "fitted")
 	must(t, dir, "train", "--recipe", "m", "--data", "a.csv", "--model", "again")
-	if a, b := read(t, dir, "fitted", "spread.safetensors"), read(t, dir, "again", "spread.safetensors"); a != b {
+	if a, b := read(t, dir, "fitted", "sketch.safetensors"), read(t, dir, "again", "sketch.safetensors"); a != b {
 		t.Error("another spread by sums")
 	}
 	r := run(t, dir, "predict", "--model", "fitted", "--data", "a.csv", "--interval", "0.9", "--out", "-")

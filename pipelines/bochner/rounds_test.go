@@ -107,13 +107,13 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 	}
 	var manifest struct {
 		Learner struct {
-			Course struct{ Residual *float64 }
+			Log struct{ Residual *float64 }
 		}
 	}
 	if err := json.Unmarshal([]byte(want["manifest.json"]), &manifest); err != nil {
 		t.Fatal(err)
 	}
-	if r := manifest.Learner.Course.Residual; r == nil || !(*r > 0 && *r <= 0.01*math.Sqrt(1e-1)) {
+	if r := manifest.Learner.Log.Residual; r == nil || !(*r > 0 && *r <= 0.01*math.Sqrt(1e-1)) {
 		t.Errorf("the manifest has residual %v", r)
 	}
 	for _, v := range []variant{mixtures[0],
@@ -141,10 +141,10 @@ func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
 	for _, folds := range []string{"1", "5"} {
 		got := variant{}.train(t, tb, append(flags, "--folds", folds)...)
 		var manifest struct {
-			Learner struct{ Course struct{ Rows int } }
+			Learner struct{ Log struct{ Rows int } }
 		}
-		if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil || manifest.Learner.Course.Rows != 300 {
-			t.Errorf("with %s folds the weights are fitted to %d rows, %v", folds, manifest.Learner.Course.Rows, err)
+		if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil || manifest.Learner.Log.Rows != 300 {
+			t.Errorf("with %s folds the weights are fitted to %d rows, %v", folds, manifest.Learner.Log.Rows, err)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestTheGapMatchesTheCurve(t *testing.T) {
 		"--gap", "1e-6", "--model", "m")
 	var m struct {
 		Learner struct {
-			Course struct {
+			Log struct {
 				Objective, Dual, Gap float64
 				Rounds               int
 				Ended                string
@@ -202,7 +202,7 @@ func TestTheGapMatchesTheCurve(t *testing.T) {
 	if err := json.Unmarshal([]byte(read(t, dir, "m/manifest.json")), &m); err != nil {
 		t.Fatal(err)
 	}
-	c := m.Learner.Course
+	c := m.Learner.Log
 	if !(c.Gap >= 0 && c.Gap <= 1e-6*c.Objective) || c.Gap != c.Objective-c.Dual || !strings.Contains(c.Ended, "gap") {
 		t.Errorf("%+v", c)
 	}
@@ -232,12 +232,12 @@ func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
 			"--learner", "svm", "--lambda", "1e-4", "--model", model, "--rounds", rounds,
 		}, args...)...)
 		var m struct {
-			Learner struct{ Course struct{ Objective float64 } }
+			Learner struct{ Log struct{ Objective float64 } }
 		}
 		if err := json.Unmarshal([]byte(read(t, dir, model+"/manifest.json")), &m); err != nil {
 			t.Fatal(err)
 		}
-		return m.Learner.Course.Objective
+		return m.Learner.Log.Objective
 	}
 	train("long", "60")
 	if cold, warm := train("cold", "2"), train("warm", "2", "--init", "long"); !(warm < cold) {

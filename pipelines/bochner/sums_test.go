@@ -175,7 +175,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			file("left", rows[9:], rows[:3])
 			must(t, dir, append(readers, "--job", "sum", "--recipe", "recipe", "--data", "left.csv", "--out", "left-sums",
 				smallShards, "--quiet")...)
-			if read(t, dir, "less", "contents.bin") != read(t, dir, "left-sums", "contents.bin") {
+			if read(t, dir, "less", "row_hashes.bin") != read(t, dir, "left-sums", "row_hashes.bin") {
 				t.Error("the sums that forget saved list other rows than the sums of the rows that are left")
 			}
 			if !strings.Contains(c.name, "copies") { // of which others are left
@@ -284,7 +284,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, dir, "mislisted/contents.bin", strings.Repeat("1", 800))
+	write(t, dir, "mislisted/row_hashes.bin", strings.Repeat("1", 800))
 	must(t, dir, "fit", "--sums", "twice", "--model", "unlisted-model", "--quiet")
 	unlist(t, filepath.Join(dir, "unlisted", "manifest.json"))
 	for _, c := range []struct {
@@ -322,7 +322,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 			"never.csv:2: the row is not in the sums"},
 		{"forget --model rounds --sums s/* --data a.csv --out x", 2, "iterative learner"},
 		{"forget --model unlisted-model --sums unlisted --data b.csv --out x", 3, "unlisted does not list its rows"},
-		{"forget --model unlisted-model --sums mislisted --data b.csv --out x", 6, "mislisted: contents.bin is damaged"},
+		{"forget --model unlisted-model --sums mislisted --data b.csv --out x", 6, "mislisted: row_hashes.bin is damaged"},
 		{"fit --model after --sums y", 3, "no directory of sums"},
 		{"forget --model last --sums o --data new.csv --out x", 3, "another recipe"},
 		{"verify --certificate proof.json --model less --sums o --data new.csv", 3, "another recipe"},
@@ -339,7 +339,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 func unlist(t *testing.T, name string) {
 	t.Helper()
 	text := read(t, filepath.Dir(name), filepath.Base(name))
-	from := strings.Index(text, `  "contents": {`)
+	from := strings.Index(text, `  "row_hashes": {`)
 	to := strings.Index(text, `  "sums_sha256"`)
 	tail := strings.Index(text, `  "sha256": "`+text[len(text)-len("\"\n}\n")-64:])
 	if from < 0 || to < from || tail < to {

@@ -75,7 +75,7 @@ func TestBisectOfScoresBelowTheLeastR2(t *testing.T) {
 
 // A model by the recipe of another one was trained on other sums than the recipe was drawn from, unless it lists them.
 func TestFindsTheSumsThatARecipeWasDrawnFrom(t *testing.T) {
-	const parts = `"parts": [{"name": "01", "digest": "a", "files": [{"name": "01.csv", "version": "v1"}]},
+	const parts = `"sources": [{"name": "01", "digest": "a", "files": [{"name": "01.csv", "version": "v1"}]},
 		{"name": "02", "digest": "b", "files": [{"name": "02.csv", "version": "v2"}]}]`
 	for _, c := range []struct{ lineage, files, note string }{
 		{`{` + parts + `}`, "map[v1:true v2:true]", ""},
