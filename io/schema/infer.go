@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -320,7 +321,8 @@ func (in *inference) decideLevels(i int, asked bool) {
 	share := float64(covered) / float64(max(s.Texts, 1))
 	switch {
 	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < coverage:
-		f.Buckets = min(max(powerAbove(s.Distinct), minBuckets), maxBuckets)
+		power := 1 << bits.Len64(uint64(max(s.Distinct, 1)-1)) // the least that is enough
+		f.Buckets = min(max(power, minBuckets), maxBuckets)
 		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.different(), f.Buckets)
 		levels = nil
 	case s.Distinct > int64(most):

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -252,6 +251,3 @@ func (s *Summary) Span(layout string) (first, last string, ok bool) {
 	}
 	return first, last, ok
 }
-
-// powerAbove returns the least power of two that is at least n.
-func powerAbove(n int64) int { return 1 << bits.Len64(uint64(max(n, 1)-1)) }

@@ -54,7 +54,7 @@ func (s *Store) Claim(ctx context.Context, name string) (storage.StoreClaim, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.Acquire(ctx, claimOf(d))
+	l, err := s.Acquire(ctx, resolved(storage.ClaimName(d.String())))
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +100,6 @@ func (p *publication) Drop(ctx context.Context) error {
 	ctx, cancel := Tidying(ctx)
 	defer cancel()
 	return p.claim.Drop(ctx)
-}
-
-// claimOf names the object of the claim on a directory.
-func claimOf(d Name) Name {
-	return resolved(storage.ClaimName(d.String()))
 }
 
 // make writes the files and commits.
