@@ -166,8 +166,8 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 			return fmt.Sprintf("%s %s %s", Quote(text), notTime, c.layout.Name)
 		}
 		c.layout.values(row[c.slot:], t)
-		if c.Zone == ZoneAll || c.Zone == ZoneNone {
-			if c.layout.zoned(text) != (c.Zone == ZoneAll) {
+		if c.Zone == zoneAll || c.Zone == zoneNone {
+			if c.layout.zoned(text) != (c.Zone == zoneAll) {
 				d.counted++
 				d.zones++
 			}

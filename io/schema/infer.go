@@ -177,7 +177,7 @@ func (in *inference) decideLayout(i int, asked bool) error {
 		in.note(i, doubtNotTime, "%d of %d", n, s.Texts)
 	case other != "":
 		in.note(i, doubtMonth, "read as %s, not %s", layout, other)
-	case s.zone(layout) == ZoneSome:
+	case s.zone(layout) == zoneSome:
 		in.note(i, doubtZones, "%d of %d with a zone", s.tally.count(isZoned), s.Texts)
 	case layout == DigitsLayout && !asked:
 		in.note(i, doubtDigits, "%.0f to %.0f", s.Min, s.Max)

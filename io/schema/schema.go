@@ -60,7 +60,7 @@ type Column struct {
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is the name of the layout of a Time; see TimeLayouts.
 	Layout string `json:"layout,omitempty"`
-	// Zone says whether the times of the data have zones: ZoneAll, ZoneSome or ZoneNone; "" if unknown.
+	// Zone says which times of the data have zones: all, some or none; "" if unknown.
 	Zone string `json:"zone,omitempty"`
 	// Unit is one of lines.Units, which may follow a Number; "" if there is none.
 	Unit string `json:"unit,omitempty"`
@@ -77,9 +77,9 @@ var encodings = []string{"onehot", "count", "target"}
 
 // Values of Column.Zone.
 const (
-	ZoneAll  = "all"
-	ZoneSome = "some"
-	ZoneNone = "none"
+	zoneAll  = "all"
+	zoneSome = "some"
+	zoneNone = "none"
 )
 
 // Words in place of a number for Column.Fill.
@@ -267,7 +267,7 @@ func (c *Column) validate() error {
 	if (c.Layout != "" || c.Zone != "") && c.Type != Time {
 		return fmt.Errorf("a %s has no layout and no zone", c.Type)
 	}
-	if c.Zone != "" && c.Zone != ZoneAll && c.Zone != ZoneSome && c.Zone != ZoneNone {
+	if c.Zone != "" && c.Zone != zoneAll && c.Zone != zoneSome && c.Zone != zoneNone {
 		return fmt.Errorf("unknown zone %.40q; want all, some or none", c.Zone)
 	}
 	if c.Unit != "" && (c.Type != Number || !slices.Contains(lines.Units[:], c.Unit)) {

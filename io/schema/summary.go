@@ -186,11 +186,11 @@ func (s *Summary) zone(layout string) string {
 	case layout != "iso" || s.Times[layout] == 0:
 		return ""
 	case zoned == 0:
-		return ZoneNone
+		return zoneNone
 	case zoned < s.Times[layout]:
-		return ZoneSome
+		return zoneSome
 	}
-	return ZoneAll
+	return zoneAll
 }
 
 // different returns the number of different texts for a message: 12, or about 12000.
