@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Sums of a part whose rows all have the same weight go together with the sums of other parts: they add up to the
-// sums of all rows at once.
+// Sums of a part whose rows all have the same weight add up with the sums of other parts to the sums of all
+// rows at once.
 func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 	dir := t.TempDir()
 	const header = "a,w,y\n"
@@ -92,7 +92,7 @@ func TestEqualFilesWithoutRowsAreNotCountedTwice(t *testing.T) {
 		t.Error(err)
 	}
 	err = fit("/wrong", dir+"/one", dir+"/three")
-	if exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), "1.csv, whose rows would count twice") {
+	if exit.CodeOf(err) != exit.CodeData || !strings.Contains(err.Error(), "1.csv, whose rows would count twice") {
 		t.Error(err)
 	}
 }

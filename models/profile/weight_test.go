@@ -18,7 +18,7 @@ func sumOf(weights ...float64) *WeightSum {
 	return s
 }
 
-func TestTheUnitDividesAllWeights(t *testing.T) {
+func TestUnitDividesAllWeights(t *testing.T) {
 	for _, c := range []struct {
 		weights []float64
 		unit    float64
@@ -32,7 +32,7 @@ func TestTheUnitDividesAllWeights(t *testing.T) {
 	}
 }
 
-// A sum does not depend on order and cut, and its encoding gives it back.
+// A sum does not depend on order and cut, and is the same after encoding and decoding.
 func TestSumsMergeInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var weights []float64
@@ -88,7 +88,7 @@ func whole(g *WeightGrid, weights, classes []float64) []int64 {
 	return g.AppendWeights(nil, &rowio.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
 }
 
-func TestMultiplesAreUsedAsTheyAre(t *testing.T) {
+func TestMultiplesOfAUnitAreExact(t *testing.T) {
 	weights := []float64{2.5, 5, 12.5, 2.5e4}
 	g := NewWeightGrid(sumOf(weights...).Result(), nil, nil)
 	if got := whole(g, weights, nil); !g.Exact || got[0] != 1 || got[1] != 2 || got[2] != 5 || got[3] != 10000 {
@@ -141,7 +141,8 @@ func TestOtherWeightsAreRoundedToSignificantBits(t *testing.T) {
 	}
 }
 
-// Exact sums take weights of at most 24 significant bits, and clusters of rows a sum below 2³⁸.
+// Weights of scores are used unchanged, except for bits that exact sums cannot hold: more than 24 significant
+// bits, and more than 38 bits of the sum of a cluster of rows.
 func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, spread := range []float64{0, 0.3, 2, 20} {
@@ -184,7 +185,7 @@ func TestManyRowsKeepSumsExact(t *testing.T) {
 	}
 }
 
-// Class weights are accurate to 3% and fit into a blas.Weighted, or they are refused.
+// Class weights are accurate to 3% and fit into a blas.Weighted, or they are rejected.
 func TestClassWeightsFitTheGridOrAreRejected(t *testing.T) {
 	equal := UnitWeights(10_000_003)
 	whole := &Weights{Rows: 3000, Sum: 1e8, Min: 1, Max: 1 << 16, Unit: 1, Effective: 1}

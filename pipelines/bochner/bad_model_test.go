@@ -51,7 +51,7 @@ func withWeights(t *testing.T, dir string, tensors ...safetensors.Tensor) {
 	write(t, dir, models.WeightsFile, data.String())
 }
 
-func TestDamagedModelsAreRefused(t *testing.T) {
+func TestDamagedModelsAreRejected(t *testing.T) {
 	original := trained(t)
 	manifest, weights := read(t, original, "model", models.ManifestFile), read(t, original, "model", models.WeightsFile)
 	remove := func(name string) func(*testing.T, string) {
@@ -72,7 +72,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, dir string)
 		want  []string
-		job   string // that alone is at fault; "" for all
+		job   string // the only one at fault; "" for all
 	}{
 		"a bit of the weights": {put(models.WeightsFile, flipped(weights, -20)),
 			[]string{"weights.safetensors is damaged: " + checksum}, ""},
@@ -148,7 +148,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	}
 }
 
-func TestOtherFilesAreRefusedAsModels(t *testing.T) {
+func TestOtherFilesAreRejectedAsModels(t *testing.T) {
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "inner", models.ManifestFile), 0o777); err != nil {
 		t.Fatal(err)

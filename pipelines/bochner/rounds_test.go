@@ -66,7 +66,7 @@ func onOneCoreToo(list []variant, i int) []variant {
 	return list
 }
 
-func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
+func TestModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 	all := learners()
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		learner := all[name]
@@ -85,7 +85,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 					t.Errorf("%s: another curve", v.name)
 				}
 			}
-			// Of the files and of the partitions it does depend: the test can fail.
+			// It depends on the files and on the partitions: the test can fail.
 			got := variant{cut: cut{files: 7}}.train(t, tb, flags...)
 			if same := got["weights.safetensors"] == want["weights.safetensors"]; same != (name == "svm, 1 partition") {
 				t.Errorf("the same weights from other files: %v", same)
@@ -94,7 +94,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-// The sums of cg are exact, so neither files nor partitions matter.
+// Neither files nor partitions change a model of cg, whose sums are exact.
 func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestManyFeaturesAreFittedByConjugateGradients(t *testing.T) {
 	}
 }
 
-func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
+func TestRoundsResumeAfterAKill(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	for _, learner := range [][]string{
@@ -185,7 +185,7 @@ func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
 	}
 }
 
-func TestTheGapMatchesTheCurve(t *testing.T) {
+func TestGapMatchesTheCurve(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "data.csv")
 	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "64", "--learner", "svm", "--lambda", "1e-2",
@@ -223,7 +223,7 @@ func TestTheGapMatchesTheCurve(t *testing.T) {
 	}
 }
 
-func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
+func TestInitStartsFromAnEarlierModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "2000", "--out", "data.csv")
 	train := func(model, rounds string, args ...string) float64 {
@@ -262,7 +262,7 @@ func halves(t *testing.T, dir string, n int) {
 	write(t, dir, "pictures.bin", string(data))
 }
 
-func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
+func TestAugmentationIsIndependentOfFilesAndReaders(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	halves(t, dir, 300)

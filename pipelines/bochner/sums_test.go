@@ -40,7 +40,7 @@ func weighedRow(r *rand.Rand) string {
 	return fmt.Sprintf("%.4f,%.4f,%d,%s", x, y, 1+r.IntN(4), letter(r))
 }
 
-// Few rows are distinct, so that copies are counted apart.
+// Few rows are distinct, so that copies are counted separately.
 func repeatedRow(r *rand.Rand) string {
 	return fmt.Sprintf("%d,%d,%d,%s", r.IntN(4), r.IntN(5), 1+r.IntN(2), letter(r))
 }
@@ -206,7 +206,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	}
 }
 
-func TestSumsThatDoNotFitAreRefused(t *testing.T) {
+func TestIncompatibleSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 7))
 	table := func(name string, n int, row func(*rand.Rand) string) {
@@ -350,9 +350,9 @@ func unlist(t *testing.T, name string) {
 		fmt.Sprintf("%s  \"sha256\": \"%x\"\n}\n", body, sha256.Sum256([]byte(body))))
 }
 
-// A part that has moved is named when it is summed, and refused beyond a bound: by a column when it
-// is summed, by features among the others when a model is fitted.
-func TestPartsThatHaveMovedAreRefused(t *testing.T) {
+// A part that has drifted is named when it is summed, and rejected beyond a bound: by a column when it is
+// summed, by features among the others when a model is fitted.
+func TestDriftedPartsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(4, 7))
 	for _, c := range []struct {
@@ -400,9 +400,9 @@ func TestPartsThatHaveMovedAreRefused(t *testing.T) {
 	}
 }
 
-// Where --label names a column of numbers by mistake, they do not become classes of one row each. A day whose
-// classes are all new is summed.
-func TestSumsRefuseLabelsOfAnotherColumn(t *testing.T) {
+// If --label names a column of numbers by mistake, sum does not make classes of one row each of them. A day
+// whose classes are all new is summed.
+func TestSumsRejectLabelsOfAnotherColumn(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(3, 4))
 	table, others := "x,y,price,class\n", "x,y,price,class\n"

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 )
 
-func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestUselessFlagsOfRoundsAreRejected(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, "generate", "moons", "--rows", "200", "--out", "data.csv")
 	must(t, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--model", "other")
@@ -61,7 +61,7 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
+func TestUnsupportedLearnedFeaturesAreRejected(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, "generate", "windmill", "--rows", "300", "--out", "data.csv")
 	must(t, "generate", "friedman", "--rows", "300", "--out", "numbers.csv")
@@ -134,7 +134,7 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 	}
 }
 
-func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
+func TestUnavailableProbabilitiesAreRejected(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, "generate", "moons", "--rows", "300", "--out", "moons.csv")
 	must(t, "generate", "friedman", "--rows", "300", "--out", "friedman.csv")
