@@ -98,7 +98,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	})
 	w.NotFinite = table.notFinite
 	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
-		w.Parts = []transforms.WrittenPart{{Rows: n, Files: []transforms.WrittenFile{file}}}
+		w.Outputs = []transforms.WrittenOutput{{Rows: n, Files: []transforms.WrittenFile{file}}}
 		if counts != nil {
 			w.Drift = wire.Marshal(counts)
 		}
