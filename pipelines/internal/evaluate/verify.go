@@ -29,7 +29,7 @@ import (
 // Verify recomputes the objective and the dual objective of an svm model from its training data, and checks its
 // certificate: that the weights are at most as far from the optimum as the manifest says. If the certificate
 // does not hold, the error is an *exit.GateError and the result is complete.
-func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err error) {
+func Verify(ctx context.Context, o options.VerifyOptimum) (result *results.VerifyOptimum, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err 
 		return nil, err
 	}
 	c := manifest.Learner.Log
-	result = &results.Verify{Model: o.Model, Recorded: results.Optimum{Objective: c.Objective, Dual: *c.Dual, Gap: *c.Gap}}
+	result = &results.VerifyOptimum{Model: o.Model, Recorded: results.Optimum{Objective: c.Objective, Dual: *c.Dual, Gap: *c.Gap}}
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
 		return nil, models.NewError(o.Model, err)
 	}
@@ -121,7 +121,7 @@ type verification struct {
 }
 
 // certify runs the pass of the verification.
-func (v *verification) certify(ctx context.Context, result *results.Verify) error {
+func (v *verification) certify(ctx context.Context, result *results.VerifyOptimum) error {
 	pass, err := v.pass(ctx)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ const (
 )
 
 // judge compares the recomputed with the recorded values.
-func judge(r *results.Verify) {
+func judge(r *results.VerifyOptimum) {
 	c, was := r.Certificate, r.Recorded
 	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
 	if !c.Same {
