@@ -63,13 +63,15 @@ func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *trans
 		return transforms.Accumulator{}, err
 	}
 	s := &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rowio.Block) error {
+	a := transforms.Accumulator{Sum: sum, Label: p.Target.Label()}
+	a.Add = func(at profile.ShardStart, b *rowio.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}
 		s.rows.repeats = h.Grid.AppendRepeats(s.rows.repeats[:0], &s.block)
 		return add(&s.rows)
-	}}, nil
+	}
+	return a, nil
 }
 
 // score scores the held-out rows of b.

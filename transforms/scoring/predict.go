@@ -160,14 +160,15 @@ func (t *Table) File(format string) (export.File, error) {
 // write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
 func (t *Table) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
 	see func(*rowio.Block)) (dataset.Report, error) {
-	report, err := t.applier.reader.Read(ctx, &t.predict.Pass, shard, source, nil, func(_ profile.ShardStart, b *rowio.Block) error {
-		see(b)
-		block, err := t.Block(ctx, b)
-		if err != nil {
-			return err
-		}
-		return out.Write(block)
-	})
+	report, err := t.applier.reader.Read(ctx, &t.predict.Pass, shard, source, nil,
+		func(_ profile.ShardStart, b *rowio.Block) error {
+			see(b)
+			block, err := t.Block(ctx, b)
+			if err != nil {
+				return err
+			}
+			return out.Write(block)
+		})
 	if err != nil {
 		return report, err
 	}
