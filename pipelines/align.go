@@ -59,8 +59,8 @@ func Align(ctx context.Context, o options.Align) (result *results.Align, err err
 	if err := t.Job.Publish(ctx, o.Out, append(t.Prepared.Recipe.Files, job.SetAsideFiles(t.Prepared.Counts)...)); err != nil {
 		return nil, err
 	}
-	if o.Curve != "" {
-		err = report.WritePicture(ctx, o.Curve, gameCurve(game), 14, 10)
+	if o.Plot != "" {
+		err = report.WritePicture(ctx, o.Plot, gameCurve(game), 14, 10)
 	}
 	return &results.Align{Out: o.Out, Rows: t.Prepared.Counts, Learned: features, Curve: game, Notes: t.Notes,
 		Seconds: t.Job.Seconds}, exit.AfterPublish(o.Out, err)
@@ -84,7 +84,7 @@ func validateAlign(o options.Align) error {
 	case f.Directory() != "":
 		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}
-	if err := cmp.Or(report.CheckPicture(o.Curve), prepare.Validate(alignTraining(o).PrepareOptions().Prepare),
+	if err := cmp.Or(report.CheckPicture(o.Plot), prepare.Validate(alignTraining(o).PrepareOptions().Prepare),
 		tuning.ValidateGame(o.Learned, f)); err != nil {
 		return err
 	}

@@ -182,7 +182,7 @@ func TestFewRowsEndWithAModelOrADataError(t *testing.T) {
 	} {
 		for _, kinds := range []int{1, 2, 20} {
 			for _, n := range []int{1, 2, 3, 5, 20} {
-				for _, method := range []options.Calibration{"", options.Platt} {
+				for _, method := range []options.Calibration{"", options.CalibrationPlatt} {
 					lines := []string{"a,b,y\n"}
 					for i := range n {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))

@@ -42,7 +42,7 @@ func embed(ctx context.Context, o options.Embed, folds int) (result *results.Emb
 	switch {
 	case o.Components > t.Prepared.Recipe.Dim:
 		return nil, exit.Usagef("--components %d: there are only %d features", o.Components, t.Prepared.Recipe.Dim)
-	case o.Picture != "" && (t.Prepared.Target.Classes == nil || len(t.Prepared.Target.Classes.Classes) > mostClouds):
+	case o.Plot != "" && (t.Prepared.Target.Classes == nil || len(t.Prepared.Target.Classes.Classes) > mostClouds):
 		return nil, exit.Usagef("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
 	}
 	if err := t.Reserve(t.Memory(o.Components)); err != nil {
@@ -59,8 +59,8 @@ func embed(ctx context.Context, o options.Embed, folds int) (result *results.Emb
 	if err := t.Job.Timed(ctx, "publish", m.Publish); err != nil {
 		return nil, err
 	}
-	if o.Picture != "" {
-		err = t.DrawEmbedding(ctx, m.Fit, o.Picture)
+	if o.Plot != "" {
+		err = t.DrawEmbedding(ctx, m.Fit, o.Plot)
 	}
 	p, l := t.Prepared, m.Fit.Learner
 	return &results.Embed{
@@ -76,10 +76,10 @@ func validateEmbed(o options.Embed) error {
 	if err := o.LearnerOptions.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
-	if err := report.CheckPicture(o.Picture); err != nil {
+	if err := report.CheckPicture(o.Plot); err != nil {
 		return err
 	}
-	if o.Picture != "" && o.Components < 2 {
+	if o.Plot != "" && o.Components < 2 {
 		return exit.Usagef("--picture needs 2 components or more (have %d)", o.Components)
 	}
 	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
@@ -90,7 +90,7 @@ func validateEmbed(o options.Embed) error {
 
 // checkLabels returns an error if a plot is asked for and the data has no labels to colour it.
 func checkLabels(o options.Embed, d *dataset.Dataset) error {
-	if o.Picture == "" || d.Labeled {
+	if o.Plot == "" || d.Labeled {
 		return nil
 	}
 	return exit.Usagef("--picture colours rows by their labels; %w", prepare.UnlabeledError(d))

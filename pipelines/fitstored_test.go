@@ -16,7 +16,7 @@ func TestExistingModelReportsErrors(t *testing.T) {
 	dir := t.TempDir()
 	train := func(lambda float64) func(string) error {
 		return func(model string) error {
-			_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: model, Lambda: lambdaOf(lambda),
+			_, err := Train(jobtest.Ctx, options.Train{Search: options.SearchNone, Model: model, Lambda: lambdaOf(lambda),
 				Prepare: options.Prepare{Data: dataset.Options{Files: []string{dir + "/rows.csv"}, Label: "y"},
 					Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 			return err

@@ -33,7 +33,7 @@ func forgetting(t *testing.T, dir, ids string) options.Forget {
 	}
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", rows)}, Label: "y",
 		Roles: dataset.Roles{ID: "user"}}
-	_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+	_, err := Train(jobtest.Ctx, options.Train{Search: options.SearchNone, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Prepare: options.Prepare{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	if err == nil {
 		_, err = Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: data, Out: dir + "/sums"})

@@ -123,7 +123,7 @@ func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 					o.Learned.By = "lkrf"
 				}
 				if family == "searched" {
-					o.Search, o.Kernels = options.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+					o.Search, o.Kernels = options.SearchAuto, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 				}
 				n := 500
 				if o.Calibrate != "" {

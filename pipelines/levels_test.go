@@ -339,7 +339,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	_, err := fit("", "zip=99")
 	jobtest.WantError(t, "nothing is left out", err, exit.CodeData, "leaves out nothing")
 
-	for _, question := range []options.Question{options.AskCurve, options.AskBacktest} {
+	for _, question := range []options.Question{options.QuestionCurve, options.QuestionBacktest} {
 		var r2 []float64
 		for _, sums := range []string{"plain/dt=*", "by/dt=*"} {
 			asked := options.Ask{Question: question}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // trainPlain trains without a search unless the options name one: it would take most of the time of
 // most tests.
 func trainPlain(ctx context.Context, o options.Train) (*results.Train, error) {
-	o.Search = cmp.Or(o.Search, options.NoSearch)
+	o.Search = cmp.Or(o.Search, options.SearchNone)
 	return Train(ctx, o)
 }
 

@@ -77,7 +77,7 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 // A note reports that there are no intervals with one lambda, for which nothing is held out.
 func TestImpossibleIntervalsAreNoted(t *testing.T) {
 	for lambda, want := range map[float64]bool{0: false, 1e-3: true} {
-		o := options.Train{Decision: options.Decision{Intervals: options.PlainIntervals}}
+		o := options.Train{Decision: options.Decision{Intervals: options.IntervalsPlain}}
 		if lambda > 0 {
 			o.Lambda.Path = []float64{lambda}
 		}

@@ -35,7 +35,7 @@ func frauds(t *testing.T, dir, name string, seed uint64, rare, usual string) dat
 
 // Thresholds, gates and scores are of the rarer class, also if its name is the second.
 func TestRarerClassIsPositive(t *testing.T) {
-	for _, method := range []options.Calibration{"", options.Platt} {
+	for _, method := range []options.Calibration{"", options.CalibrationPlatt} {
 		type figures struct{ threshold, expected, plain, f1, precision, auc, average float64 }
 		var got []figures
 		for _, names := range [][2]string{{"fraud", "ok"}, {"zfraud", "ok"}} {

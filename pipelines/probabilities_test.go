@@ -247,7 +247,7 @@ func TestEvaluateScoresProbabilities(t *testing.T) {
 	data.Files = []string{jobtest.Write(t, dir, "odd.csv", lines[0]+strings.Join(odd, ""))}
 	for _, format := range []string{"svg", "png"} {
 		picture := filepath.Join(dir, "reliability."+format)
-		r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: data, Reliability: picture})
+		r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: data, ReliabilityPlot: picture})
 		if err != nil {
 			t.Fatal(err)
 		}

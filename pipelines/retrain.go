@@ -71,7 +71,7 @@ func checkRetrainable(t options.Train) error {
 	}
 	flag := ""
 	switch {
-	case t.Calibrate == options.Isotonic:
+	case t.Calibrate == options.CalibrationIsotonic:
 		flag = "calibrate " + string(t.Calibrate)
 	case t.Threshold != "":
 		flag = "threshold"

@@ -191,7 +191,7 @@ func modelsIn(t *testing.T, dir string) (names []string) {
 func TestFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
-	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = options.AutoSearch, options.Lambda{}, "",
+	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = options.SearchAuto, options.Lambda{}, "",
 		"not worse by 99% at 50%"
 	n.arrive(t, 1)
 	for day := 2; day <= 3; day++ {

@@ -55,7 +55,7 @@ func (j *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
 		if !t.Calibrates() {
-			t.Calibrate = options.NoCalibration // as the models of later nights
+			t.Calibrate = options.CalibrationNone // as the models of later nights
 		}
 	}
 	t.Accept = func(m *models.Manifest) error { return errors.Join(j.checkGate(m), j.checkPairedGate(m)) }
@@ -114,7 +114,7 @@ func (j *retrainJobs) Accept(ctx context.Context, champion string) error {
 	// The champion may lack probabilities that a new model will have.
 	if _, rounds := (spec.Options{Train: j.o.Train}).Rounds(); !rounds {
 		like := *m
-		if j.o.Train.Calibrate == options.Platt && m.Task == models.Classification {
+		if j.o.Train.Calibrate == options.CalibrationPlatt && m.Task == models.Classification {
 			like.Probabilities = new(models.Probabilities)
 		}
 		if err := j.checkGate(&like); err != nil {
@@ -173,7 +173,7 @@ func (j *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if j.o.Train.Calibrate == options.Platt && r.Task == models.Classification && r.Profile.Shapes == nil {
+	if j.o.Train.Calibrate == options.CalibrationPlatt && r.Task == models.Classification && r.Profile.Shapes == nil {
 		return "", nil
 	}
 	return r.Digest[:16], nil

@@ -32,7 +32,7 @@ func searching(t *testing.T, lines []string) options.Train {
 			Data: dataset.Options{Files: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
 			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
 		},
-		Model: filepath.Join(dir, "model"), Search: options.AutoSearch,
+		Model: filepath.Join(dir, "model"), Search: options.SearchAuto,
 		Kernels: []kernel.Options{&fourier.GaussianOptions{Features: 256}, &fourier.LaplaceOptions{Features: 256}},
 	}
 }
@@ -73,7 +73,7 @@ func TestSearchFindsFeaturesThatPredictBetter(t *testing.T) {
 		return *e.Targets.R2
 	}
 	plain := o
-	plain.Search, plain.Kernels, plain.Model = options.NoSearch, nil, o.Model+"-plain"
+	plain.Search, plain.Kernels, plain.Model = options.SearchNone, nil, o.Model+"-plain"
 	if _, err := Train(jobtest.Ctx, plain); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestSetFlagsAreNotSearched(t *testing.T) {
 	for name, set := range map[string]func(o *options.Train){
 		"width":  func(o *options.Train) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Width: 2}, nil },
 		"gamma":  func(o *options.Train) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Gamma: 2}, nil },
-		"search": func(o *options.Train) { o.Search = options.NoSearch },
+		"search": func(o *options.Train) { o.Search = options.SearchNone },
 	} {
 		o := searching(t, lines)
 		set(&o)
@@ -245,7 +245,7 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 		{"long rows", "more than 3,072 numbers", wide, func(o *options.Train) { o.Data.Label = "" }},
 	} {
 		var weights [2]string
-		for i, search := range []options.Search{options.AutoSearch, options.NoSearch} {
+		for i, search := range []options.Search{options.SearchAuto, options.SearchNone} {
 			o := searching(t, c.lines)
 			o.Search, o.Lambda.Path = search, []float64{1e-4, 1e-2}
 			c.set(&o)
@@ -325,7 +325,7 @@ func TestSearchCountsTextsThatHardlyRepeat(t *testing.T) {
 		r.Select != string(options.SelectLogLoss) {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
 	}
-	o.Search, o.Model = options.NoSearch, o.Model+"-plain"
+	o.Search, o.Model = options.SearchNone, o.Model+"-plain"
 	if r, err = Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}

@@ -466,7 +466,7 @@ func newBasis(t *testing.T) *basis {
 	m := disktest.New()
 	defer disk.Swap(m)()
 	m.Put(kept(1), []byte(dailyCSV(1, 1)))
-	o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{
+	o := options.Train{Search: options.SearchNone, Prepare: options.Prepare{
 		Data: dataset.Options{Files: []string{kept(1)}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1},
 		Model: simRoot + "/basis", Lambda: lambdaOf(1e-4)}
 	if _, err := Train(jobtest.Ctx, o); err != nil {

@@ -58,7 +58,7 @@ func TestSizeIsChosenForFoundFeatures(t *testing.T) {
 			if size != c.short && !campaign.Whole() {
 				continue
 			}
-			train := options.Train{Model: filepath.Join(dir, size), Search: options.AutoSearch, Size: o}
+			train := options.Train{Model: filepath.Join(dir, size), Search: options.SearchAuto, Size: o}
 			train.Data, train.Seed = data, 1
 			train.Kernel = &fourier.GaussianOptions{Features: 2048}
 			train.Kernels = []kernel.Options{train.Kernel}

@@ -85,7 +85,7 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 						o.Learned.By = "lkrf"
 					}
 					if family == "searched" {
-						o.Search, o.Kernels = options.AutoSearch, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
+						o.Search, o.Kernels = options.SearchAuto, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 					}
 					if o.Calibrate != "" && o.Lambda.Path == nil {
 						o.Lambda.Path = []float64{1e-6, 1e-4} // λ of features that could memorise rows
@@ -96,7 +96,7 @@ func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 					o.Model = filepath.Join(dir, "model")
 					set(&o)
 					if o.Search == "" {
-						o.Search = options.NoSearch
+						o.Search = options.SearchNone
 					}
 					if _, err := Train(jobtest.Ctx, o); err != nil {
 						t.Fatal(err)
@@ -152,7 +152,7 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	campaign.Long(t)
 	lines := coins(400, 5, 4)
 	twice := slices.Concat(lines, lines[1:])
-	for _, search := range []options.Search{options.NoSearch, options.AutoSearch} {
+	for _, search := range []options.Search{options.SearchNone, options.SearchAuto} {
 		var errors [2]float64
 		for i, table := range [][]string{lines, twice} {
 			o := options.Train{Search: search, Prepare: options.Prepare{Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256}}}
@@ -178,7 +178,7 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	for name, set := range splits {
 		dir := t.TempDir()
 		path := func(name string) string { return filepath.Join(dir, name) }
-		o := options.Train{Search: options.NoSearch,
+		o := options.Train{Search: options.SearchNone,
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}
 		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = path("recipe")
@@ -249,7 +249,7 @@ func TestInvalidSplitsAreRejected(t *testing.T) {
 		{`no column "patients"`, exit.CodeData, func(o *options.Train) { o.Split.Group = []string{"patients"} }},
 	} {
 		dir := t.TempDir()
-		o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{Seed: 1}, Lambda: options.Lambda{}}
+		o := options.Train{Search: options.SearchNone, Prepare: options.Prepare{Seed: 1}, Lambda: options.Lambda{}}
 		o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
 		c.set(&o)
@@ -269,7 +269,7 @@ func TestCountsExcludeHeldOutRows(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(*options.Train){
-		"given": func(o *options.Train) { o.Encode.Encode, o.Search = preprocess.CountEncoding, options.NoSearch },
+		"given": func(o *options.Train) { o.Encode.Encode, o.Search = preprocess.CountEncoding, options.SearchNone },
 		"found": func(o *options.Train) {},
 	} {
 		dir := t.TempDir()
@@ -297,7 +297,7 @@ func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }
 	train := func(name string, seed uint64, set func(*options.Train)) string {
-		o := options.Train{Search: options.NoSearch,
+		o := options.Train{Search: options.SearchNone,
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: seed}}
 		o.Data = dataset.Options{Files: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 		o.Model = filepath.Join(dir, name)

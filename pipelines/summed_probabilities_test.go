@@ -40,7 +40,7 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 		}
 		train := func(model string, of dataset.Options) {
 			t.Helper()
-			if _, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: path(model),
+			if _, err := Train(jobtest.Ctx, options.Train{Search: options.SearchNone, Model: path(model),
 				Decision: options.Decision{Calibrate: score.Platt},
 				Prepare:  options.Prepare{Data: of, Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}}); err != nil {
 				t.Fatal(err)
@@ -106,7 +106,7 @@ func TestLaterClassesHaveProbabilitiesFromSums(t *testing.T) {
 		}
 		return dataset.Options{Files: []string{jobtest.Write(t, dir, name+".csv", text)}, Label: "l"}
 	}
-	_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: dir + "/recipe",
+	_, err := Train(jobtest.Ctx, options.Train{Search: options.SearchNone, Model: dir + "/recipe",
 		Decision: options.Decision{Calibrate: score.Platt},
 		Lambda:   lambdaOf(1e-3), Prepare: options.Prepare{Data: file("ab", "ab", 300), Kernel: &fourier.GaussianOptions{Features: 32},
 			Seed: 1}})

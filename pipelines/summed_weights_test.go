@@ -32,7 +32,7 @@ func TestSumsOfAPartWithEqualWeightsHaveTheWeights(t *testing.T) {
 			Roles: dataset.Roles{Weight: "w"}}
 	}
 	all := data("all", equal+mixed)
-	_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+	_, err := Train(jobtest.Ctx, options.Train{Search: options.SearchNone, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Prepare: options.Prepare{Data: all, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	for name, of := range map[string]dataset.Options{"sum-equal": data("equal", equal), "sum-mixed": data("mixed", mixed),
 		"sum-all": all} {
@@ -73,7 +73,7 @@ func TestEqualFilesWithoutRowsAreNotCountedTwice(t *testing.T) {
 	first, second := jobtest.Write(t, dir, "1.csv", rows(1)), jobtest.Write(t, dir, "2.csv", rows(2))
 	header, none := jobtest.Write(t, dir, "header.csv", "a,y\n"), jobtest.Write(t, dir, "none.csv", "")
 	data := func(files ...string) dataset.Options { return dataset.Options{Files: files, Label: "y"} }
-	_, err := Train(jobtest.Ctx, options.Train{Search: options.NoSearch, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
+	_, err := Train(jobtest.Ctx, options.Train{Search: options.SearchNone, Model: dir + "/recipe", Lambda: lambdaOf(1e-3),
 		Prepare: options.Prepare{Data: data(first), Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1}})
 	for name, of := range map[string]dataset.Options{"/one": data(first, header, none), "/two": data(second, none, header),
 		"/three": data(header, second, first)} {

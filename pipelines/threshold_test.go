@@ -29,7 +29,7 @@ func TestThresholdsDecide(t *testing.T) {
 		}
 	}
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(uneven, ""))}, Label: "y"}
-	for _, method := range []options.Calibration{"", options.Platt, options.Isotonic} {
+	for _, method := range []options.Calibration{"", options.CalibrationPlatt, options.CalibrationIsotonic} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"+string(method)), []float64{1e-1}, method
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
@@ -101,7 +101,7 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 			strings.Join(lines, ""))}, Label: "y"}
 	}
 	data, other := uneven(1), uneven(2)
-	for _, method := range []options.Calibration{"", options.Platt} {
+	for _, method := range []options.Calibration{"", options.CalibrationPlatt} {
 		for _, by := range []score.Criterion{score.ByError, score.ByF1, score.ByBalanced} {
 			o := fixed(1)
 			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = data, filepath.Join(dir,

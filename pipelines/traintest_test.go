@@ -43,7 +43,7 @@ func visits(n, groups int, seed uint64) []string {
 
 func tested(file, model string) options.Train {
 	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{file}, Label: "y"},
-		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: options.NoSearch}
+		Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 3}, Model: model, Search: options.SearchNone}
 	return o
 }
 

@@ -132,7 +132,7 @@ func newNights(c calendar, s stops, models, data, disk string) *nights {
 	n.o = options.Retrain{
 		RetrainData: options.RetrainData{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift,
 			Window: options.Window{Days: c.window}, Author: options.Author{By: "test"}},
-		Train: options.Train{Search: options.NoSearch, Prepare: options.Prepare{
+		Train: options.Train{Search: options.SearchNone, Prepare: options.Prepare{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
 		Gate: "accuracy>=0.8", PairedGate: "not worse by 10% at 80%",

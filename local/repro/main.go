@@ -136,7 +136,7 @@ func (e experiment) errorOn(ctx context.Context, test dataset.Options, name stri
 	defer os.RemoveAll(model)
 	train := options.Train{Prepare: o, Model: model, Lambda: lambda}
 	if !e.searches {
-		train.Search = options.NoSearch
+		train.Search = options.SearchNone
 	}
 	trained, err := pipelines.Train(ctx, train)
 	if err != nil {

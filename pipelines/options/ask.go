@@ -41,13 +41,13 @@ type Question = results.Question
 
 // Values of Ask.Question.
 const (
-	AskBacktest Question = "backtest" // trains on the dates before each date, and predicts it
-	AskGroups   Question = "groups"   // leaves out each group, and predicts it
-	AskMatrix   Question = "matrix"   // trains on each group, and predicts each
-	AskCurve    Question = "curve"    // trains on the last 1, 2, 4, … dates, and on as many in random order
-	AskWindow   Question = "window"   // compares windows and half-lives
-	AskWorth    Question = "worth"    // leaves out each group, and says what it adds to R²
-	AskBisect   Question = "bisect"   // finds the first date that lowers R² for good
+	QuestionBacktest Question = "backtest" // trains on the dates before each date, and predicts it
+	QuestionGroups   Question = "groups"   // leaves out each group, and predicts it
+	QuestionMatrix   Question = "matrix"   // trains on each group, and predicts each
+	QuestionCurve    Question = "curve"    // trains on the last 1, 2, 4, … dates, and on as many in random order
+	QuestionWindow   Question = "window"   // compares windows and half-lives
+	QuestionWorth    Question = "worth"    // leaves out each group, and says what it adds to R²
+	QuestionBisect   Question = "bisect"   // finds the first date that lowers R² for good
 )
 
 // Selection says which sums to use, and what their labels mean.

@@ -11,7 +11,7 @@ type Embed struct {
 	// Directory to create; it must not exist.
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	// File for a plot of a sample of the rows along the first two components, .png or .svg.
-	Picture string `flag:"picture,common" group:"Model and output" placeholder:"FILE"`
+	Plot string `flag:"picture,common" group:"Model and output" placeholder:"FILE"`
 }
 
 // NewEmbed returns the defaults of the command.

@@ -79,7 +79,7 @@ type Evaluate struct {
 	Group []string `flag:"group_column" group:"Model and output" list:"commas" placeholder:"COLUMNS"`
 
 	// File for a reliability diagram, .png or .svg; the model must have probabilities.
-	Reliability string `flag:"reliability" group:"Model and output" placeholder:"FILE"`
+	ReliabilityPlot string `flag:"reliability" group:"Model and output" placeholder:"FILE"`
 
 	// HTML file for a report on the model and its scores on this data: curves, confusions,
 	// reliability, effects of columns, the worst rows (see bochner report --help).

@@ -61,8 +61,8 @@ type LearnedBy string
 
 // Values of Game.By.
 const (
-	ByGame LearnedBy = "game"
-	ByLKRF LearnedBy = "lkrf"
+	LearnedByGame LearnedBy = "game"
+	LearnedByLKRF LearnedBy = "lkrf"
 )
 
 // Preset names constants of the game.
@@ -70,8 +70,8 @@ type Preset string
 
 // Values of Game.Preset.
 const (
-	PaperPreset Preset = "paper"
-	DemoPreset  Preset = "demo"
+	PresetPaper Preset = "paper"
+	PresetDemo  Preset = "demo"
 )
 
 // LKRF are the options of the method lkrf ("learning kernels with random features", Sinha & Duchi
@@ -111,7 +111,7 @@ type Align struct {
 	Folds int `flag:"folds,common" group:"Learner"`
 
 	// File for a plot of the game's log, .png or .svg.
-	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE"`
+	Plot string `flag:"curve" group:"Model and output" placeholder:"FILE"`
 }
 
 // NewAlign returns the defaults of the command.

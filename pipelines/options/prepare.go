@@ -42,8 +42,8 @@ type Prepare struct {
 	Job Job `group:"Job"`
 }
 
-// AutoTask is the value of Prepare.Task that decides by the labels.
-const AutoTask models.Task = "auto"
+// TaskAuto is the value of Prepare.Task that decides by the labels.
+const TaskAuto models.Task = "auto"
 
 // LearnedDir returns the directory of features learned earlier, if the kernel names one, and otherwise "".
 func (o Prepare) LearnedDir() string {

@@ -76,8 +76,8 @@ type Search string
 
 // Values of Train.Search.
 const (
-	NoSearch   Search = "none"
-	AutoSearch Search = "auto"
+	SearchNone Search = "none"
+	SearchAuto Search = "auto"
 )
 
 // Reporting says what a model directory has for people.
@@ -95,8 +95,8 @@ type Reports string
 
 // Values of Reporting.Report.
 const (
-	AutoReport Reports = "auto"
-	NoReport   Reports = "none"
+	ReportsAuto Reports = "auto"
+	ReportsNone Reports = "none"
 )
 
 // Decision chooses probabilities, the threshold between two classes, and intervals.
@@ -132,13 +132,13 @@ type Decision struct {
 // Calibration is how scores become probabilities.
 type Calibration = score.Method
 
-// Values of Decision.Calibrate; AutoCalibration gives probabilities if rows are held out anyway. Fits to sums
-// allow NoCalibration and Platt.
+// Values of Decision.Calibrate; CalibrationAuto gives probabilities if rows are held out anyway. Fits to sums
+// allow CalibrationNone and CalibrationPlatt.
 const (
-	AutoCalibration Calibration = "auto"
-	NoCalibration   Calibration = "none"
-	Platt           Calibration = score.Platt
-	Isotonic        Calibration = score.Isotonic
+	CalibrationAuto     Calibration = "auto"
+	CalibrationNone     Calibration = "none"
+	CalibrationPlatt    Calibration = score.Platt
+	CalibrationIsotonic Calibration = score.Isotonic
 )
 
 // Intervals says which prediction intervals are measured.
@@ -146,9 +146,9 @@ type Intervals string
 
 // Values of Decision.Intervals.
 const (
-	ScaledIntervals Intervals = "scaled"
-	PlainIntervals  Intervals = "plain"
-	NoIntervals     Intervals = "none"
+	IntervalsScaled Intervals = "scaled"
+	IntervalsPlain  Intervals = "plain"
+	IntervalsNone   Intervals = "none"
 )
 
 // Lambda says which values of the regularisation λ to try, and how to choose among them.

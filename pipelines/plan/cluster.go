@@ -178,7 +178,7 @@ func (p *Plan) work(m results.Memory, l iterative.LearnerOptions, judge ridge.Va
 	}
 	// ridge.SolveSeconds counts seconds of a core, which is two virtual CPUs.
 	w.solve = solveSeconds(p.shape(), ridge.FoldPlan{Folds: p.Folds, Validation: judge}, p.Rows, p.Lambdas, p.scaled)
-	if p.Calibrate != "" && p.Calibrate != options.AutoCalibration || p.Threshold != "" {
+	if p.Calibrate != "" && p.Calibrate != options.CalibrationAuto || p.Threshold != "" {
 		w.solve += ridge.SolveSeconds(p.shape(), ridge.FoldPlan{}, p.Rows, 1)
 	}
 	w.solve *= 2 * assumedRates.Solve

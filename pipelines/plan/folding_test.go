@@ -35,18 +35,18 @@ func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 		{"probabilities", 64, func(o *options.Train) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
 			"2 sums of "},
 		{"labels in encodings", 64, func(o *options.Train) { o.Encode.Encode = preprocess.TargetEncoding }, "2 sums of "},
-		{"a search", 64, func(o *options.Train) { o.Search, o.Data.Drop = options.AutoSearch, []string{"c"} },
+		{"a search", 64, func(o *options.Train) { o.Search, o.Data.Drop = options.SearchAuto, []string{"c"} },
 			"2 sums of "},
 		{"few rows", 1024, func(*options.Train) {}, " of features, "},
 		{"few rows, one lambda", 1024, func(o *options.Train) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
-		{"few rows, a search", 2048, func(o *options.Train) { o.Search, o.Data.Drop = options.AutoSearch, []string{"c"} },
+		{"few rows, a search", 2048, func(o *options.Train) { o.Search, o.Data.Drop = options.SearchAuto, []string{"c"} },
 			" of features, "},
 		{"few rows and probabilities", 1024, func(o *options.Train) {
 			o.Lambda.Path, o.Calibrate = []float64{1e-3},
 				"platt"
 		}, "2 sums of "},
 	} {
-		o := options.Train{Search: options.NoSearch, Prepare: options.Prepare{
+		o := options.Train{Search: options.SearchNone, Prepare: options.Prepare{
 			Data: dataset.Options{Files: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
 		}}
 		c.set(&o)

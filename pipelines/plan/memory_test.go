@@ -56,7 +56,7 @@ func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
 			fmt.Fprintln(&b)
 		}
 		o := options.Train{}
-		o.Search, o.Data.Label = options.AutoSearch, "y"
+		o.Search, o.Data.Label = options.SearchAuto, "y"
 		o.Data.Files = []string{jobtest.Write(t, t.TempDir(), "d.csv", b.String())}
 		o.Kernel = &fourier.GaussianOptions{Features: 256}
 		return plan(t, o).Peak

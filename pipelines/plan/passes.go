@@ -55,7 +55,7 @@ func (p *Plan) passes(o spec.Options, d *dataset.Dataset, seen *preview) {
 // measures reports whether intervals take a pass. They do not with ridge, which measures them while it scores
 // held-out rows, unless the curves of classes take a pass.
 func (p *Plan) measures(o spec.Options) bool {
-	if o.Intervals == options.NoIntervals || o.FoldCount() == 0 || p.Components > 0 {
+	if o.Intervals == options.IntervalsNone || o.FoldCount() == 0 || p.Components > 0 {
 		return false
 	}
 	if o.Iterative() == nil {

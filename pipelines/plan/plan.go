@@ -115,7 +115,7 @@ func Training(ctx context.Context, o options.Train) (*Plan, error) {
 func Embedding(ctx context.Context, o options.Train, t pca.LearnerOptions) (*Plan, error) {
 	o.Learner = &ridge.LearnerOptions{Grid: t.Grid}
 	o.Lambda = options.Lambda{Path: []float64{1}} // a single sum
-	o.Search = options.NoSearch                   // a search needs labels
+	o.Search = options.SearchNone                 // a search needs labels
 	return planJob(ctx, spec.Options{Train: o}, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
@@ -146,7 +146,7 @@ func planJob(ctx context.Context, o spec.Options, components int) (*Plan, error)
 		Refused:  tooWide(o, seen),
 	}
 	p.Readers = max(1, min(e.Readers, p.Shards))
-	p.scaled = o.Intervals != options.PlainIntervals && o.Intervals != options.NoIntervals && components == 0
+	p.scaled = o.Intervals != options.IntervalsPlain && o.Intervals != options.IntervalsNone && components == 0
 	p.passes(o, d, seen)
 	p.resources(o, d, seen)
 	return p, nil

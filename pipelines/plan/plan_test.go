@@ -26,7 +26,7 @@ import (
 func plan(t *testing.T, o options.Train) *Plan {
 	t.Helper()
 	o.Model = t.TempDir() + "/model"
-	o.Search = cmp.Or(o.Search, options.NoSearch)
+	o.Search = cmp.Or(o.Search, options.SearchNone)
 	p, err := Training(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestPlansListTheSearch(t *testing.T) {
 		Kernel: &fourier.GaussianOptions{Features: 64}}}
 	o.Lambda.Path = []float64{1e-3}
 	none := plan(t, o)
-	o.Search = options.AutoSearch
+	o.Search = options.SearchAuto
 	with := plan(t, o)
 	// The sum and the system of 2,048 features.
 	if least := int64(2048 * 2048 * 8); with.Peak < none.Peak+least || with.Passes != none.Passes+1 ||
@@ -88,7 +88,7 @@ func TestPlansListTheSearch(t *testing.T) {
 		t.Errorf("with a width %+v, without a search %+v", set, none)
 	}
 	few := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(),
-		"few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: options.AutoSearch}
+		"few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: options.SearchAuto}
 	if p := plan(t, few); p.Searched != 0 ||
 		!strings.Contains(jobtest.Text(t, p), "features that are not searched: there are fewer than 40 rows") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))

@@ -187,7 +187,7 @@ func (p *preview) decideSearch(o *spec.Options, d *dataset.Dataset) (unsearched 
 		preprocess.NeedsLabelSums(d.Schema.Table, o.Encode))
 	switch {
 	case unsearched != "":
-		o.Search = options.NoSearch
+		o.Search = options.SearchNone
 		if undo != nil {
 			undo()
 			p.encoded(*o, d.Schema.Table)

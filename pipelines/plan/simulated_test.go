@@ -137,7 +137,7 @@ func TestPlansMatchASimulatedCluster(t *testing.T) {
 				continue // the largest is enough
 			}
 			name := fmt.Sprintf("%s, %d readers", c.name, readers)
-			o := options.Train{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: options.NoSearch}
+			o := options.Train{Model: "gs://bucket/" + strings.ReplaceAll(name, " ", "-"), Search: options.SearchNone}
 			o.Data.Files, o.Data.Label = []string{dir + "/*.csv"}, "y"
 			o.Job.Engine.Runner, o.Job.Engine.Readers = "simulated", readers
 			o.Kernel, o.Lambda.Path = &fourier.GaussianOptions{Features: c.features}, c.lambda

@@ -60,28 +60,28 @@ func figure(a *results.Ask) picture.Figure {
 	l := picture.Lines{Title: "R² by training rows", X: "rows trained on", Y: "R²", LogX: true}
 	b := picture.Bars{Title: "R² by group", X: "R²", Y: a.Tables[len(a.Tables)-1].Head}
 	switch a.Question {
-	case options.AskBacktest:
+	case options.QuestionBacktest:
 		l.Title, l.X, l.LogX = "R² by date", "date that was judged", false
-	case options.AskWindow:
+	case options.QuestionWindow:
 		b.Title = "R² in hindsight"
-	case options.AskWorth:
+	case options.QuestionWorth:
 		b.Title, b.X = "What groups add to R²", "R² of all groups minus R² without the group"
-	case options.AskMatrix:
+	case options.QuestionMatrix:
 		b.Title, b.Y = "R² by pair of groups", "judged, by a model of"
 	}
 	for k, t := range a.Tables {
 		s := picture.Series{Name: t.Title}
 		for i, r := range t.Rows {
 			switch low, high := ends(r.Score.Interval); {
-			case r.R2 == nil || r.Name == totalRow || a.Question == options.AskWindow && k == 0 ||
-				a.Question == options.AskWorth && r.Worth == nil:
-			case a.Question == options.AskWorth:
+			case r.R2 == nil || r.Name == totalRow || a.Question == options.QuestionWindow && k == 0 ||
+				a.Question == options.QuestionWorth && r.Worth == nil:
+			case a.Question == options.QuestionWorth:
 				low, high = ends(r.Worth.Interval)
 				b.AddInterval(report.Word(r.Name, 30), r.Worth.R2, low, high)
-			case a.Question == options.AskBacktest:
+			case a.Question == options.QuestionBacktest:
 				l.Names = append(l.Names, r.Name)
 				s.AddInterval(float64(i+1), *r.R2, low, high)
-			case a.Question == options.AskMatrix:
+			case a.Question == options.QuestionMatrix:
 				b.AddInterval(report.Word(r.Name, 15)+", "+report.Word(r.Trained, 15), *r.R2, low, high)
 			default:
 				b.AddInterval(report.Word(r.Name, 30), *r.R2, low, high)
@@ -90,7 +90,7 @@ func figure(a *results.Ask) picture.Figure {
 		}
 		l.Series = append(l.Series, s)
 	}
-	if slices.Contains([]options.Question{options.AskBacktest, options.AskCurve, options.AskBisect}, a.Question) {
+	if slices.Contains([]options.Question{options.QuestionBacktest, options.QuestionCurve, options.QuestionBisect}, a.Question) {
 		return l
 	}
 	return b
@@ -131,14 +131,14 @@ func headline(a *results.Ask) *report.Headline {
 	}
 	row, about := a.Tables[0].Rows[len(a.Tables[0].Rows)-1], "Of all dates or groups that were judged."
 	switch a.Question {
-	case options.AskCurve:
+	case options.QuestionCurve:
 		about = "With all dates to train on."
-	case options.AskWorth:
+	case options.QuestionWorth:
 		about = "With all groups to train on."
-	case options.AskWindow:
+	case options.QuestionWindow:
 		row = a.Tables[0].Rows[1]
 		about = "If the window is chosen on the dates before each: " + row.Trained + " for the next date."
-	case options.AskMatrix:
+	case options.QuestionMatrix:
 		return nil
 	}
 	h := &report.Headline{Figure: "R² " + report.R2Text(row.R2), About: about}

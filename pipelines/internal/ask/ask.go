@@ -38,9 +38,9 @@ type question struct {
 	answer func(*data, context.Context) (*results.Ask, error)
 }
 
-var questions = []question{{options.AskBacktest, (*data).backtest}, {options.AskGroups, (*data).groups},
-	{options.AskMatrix, (*data).matrix}, {options.AskCurve, (*data).curve}, {options.AskWindow, (*data).window},
-	{options.AskWorth, (*data).worth}, {options.AskBisect, (*data).bisect}}
+var questions = []question{{options.QuestionBacktest, (*data).backtest}, {options.QuestionGroups, (*data).groups},
+	{options.QuestionMatrix, (*data).matrix}, {options.QuestionCurve, (*data).curve}, {options.QuestionWindow, (*data).window},
+	{options.QuestionWorth, (*data).worth}, {options.QuestionBisect, (*data).bisect}}
 
 // Questions returns the values of options.Ask.Question.
 func Questions() (names []options.Question) {
@@ -60,7 +60,7 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 		return nil, exit.Usagef("--windows must be numbers of dates, at least 1 (have %v)", o.Windows)
 	case !(o.MinR2 < 1):
 		return nil, exit.Usagef("--min_r2 must be below 1 (have %g)", o.MinR2)
-	case len(o.By) == 0 && o.Question == options.AskMatrix:
+	case len(o.By) == 0 && o.Question == options.QuestionMatrix:
 		return nil, exit.Usagef("matrix needs the labels whose values it compares: name them with --by")
 	}
 	if err := cmp.Or(prepare.CheckAtLeast("train_dates", o.Dates, 0), prepare.CheckAtLeast("gap_dates", o.Gap, 0),
@@ -105,7 +105,7 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 // previous choice, which ChooseWindow replaces by its own; it must not be nil. The caller sets Days of the result.
 func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term,
 	known map[string][]float64) (*results.ChosenWindow, error) {
-	o.Question = options.AskWindow
+	o.Question = options.QuestionWindow
 	d, err := open(ctx, o, terms)
 	if err != nil {
 		return nil, err

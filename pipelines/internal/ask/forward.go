@@ -269,7 +269,7 @@ func (d *data) backtest(ctx context.Context) (*results.Ask, error) {
 
 // spans returns the spans to compare: all dates, windows, and, unless known is set, half-lives.
 func (d *data) spans() (all []results.Span) {
-	if d.options.Question != options.AskWindow {
+	if d.options.Question != options.QuestionWindow {
 		return []results.Span{{}}
 	}
 	dates, _ := d.grouped(nil, d.everything()) // no error without labels

@@ -96,7 +96,7 @@ func checkChoices(o options.Fit) error {
 		return exit.Usagef("--folds cannot be used with sums: the recipe determines their folds")
 	case o.Model != "" && o.Model == o.SaveSums:
 		return exit.Usagef("--model and --save_sums name the same directory, %s; name two", o.Model)
-	case o.Each != "" && o.Calibrate == options.Platt:
+	case o.Each != "" && o.Calibrate == options.CalibrationPlatt:
 		return exit.Usagef("--each cannot be used with --calibrate: the scores of segments have other curves")
 	case l.Select != "" && l.Select != options.SelectMSE:
 		return exit.Usagef("--select %s needs the scores of rows, and sums have only the squared errors of all "+

@@ -319,7 +319,7 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 // calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" for none.
 func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
-		return options.Platt
+		return options.CalibrationPlatt
 	}
 	return ""
 }

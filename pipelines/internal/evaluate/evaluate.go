@@ -35,7 +35,7 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), report.CheckPicture(o.Reliability),
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), report.CheckPicture(o.ReliabilityPlot),
 		report.CheckPage(o.Report)); err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func Evaluate(ctx context.Context, o options.Evaluate) (result *results.Evaluate
 		return nil, err
 	}
 	err = g.checkResult(result)
-	if o.Reliability != "" {
-		drawn := report.WritePicture(ctx, o.Reliability, ReliabilityDiagram(result.Probabilities), 14, 12)
+	if o.ReliabilityPlot != "" {
+		drawn := report.WritePicture(ctx, o.ReliabilityPlot, ReliabilityDiagram(result.Probabilities), 14, 12)
 		err = errors.Join(err, exit.AfterPublish("", drawn))
 	}
 	return result, err
@@ -135,7 +135,7 @@ func thresholdFor(o options.Evaluate, m *models.Manifest, d *dataset.Dataset, g 
 	if m.Task == models.Embedding {
 		return nil, exit.Usagef("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}
-	if o.Reliability != "" {
+	if o.ReliabilityPlot != "" {
 		if err := apply.NeedProbabilities("reliability", o.Model, m); err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 // Validate returns a usage error if an option is invalid whatever the data.
 func Validate(o options.Prepare) error {
 	switch o.Task {
-	case "", options.AutoTask, models.Classification, models.Regression:
+	case "", options.TaskAuto, models.Classification, models.Regression:
 	default:
 		return exit.Usagef("--task must be auto, classification or regression (have %q)", o.Task)
 	}

@@ -38,7 +38,7 @@ func AreClasses(l *schema.LabelSummary) bool {
 }
 
 // autoTask reports whether the labels decide the task.
-func autoTask(task models.Task) bool { return task == "" || task == options.AutoTask }
+func autoTask(task models.Task) bool { return task == "" || task == options.TaskAuto }
 
 // DecideTask returns the target of a task. For task auto, labels are classes if AreClasses reports so, and
 // otherwise targets of a regression.

@@ -13,7 +13,7 @@ import (
 // A reader of stored rows holds a file of them for each fold, for any number of rows, and with --worker_bytes
 // for fewer folds at a time.
 func TestWorkerBytesBoundStoredRows(t *testing.T) {
-	o := Options{Train: options.Train{Search: options.NoSearch,
+	o := Options{Train: options.Train{Search: options.SearchNone,
 		Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 16384}}}}.WithDefaults()
 	of := func(rows, workerBytes int64) results.Memory {
 		f := Facts{Rows: rows, RowFacts: RowFacts{Dim: 20, Scaled: 20, Values: 20, Prepared: true}, Features: 16384,

@@ -83,7 +83,7 @@ func (o Options) validateThreshold() error {
 
 // validateIntervals checks Intervals.
 func (o Options) validateIntervals() error {
-	names := option.Names(options.ScaledIntervals, options.PlainIntervals, options.NoIntervals)
+	names := option.Names(options.IntervalsScaled, options.IntervalsPlain, options.IntervalsNone)
 	if o.Intervals != "" && !slices.Contains(names, string(o.Intervals)) {
 		return exit.Usagef("--intervals must be %s (have %q)%s", strings.Join(names, ", "), o.Intervals,
 			option.DidYouMean(string(o.Intervals), names))
@@ -166,7 +166,7 @@ const maxCalibrated = 1000
 
 // Calibrates reports whether the user asked for probabilities by a method.
 func (o Options) Calibrates() bool {
-	return o.Calibrate == options.Platt || o.Calibrate == options.Isotonic
+	return o.Calibrate == options.CalibrationPlatt || o.Calibrate == options.CalibrationIsotonic
 }
 
 // LossProbabilities returns the kind of probabilities that the loss makes of the scores of classes, "" for
@@ -186,7 +186,7 @@ func (o Options) Calibration(classes, features int) (calibrates bool, why string
 	if o.Calibrates() {
 		return true, ""
 	}
-	if o.Calibrate != options.AutoCalibration || o.LossProbabilities() != "" {
+	if o.Calibrate != options.CalibrationAuto || o.LossProbabilities() != "" {
 		return false, ""
 	}
 	_, folds := o.Values(1)
@@ -220,14 +220,14 @@ func (o Options) CalibrationPass(classes, features int) bool {
 // validateCalibration checks Calibrate as far as possible without data.
 func (o Options) validateCalibration() error {
 	switch o.Calibrate {
-	case "", options.AutoCalibration, options.NoCalibration:
-	case options.Platt, options.Isotonic:
+	case "", options.CalibrationAuto, options.CalibrationNone:
+	case options.CalibrationPlatt, options.CalibrationIsotonic:
 		if o.Lambda.Folds == 1 {
 			return exit.Usagef("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, "+
 				"or left out", o.Calibrate)
 		}
 	default:
-		names := option.Names(options.AutoCalibration, options.NoCalibration, options.Platt, options.Isotonic)
+		names := option.Names(options.CalibrationAuto, options.CalibrationNone, options.CalibrationPlatt, options.CalibrationIsotonic)
 		return exit.Usagef("--calibrate must be auto, none, platt or isotonic (have %q)%s", o.Calibrate,
 			option.DidYouMean(string(o.Calibrate), names))
 	}
@@ -238,11 +238,11 @@ func (o Options) validateCalibration() error {
 // platt, auto, none or "".
 func CheckSummed(calibrate options.Calibration, r *sums.Recipe) error {
 	switch {
-	case calibrate == "", calibrate == options.NoCalibration, calibrate == options.AutoCalibration:
-	case calibrate == options.Isotonic:
+	case calibrate == "", calibrate == options.CalibrationNone, calibrate == options.CalibrationAuto:
+	case calibrate == options.CalibrationIsotonic:
 		return exit.Usagef("--calibrate %s needs the scores of rows, which sums do not have; use --calibrate platt, whose "+
 			"curves follow from sums and a recipe, or train on the rows", calibrate)
-	case calibrate != options.Platt:
+	case calibrate != options.CalibrationPlatt:
 		return exit.Usagef("--calibrate must be auto, none or platt (have %q)", calibrate)
 	case r.Task != models.Classification:
 		return exit.Usagef("--calibrate %s is for classification; the recipe is for %s", calibrate, r.Task)

@@ -56,12 +56,12 @@ func (o Options) Complete(ctx context.Context) (Options, error) {
 // WithDefaults returns the options with defaults for fields that are not set.
 func (o Options) WithDefaults() Options {
 	o = o.withKernels()
-	o.Search = cmp.Or(o.Search, options.AutoSearch)
+	o.Search = cmp.Or(o.Search, options.SearchAuto)
 	o.Learner = o.learner()
 	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), tuning.SetsFeatures) {
 		o = o.withMostFeatures()
 	}
-	o.Calibrate = cmp.Or(o.Calibrate, options.AutoCalibration)
+	o.Calibrate = cmp.Or(o.Calibrate, options.CalibrationAuto)
 	o.Learned = tuning.GameDefaults(o.Learned)
 	o.Learned.HeldOut, o.JobFolds = o.FoldCount(), o.FoldCount()
 	o.Split.Into(&o.Data)
@@ -180,7 +180,7 @@ func LambdaValues(l options.Lambda, n float64) (lambda []float64, folds int) {
 }
 
 // searches returns the values of Options.Search.
-func searches() []string { return option.Names(options.AutoSearch, options.NoSearch) }
+func searches() []string { return option.Names(options.SearchAuto, options.SearchNone) }
 
 func (o Options) validateSearch() error {
 	if !slices.Contains(searches(), string(o.Search)) {
@@ -206,7 +206,7 @@ func (o Options) withKernels() Options {
 
 // Searching reports whether the search is on and has something to choose.
 func (o Options) Searching() bool {
-	return o.Search == options.AutoSearch && len(tuning.Kernels(o.Kernels)) > 0
+	return o.Search == options.SearchAuto && len(tuning.Kernels(o.Kernels)) > 0
 }
 
 // ChoosesSize reports whether the number of features is to be chosen.

@@ -36,7 +36,7 @@ type ByRecipe struct {
 	Data   dataset.Options
 	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
 	Lambda         options.Lambda
-	Calibrate      options.Calibration // options.Platt gives a classifier probabilities; options.NoCalibration or "" does not
+	Calibrate      options.Calibration // options.CalibrationPlatt gives a classifier probabilities; options.CalibrationNone or "" does not
 	MaxBadFraction float64             // share of rows that may be set aside, 0 to 1
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
@@ -370,7 +370,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*F
 	rule := &j.options.Recipe.Rule
 	weight, weightGrid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
-	pass.Spec.FitWithoutFirst = j.options.Calibrate == options.Platt
+	pass.Spec.FitWithoutFirst = j.options.Calibrate == options.CalibrationPlatt
 	if how := &pass.Spec; how.Components == 0 {
 		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
 		how.StartLambda = t.startLambda(nil)

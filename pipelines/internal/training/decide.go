@@ -307,7 +307,7 @@ func (d *deciding) addIntervals(ctx context.Context, held weightsFile) error {
 		held = d.trials
 		fits, chosen = d.fit.tried()
 	}
-	if held.sha256 == "" || t.spec.Intervals == options.NoIntervals || classes && d.fit.probabilities == nil {
+	if held.sha256 == "" || t.spec.Intervals == options.IntervalsNone || classes && d.fit.probabilities == nil {
 		return nil
 	}
 	if kept := d.kept; kept != nil && !t.spec.Calibrates() { // no pass is needed

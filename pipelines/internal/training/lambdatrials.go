@@ -144,7 +144,7 @@ func (f *sumsFit) scanTrials(ctx context.Context, keep bool) (*scoring.TrialScor
 	pass := &scoring.Trials{Pass: t.Pass(f.folds), HeldOut: f.scoring(f.trials, fits),
 		LogLoss: t.spec.Lambda.Select == options.SelectLogLoss, Keep: keep, Grouped: t.Prepared.Dependent()}
 	// Conformity scores of classes need probabilities and come later.
-	targets := t.Prepared.Target.Grid != nil && t.spec.Intervals != options.NoIntervals
+	targets := t.Prepared.Target.Grid != nil && t.spec.Intervals != options.IntervalsNone
 	if targets {
 		pass.Conformal = &scoring.Conformal{Fit: chosen}
 	}

@@ -74,7 +74,7 @@ func (m *Model) Publish(ctx context.Context) error {
 		return err
 	}
 	files = append(append(files, origin), job.SetAsideFiles(t.Prepared.Counts)...)
-	if t.spec.Report != options.NoReport {
+	if t.spec.Report != options.ReportsNone {
 		a, err := modelreport.New(manifest, m.stretch, lineage, files)
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func (m *Model) result() *results.Train {
 		return r
 	}
 	r.Notes = append(r.Notes, gridNotes(f.Learner, f.floor, t.Prepared.Copies != nil, t.regression())...)
-	if f.intervals == nil && t.spec.Intervals == options.PlainIntervals {
+	if f.intervals == nil && t.spec.Intervals == options.IntervalsPlain {
 		why := "they need held-out rows (see --folds)"
 		if f.probabilities == nil && t.Prepared.Target.Classes != nil {
 			why = "for classes they need probabilities (see --calibrate)"

@@ -131,7 +131,7 @@ func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, e
 	}
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
-	conforms := t.spec.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
+	conforms := t.spec.Intervals != options.IntervalsNone && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
 	if r.folds == 0 || !calibrates && !conforms && !t.spec.HoldsOut() {
 		return j.fit.decision, nil
 	}

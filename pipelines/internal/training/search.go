@@ -106,7 +106,7 @@ func (s *search) notSearched(why string) {
 	if why == "" {
 		return
 	}
-	s.training.spec.Search = options.NoSearch
+	s.training.spec.Search = options.SearchNone
 	s.undo()
 	s.training.AddNotef("the features are the defaults; they were not searched: %s", why)
 }

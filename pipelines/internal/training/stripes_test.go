@@ -22,7 +22,7 @@ func TestModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 		o := options.Train{
 			Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 1200}, Seed: 1},
 			Model:   filepath.Join(t.TempDir(), "model"),
-			Search:  options.NoSearch, Decision: options.Decision{Calibrate: "platt"},
+			Search:  options.SearchNone, Decision: options.Decision{Calibrate: "platt"},
 		}
 		o.Data.Files, o.Data.Label = []string{name}, "y"
 		o.Lambda.Path = []float64{1e-3, 1e-5}

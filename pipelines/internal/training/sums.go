@@ -106,9 +106,9 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 		how.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
 	}
 	switch t.spec.Intervals {
-	case options.PlainIntervals:
+	case options.IntervalsPlain:
 		how.Sketch = gram.OneSketch
-	case options.NoIntervals:
+	case options.IntervalsNone:
 		how.Sketch = gram.NoSketch
 	}
 	how.StartLambda = t.startLambda(s.found.Searched)

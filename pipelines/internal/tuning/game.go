@@ -358,8 +358,8 @@ func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/
 
 // GameDefaults returns the options with defaults for zero values.
 func GameDefaults(a options.Game) options.Game {
-	a.By = cmp.Or(a.By, options.ByGame)
-	a.Preset = cmp.Or(a.Preset, options.PaperPreset)
+	a.By = cmp.Or(a.By, options.LearnedByGame)
+	a.Preset = cmp.Or(a.Preset, options.PresetPaper)
 	a.Pick = cmp.Or(a.Pick, options.PickTop)
 	if a.Lambda == 0 && a.C == 0 {
 		a.C = 1
@@ -373,7 +373,7 @@ func GameDefaults(a options.Game) options.Game {
 
 // presets has the function of package align for each value of --preset.
 var presets = map[options.Preset]func(lambda, width float64, frequencies int, seed uint64) align.Options{
-	options.PaperPreset: align.PaperOptions, options.DemoPreset: align.DemoOptions,
+	options.PresetPaper: align.PaperOptions, options.PresetDemo: align.DemoOptions,
 }
 
 // GameOf returns the options of a game that learns frequencies, from the preset and the
@@ -391,7 +391,7 @@ func GameOf(a options.Game, lambda, width float64, frequencies int, seed uint64)
 func ValidateGame(a options.Game, k kernel.Learned) error {
 	_, harmonics := k.(*learned.HarmonicOptions)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
-	choices := map[string][]string{"align": option.Names(options.ByGame, options.ByLKRF),
+	choices := map[string][]string{"align": option.Names(options.LearnedByGame, options.LearnedByLKRF),
 		"preset": option.SortedNames(presets), "pick": option.Names(options.PickTop, options.PickDraw)}
 	for name, have := range map[string]string{"align": string(a.By), "preset": string(a.Preset), "pick": string(a.Pick)} {
 		if list := choices[name]; !slices.Contains(list, have) {
@@ -409,7 +409,7 @@ func ValidateGame(a options.Game, k kernel.Learned) error {
 			a.Chains, a.Steps, a.Take)
 	case a.Rate != 0 && !good(a.Rate):
 		return exit.Usagef("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
-	case harmonics && a.Preset != options.PaperPreset:
+	case harmonics && a.Preset != options.PresetPaper:
 		return exit.Usagef("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
 		return exit.Usagef("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
@@ -421,7 +421,7 @@ func ValidateGame(a options.Game, k kernel.Learned) error {
 		return exit.Usagef("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
 	case a.Harmonics < 1 || a.Harmonics > 1<<16:
 		return exit.Usagef("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
-	case harmonics && a.By == options.ByLKRF:
+	case harmonics && a.By == options.LearnedByLKRF:
 		return exit.Usagef("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
 	}
 	if err := a.Running.Validate(); err != nil {
@@ -433,7 +433,7 @@ func ValidateGame(a options.Game, k kernel.Learned) error {
 // GameFrequencies returns how many frequencies are learned by rounds of the game over all rows. It is 0 if
 // features are learned from the sample only, as by lkrf and for harmonics.
 func GameFrequencies(a options.Game, k kernel.Learned) int {
-	if k, ok := k.(*learned.Options); ok && a.By == options.ByGame {
+	if k, ok := k.(*learned.Options); ok && a.By == options.LearnedByGame {
 		return k.Count()
 	}
 	return 0
