@@ -19,8 +19,8 @@ const (
 	Previous   = "previous"   // the champion before this one, to which a rollback returns
 )
 
-// AliasNames lists the aliases.
-var AliasNames = []string{Champion, Challenger, Previous}
+// AliasNames returns the aliases.
+func AliasNames() []string { return []string{Champion, Challenger, Previous} }
 
 // AliasFile is the name of the file of aliases in a directory of models.
 const AliasFile = "aliases.json"
@@ -83,7 +83,7 @@ func (a *Aliases) Model(alias string) string {
 
 // Of returns the aliases that a model has.
 func (a *Aliases) Of(model string) (aliases []string) {
-	for _, name := range AliasNames {
+	for _, name := range AliasNames() {
 		if model != "" && a.Model(name) == model {
 			aliases = append(aliases, name)
 		}
@@ -96,7 +96,7 @@ func CheckModelName(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
 		return fmt.Errorf("%q cannot be the name of a model: it is empty, begins with a dot, or contains a slash, an @ or a line end", name)
-	case slices.Contains(AliasNames, name), name == AliasFile, name == HistoryDir, name == "reports":
+	case slices.Contains(AliasNames(), name), name == AliasFile, name == HistoryDir, name == "reports":
 		return fmt.Errorf("%q cannot be the name of a model; choose another", name)
 	}
 	return nil
@@ -171,7 +171,7 @@ func ReadAliases(ctx context.Context, dir string) (*Aliases, []byte, error) {
 // SplitAlias splits DIR@ALIAS. ok is false for any other name.
 func SplitAlias(name string) (dir, alias string, ok bool) {
 	at := strings.LastIndexByte(name, '@')
-	if at <= 0 || !slices.Contains(AliasNames, name[at+1:]) {
+	if at <= 0 || !slices.Contains(AliasNames(), name[at+1:]) {
 		return name, "", false
 	}
 	return strings.TrimRight(name[:at], "/"), name[at+1:], true

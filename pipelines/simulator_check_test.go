@@ -44,7 +44,7 @@ func (s *simulation) registryWhole() {
 		s.problem("the aliases cannot be read: %v", err)
 		return
 	}
-	for _, alias := range models.AliasNames {
+	for _, alias := range models.AliasNames() {
 		if model := a.Model(alias); model != "" {
 			if _, err := models.CheckDir(jobtest.Ctx, reg.ModelDir(model)); err != nil {
 				s.problem("the %s is not whole: %v", alias, err)

@@ -118,7 +118,7 @@ type Report struct {
 
 // TwoSample says which two tables to compare, and in which features.
 type TwoSample struct {
-	A, B string // names or patterns of the files of the two tables, for Data.Files
+	A, B string // names or patterns of the files of the two tables; Data names none
 
 	// Directory of a model whose features and columns are used for the comparison, or an alias such as
 	// DIR@champion. The default is to choose columns, scaling and width from the rows of both tables.

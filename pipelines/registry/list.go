@@ -86,7 +86,7 @@ func (r Registry) List(ctx context.Context) (*List, error) {
 	for _, m := range l.Models {
 		seen[m.Name] = true
 	}
-	for _, a := range models.AliasNames {
+	for _, a := range models.AliasNames() {
 		if m := s.Model(a); m != "" && !seen[m] {
 			seen[m] = true
 			l.Models = append(l.Models, Listed{Name: m, Aliases: s.Of(m), Missing: true})

@@ -95,7 +95,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 	if dir, alias, ok := models.SplitAlias(model); ok && r.isOwnDir(dir) {
 		model = alias
 	}
-	if slices.Contains(models.AliasNames, model) {
+	if slices.Contains(models.AliasNames(), model) {
 		s, err := r.State(ctx)
 		if err == nil && s.Model(model) == "" {
 			err = exit.Dataf("registry: no model of %s is %s", r.Dir, model)

@@ -138,7 +138,7 @@ func (n *night) needs(ctx context.Context) (*needs, error) {
 		return nil, err
 	}
 	needed := &needs{recipes: map[string]bool{}, sums: map[daySums]bool{}}
-	for _, alias := range models.AliasNames {
+	for _, alias := range models.AliasNames() {
 		model := s.Model(alias)
 		if model == "" {
 			continue

@@ -21,7 +21,7 @@ func (s *shop) hasNeeded(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, alias := range models.AliasNames {
+	for _, alias := range models.AliasNames() {
 		if state.Model(alias) == "" {
 			continue
 		}

@@ -131,7 +131,7 @@ func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
 			return nil, exit.Dataf(
 				"pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", o.Models)
 		}
-		for _, alias := range models.AliasNames {
+		for _, alias := range models.AliasNames() {
 			if model := s.Model(alias); model != "" {
 				if err := n.add(ctx, r.ModelDir(model)); err != nil {
 					return nil, err
