@@ -148,7 +148,7 @@ func (w *worker) End() (partial, carried []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("align: partition %d: %w", w.partition, err)
 	}
-	return w.partial.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
+	return w.partial.encode(w.l.Dim), encodeDual(w.l, w.dual, w.class), nil
 }
 
 // clip ends a projection: it applies clipRows to each weighting with its multiplier.

@@ -49,7 +49,7 @@ type Search struct {
 
 // searchResult has the best frequency of each chain.
 type searchResult struct {
-	Chain []int     // numbers of the chains
+	Chain []int64   // numbers of the chains
 	W     []float32 // frequencies in turns (chains×d)
 	V     []float64 // potentials of the frequencies
 
@@ -106,7 +106,7 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 		panic("align: run: chains out of range")
 	}
 	d := f.d
-	result := &searchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
+	result := &searchResult{Chain: make([]int64, count), W: make([]float32, count*d), V: make([]float64, count)}
 	var (
 		at   = make([]float32, count*d)
 		v    = make([]float64, count)
@@ -116,7 +116,7 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 	)
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
-		result.Chain[j], result.V[j] = first+j, -1
+		result.Chain[j], result.V[j] = int64(first+j), -1
 		s.start(at[j*d:(j+1)*d], round, first+j)
 	}
 	for step := range s.Steps {

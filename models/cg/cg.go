@@ -60,6 +60,7 @@ const (
 // Learner is an iterative.Learner. Create it with New.
 type Learner struct {
 	Options
+	loss  *loss.Loss
 	files iterative.Files
 }
 
@@ -72,7 +73,7 @@ var (
 // New returns the learner for the options. The error names the invalid option. The sample is read only by
 // Update.
 func New(o Options, files iterative.Files) (*Learner, error) {
-	_, err := o.Validate()
+	l, err := o.Validate()
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cg: %w", err)
@@ -85,7 +86,7 @@ func New(o Options, files iterative.Files) (*Learner, error) {
 	case o.Planned < minRounds || o.Planned > maxRounds:
 		return nil, fmt.Errorf("cg: %d rounds, want %d to %d", o.Planned, minRounds, maxRounds)
 	}
-	return &Learner{o, files}, nil
+	return &Learner{o, l, files}, nil
 }
 
 // columns returns the number of systems. System q is for output q % Outputs and λ number q / Outputs.
@@ -94,17 +95,6 @@ func (o *Options) columns() int { return o.Outputs * len(o.Path) }
 func (o *Options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
 
 func (o *Options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
-
-// code returns the target of output c for a row with label y.
-func (o *Options) code(y float32, c int) float64 {
-	switch {
-	case o.Regression:
-		return float64(y)
-	case int(y) == c:
-		return 1
-	}
-	return -1
-}
 
 // Start implements iterative.Learner.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {

@@ -123,12 +123,11 @@ func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 	return &sum
 }
 
-// meta returns the schedule as metadata of a state; nil for other methods.
-func (s schedule) meta(l *learner) map[string]string {
-	if l.Method != Momentum {
-		return nil
+// write stores the schedule of momentum as metadata of a state.
+func (s schedule) write(l *learner, r *loss.Record) {
+	if l.Method == Momentum {
+		r.Meta["cuts"], r.Meta["last"] = strconv.Itoa(s.cuts), strconv.FormatFloat(s.last, 'g', -1, 64)
 	}
-	return map[string]string{"cuts": strconv.Itoa(s.cuts), "last": strconv.FormatFloat(s.last, 'g', -1, 64)}
 }
 
 func (s *schedule) read(l *learner, r *loss.Record) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -133,13 +132,9 @@ func (s *state) arrays(l *learner, f func(name string, v *[]float32, shape ...in
 	}
 }
 
-func (s *state) tensors(l *learner) (t []safetensors.Tensor) {
-	s.arrays(l, func(name string, v *[]float32, shape ...int) { t = append(t, safetensors.Of(name, *v, shape...)) })
-	return t
-}
-
-func (s *state) read(l *learner, r *loss.Record) {
-	s.arrays(l, func(name string, v *[]float32, shape ...int) { *v = loss.Array[float32](r, name, shape...) })
+// code reads or writes the arrays.
+func (s *state) code(l *learner, r *loss.Record) {
+	s.arrays(l, func(name string, v *[]float32, shape ...int) { loss.Array(r, name, v, shape...) })
 	for _, v := range [][]float32{s.squares, s.interceptSquares} {
 		for _, x := range v {
 			if x < 0 && r.Err == nil {
@@ -150,14 +145,17 @@ func (s *state) read(l *learner, r *loss.Record) {
 }
 
 func (s *state) encode(l *learner) []byte {
-	return loss.EncodeState(stateKind, l.options, s.round, s.schedule.meta(l), s.tensors(l)...)
+	r := loss.NewState(stateKind, l.options, s.round)
+	s.schedule.write(l, r)
+	s.code(l, r)
+	return r.Encode()
 }
 
 func decodeState(l *learner, data []byte) (*state, error) {
 	r, round := loss.OpenState(data, stateKind, l.options, maxEpochs)
 	s := &state{round: round}
 	s.schedule.read(l, r)
-	if s.read(l, r); r.Err != nil {
+	if s.code(l, r); r.Err != nil {
 		return nil, fmt.Errorf("sgd: state: %w", r.Err)
 	}
 	return s, nil
@@ -174,24 +172,24 @@ type partial struct {
 	biasSlope []float64
 }
 
-func (f *partial) encode(l *learner) []byte {
-	t := append(loss.TallyTensors(f.learn, f.heldOut), f.tensors(l)...)
-	if f.slope != nil {
-		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim),
-			safetensors.Of("bias_slope", f.biasSlope, l.Outputs))
+// code reads or writes the partial result; with the gradient if last is set.
+func (f *partial) code(l *learner, r *loss.Record, last bool) {
+	r.Tallies(&f.learn, &f.heldOut)
+	f.state.code(l, r)
+	if last {
+		loss.Array(r, "slope", &f.slope, l.Outputs, l.Dim)
+		loss.Array(r, "bias_slope", &f.biasSlope, l.Outputs)
 	}
-	return loss.EncodeRecord(partialKind, nil, t...)
 }
 
-// decodePartial decodes a partial result; with the gradient if last is set.
+func (f *partial) encode(l *learner) []byte {
+	r := loss.NewRecord(partialKind)
+	f.code(l, r, f.slope != nil)
+	return r.Encode()
+}
+
 func decodePartial(l *learner, data []byte, last bool) (*partial, error) {
-	r := loss.OpenRecord(data, partialKind)
-	f := &partial{}
-	f.read(l, r)
-	f.learn, f.heldOut = r.Tallies()
-	if last {
-		f.slope = loss.Array[float32](r, "slope", l.Outputs, l.Dim)
-		f.biasSlope = loss.Array[float64](r, "bias_slope", l.Outputs)
-	}
+	r, f := loss.OpenRecord(data, partialKind), &partial{}
+	f.code(l, r, last)
 	return f, r.Err
 }
