@@ -49,7 +49,7 @@ func (w *drawing) sum(n int, change func(row []float32)) *ridge.Sum {
 		}
 		z := features.NewGrid(w.features, features.ByteSteps)
 		w.m.Quantize(z, x, rows, 1)
-		s.AddClasses(z, make([]int32, rows), 1)
+		s.AddLabels(z, make([]int32, rows), nil, 1)
 		n -= rows
 	}
 	return s

@@ -37,6 +37,11 @@ func (l *foldSums) merge(fold int, s *Sum) {
 	}
 }
 
+// heldOutErrors returns memory for computing errors on folds.
+func (p *problem) heldOutErrors() *solver.HeldOutErrors {
+	return solver.NewHeldOutErrors(p.Shape.Dim, p.Shape.Outputs, p.Threads)
+}
+
 // largeSum is the number of features at which a sum takes 17 MB.
 const largeSum = 2048
 
@@ -60,13 +65,11 @@ func (p *problem) load(fold int) (*Sum, error) {
 
 // add adds the sums of the folds for which the function is true.
 func (p *problem) add(to *Sum, folds func(int) bool) error {
-	if p.Rows != nil {
-		to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.inFolds(folds)...)
-		return nil
-	}
 	for f := range max(p.Folds, 1) {
 		switch {
 		case !folds(f):
+		case p.Rows != nil:
+			to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.Folds[f])
 		case p.Sums != nil:
 			to.Merge(p.Sums[f])
 		default:

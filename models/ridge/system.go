@@ -174,27 +174,19 @@ func (eq *system) trainError(mu float64, total, out *Sum) float64 {
 	return max(e, 0)
 }
 
-// heldOut computes the errors of weights on rows that they were not fitted to.
-type heldOut struct{ *solver.HeldOutErrors }
-
-func newHeldOut(shape Shape, threads int) heldOut {
-	return heldOut{solver.NewHeldOutErrors(shape.Dim, shape.Outputs, threads)}
+// fit returns the results of the solution, whose sum of squared errors on the rows of out is heldOut.
+func (eq *system) fit(heldOut, mu float64, total, out *Sum) solver.Fit {
+	return solver.Fit{HeldOut: heldOut, Train: eq.trainError(mu, total, out), Squares: eq.squares(eq.v)}
 }
 
-// squares returns the squared errors on the rows of fold of several V that were fitted to the rows of eq;
-// see solver.HeldOutErrors.Squares.
-func (h heldOut) squares(eq *system, fold *Sum, vt []float64) []float64 {
-	sums := fold.heldOut()
-	for c := range fold.shape.Outputs {
-		sums.Squares = append(sums.Squares, centredSquares(fold, nil, c))
-	}
-	return h.Squares(eq.fitted(), sums, vt)
-}
-
-// heldOut returns the sums of the fold, without Squares.
+// heldOut returns the sums of the fold.
 func (s *Sum) heldOut() solver.HeldOutSums {
-	return solver.HeldOutSums{N: s.head.Weight(), Columns: s.Columns(), Targets: s.head.outputs(s.shape.Outputs), Tiles: s.tiles,
-		Cross: s.cross, Width: s.shape.width()}
+	sums := solver.HeldOutSums{N: s.head.Weight(), Columns: s.Columns(), Targets: s.head.outputs(s.shape.Outputs),
+		Tiles: s.tiles, Cross: s.cross, Width: s.shape.width()}
+	for c := range s.shape.Outputs {
+		sums.Squares = append(sums.Squares, centredSquares(s, nil, c))
+	}
+	return sums
 }
 
 // fitted describes the rows that the system was fitted to.
