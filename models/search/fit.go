@@ -68,7 +68,7 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	saturated := ridge.SumRows([]*ridge.Sum{f.sum}, m, steps, &f.options,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
 			for _, i := range train {
-				add(0, x[i*d:(i+1)*d], l.y[i:i+1], l.weight(i))
+				add(0, x[i*d:(i+1)*d], l.y[i:i+1], l.weights[i])
 			}
 		})
 	if saturated > 0 {
@@ -195,12 +195,12 @@ func (j *judged) add(k *judged) {
 func (l *labels) judge(rows []int, scores []float32) *judged {
 	j := &judged{loss: make([]float64, len(rows))}
 	for _, i := range rows {
-		j.weight += l.weight(i)
+		j.weight += l.weights[i]
 	}
 	if l.grid != nil {
 		for at, i := range rows {
 			e := float64(scores[at]) - float64(l.scaled[i])
-			j.loss[at] = float64(l.weight(i) * float64(e*e))
+			j.loss[at] = float64(l.weights[i] * float64(e*e))
 		}
 		return j
 	}
@@ -213,7 +213,7 @@ func (l *labels) judge(rows []int, scores []float32) *judged {
 			}
 		}
 		if best != int(l.y[i]) {
-			j.wrong += l.weight(i)
+			j.wrong += l.weights[i]
 		}
 	}
 	least := math.Inf(1)
@@ -221,7 +221,7 @@ func (l *labels) judge(rows []int, scores []float32) *judged {
 	for _, beta := range loss.SoftmaxFactors {
 		var sum float64
 		for at, i := range rows {
-			losses[at] = float64(l.weight(i) * logLoss(scores[at*k:(at+1)*k], int(l.y[i]), beta))
+			losses[at] = float64(l.weights[i] * logLoss(scores[at*k:(at+1)*k], int(l.y[i]), beta))
 			sum += losses[at]
 		}
 		if sum < least {

@@ -42,18 +42,14 @@ const (
 
 // addLevels adds views in which columns are levels, if there are any: one with the columns that seem to name
 // things, and others with all columns of small whole numbers, without or with the numbers and their differences.
-func (r *runner) addLevels(views *[]View) error {
-	if r.options.Levels == nil || (*views)[0].Name != standardView || r.pilot.N < fewRows || r.outputs > mostOutputs {
+func (r *runner) addLevels() error {
+	standard := r.options.Views[0]
+	if r.options.Levels == nil || standard.Name != standardView || r.pilot.N < fewRows || r.outputs > mostOutputs {
 		return nil
 	}
-	standard, s := (*views)[0], r.views[standardView]
+	s := r.views[standardView]
 	add := func(name string, steps ...features.Recipe) error {
-		v := View{name, append(slices.Clip(standard.Steps), steps...)}
-		s, err := newViewRows(r.pilot, v, s.mostPiecewise, r.options.Threads)
-		if err == nil && !r.isDuplicate(s) {
-			r.views[name], *views = s, append(*views, v)
-		}
-		return err
+		return r.addView(View{name, append(slices.Clip(standard.Steps), steps...)})
 	}
 	if named := r.levels(s); named.Columns != nil {
 		if err := add(levelsView, named); err != nil {

@@ -48,6 +48,14 @@ func (s *trialSpec) size() (train, judged int) {
 	return len(s.train[0]), judged
 }
 
+// trainOf returns the rows to fit for a fold; the fold after the last means all rows.
+func (s *trialSpec) trainOf(fold int) []int {
+	if fold < len(s.train) {
+		return s.train[fold]
+	}
+	return s.allRows
+}
+
 // entry is a candidate with its last trial.
 type entry struct {
 	Candidate
@@ -89,12 +97,11 @@ type viewRows struct {
 	x       []float32
 	d       int
 	medians *medians
-	mu      sync.Mutex // of near, bins and cut
+	mu      sync.Mutex // of near
 	near    map[kernel.Distance]*distances
 
-	mostPiecewise int
-	bins          *preprocess.Bins // of piecewise-linear columns, once they are cut
-	cut           bool
+	// piecewise returns the recipe of the piecewise-linear columns of a view; nil if there are none.
+	piecewise func() *preprocess.Bins
 }
 
 func newEmptyRows(d int) *viewRows {
@@ -106,7 +113,8 @@ const mapRows = 64
 
 func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
 	s := newEmptyRows(p.D)
-	s.x, s.mostPiecewise = p.X, most
+	s.x = p.X
+	s.piecewise = sync.OnceValue(func() *preprocess.Bins { return preprocess.NewPiecewiseLinear(s.x, p.N, s.d, most) })
 	for _, step := range v.Steps {
 		m, err := step.New()
 		if err != nil {
@@ -310,14 +318,14 @@ func (l *labels) variance(rows []int) float64 {
 	}
 	var sum, weight float64
 	for _, i := range rows {
-		sum += float64(l.weight(i) * float64(l.scaled[i]))
-		weight += l.weight(i)
+		sum += float64(l.weights[i] * float64(l.scaled[i]))
+		weight += l.weights[i]
 	}
 	mean := sum / weight
 	var squares float64
 	for _, i := range rows {
 		e := float64(l.scaled[i]) - mean
-		squares += float64(l.weight(i) * float64(e*e))
+		squares += float64(l.weights[i] * float64(e*e))
 	}
 	if v := squares / weight; v > 0 {
 		return v
