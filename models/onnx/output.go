@@ -96,8 +96,7 @@ func (g *Graph) classify(m *models.Model, scores string) (err error) {
 		g.each(p, Value{Name: "probabilities", Type: Float, About: "probability of each class"},
 			prefixed("probability_", classes))
 	}
-	g.each(scores, Value{Name: "scores", Type: Float, About: "score of each class"},
-		prefixed("score_", classes))
+	g.each(scores, Value{Name: "scores", Type: Float, About: "score of each class"}, prefixed("score_", classes))
 	return nil
 }
 

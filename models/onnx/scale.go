@@ -206,8 +206,7 @@ func (g *Graph) slots(r preprocess.Columns, x string) string {
 		case s.Number != nil:
 			numbers = append(numbers, g.op("Where", missing, g.float(s.Number.Fill), v))
 			if s.Number.Missing != 0 {
-				numbers = append(numbers, g.op("Where", missing, g.float(s.Number.Missing),
-					g.float(0)))
+				numbers = append(numbers, g.op("Where", missing, g.float(s.Number.Missing), g.float(0)))
 			}
 		case s.OneHot != nil:
 			values := make([]float32, s.OneHot.Values, s.OneHot.Values+1)
@@ -229,8 +228,7 @@ func (g *Graph) slots(r preprocess.Columns, x string) string {
 // table adds row v of a table; its last row is for all other values.
 func (g *Graph) table(t *preprocess.Lookup, v string) string {
 	last := float32(t.Values)
-	known := g.op("And", g.op("GreaterOrEqual", v, g.float(0)),
-		g.op("Less", v, g.float(last)))
+	known := g.op("And", g.op("GreaterOrEqual", v, g.float(0)), g.op("Less", v, g.float(last)))
 	index := g.cast(g.op("Where", known, v, g.float(last)), Int64)
 	size := (t.Values + 1) * t.Out
 	chosen := g.op("Gather", constant(g, []float32(t.Numbers[:size]), t.Values+1, t.Out), index)

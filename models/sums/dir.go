@@ -89,8 +89,7 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	if err != nil {
 		return nil, &badDir{place, err}
 	}
-	return &Dir{Manifest: p, Recipe: r, Place: place, Labels: labelsOf(place),
-		shape: r.Shape(len(p.Classes))}, nil
+	return &Dir{Manifest: p, Recipe: r, Place: place, Labels: labelsOf(place), shape: r.Shape(len(p.Classes))}, nil
 }
 
 // labelsOf returns the labels in the elements of a place, such as dt=2026-11-20. It drops the number of a
