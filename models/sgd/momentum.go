@@ -66,36 +66,16 @@ func (r *round) rate() float64 {
 //
 //	V ← βV + g + λW,   W ← W − η(g + λW + βV).
 func (w *worker) move(n float64) {
-	step := momentum{scale: float32(1 / n), lambda: float32(w.Lambda), beta: float32(w.keeps), rate: float32(w.rate())}
-	step.move(w.partial.weights, w.partial.velocity, w.grad)
-	if w.Intercept == none {
-		return
-	}
-	if w.Intercept != penalised {
-		step.lambda = 0
-	}
-	grad := make([]float32, len(w.bias))
-	for c, g := range w.bias {
-		grad[c] = float32(g)
-	}
-	step.move(w.partial.intercept, w.partial.interceptVelocity, grad)
-}
-
-// momentum is a momentum step.
-type momentum struct {
-	scale              float32 // of the gradient
-	lambda, beta, rate float32
-}
-
-// move changes the weights w and their velocity v.
-func (m momentum) move(w, v, grad []float32) {
-	v, grad = v[:len(w)], grad[:len(w)]
-	for i, x := range w {
-		g := float32(m.scale*grad[i]) + float32(m.lambda*x)
-		u := float32(m.beta*v[i]) + g
-		v[i] = u
-		w[i] = x - float32(m.rate*(g+float32(m.beta*u)))
-	}
+	scale, beta, rate := float32(1/n), float32(w.keeps), float32(w.rate())
+	w.each(func(x, v, grad []float32, lambda float32) {
+		v, grad = v[:len(x)], grad[:len(x)]
+		for i, weight := range x {
+			g := float32(scale*grad[i]) + float32(lambda*weight)
+			u := float32(beta*v[i]) + g
+			v[i] = u
+			x[i] = weight - float32(rate*(g+float32(beta*u)))
+		}
+	})
 }
 
 // above bounds how far the objective of the state is above its minimum: by ‖∇‖²/2λ, because the objective

@@ -15,7 +15,6 @@ type round struct {
 	*state
 }
 
-// Reads implements iterative.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
 // Done implements iterative.Round.
@@ -104,12 +103,10 @@ func (r *round) penalty() float64 {
 
 // state is what an epoch starts from, and the result of a partition.
 type state struct {
-	round                     int
-	weights, intercept        []float32 // k×d and k
-	squares, interceptSquares []float32 // A, for adagrad only
-
-	velocity, interceptVelocity []float32 // V, for momentum only
-	schedule                    schedule  // for momentum only
+	round               int
+	weights, intercept  []float32 // k×d and k
+	kept, interceptKept []float32 // A of adagrad, V of momentum; nil for sgd
+	schedule            schedule  // for momentum only
 }
 
 const (
@@ -122,24 +119,18 @@ func (s *state) arrays(l *learner, f func(name string, v *[]float32, shape ...in
 	k, d := l.Outputs, l.Dim
 	f("weights", &s.weights, k, d)
 	f("intercept", &s.intercept, k)
-	if l.Method == AdaGrad {
-		f("squares", &s.squares, k, d)
-		f("intercept_squares", &s.interceptSquares, k)
-	}
-	if l.Method == Momentum {
-		f("velocity", &s.velocity, k, d)
-		f("intercept_velocity", &s.interceptVelocity, k)
+	if name := map[Method]string{AdaGrad: "squares", Momentum: "velocity"}[l.Method]; name != "" {
+		f(name, &s.kept, k, d)
+		f("intercept_"+name, &s.interceptKept, k)
 	}
 }
 
 // code reads or writes the arrays.
 func (s *state) code(l *learner, r *loss.Record) {
 	s.arrays(l, func(name string, v *[]float32, shape ...int) { loss.Array(r, name, v, shape...) })
-	for _, v := range [][]float32{s.squares, s.interceptSquares} {
-		for _, x := range v {
-			if x < 0 && r.Err == nil {
-				r.Err = fmt.Errorf("sum of squares %g", x)
-			}
+	if l.Method == AdaGrad && r.Err == nil {
+		if least := min(slices.Min(s.kept), slices.Min(s.interceptKept)); least < 0 {
+			r.Err = fmt.Errorf("sum of squares %g", least)
 		}
 	}
 }

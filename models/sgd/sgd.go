@@ -124,11 +124,8 @@ func newLearner(o options) (*learner, error) {
 func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	k, d := l.Outputs, l.Dim
 	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
-	if l.Method == AdaGrad {
-		s.squares, s.interceptSquares = make([]float32, k*d), make([]float32, k)
-	}
-	if l.Method == Momentum {
-		s.velocity, s.interceptVelocity = make([]float32, k*d), make([]float32, k)
+	if l.Method != SGD {
+		s.kept, s.interceptKept = make([]float32, k*d), make([]float32, k)
 	}
 	if init == nil {
 		return s.encode(l), nil

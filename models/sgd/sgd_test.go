@@ -431,6 +431,6 @@ func FuzzBytes(f *testing.F) {
 
 func state0(l *learner) state {
 	k, d := l.Outputs, l.Dim
-	return state{weights: make([]float32, k*d), intercept: make([]float32, k), squares: make([]float32, k*d),
-		interceptSquares: make([]float32, k)}
+	return state{weights: make([]float32, k*d), intercept: make([]float32, k), kept: make([]float32, k*d),
+		interceptKept: make([]float32, k)}
 }

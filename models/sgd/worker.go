@@ -37,8 +37,7 @@ func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 		round: r, partition: partition, factor: 1, keeps: r.beta(), threads: 1,
 		partial: &partial{state: state{
 			weights: slices.Clone(r.weights), intercept: slices.Clone(r.intercept),
-			squares: slices.Clone(r.squares), interceptSquares: slices.Clone(r.interceptSquares),
-			velocity: slices.Clone(r.velocity), interceptVelocity: slices.Clone(r.interceptVelocity),
+			kept: slices.Clone(r.kept), interceptKept: slices.Clone(r.interceptKept),
 		}},
 		grad: make([]float32, len(r.weights)), bias: make([]float64, r.Outputs),
 	}
@@ -192,31 +191,35 @@ func (w *worker) settle() {
 	w.factor = 1
 }
 
-func (w *worker) adagrad(n float64) {
-	adagrad(w.partial.weights, w.partial.squares, w.grad, float32(1/n), float32(w.Lambda), float32(w.Rate))
+// each calls move for the weights and, unless they are 0, for the intercepts, with what they keep, the sum of the
+// gradient, and λ.
+func (w *worker) each(move func(x, kept, grad []float32, lambda float32)) {
+	move(w.partial.weights, w.partial.kept, w.grad, float32(w.Lambda))
 	if w.Intercept == none {
 		return
 	}
-	lambda := 0.0
-	if w.Intercept == penalised {
-		lambda = w.Lambda
-	}
-	grad := make([]float32, len(w.bias))
+	grad, lambda := make([]float32, len(w.bias)), float32(0)
 	for c, g := range w.bias {
 		grad[c] = float32(g)
 	}
-	adagrad(w.partial.intercept, w.partial.interceptSquares, grad, float32(1/n), float32(lambda), float32(w.Rate))
+	if w.Intercept == penalised {
+		lambda = float32(w.Lambda)
+	}
+	move(w.partial.intercept, w.partial.interceptKept, grad, lambda)
 }
 
-// adagrad makes a step of AdaGrad for the weights w with sums of squares a.
-func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
-	a, grad = a[:len(w)], grad[:len(w)]
-	for i, x := range w {
-		g := float32(scale*grad[i]) + float32(lambda*x)
-		s := a[i] + float32(g*g)
-		a[i] = s
-		w[i] = x - float32(rate*g)/(float32(math.Sqrt(float64(s)))+1e-8)
-	}
+// adagrad makes a step of AdaGrad with a batch of n rows.
+func (w *worker) adagrad(n float64) {
+	scale, rate := float32(1/n), float32(w.Rate)
+	w.each(func(x, a, grad []float32, lambda float32) {
+		a, grad = a[:len(x)], grad[:len(x)]
+		for i, v := range x {
+			g := float32(scale*grad[i]) + float32(lambda*v)
+			s := a[i] + float32(g*g)
+			a[i] = s
+			x[i] = v - float32(rate*g)/(float32(math.Sqrt(float64(s)))+1e-8)
+		}
+	})
 }
 
 // End implements iterative.Worker.
