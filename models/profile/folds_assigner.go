@@ -92,10 +92,17 @@ func (a *Assigner) AppendRowHashes(dst []byte, b *rowio.Block) []byte {
 // Pilot divides the rows that are not held out into n parts, and returns the part of a row, given the hash
 // of its fold. It returns −1 without a rule.
 func (a *Assigner) Pilot(hash uint64, n int) int {
-	if a.rule == nil {
+	r := a.rule
+	if r == nil {
 		return -1
 	}
-	return a.rule.pilot(hash, n)
+	if fold := int(hash % uint64(r.Folds)); r.By != ByGroup && r.Folds > 2 {
+		if r.Gap {
+			fold /= 2
+		}
+		return (fold - 1) % n
+	}
+	return int(hash / uint64(r.Folds) % uint64(n))
 }
 
 // Trains reports whether models are fitted to a row while fold 0 of folds is held out, given the hash of
@@ -233,17 +240,6 @@ func (r *FoldRule) hash(key, content uint64) uint64 {
 	}
 	folds := uint64(r.Folds)
 	return rest%(math.MaxUint64/folds)*folds + uint64(fold)
-}
-
-// pilot divides the rows that are not held out into n parts, and returns the part of a row, given its hash.
-func (r *FoldRule) pilot(hash uint64, n int) int {
-	if fold := int(hash % uint64(r.Folds)); r.By != ByGroup && r.Folds > 2 {
-		if r.Gap {
-			fold /= 2
-		}
-		return (fold - 1) % n
-	}
-	return int(hash / uint64(r.Folds) % uint64(n))
 }
 
 // Latest returns the time at which the latest fold begins.
