@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -195,14 +194,17 @@ func (eq *system) fitted() solver.HeldOutFit {
 }
 
 // discriminants returns the discriminants of the classes on the rows of fold, for the scores of the solution.
-func (eq *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
+func (eq *system) discriminants(fold *Sum, threads int) (all []Discriminant) {
 	sums := solver.ClassFold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
 	for c := range fold.shape.Outputs {
 		sums.Weights = append(sums.Weights, eq.weights.Class(c))
 	}
 	vt := make([]float64, len(eq.v))
 	blas.Transpose(vt, eq.v, eq.shape.Dim, eq.shape.Outputs)
-	return solver.Discriminants(eq.fitted(), sums, vt, threads)
+	for _, s := range solver.Separations(eq.fitted(), sums, vt, threads) {
+		all = append(all, newDiscriminant(s))
+	}
+	return all
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are in total and not in out; out

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 )
 
 // ProfileFile is the file of a model directory that holds a Profile.
@@ -36,7 +35,7 @@ type Profile struct {
 	Positive string `json:"positive,omitempty"`
 	// Shapes are the shapes of Platt's curves for the Classes, fitted to held-out rows. They give
 	// probabilities to models that are fitted to sums. They are nil if no such curves were fitted.
-	Shapes []discriminant.Shape `json:"shapes,omitempty"`
+	Shapes []ridge.CurveShape `json:"shapes,omitempty"`
 	// Rule says how rows are summed and sums solved; nil for learners that do not train on sums.
 	Rule *Rule `json:"rule,omitempty"`
 	// Rows are the statistics of the rows that the recipe was made from.

@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -225,7 +224,7 @@ func (r *Recipe) checkTask() error {
 		return errors.New("classification without classes")
 	case r.Task == models.Classification && r.Profile.Shapes != nil && (r.Rule.Folds < 2 ||
 		len(r.Profile.Shapes) != len(r.Classes.Classes) ||
-		slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
+		slices.ContainsFunc(r.Profile.Shapes, func(s ridge.CurveShape) bool { return !s.Valid() })):
 		return fmt.Errorf("invalid shapes of curves: %v", r.Profile.Shapes)
 	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
 		return errors.New("regression without a grid")
@@ -251,8 +250,8 @@ func (r *Recipe) Shape(classes int) ridge.Shape {
 
 // Curves returns Platt's sigmoids for the classes of rows with these discriminants. Classes that are not in
 // the recipe get the mean shape.
-func (r *Recipe) Curves(classes []string, all []discriminant.Discriminant) (curves []score.CalibrationCurve) {
-	var mean discriminant.Shape
+func (r *Recipe) Curves(classes []string, all []ridge.Discriminant) (curves []score.CalibrationCurve) {
+	var mean ridge.CurveShape
 	shapes := r.Profile.Shapes
 	for _, s := range shapes {
 		mean.Slope += s.Slope / float64(len(shapes))
