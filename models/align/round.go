@@ -83,9 +83,7 @@ func (r *Round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 // label that is not a class; later it says that there are more rows than before. It panics if the
 // rows have another length than the learner's.
 func (w *worker) Take(b iterative.Block) error {
-	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
-		panic("align: block of another shape")
-	}
+	b.Check("align", w.l.Dim)
 	if b.HeldOut {
 		return nil
 	}
@@ -118,8 +116,7 @@ func (w *worker) Take(b iterative.Block) error {
 	return nil
 }
 
-// End implements iterative.Worker. It returns a partial and the dual weights of the partition, both
-// encoded.
+// End implements iterative.Worker. It returns a partial and the dual weights of the partition, both encoded.
 func (w *worker) End() (partial, carried []byte, err error) {
 	if w.s.phase == begin {
 		w.dual = newDual(w.class, w.l.Classes, w.l.Options.Start)
@@ -237,8 +234,7 @@ func (s *state) narrow(census []census, l *Learner) {
 	}
 }
 
-// words describes the progress of the game, with the bounds of its value after the last complete
-// round.
+// words describes the progress of the game, with the bounds of its value after the last complete round.
 func (s *state) words(l *Learner) string {
 	text := fmt.Sprintf("%d of %d frequencies", len(s.w)/l.Dim, l.Frequencies)
 	if s.game.Rounds == 0 {

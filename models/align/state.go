@@ -21,8 +21,7 @@ const (
 	rest   = "rest"
 )
 
-// censuses is the number of censuses in a projection. Three narrow a bracket to 10⁻⁹ of its width,
-// cells⁻³.
+// censuses is the number of censuses in a projection. Three narrow a bracket to 10⁻⁹ of its width, cells⁻³.
 const censuses = 3
 
 // Kinds of encoded records.
@@ -80,7 +79,7 @@ func (s *state) values() map[string]any {
 
 // arrays reads or writes the arrays.
 func (s *state) arrays(l *Learner, r *loss.Record) {
-	k, width := l.weightings(), 0
+	k, width := weightings(l.Classes), 0
 	if s.phase == ascend {
 		width = 2 * s.now
 	}
@@ -131,7 +130,7 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	if s.arrays(l, r); r.Err != nil {
 		return nil, r.Err
 	}
-	k, learned := l.weightings(), len(s.w)/l.Dim
+	k, learned := weightings(l.Classes), len(s.w)/l.Dim
 	switch current := s.phase == score || s.phase == ascend; {
 	case s.game.K != k || s.game.N < 0 || s.phase != begin && s.game.N == 0:
 		return nil, fmt.Errorf("%d rows with %d weights each", s.game.N, s.game.K)
@@ -158,12 +157,11 @@ func (s *state) sample(l *Learner) *Dual {
 
 // dualArrays reads or writes the dual weights of a partition's rows and their classes.
 func dualArrays(l *Learner, r *loss.Record, alpha *[]float64, class *[]int32) {
-	loss.Array(r, "alpha", alpha, l.weightings(), -1)
-	loss.Array(r, "class", class, len(*alpha)/l.weightings())
+	loss.Array(r, "alpha", alpha, weightings(l.Classes), -1)
+	loss.Array(r, "class", class, len(*alpha)/weightings(l.Classes))
 }
 
-// encodeDual returns the dual weights of a partition's rows and their classes as a record; nil
-// without rows.
+// encodeDual returns the dual weights of a partition's rows and their classes as a record; nil without rows.
 func encodeDual(l *Learner, d *Dual, class []int32) []byte {
 	if d.N == 0 {
 		return nil

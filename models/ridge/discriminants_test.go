@@ -55,7 +55,7 @@ func discriminantsOf(s *sample, rows []int, fit *Solution) (all []Discriminant) 
 		if m > n-m {
 			centre = own[c] - distance/2
 		}
-		all = append(all, separated(distance, variance[c], centre, m, n - m))
+		all = append(all, separated(distance, variance[c], centre, m, n-m))
 	}
 	return all
 }
@@ -143,7 +143,7 @@ func momentsOf(scores []float32, class []int32) Discriminant {
 		d := float64(scores[2*i+1]) - sum[c]/n[c]
 		variance += d * d / float64(len(class))
 	}
-	return separated(own - others, variance, (own + others) / 2, n[1], n[0])
+	return separated(own-others, variance, (own+others)/2, n[1], n[0])
 }
 
 // Of normal scores of the same variance the discriminant is the sigmoid of greatest likelihood,
