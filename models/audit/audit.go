@@ -18,11 +18,10 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), with two inner products of length D
-// per row. For a row z with weight w and labels e (the indicators of the classes; or the targets q and a 1)
-// Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are random and the same for all
-// rows. Subtract subtracts Σwzzᵀ·r + Σwzeᵀ·s of the Sum. If both agree, zeros remain. The head is compared
-// directly.
+// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), with two inner products of length D per row.
+// For a row z with weight w and labels e (the indicators of the classes; or the targets q and a 1) Add adds w·z·(zᵀr
+// + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are random and the same for all rows. Subtract subtracts Σwzzᵀ·r
+// + Σwzeᵀ·s of the Sum. If both agree, zeros remain. The head is compared directly.
 //
 // A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ be [Σwzzᵀ Σwzeᵀ] of the Sum minus the
 // rows' own, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0 modulo p, then

@@ -1,10 +1,8 @@
-// Package cg solves ridge regression on many features by preconditioned conjugate gradients, like
-// Falkon (Rudi, Carratino and Rosasco 2017) and sketched preconditioners for random features (Avron,
-// Clarkson and Woodruff 2017). No D×D matrix is formed: a pass over the rows takes time and memory
-// proportional to D.
+// Package cg solves ridge regression on many features by preconditioned conjugate gradients, like Falkon (Rudi,
+// Carratino and Rosasco 2017) and sketched preconditioners for random features (Avron, Clarkson and Woodruff 2017).
+// No D×D matrix is formed: a pass over the rows takes time and memory proportional to D.
 //
-// The objective is as in package ridge: for rows of features φ_i with codes t_i and weights
-// c_i of mean 1,
+// The objective is as in package ridge: for rows of features φ_i with codes t_i and weights c_i of mean 1,
 //
 //	(1/2n) Σ c_i ‖t_i − Wφ_i − b‖² + (λ/2) ‖W‖²,
 //
@@ -70,8 +68,7 @@ var (
 	_ iterative.Threaded    = (*worker)(nil)
 )
 
-// New returns the learner for the options. The error names the invalid option. The sample is read only by
-// Update.
+// New returns the learner for the options. The error names the invalid option. The sample is read only by Update.
 func New(o Options, files iterative.Files) (*Learner, error) {
 	l, err := o.Validate()
 	switch {

@@ -67,9 +67,8 @@ func (r *round) centred(dst []float64, s *state, f *partial, v int) {
 	}
 }
 
-// descend takes a step of conjugate gradients along the directions that the pass has multiplied by A.
-// Directions are rounded to float32, so each step is an exact line search, and β is Polak and
-// Ribière's.
+// descend takes a step of conjugate gradients along the directions that the pass has multiplied by A. Directions are
+// rounded to float32, so each step is an exact line search, and β is Polak and Ribière's.
 func (r *round) descend(s *state, f *partial) error {
 	d := r.Dim
 	ap := make([]float64, d)

@@ -29,9 +29,8 @@ func (r *FitResult) Last() Report { return r.History[len(r.History)-1] }
 // With patience, one of heldOutShare rows is held out.
 const heldOutShare = 5
 
-// Fit trains an iterative learner on rows in memory, with one λ, on all cores. The features of all rows are
-// in memory, 4 bytes each. Training on a file of these rows with the same options gives the same weights,
-// byte for byte.
+// Fit trains an iterative learner on rows in memory, with one λ, on all cores. The features of all rows are in
+// memory, 4 bytes each. Training on a file of these rows with the same options gives the same weights, byte for byte.
 //
 // Options about files and about several partitions (Init, Curve, Partitions above 1) are an error. With
 // Patience one row in five is held out, chosen by content.
@@ -206,8 +205,7 @@ func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 	return grid.Scaled(m.Target[i])
 }
 
-// blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their
-// order.
+// blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their order.
 func (m *memory) blocks() []Block {
 	limit := min(rowio.RowsPerBlock(m.in), rowio.RowsPerFeatureBlock(m.dim))
 	var (

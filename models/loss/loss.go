@@ -88,9 +88,6 @@ func newLoss(name string, classes bool, epsilon float64) (*Loss, error) {
 		strings.Join(names, ", "))
 }
 
-// Classes reports whether labels are indices of classes. Otherwise they are targets.
-func (l *Loss) Classes() bool { return l.classes }
-
 // Code returns the target of output c for a row with label y: ±1 for classes, y itself for targets.
 func (l *Loss) Code(y float32, c int) float64 {
 	switch {

@@ -1,6 +1,5 @@
-// Package pca finds the directions in which features vary most, from the sums that ridge
-// regression uses. On random features this is kernel PCA (Schölkopf, Smola and Müller
-// 1998; Lopez-Paz et al. 2014).
+// Package pca finds the directions in which features vary most, from the sums that ridge regression uses. On random
+// features this is kernel PCA (Schölkopf, Smola and Müller 1998; Lopez-Paz et al. 2014).
 //
 // Solve returns the eigenvectors of the covariance C = (1/n) Σ (φ_i − φ̄)(φ_i − φ̄)ᵀ with the largest
 // eigenvalues. The sums are exact, so the result does not depend on how the rows were cut.
@@ -39,8 +38,7 @@ type Result struct {
 	Ratio []float64
 }
 
-// Memory returns the bytes that Solve needs besides the sum: the square matrix, and a basis with its
-// images.
+// Memory returns the bytes that Solve needs besides the sum: the square matrix, and a basis with its images.
 func Memory(dim, components int) int64 {
 	d := int64(dim)
 	return 8*d*d + 2*8*d*int64(most(dim, components))
@@ -113,8 +111,7 @@ func noise(w []float64, n int64, o Options) float64 {
 func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) (c, mean []float64) {
 	shape, n := sum.Shape(), sum.Weight()
 	d, tiles := shape.Dim, blas.NumTiles(shape.Dim)
-	// Column sums come from the cross products: the sum over all classes, or the last column, after the
-	// targets.
+	// Column sums come from the cross products: the sum over all classes, or the last column, after the targets.
 	width, first := shape.Outputs, 0
 	if shape.Regression {
 		width, first = shape.Outputs+1, shape.Outputs

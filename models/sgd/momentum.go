@@ -8,10 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Constants of the method momentum. On the data set letter (15,000 rows, 2,048 Fourier features, softmax, λ = 1e-6) it
-// reaches the objective 0.320 in 40 epochs and 0.314 in 120; the minimum is 0.3107, by 500 steps of L-BFGS.
-// adagrad has 0.389 after 40 epochs and 0.459 after 100 epochs of 8 partitions, L-BFGS 0.332 after 150
-// gradients.
+// Constants of the method momentum. On the data set letter (15,000 rows, 2,048 Fourier features, softmax, λ = 1e-6)
+// it reaches the objective 0.320 in 40 epochs and 0.314 in 120; the minimum is 0.3107, by 500 steps of L-BFGS.
+// adagrad has 0.389 after 40 epochs and 0.459 after 100 epochs of 8 partitions, L-BFGS 0.332 after 150 gradients.
 const (
 	// An epoch halves the rate unless it lowers the objective by at least this share.
 	plateau = 0.001
@@ -61,8 +60,7 @@ func (r *round) rate() float64 {
 	return math.Ldexp(r.Rate, -cuts)
 }
 
-// move makes a momentum step (Nesterov 1983, in the form of Sutskever, Martens, Dahl and
-// Hinton 2013):
+// move makes a momentum step (Nesterov 1983, in the form of Sutskever, Martens, Dahl and Hinton 2013):
 //
 //	V ← βV + g + λW,   W ← W − η(g + λW + βV).
 func (w *worker) move(n float64) {

@@ -18,10 +18,9 @@ type round struct {
 func (r *round) Reads() bool { return true }
 
 // Done implements iterative.Round.
-func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.last() }
+func (r *round) Done() bool { return r.last() }
 
-// last reports whether the rate of momentum has reached its minimum, so that the round only measures the
-// gradient.
+// last reports whether the rate of momentum has reached its minimum, so that the round only measures the gradient.
 func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
 // Model implements iterative.LinearRound.
@@ -157,8 +156,7 @@ type partial struct {
 	state
 	learn, heldOut loss.Tally
 
-	// In the last round of momentum: Σ c ∂ℓ/∂W and Σ c ∂ℓ/∂b over the training rows, at the weights of the
-	// state.
+	// In the last round of momentum: Σ c ∂ℓ/∂W and Σ c ∂ℓ/∂b over the training rows, at the weights of the state.
 	slope     []float32
 	biasSlope []float64
 }

@@ -1,6 +1,5 @@
-// Package sgd trains linear models by mini-batch gradient descent over partitions of the
-// rows: each iterates over its rows from the same weights, and the results are averaged,
-// weighted by rows (Zinkevich, Weimer, Smola and Li 2010).
+// Package sgd trains linear models by mini-batch gradient descent over partitions of the rows: each iterates over its
+// rows from the same weights, and the results are averaged, weighted by rows (Zinkevich, Weimer, Smola and Li 2010).
 //
 // It minimises, for rows φ_i with labels y_i and weights c_i,
 //
@@ -13,18 +12,18 @@
 //	momentum V ← βV + g + λW,  W ← W − η (g + λW + βV)
 //	adagrad  A ← A + (g + λW)²,  W ← W − η (g + λW)/(√A + 10⁻⁸), elementwise
 //
-// (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at any rate; Nesterov
-// 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), where e is the number of completed
-// epochs, with fractions. The rate of adagrad is Rate. The rate of momentum is halved after each epoch that
-// hardly lowers the objective. After several halvings training ends, and the last round measures the
-// gradient, which bounds the distance from the minimum. The intercept b moves like the weights, without λ
-// unless it is penalised.
+// (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at any rate; Nesterov 1983;
+// Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), where e is the number of completed epochs, with
+// fractions. The rate of adagrad is Rate. The rate of momentum is halved after each epoch that hardly lowers the
+// objective. After several halvings training ends, and the last round measures the gradient, which bounds the
+// distance from the minimum. The intercept b moves like the weights, without λ unless it is penalised.
 //
 // Rows are taken in order and sums are added in order, so the result depends on the partitions but not on
 // the blocks. Shuffle files that are sorted by label.
 package sgd
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -50,8 +49,7 @@ const (
 	none      = "none"      // always 0
 )
 
-// options are the options of the learner. Equal options, rows and partitions give equal
-// bytes.
+// options are the options of the learner. Equal options, rows and partitions give equal bytes.
 type options struct {
 	loss.Problem // Lambda may be 0
 
@@ -68,9 +66,6 @@ type options struct {
 	// Planned is the most rounds; 0 if unknown. Over the last third of them the rate of momentum falls (to
 	// 1/64 if there are many), which removes its noise.
 	Planned int `json:"planned,omitempty"`
-
-	// Epochs is the number of rounds after which training ends; 0 means no limit.
-	Epochs int `json:"-"`
 }
 
 // learner is an iterative.Learner. Create it with newLearner.
@@ -93,9 +88,7 @@ const (
 // newLearner returns the learner for the options. The error names the invalid option.
 func newLearner(o options) (*learner, error) {
 	l, err := o.Validate()
-	if o.Intercept == "" {
-		o.Intercept = free
-	}
+	o.Intercept = cmp.Or(o.Intercept, free)
 	if o.Batch == 0 && o.Partitions > 0 {
 		o.Batch = o.batch()
 	}
@@ -114,8 +107,6 @@ func newLearner(o options) (*learner, error) {
 		return nil, fmt.Errorf("sgd: unknown intercept %q; have %s, %s, %s", o.Intercept, free, penalised, none)
 	case o.Planned < 0 || o.Planned >= maxEpochs:
 		return nil, fmt.Errorf("sgd: %d rounds planned, want 0 or more", o.Planned)
-	case o.Epochs < 0 || o.Epochs >= maxEpochs:
-		return nil, fmt.Errorf("sgd: %d epochs, want 0 or more", o.Epochs)
 	}
 	return &learner{options: o, loss: l}, nil
 }

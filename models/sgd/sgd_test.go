@@ -384,7 +384,6 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 		"batches of -1":     func(o *options) { o.Batch = -1 },
 		"unknown intercept": func(o *options) { o.Intercept = "x" },
 		"0 partitions":      func(o *options) { o.Partitions = 0 },
-		"-1 epochs":         func(o *options) { o.Epochs = -1 },
 		"unknown loss":      func(o *options) { o.Loss = "" },
 	} {
 		o := options{Problem: problems()["softmax/3"], Method: SGD, Rate: 1, Partitions: 1}
@@ -398,7 +397,7 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 func FuzzBytes(f *testing.F) {
 	p := problems()["softmax/3"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
-	l, state := begin(f, options{Problem: p, Method: AdaGrad, Rate: 1, Batch: 4, Partitions: 1, Epochs: 3})
+	l, state := begin(f, options{Problem: p, Method: AdaGrad, Rate: 1, Batch: 4, Partitions: 1})
 	f.Add(state)
 	next, _ := epoch(f, l, state, b, 1, 96)
 	f.Add(next)

@@ -57,9 +57,8 @@ type Opened struct {
 // maxRecipe limits the size of RecipeFile.
 const maxRecipe = models.MaxManifest
 
-// ReadRecipe returns the recipe of a model directory and the model's manifest. The error is a
-// models.ErrBadModel if the directory has no usable model, and ErrNotBySums if the model was not trained by
-// sums.
+// ReadRecipe returns the recipe of a model directory and the model's manifest. The error is a models.ErrBadModel if
+// the directory has no usable model, and ErrNotBySums if the model was not trained by sums.
 func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, error) {
 	m, err := models.ReadManifest(ctx, dir)
 	if err != nil {
@@ -130,8 +129,7 @@ func (r *Recipe) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// decodeRecipe decodes what encode returns, and registers the files that it names for the recipes of this
-// process.
+// decodeRecipe decodes what encode returns, and registers the files that it names for the recipes of this process.
 func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 	r := &Recipe{Opened: Opened{ExtraFiles: kept}}
 	if err := json.Unmarshal(data, r); err != nil {

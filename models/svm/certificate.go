@@ -242,8 +242,7 @@ func init() {
 // Certificate in JSON.
 type verification struct{ *learner }
 
-// VerifyState returns the state for a verification: the last state of the training and the weights file of
-// the model.
+// VerifyState returns the state for a verification: the last state of the training and the weights file of the model.
 func VerifyState(state, weights []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(state)))
 	return append(append(b, state...), weights...)
