@@ -27,7 +27,7 @@ import (
 // rows' own, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0 modulo p, then
 // (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If several folds are wrong,
 // each must pass, so all may share one t. Numbers of a Sum are at most 2⁵³, and sums of rows below 2⁶⁰
-// (MaxAudited), so they are equal if they are equal modulo p.
+// (maxAudited), so they are equal if they are equal modulo p.
 //
 // The result has Len residues: the head, a number for each feature, and a count of numbers in the Sum that
 // no rows can give. Results for rows in several places are added residue by residue.
@@ -36,8 +36,8 @@ type Audit struct {
 	Random []uint64 // t, RandomLen residues
 }
 
-// MaxAudited is the largest sum of weights of rows for which an Audit is reliable.
-const MaxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
+// maxAudited is the largest sum of weights of rows for which an Audit is reliable.
+const maxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
 
 // Len returns the number of residues of an audit's result.
 func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
@@ -93,7 +93,7 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 	}
 	less := func(j int, v uint64) { left[j] = exact.SubResidues(left[j], v) }
 	if i == 0 {
-		if left[0] > MaxAudited {
+		if left[0] > maxAudited {
 			left[last]++
 		}
 		for j, v := range part {

@@ -36,8 +36,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Options are the options of the learner. Equal options and rows give equal weights.
-type Options struct {
+// options are the options of the learner. Equal options and rows give equal weights.
+type options struct {
 	loss.Problem
 	// Path has all values of λ that are fitted in the same rounds, including loss.Problem.Lambda.
 	Path []float64 `json:"path"`
@@ -55,21 +55,21 @@ const (
 	squared   = "squared" // the loss
 )
 
-// Learner is an iterative.Learner. Create it with New.
-type Learner struct {
-	Options
+// learner is an iterative.Learner. Create it with newLearner.
+type learner struct {
+	options
 	loss  *loss.Loss
 	files iterative.Files
 }
 
 var (
-	_ iterative.Learner     = (*Learner)(nil)
+	_ iterative.Learner     = (*learner)(nil)
 	_ iterative.LinearRound = (*round)(nil)
 	_ iterative.Threaded    = (*worker)(nil)
 )
 
-// New returns the learner for the options. The error names the invalid option. The sample is read only by Update.
-func New(o Options, files iterative.Files) (*Learner, error) {
+// newLearner returns the learner for the options. The error names the invalid option. The sample is read only by Update.
+func newLearner(o options, files iterative.Files) (*learner, error) {
 	l, err := o.Validate()
 	switch {
 	case err != nil:
@@ -83,19 +83,19 @@ func New(o Options, files iterative.Files) (*Learner, error) {
 	case o.Planned < minRounds || o.Planned > maxRounds:
 		return nil, fmt.Errorf("cg: %d rounds, want %d to %d", o.Planned, minRounds, maxRounds)
 	}
-	return &Learner{o, l, files}, nil
+	return &learner{o, l, files}, nil
 }
 
 // columns returns the number of systems. System q is for output q % Outputs and λ number q / Outputs.
-func (o *Options) columns() int { return o.Outputs * len(o.Path) }
+func (o *options) columns() int { return o.Outputs * len(o.Path) }
 
-func (o *Options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
+func (o *options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
 
-func (o *Options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
+func (o *options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
 
 // Start implements iterative.Learner.
-func (l *Learner) Start(init *linear.Model) ([]byte, error) {
-	s := newState(&l.Options, 0, nil)
+func (l *learner) Start(init *linear.Model) ([]byte, error) {
+	s := newState(&l.options, 0, nil)
 	for q := range s.found {
 		s.found[q] = 1
 	}
@@ -107,12 +107,12 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 			s.x[i] = float64(init.W[i%len(init.W)])
 		}
 	}
-	return s.encode(&l.Options), nil
+	return s.encode(&l.options), nil
 }
 
 // Open implements iterative.Learner.
-func (l *Learner) Open(data []byte) (iterative.Round, error) {
-	s, err := decodeState(&l.Options, data)
+func (l *learner) Open(data []byte) (iterative.Round, error) {
+	s, err := decodeState(&l.options, data)
 	if err != nil {
 		return nil, fmt.Errorf("cg: state: %w", err)
 	}

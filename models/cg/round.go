@@ -37,7 +37,7 @@ type vector struct {
 
 // round is a state with the data that its workers share.
 type round struct {
-	*Learner
+	*learner
 	*state
 	vectors []vector
 	scaled  []float32 // vectors×D: v in units of the grid; nil in moments
@@ -49,8 +49,8 @@ type round struct {
 // magic is a float32 whose spacing is 1, so that adding it rounds small numbers to whole ones.
 const magic = 1.5 * (1 << 23)
 
-func newRound(l *Learner, s *state) *round {
-	r, d := &round{Learner: l, state: s}, l.Dim
+func newRound(l *learner, s *state) *round {
+	r, d := &round{learner: l, state: s}, l.Dim
 	switch s.phase {
 	case moments:
 		for c := range l.Outputs {
@@ -202,7 +202,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 			return nil, iterative.Report{}, err
 		}
 	}
-	s := newState(&r.Options, r.round+1, slices.Clone(r.all))
+	s := newState(&r.options, r.round+1, slices.Clone(r.all))
 	switch r.phase {
 	case scaling:
 		err = s.setGrid(sum)
@@ -216,7 +216,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	if err != nil {
 		return nil, iterative.Report{}, err
 	}
-	data := s.encode(&r.Options) // which also sets the scalars of s.all
+	data := s.encode(&r.options) // which also sets the scalars of s.all
 	if !exact.AllFinite(s.all) {
 		return nil, iterative.Report{}, fmt.Errorf("cg: round %d: the weights overflow; lower the weights of classes "+
 			"and rows",

@@ -25,7 +25,7 @@ type sample struct {
 const sampleStrip = 2048
 
 // sample returns the sample of the options; nil if there is none.
-func (l *Learner) sample() (*sample, error) {
+func (l *learner) sample() (*sample, error) {
 	if l.Sample == "" {
 		return nil, nil
 	}

@@ -53,7 +53,7 @@ const scalars = 4
 const fields = 5
 
 // newState returns a state with the numbers of all, or of zeros if all is nil.
-func newState(o *Options, round int, all []float64) *state {
+func newState(o *options, round int, all []float64) *state {
 	s, c, k, d := &state{round: round, all: all}, o.Outputs, o.columns(), o.Dim
 	if all == nil {
 		s.all = make([]float64, o.numbers())
@@ -74,7 +74,7 @@ func newState(o *Options, round int, all []float64) *state {
 	return s
 }
 
-func (o *Options) numbers() int {
+func (o *options) numbers() int {
 	c, k := o.Outputs, o.columns()
 	return scalars + 3*c + 2*k + 2*fields*len(o.Path) + (2+c+3*k)*o.Dim
 }
@@ -90,14 +90,14 @@ const (
 	partialKind = "falkon found 1"
 )
 
-func (s *state) encode(o *Options) []byte {
+func (s *state) encode(o *options) []byte {
 	copy(s.all, []float64{float64(s.phase), s.radius, s.size, s.last})
 	r := loss.NewState(stateKind, o, s.round)
 	loss.Array(r, "state", &s.all, -1)
 	return r.Encode()
 }
 
-func decodeState(o *Options, data []byte) (*state, error) {
+func decodeState(o *options, data []byte) (*state, error) {
 	r, round := loss.OpenState(data, stateKind, o, maxRounds+2)
 	var all []float64
 	if loss.Array(r, "state", &all, o.numbers()); r.Err != nil {

@@ -93,7 +93,7 @@ func (r *round) descend(s *state, f *partial) error {
 }
 
 // worst returns the largest residual of a column in units of its tolerance.
-func (o *Options) worst(s *state) (worst float64) {
+func (o *options) worst(s *state) (worst float64) {
 	for q, residual := range s.found {
 		worst = max(worst, residual/o.tolerance(q))
 	}

@@ -60,7 +60,10 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 	if err != nil {
 		return nil, err
 	}
-	s := Setting{Seed: seed, Heaviest: m.heaviest(), Path: []float64{lambda}, SampleFile: "sample"}
+	s := Setting{Seed: seed, Heaviest: 1, Path: []float64{lambda}, SampleFile: "sample"}
+	if m.mean > 0 {
+		s.Heaviest = m.most / m.mean
+	}
 	if sampled > 0 {
 		s.Sample = SampleFeatures(m.sum, m.Map, m.span, m.grid, sampled)
 	}
@@ -86,8 +89,11 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 	if err != nil {
 		return nil, err
 	}
-	return &FitResult{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grids()}, Options: sealed,
-		History: r.History, Ended: r.Ended}, nil
+	machine := &linear.Machine{Map: d.Map, Linear: r.Model}
+	if m.grid != nil {
+		machine.Grid = linear.Grids{*m.grid}
+	}
+	return &FitResult{Machine: machine, Options: sealed, History: r.History, Ended: r.Ended}, nil
 }
 
 // seed is the seed of folds, samples and steps, which is an option when training on files.
@@ -179,22 +185,6 @@ func (m *memory) survey(byFold []uint64, sample int) {
 	if w := weights.Result(); !w.Equal() {
 		m.mean, m.most = w.Mean(), w.Max
 	}
-}
-
-// grids returns the grid of the targets; nil for classes.
-func (m *memory) grids() linear.Grids {
-	if m.grid == nil {
-		return nil
-	}
-	return linear.Grids{*m.grid}
-}
-
-// heaviest returns the largest weight of a training row, in units of the mean weight.
-func (m *memory) heaviest() float64 {
-	if m.mean == 0 {
-		return 1
-	}
-	return m.most / m.mean
 }
 
 // label returns the label of row i, scaled as learners take it.

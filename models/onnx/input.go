@@ -169,8 +169,7 @@ func (g *Graph) level(c *schema.Column, t *schema.Table) (string, error) {
 	return g.add("LabelEncoder", a, x), nil
 }
 
-// whole returns texts, followed by the whole numbers among them written with a fraction, such as 1.0 and
-// 1.00.
+// whole returns texts, followed by the whole numbers among them written with a fraction, such as 1.0 and 1.00.
 func whole(texts []string, decimal byte) []string {
 	for _, text := range slices.Clone(texts) {
 		for _, zeros := range []string{"0", "00"} {
@@ -239,8 +238,7 @@ func (g *Graph) time(c *schema.Column) []string {
 	return append(parts, g.cast(hour, Float))
 }
 
-// month adds the month, from 1, of days since 1970. It counts years from March; 400 of them have 146,097
-// days.
+// month adds the month, from 1, of days since 1970. It counts years from March; 400 of them have 146,097 days.
 func (g *Graph) month(day string) string {
 	by := func(op, x string, v int64) string { return g.op(op, x, g.int(v)) }
 	minus := func(x, y string) string { return g.op("Sub", x, y) }

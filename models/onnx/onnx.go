@@ -27,10 +27,9 @@ func unsupportedf(format string, args ...any) error {
 
 // Options choose the inputs and outputs of a graph.
 type Options struct {
-	// ByColumn makes an input of each named column and an output of each number of a prediction, all
-	// one-dimensional, as MLflow maps data frames. Otherwise inputs are [N, 1], one for each column, or one
-	// [N, d] if all columns are plain numbers; outputs are label [N], probabilities and scores [N, k], or
-	// prediction or coordinates [N, k].
+	// ByColumn makes an input of each named column and an output of each number of a prediction, all one-dimensional,
+	// as MLflow maps data frames. Otherwise inputs are [N, 1], one for each column, or one [N, d] if all columns are
+	// plain numbers; outputs are label [N], probabilities and scores [N, k], or prediction or coordinates [N, k].
 	ByColumn bool
 }
 

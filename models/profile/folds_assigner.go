@@ -167,8 +167,7 @@ type FoldRule struct {
 	// Gap says that folds with odd numbers are gaps in time: they are not judged, and not fitted to when
 	// the fold before them is judged.
 	Gap bool `json:"gap,omitempty"`
-	// Cluster is the mean over rows of the size of the row's group: as many rows count as one independent
-	// row.
+	// Cluster is the mean over rows of the size of the row's group: as many rows count as one independent row.
 	Cluster float64 `json:"cluster,omitempty"`
 	// Keys are the groups that were placed, or the numbers of given folds, and FoldOfKey are their folds.
 	// For other groups their hash decides.

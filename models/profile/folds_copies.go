@@ -14,10 +14,8 @@ import (
 // Copies lists the different rows of a data set that has few of them, with their contents, and how many
 // copies of each precede each shard. A nil *Copies means that the data set has many: see DistinctRows.Few.
 type Copies struct {
-	Rows     HashSet           `json:"rows"`               // by RowHash
-	Contents HashSet           `json:"contents,omitempty"` // the contents whose copies are numbered
-	Shards   []PrecedingCopies `json:"shards,omitempty"`   // of every cut of the data, if copies are numbered
-	Mean     float64           `json:"mean"`               // mean share of the copies of one row in all rows: 1/len(Rows)
+	FrequentHashes
+	Shards []PrecedingCopies `json:"shards,omitempty"` // of every cut of the data, if copies are numbered
 
 	once     sync.Once
 	rows     map[uint64]int
@@ -38,7 +36,7 @@ const maxShardRows = 1 << 40
 // NewCopies returns the Copies of a data set with few different rows, given the counts of their contents by
 // shard, for one or more ways of cutting the data.
 func NewCopies(few HashSet, cuts ...*ContentCounts) *Copies {
-	c := &Copies{Rows: few, Mean: 1 / float64(len(few))}
+	c := &Copies{FrequentHashes: FrequentHashes{Rows: few, Mean: 1 / float64(len(few))}}
 	if c.Contents = cuts[0].contents(); c.Contents == nil {
 		return c
 	}
@@ -103,7 +101,7 @@ func (n copyNumbers) Code(c *wire.Coder) {
 type FrequentHashes struct {
 	Rows     HashSet `json:"rows"`               // by RowHash
 	Contents HashSet `json:"contents,omitempty"` // the contents whose copies are numbered
-	Mean     float64 `json:"mean"`               // as Copies.Mean
+	Mean     float64 `json:"mean"`               // mean share of the copies of one row in all rows: 1/len(Rows)
 }
 
 // Frequent returns the FrequentHashes of the few rows; nil without them.
@@ -111,7 +109,7 @@ func (c *Copies) Frequent() *FrequentHashes {
 	if c == nil {
 		return nil
 	}
-	return &FrequentHashes{Rows: c.Rows, Contents: c.Contents, Mean: c.Mean}
+	return &c.FrequentHashes
 }
 
 // DistinctRows counts the different rows of a data set exactly, up to Few. The zero value is empty. The

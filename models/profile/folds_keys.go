@@ -25,8 +25,7 @@ func compareTimed(a, b timedRow) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key))
 }
 
-// AddBlock counts the keys of a block, given the hashes of its rows. It does nothing for a block without
-// keys.
+// AddBlock counts the keys of a block, given the hashes of its rows. It does nothing for a block without keys.
 func (k *FoldKeys) AddBlock(b *rowio.Block, hashes []uint64) {
 	for i, key := range b.Keys {
 		k.keys.add(key, 1, maxCounted)
@@ -162,8 +161,7 @@ func (k *FoldKeys) Cluster(n int64) float64 {
 	return 1 + float64(max(0, n-1))*pairs/max(1, m*(m-1)/2)
 }
 
-// shareSalt separates the order in which groups are held out from the order in which they are placed in
-// folds.
+// shareSalt separates the order in which groups are held out from the order in which they are placed in folds.
 const shareSalt = 0x7368617265
 
 // Groups chooses whole groups with about the given share of the rows, in an order that depends on

@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// WeightSum summarises the weights of rows. It does not depend on the order of the rows. The zero
-// value is empty.
+// WeightSum summarises the weights of rows. It does not depend on the order of the rows. The zero value is empty.
 type WeightSum struct {
 	rows     int64
 	total    exact.Sum
@@ -225,8 +224,7 @@ const (
 	maxBatchMemory = 16 << 20
 )
 
-// WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or
-// without.
+// WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or without.
 func WeightCollectorBytes(d int, weighted bool) int64 {
 	block := 4 * int64(rowio.RowsPerBlock(d)) * int64(d)
 	if weighted {

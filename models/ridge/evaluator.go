@@ -11,9 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// Evaluator fits weights to sums and computes their squared errors on other sums, in float64 and without
-// rows: for questions such as "trained on these days, how good on those?". It is not safe for concurrent
-// use.
+// Evaluator fits weights to sums and computes their squared errors on other sums, in float64 and without rows: for
+// questions such as "trained on these days, how good on those?". It is not safe for concurrent use.
 type Evaluator struct {
 	problem *problem
 	factors []float64 // of the squared errors of the outputs: see errorFactors

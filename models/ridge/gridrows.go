@@ -29,8 +29,7 @@ func (s *GridRows) N() int { return len(s.Z) / s.Dim }
 // row returns the features of a row.
 func (s *GridRows) row(i int) []int16 { return s.Z[i*s.Dim:][:s.Dim] }
 
-// Add adds the rows of z, with their labels and, if the set has them, weights. It panics if the
-// lengths do not fit.
+// Add adds the rows of z, with their labels and, if the set has them, weights. It panics if the lengths do not fit.
 func (s *GridRows) Add(z *features.Grid, labels []int32, weights []int64, threads int) {
 	n := z.N()
 	if z.D() != s.Dim || len(labels) != n*s.Labels || s.Weighted && len(weights) != n {

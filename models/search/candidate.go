@@ -35,8 +35,7 @@ type Candidate struct {
 	Rounds int    `json:"rounds,omitempty"`
 	// Products says that the first metric comes from products of two columns (package pairs); Rounds follow it.
 	Products bool `json:"products,omitempty"`
-	// Pair is the width of an additional Gaussian kernel of two columns, in median distances of these; 0 for
-	// none.
+	// Pair is the width of an additional Gaussian kernel of two columns, in median distances of these; 0 for none.
 	Pair float64 `json:"pair,omitempty"`
 	// InResiduals says that these two columns were found in the residuals of another candidate.
 	InResiduals bool `json:"in_residuals,omitempty"`

@@ -124,9 +124,8 @@ func (r *runner) metrics(ctx context.Context, candidates []*entry, spec *trialSp
 	return r.metricsIn(ctx, levels, kinds[:1], candidates, spec)
 }
 
-// metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from
-// the best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does
-// better.
+// metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from the
+// best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*entry,
 	spec *trialSpec) ([]*entry, error) {
 	first := r.plain(candidates, view)
@@ -304,8 +303,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 	})
 }
 
-// learn learns a metric from a fit of parent to the rows outside one fold; the fold after the last means all
-// rows.
+// learn learns a metric from a fit of parent to the rows outside one fold; the fold after the last means all rows.
 func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, threads int) (*learnedMetric, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {

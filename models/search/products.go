@@ -106,8 +106,7 @@ func (r *runner) weighs(candidates []*entry, view string, weights []float64) boo
 // mostCodes is the largest number of codes of the classes.
 const mostCodes = 3
 
-// codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many
-// classes.
+// codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many classes.
 func (r *runner) codes(train []int) [][]float32 {
 	var out [][]float32
 	number := 1

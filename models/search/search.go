@@ -63,7 +63,13 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.run(ctx, rungs)
+	chosen, err := r.choose(ctx, rungs)
+	if err != nil && err != errStopped {
+		return nil, err
+	}
+	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
+		Stopped: err == errStopped}
+	return result, r.finish(result, chosen)
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
@@ -135,17 +141,6 @@ func (r *runner) addView(v View) error {
 	return nil
 }
 
-// run is Run with the given rungs.
-func (r *runner) run(ctx context.Context, rungs []*trialSpec) (*Result, error) {
-	chosen, err := r.choose(ctx, rungs)
-	if err != nil && err != errStopped {
-		return nil, err
-	}
-	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: err == errStopped}
-	return result, r.finish(result, chosen)
-}
-
 // choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
 func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (*entry, error) {
 	candidates, err := r.tryRungs(ctx, rungs)
@@ -205,6 +200,9 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*tri
 	if i > 0 {
 		r.spare = nil // memory for other sizes
 		kept := keep(candidates)
+		if !slices.Contains(kept, r.standard) {
+			kept = append(kept, r.standard)
+		}
 		if err := r.tryAll(ctx, kept, rungs[i]); err != nil {
 			return candidates, err
 		}

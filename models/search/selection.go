@@ -15,7 +15,7 @@ const (
 	mostFinalists = 3
 )
 
-// finalists returns the candidates for the last rung: the default, and the best ones that differ in more than
+// finalists returns the candidates for the last rung besides the default: the best ones that differ in more than
 // widths and rounds and have losses not far from the smallest.
 func (r *runner) finalists(candidates []*entry) []*entry {
 	var out []*entry
@@ -30,13 +30,10 @@ func (r *runner) finalists(candidates []*entry) []*entry {
 			out = append(out, e)
 		}
 	}
-	if !slices.Contains(out, r.standard) {
-		out = append(out, r.standard)
-	}
 	return out
 }
 
-// survivors returns the candidates for the second rung: the default, the best, the best of each family, the best
+// survivors returns the candidates for the second rung besides the default: the best, the best of each family, the best
 // smooth one in the view of the best, and then others by their loss until there are mostSurvivors. At most two
 // differ only in width.
 func (r *runner) survivors(candidates []*entry) []*entry {
@@ -45,10 +42,7 @@ func (r *runner) survivors(candidates []*entry) []*entry {
 	families := map[string]bool{}
 	smooth := false
 	take := func(e *entry) {
-		if e.judged == nil || slices.Contains(out, e) {
-			return
-		}
-		if count[e.kind()] == 2 {
+		if e.judged == nil || slices.Contains(out, e) || count[e.kind()] == 2 {
 			return
 		}
 		count[e.kind()]++
@@ -69,9 +63,6 @@ func (r *runner) survivors(candidates []*entry) []*entry {
 		if len(out) < mostSurvivors {
 			take(e)
 		}
-	}
-	if !slices.Contains(out, r.standard) {
-		out = append(out, r.standard)
 	}
 	return out
 }

@@ -91,8 +91,7 @@ type runner struct {
 	shared   []*learnedMetric // metrics whose rows are kept
 }
 
-// viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
-// demand.
+// viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on demand.
 type viewRows struct {
 	x       []float32
 	d       int
@@ -138,8 +137,7 @@ type medians struct {
 	byDistance [kernel.L1 + 1]float64
 }
 
-// median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
-// labels.
+// median returns the median distance of the first rows of a view, which may include rows to judge: it uses no labels.
 func (s *viewRows) median(distance kernel.Distance) (_ float64, err error) {
 	s.medians.mu.Lock()
 	defer s.medians.mu.Unlock()

@@ -153,9 +153,9 @@ func (p *Problem) gradient(vt, alpha []float64, d, k, threads int) {
 // enough to stay in the cache.
 const gradientSide = 256
 
-// Bytes returns the most memory of a problem with these numbers of rows, features (dim), outputs and folds,
+// dualBytes returns the most memory of a Problem with these numbers of rows, features (dim), outputs and folds,
 // without the rows. before is the memory that the caller holds until the first solution, next to the kernel.
-func Bytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
+func dualBytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)
 	// Blocks of either kind of kernel are freed before anything else is allocated.
