@@ -166,13 +166,6 @@ type Root struct {
 	Power float64 // p: ½, 1 or 2; 1 works well
 }
 
-func (r Root) validate() error {
-	if !(r.Floor > 0 && r.Floor <= 1e6) || r.Power != 0.5 && r.Power != 1 && r.Power != 2 {
-		return fmt.Errorf("agop: floor must be above 0, and power ½, 1 or 2 (have %v, %v)", r.Floor, r.Power)
-	}
-	return nil
-}
-
 // Diagonal returns the diagonal metric of the diagonal of M, d numbers ≥ 0. The error is ErrNoMetric
 // if they are not finite, or all 0: then the prediction does not depend on the rows.
 func (r Root) Diagonal(diagonal []float64) (preprocess.DiagonalMetric, error) {
@@ -268,8 +261,8 @@ var ErrNotDefinite = errors.New("the metric is not positive definite")
 
 // scale returns d/tr M. The error is ErrNoMetric if that is not a number.
 func (r Root) scale(diagonal []float64) (float64, error) {
-	if err := r.validate(); err != nil {
-		return 0, err
+	if !(r.Floor > 0 && r.Floor <= 1e6) || r.Power != 0.5 && r.Power != 1 && r.Power != 2 {
+		return 0, fmt.Errorf("agop: floor must be above 0, and power ½, 1 or 2 (have %v, %v)", r.Floor, r.Power)
 	}
 	var trace float64
 	for _, v := range diagonal {

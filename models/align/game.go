@@ -85,13 +85,6 @@ func (g *game) answer(sums []float64, r, m int, alpha float64) (u []float32, rep
 	return u, report
 }
 
-// bracket returns a bracket that holds the multipliers of the projection after a step of size eta
-// from weights in [0, 1].
-func (g *game) bracket(eta float64) bracket {
-	most := float64(eta * g.Bound)
-	return around(-most, 1+most)
-}
-
 // finish ends the round that answer began and completes its report. squares is the sum of the
 // results of Dual.ascend over all rows.
 //

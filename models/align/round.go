@@ -29,7 +29,7 @@ func (r *Round) prepare() {
 	case search:
 		r.field = NewField(r.l.X, len(r.l.Class), r.l.Dim)
 	case score, ascend:
-		r.packed = blas.Pack(r.s.current(r.l.Dim), nil, r.s.now, r.l.Dim)
+		r.packed = blas.Pack(r.s.w[len(r.s.w)-r.s.now*r.l.Dim:], nil, r.s.now, r.l.Dim)
 	}
 }
 
@@ -195,7 +195,8 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		zeta, xi := s.report.Zeta, s.report.Xi
 		s.u, s.report = s.game.answer(sum.sums, 2*s.now, s.now, sum.number/float64(s.game.N))
 		s.report.Zeta, s.report.Xi = zeta, xi
-		s.setBrackets(s.game.bracket(s.report.Eta))
+		most := float64(s.report.Eta * s.game.Bound) // by which a dual weight moves
+		s.setBrackets(around(-most, 1+most))
 		s.phase = ascend
 	case ascend:
 		s.game.finish(&s.report, sum.number)

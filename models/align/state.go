@@ -58,9 +58,6 @@ func (s *state) setBrackets(in bracket) {
 // bracket returns the bracket of weighting k.
 func (s *state) bracket(k int) bracket { return bracket{s.brackets[2*k], s.brackets[2*k+1]} }
 
-// current returns the frequencies of this round of the game (now×d).
-func (s *state) current(d int) []float32 { return s.w[len(s.w)-s.now*d:] }
-
 // text returns v as JSON. It panics if v has none.
 func text(v any) string {
 	b, err := json.Marshal(v)

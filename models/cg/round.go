@@ -62,8 +62,8 @@ func newRound(l *learner, s *state) *round {
 			v := s.p[q*d:][:d]
 			if s.phase == verify {
 				v = published(s.x[q*d:][:d])
-			} else if r.rests(q) {
-				continue
+			} else if r.found[q] <= r.tolerance(q)/2 {
+				continue // it needs no more steps, and the margin is for rounding its weights to float32
 			}
 			// |(z−μ)·v| is at most the product of the norms.
 			bound := float64((s.radius + math.Sqrt(blas.Dot64(s.mean, s.mean))) * math.Sqrt(blas.Dot64(v, v)))
@@ -84,9 +84,6 @@ func newRound(l *learner, s *state) *round {
 	}
 	return r
 }
-
-// rests reports whether a column needs no more steps. The margin is for rounding its weights to float32.
-func (r *round) rests(q int) bool { return r.found[q] <= r.tolerance(q)/2 }
 
 // step returns the unit of a grid for factors of size at most bound times the largest weight of a row.
 func (r *round) step(bound float64) float64 {

@@ -89,11 +89,11 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 	if err != nil {
 		return nil, err
 	}
-	machine := &linear.Machine{Map: d.Map, Linear: r.Model}
+	r.Map, r.Options = d.Map, sealed
 	if m.grid != nil {
-		machine.Grid = linear.Grids{*m.grid}
+		r.Grid = linear.Grids{*m.grid}
 	}
-	return &FitResult{Machine: machine, Options: sealed, History: r.History, Ended: r.Ended}, nil
+	return r, nil
 }
 
 // seed is the seed of folds, samples and steps, which is an option when training on files.

@@ -17,6 +17,12 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
+// drawn is a recipe of package fourier.
+type drawn interface {
+	features.Recipe
+	Drawn() (fourier.Form, fourier.Draw)
+}
+
 // features adds the features of a kernel, or the concatenated features of several recipes.
 func (g *Graph) features(r features.Recipe, x string) (string, error) {
 	switch r := r.(type) {
@@ -52,10 +58,8 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 		}
 		waves := g.waves(x, constant(g, w, r.Count, r.In), b, r.Form)
 		return g.op("Mul", waves, row(g, amplitude)), nil
-	case interface {
-		Drawn() (fourier.Form, fourier.Draw)
-	}:
-		return g.fourier(r.(features.Recipe), x)
+	case drawn:
+		return g.fourier(r, x)
 	case preprocess.FullMetric:
 		m, err := r.Matrix()
 		if err != nil {
@@ -92,14 +96,28 @@ func (g *Graph) waves(x, w string, b []float32, form fourier.Form) string {
 // numbersAtOnce is how many numbers are drawn at a time while the file is written.
 const numbersAtOnce = 1 << 22
 
-func (g *Graph) fourier(r features.Recipe, x string) (string, error) {
+// drawnRows adds n rows of d numbers that are drawn, some rows at a time, when the graph is written.
+func (g *Graph) drawnRows(n, d, atOnce int, draw func(from, count int) ([]float32, error)) string {
+	return g.stored(Float, []int{n, d}, func(to io.Writer) error {
+		for from := 0; from < n; from += atOnce {
+			w, err := draw(from, min(atOnce, n-from))
+			if err == nil {
+				err = binary.Write(to, binary.LittleEndian, w)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (g *Graph) fourier(r drawn, x string) (string, error) {
 	in, out, err := features.Dims(r)
 	if err != nil {
 		return "", err
 	}
-	form, draw := r.(interface {
-		Drawn() (fourier.Form, fourier.Draw)
-	}).Drawn()
+	form, draw := r.Drawn()
 	count := out
 	if form == fourier.Paired {
 		count /= 2
@@ -114,17 +132,9 @@ func (g *Graph) fourier(r features.Recipe, x string) (string, error) {
 			return "", err
 		}
 	}
-	w := g.stored(Float, []int{count, in}, func(to io.Writer) error {
-		for at := 0; at < count; at += step {
-			w, _, err := fourier.Turns(r, at, min(step, count-at))
-			if err == nil {
-				err = binary.Write(to, binary.LittleEndian, w)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	w := g.drawnRows(count, in, step, func(from, count int) ([]float32, error) {
+		w, _, err := fourier.Turns(r, from, count)
+		return w, err
 	})
 	scale := float32(math.Sqrt(2 / float64(out)))
 	return g.op("Mul", g.waves(x, w, b, form), g.float(scale)), nil
@@ -135,19 +145,7 @@ func (g *Graph) maxout(r maxout.Maxout, x string) string {
 	if r.Pool != 0 {
 		n = r.Pool
 	}
-	step := max(1, numbersAtOnce/r.In)
-	p := g.product(x, g.stored(Float, []int{n, r.In}, func(to io.Writer) error {
-		for at := 0; at < n; at += step {
-			w, err := r.Projections(at, min(step, n-at))
-			if err == nil {
-				err = binary.Write(to, binary.LittleEndian, w)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}), nil)
+	p := g.product(x, g.drawnRows(n, r.In, max(1, numbersAtOnce/r.In), r.Projections), nil)
 	if r.Pool != 0 {
 		p = g.add("Gather", attrs{"axis": int64(1)}, p, g.stored(Int64, []int{r.Out * r.Q}, func(to io.Writer) error {
 			index := make([]int64, r.Q)

@@ -58,9 +58,15 @@ func (a *Assigner) Hashes(dst []uint64, at ShardStart, b *rowio.Block) ([]uint64
 			}
 		}
 		for i, h := range dst {
-			if _, ok := a.copies.rows[h]; ok {
-				dst[i] = a.assign(a.labels.contentOf(b, i, h))
+			if _, ok := a.copies.rows[h]; !ok {
+				continue
 			}
+			content, copied := a.labels.contentOf(b, i, h), int64(0)
+			if k, ok := a.copies.contents[content]; ok { // all copies of others are in one fold
+				copied = a.next[k]
+				a.next[k]++
+			}
+			dst[i] = CopyHash(content, copied)
 		}
 	}
 	return dst, nil
@@ -113,18 +119,6 @@ func (a *Assigner) Trains(hash uint64, folds int) bool {
 	}
 	fold := hash % uint64(folds)
 	return fold > 1 || fold == 1 && !(a.rule != nil && a.rule.Gap)
-}
-
-// assign returns the hash of the next copy of a content. All copies of a content that is not numbered have
-// one hash, and so one fold.
-func (a *Assigner) assign(content uint64) uint64 {
-	i, ok := a.copies.contents[content]
-	if !ok {
-		return CopyHash(content, 0)
-	}
-	k := a.next[i]
-	a.next[i]++
-	return CopyHash(content, k)
 }
 
 // begin sets the copy numbers to their values at the start of a shard.

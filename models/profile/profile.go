@@ -113,7 +113,11 @@ func (s *Sum) AddBlock(b *rowio.Block, hashes []uint64) {
 			if w == 0 {
 				continue
 			}
-			s.addWeight(b, i)
+			s.weights.rows.Add(b.Weights[i])
+			s.weights.total.Add(w)
+			if len(b.Y) == b.N { // labels of several targets are not counted
+				s.labels.AddWeight(int(b.Y[i]), w)
+			}
 		}
 		s.rows++
 		if s.counts != nil {
@@ -235,7 +239,12 @@ func (s *Sum) Merge(t *Sum) {
 	}
 	s.grow(len(t.columns))
 	s.mergeCounts(t)
-	s.weights.merge(&t.weights)
+	s.weights.rows.Merge(&t.weights.rows)
+	s.weights.total.Merge(&t.weights.total)
+	for j := range t.weights.missing {
+		s.weights.grow(j)
+		s.weights.missing[j].Merge(&t.weights.missing[j])
+	}
 	for j := range t.columns {
 		c, d := &s.columns[j], &t.columns[j]
 		c.missing += d.missing

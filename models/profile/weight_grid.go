@@ -61,7 +61,7 @@ func NewScoringGrid(w *Weights) *WeightGrid {
 // NewWeightGrid returns the grid for weights of rows and of classes. classes may be nil; otherwise byClass has the
 // sum of the weights of the rows of each class. It returns nil if rows have equal weights and classes have none.
 func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
-	if ones(classes) {
+	if !slices.ContainsFunc(classes, func(x float64) bool { return x != 1 }) {
 		classes, byClass = nil, []float64{w.Sum}
 	}
 	if w.Equal() && classes == nil {
@@ -223,6 +223,3 @@ func floorLog2(v float64) int {
 	_, e := math.Frexp(v)
 	return e - 1
 }
-
-// ones reports whether all numbers are 1, or there are none.
-func ones(v []float64) bool { return !slices.ContainsFunc(v, func(x float64) bool { return x != 1 }) }

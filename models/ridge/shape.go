@@ -192,12 +192,6 @@ func LayoutOf(s Shape) Layout { return Layout{s} }
 // Tile reports whether part i is a tile of the Gram matrix.
 func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
 
-// diagonal returns the row of the diagonal tile in part i. ok is false if part i is not such a tile.
-func (l Layout) diagonal(i int) (row int, ok bool) {
-	row, column := l.Place(i)
-	return row, l.Tile(i) && row == column
-}
-
 // Place returns the row and column of the tile in part i.
 func (l Layout) Place(i int) (row, column int) {
 	i--

@@ -263,8 +263,8 @@ func (p *problem) rereads() bool {
 func outline(shape Shape) *Sum {
 	s, l := NewPartSum(shape, 0, 1), LayoutOf(shape)
 	s.tiles = l.tiles(func(part int) bool {
-		_, ok := l.diagonal(part)
-		return ok
+		row, column := l.Place(part)
+		return l.Tile(part) && row == column
 	})
 	s.cross = make([]float64, shape.Dim*shape.width())
 	return s

@@ -111,18 +111,12 @@ func (c Candidate) kind() Candidate {
 	return c
 }
 
-// sized returns the options of a kernel with a width and a number of features.
-func sized(k kernel.Options, width float64, out int) (kernel.Options, error) {
-	k, err := kernel.With(k, "width", strconv.FormatFloat(width, 'g', -1, 64))
-	if err != nil {
-		return nil, err
-	}
-	return kernel.With(k, "features", strconv.Itoa(out))
-}
-
 // recipeOf returns the recipe of a kernel with a width and a number of features, for rows of length in.
 func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (features.Recipe, error) {
-	k, err := sized(k, width, out)
+	k, err := kernel.With(k, "width", strconv.FormatFloat(width, 'g', -1, 64))
+	if err == nil {
+		k, err = kernel.With(k, "features", strconv.Itoa(out))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,10 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	// Solve overwrites a sum that is the only one, and this one is solved for several λ.
 	add := func(to *ridge.Sum, _ int) error { to.Merge(f.sum); return nil }
 	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add},
-		Units: ridge.Units{Grid: l.grids(), Weights: l.weightGrid}, Threads: threads}
+		Units: ridge.Units{Weights: l.weightGrid}, Threads: threads}
+	if l.grid != nil {
+		f.options.Grid = linear.Grids{*l.grid}
+	}
 	steps := features.ByteSteps
 	if features.Wide(m) {
 		total := int64(len(train))

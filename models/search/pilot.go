@@ -116,14 +116,6 @@ func (p *Pilot) labels() (*labels, error) {
 	return l, nil
 }
 
-// grids returns the grid of the targets, for package ridge; nil for classes.
-func (l *labels) grids() linear.Grids {
-	if l.grid == nil {
-		return nil
-	}
-	return linear.Grids{*l.grid}
-}
-
 // With at least oneJudges rows, a single fold of the pilot has fewJudged rows, by a wide margin.
 const oneJudges = Folds * fewJudged * 4 / 3
 

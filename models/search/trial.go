@@ -40,14 +40,6 @@ type trialSpec struct {
 	steps    int         // how often path multiplies or divides λ by factor
 }
 
-// size returns the number of rows of a fit, and the number of judged rows of all folds.
-func (s *trialSpec) size() (train, judged int) {
-	for _, j := range s.judge {
-		judged += len(j)
-	}
-	return len(s.train[0]), judged
-}
-
 // trainOf returns the rows to fit for a fold; the fold after the last means all rows.
 func (s *trialSpec) trainOf(fold int) []int {
 	if fold < len(s.train) {
@@ -178,8 +170,10 @@ func (r *runner) giveBack(s *scratch) {
 
 // try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
 func (r *runner) try(e *entry, spec *trialSpec, threads int) {
-	train, judgedRows := spec.size()
-	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: spec.features, Judged: judgedRows}
+	e.trial = Trial{Candidate: e.Candidate, Rows: len(spec.train[0]), Features: spec.features}
+	for _, rows := range spec.judge {
+		e.trial.Judged += len(rows)
+	}
 	e.judged, e.lambda = nil, make([]float64, len(spec.train))
 	all := new(judged)
 	start := e.start

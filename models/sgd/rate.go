@@ -64,8 +64,10 @@ func searchRate(o options, b iterative.Block, heaviest float64) (float64, error)
 	if l.Method == Momentum {
 		// A few passes over a sample do not show the effect of the velocity. So start at the scale, which
 		// is one divided by the smoothness of the objective, and only try smaller rates.
-		scale /= heaviestClass(o.Weights)
 		top = 0
+		if o.Weights != nil {
+			scale /= slices.Max(o.Weights)
+		}
 	}
 	best, least := 0.0, math.Inf(1)
 	for j := lowest; j <= top; j++ {
@@ -85,14 +87,6 @@ func searchRate(o options, b iterative.Block, heaviest float64) (float64, error)
 		best /= 1 + heaviest/float64(batch)
 	}
 	return best, nil
-}
-
-// heaviestClass returns the largest class weight.
-func heaviestClass(weights []float64) float64 {
-	if len(weights) == 0 {
-		return 1
-	}
-	return slices.Max(weights)
 }
 
 // try returns the objective after some passes over b at that rate; +Inf if it is NaN.

@@ -120,7 +120,10 @@ func (w *worker) Take(b iterative.Block) error {
 	}
 	s.n, s.phi, s.y, s.norms, s.a = b.N, b.Phi, b.Y, s.norms[:0], a
 	if !w.given {
-		s.measure(w.Dim, w.Bias)
+		for i := range s.n {
+			row := s.phi[i*w.Dim : (i+1)*w.Dim]
+			s.norms = append(s.norms, float64(blas.Dot(row, row))+float64(w.Bias*w.Bias))
+		}
 		w.ascend(s, 1, 0)
 	}
 	for i := range b.N {
