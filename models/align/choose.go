@@ -51,7 +51,7 @@ func choose(rows Rows, o Options, progress func(Report)) (*HarmonicsResult, erro
 	v, order := make([]float64, r), make([]int, r)
 	for left := o.Frequencies; left > 0; {
 		sums := make([]float64, t.dual.K*r)
-		t.each(func(lo, hi int) { t.dual.addSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
+		t.each(func(lo, hi int) { t.dual.addSums(sums, z[lo*r:hi*r], lo) })
 		potentials(v, sums, r, int64(n))
 		for j := range order {
 			order[j] = j

@@ -59,10 +59,11 @@ func (d *Dual) Row(k int) (alpha []float64, y []float32) {
 	return d.Alpha[k*d.N : (k+1)*d.N], d.Y[k*d.N : (k+1)*d.N]
 }
 
-// addSums adds Σ_i α_i y_i φ(x_i) over the rows first … first+n−1 to sums (K×r), for each weighting. phi (n×r) has
-// the features of these rows. The n rows are summed in float32, and the result is added in float64.
-func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
-	part, a := make([]float32, r), make([]float32, n)
+// addSums adds Σ_i α_i y_i φ(x_i) over the rows from first on to sums (K×r), for each weighting. phi (n×r) has the
+// features of these rows. They are summed in float32, and the result is added in float64.
+func (d *Dual) addSums(sums []float64, phi []float32, first int) {
+	r := len(sums) / d.K
+	part, a := make([]float32, r), make([]float32, len(phi)/r)
 	for k := range d.K {
 		clear(part)
 		for i := range a {
@@ -76,15 +77,16 @@ func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
 	}
 }
 
-// ascend moves the dual weights of the rows first … first+n−1 along the gradient g of F times the number of all rows:
+// ascend moves the dual weights of the rows from first on along the gradient g of F times the number of all rows:
 //
 //	α_i ← α_i + η g_i,    g_i = 1 − y_i u·φ(x_i).
 //
 // phi (n×r) has the features of these rows. u (K×r) is the direction that game.answer returns. The
 // result is Σ g_i² over these rows and all weightings.
-func (d *Dual) ascend(eta float64, u []float32, phi []float32, r, first, n int) (squares float64) {
+func (d *Dual) ascend(eta float64, u, phi []float32, first int) (squares float64) {
+	r := len(u) / d.K
 	for k := range d.K {
-		for i := range n {
+		for i := range len(phi) / r {
 			at := k*d.N + first + i
 			g := 1 - float64(d.Y[at]*blas.Dot(u[k*r:(k+1)*r], phi[i*r:(i+1)*r]))
 			d.Alpha[at] += float64(eta * g)

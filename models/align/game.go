@@ -166,7 +166,7 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, e
 	sums := make([]float64, t.dual.K*r)
 	t.each(func(lo, hi int) {
 		apply(phi, lo, hi)
-		t.dual.addSums(sums, phi, r, lo, hi-lo)
+		t.dual.addSums(sums, phi[:(hi-lo)*r], lo)
 	})
 	if err := finite(sums); err != nil {
 		return Report{}, fmt.Errorf("align: %w", err)
@@ -175,7 +175,7 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, e
 	var squares float64
 	t.each(func(lo, hi int) {
 		apply(phi, lo, hi)
-		squares += t.dual.ascend(report.Eta, u, phi, r, lo, hi-lo)
+		squares += t.dual.ascend(report.Eta, u, phi[:(hi-lo)*r], lo)
 	})
 	t.project()
 	t.finish(&report, squares)

@@ -102,14 +102,12 @@ func (w *worker) Take(b iterative.Block) error {
 	if w.at > w.dual.N {
 		return fmt.Errorf("align: partition %d: more than the %d rows of earlier rounds", w.partition, w.dual.N)
 	}
-	r := 2 * w.s.now
-	blas.Grow(&w.phi, b.N*r)
-	w.packed.CosSin(w.phi, b.Phi, b.N, 1, 1)
+	w.packed.CosSin(blas.Grow(&w.phi, b.N*2*w.s.now), b.Phi, b.N, 1, 1)
 	switch w.s.phase {
 	case score:
-		w.dual.addSums(w.partial.sums, w.phi, r, first, b.N)
+		w.dual.addSums(w.partial.sums, w.phi, first)
 	case ascend:
-		w.partial.number += w.dual.ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
+		w.partial.number += w.dual.ascend(w.s.report.Eta, w.s.u, w.phi, first)
 	default:
 		panic("align: Take in a round without rows")
 	}
@@ -204,7 +202,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		r.once.Do(r.prepare)
 		phi := make([]float32, len(r.l.Class)*2*s.now)
 		r.packed.CosSin(phi, r.l.X, len(r.l.Class), 1, 1)
-		s.sample(r.l).ascend(s.report.Eta, r.s.u, phi, 2*s.now, 0, len(r.l.Class))
+		s.sample(r.l).ascend(s.report.Eta, r.s.u, phi, 0)
 		s.done = 0
 		s.narrow(sum.census, r.l)
 		report.Dual = &s.last.Lower

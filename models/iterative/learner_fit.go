@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -56,7 +57,8 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 		return nil, err
 	}
 	classes := d.Names(m.outputs)
-	p, err := o.Problem(options.DefaultLoss(classes != nil), classes, m.byClass, m.dim, m.learned, lambda)
+	p, err := o.Problem(loss.Problem{Dim: m.dim, Rows: m.learned, Lambda: lambda}, options.DefaultLoss(classes != nil), classes,
+		m.byClass)
 	if err != nil {
 		return nil, err
 	}

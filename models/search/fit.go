@@ -38,8 +38,8 @@ func cannotFit(err error) bool {
 		agop.ErrNoWaves, kernel.ErrEqualRows, kernel.ErrNotFinite}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// newFit adds up the features of the rows train of x, of d numbers each. It fails if a feature is not finite.
-func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, threads int) (*fit, error) {
+// newFit adds up the features of the rows train of a view. It fails if a feature is not finite.
+func newFit(recipe features.Recipe, x *viewRows, train []int, l *labels, threads int) (*fit, error) {
 	made, err := recipe.New()
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	saturated := ridge.SumRows([]*ridge.Sum{f.sum}, m, steps, &f.options,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
 			for _, i := range train {
-				add(0, x[i*d:(i+1)*d], l.y[i:i+1], l.weights[i])
+				add(0, x.x[i*x.d:(i+1)*x.d], l.y[i:i+1], l.weights[i])
 			}
 		})
 	if saturated > 0 {
@@ -91,15 +91,12 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 }
 
 // features returns the features of the rows of x with these indices, row-major.
-func (f *fit) features(x []float32, d int, indices []int) []float32 {
-	phi := make([]float32, len(indices)*f.out)
-	block := make([]float32, rowio.MaxRows*d)
-	for lo := 0; lo < len(indices); lo += rowio.MaxRows {
-		n := min(rowio.MaxRows, len(indices)-lo)
-		for at, i := range indices[lo : lo+n] {
-			copy(block[at*d:(at+1)*d], x[i*d:(i+1)*d])
-		}
-		f.m.Apply(phi[lo*f.out:], block, n)
+func (f *fit) features(x *viewRows, indices []int) []float32 {
+	phi := make([]float32, 0, len(indices)*f.out)
+	for chunk := range slices.Chunk(indices, rowio.MaxRows) {
+		n := len(chunk)
+		f.m.Apply(phi[len(phi):][:n*f.out], (&radialRows{rows: chunk}).gather(x.x, x.d), n)
+		phi = phi[:len(phi)+n*f.out]
 	}
 	return phi
 }

@@ -328,7 +328,7 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFit(recipe, x.x, x.d, train, r.labels, threads)
+	f, err := newFit(recipe, x, train, r.labels, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -341,10 +341,10 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 		return nil, err
 	}
 	if kind == diagonalMetric {
-		d, err := root.Diagonal(waves.Diagonal(f.sum, model.W, f.options.Step, f.options.Ranges, threads))
+		d, err := root.Diagonal(waves.Diagonal(f.sum, model.W, f.options.Units, threads))
 		return &learnedMetric{recipe: d}, err
 	}
-	matrix, err := root.Full(waves.Outer(f.sum, model.W, f.options.Step, f.options.Ranges, threads), threads)
+	matrix, err := root.Full(waves.Outer(f.sum, model.W, f.options.Units, threads), threads)
 	if err != nil {
 		return nil, err
 	}

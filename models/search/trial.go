@@ -280,11 +280,11 @@ func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error
 		x = t.views[e.View] // the joined recipe contains the metric
 	}
 	if !isExact {
-		f, err := newFit(recipe, x.x, x.d, train, t.labels, t.threads)
+		f, err := newFit(recipe, x, train, t.labels, t.threads)
 		if err != nil {
 			return nil, err
 		}
-		phi := f.features(x.x, x.d, judge)
+		phi := f.features(x, judge)
 		return func(lambda float64, scores []float32) error { return f.scores(lambda, phi, len(judge), scores) }, nil
 	}
 	switch {
