@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -171,16 +170,12 @@ func (p *problem) checkRows(total *Sum) error {
 // squares grow with each row and bound all others: by Cauchy–Schwarz no sum of products, over any subset of
 // the rows, is larger than the root of the product of two of them.
 func checkExact(total *Sum) error {
-	d, k := total.shape.Dim, total.shape.Outputs
 	var largest float64
-	for i, t := 0, 0; i*blas.TileDim < d; i, t = i+1, t+i+2 {
-		rows := blas.TileRows(d, i)
-		for a := range rows {
-			largest = max(largest, total.tiles[t][a*rows+a])
-		}
+	for j := range total.shape.Dim {
+		largest = max(largest, total.at(j, j))
 	}
 	squares := total.head.Weight() // of the constant 1, whose products are the column sums
-	for c := range k {
+	for c := range total.shape.Outputs {
 		squares = max(squares, float64(total.moments(c).qq))
 	}
 	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {

@@ -86,17 +86,10 @@ func (w *worker) Take(b iterative.Block) error {
 	return nil
 }
 
-// buffers makes room for the scores of n rows.
-func (w *worker) buffers(n int) {
-	w.scores = slices.Grow(w.scores[:0], n*w.Outputs)[:n*w.Outputs]
-	w.slopes = slices.Grow(w.slopes[:0], n*w.Outputs)[:n*w.Outputs]
-}
-
 // measure scores the rows with the weights of the state.
 func (w *worker) measure(b iterative.Block) error {
 	k := w.Outputs
-	w.buffers(b.N)
-	blas.Scores(w.scores, b.Phi, b.N, b.D, w.weights, k, w.threadsFor(b.N))
+	blas.Scores(blas.Grow(&w.scores, b.N*k), b.Phi, b.N, b.D, w.weights, k, w.threadsFor(b.N))
 	tally := &w.partial.learn
 	if b.HeldOut {
 		tally = &w.partial.heldOut
@@ -121,8 +114,8 @@ func (w *worker) measure(b iterative.Block) error {
 func (w *worker) sum(b iterative.Block, first, end int) {
 	phi, labels := b.Phi[first*b.D:end*b.D], b.Y[first:end]
 	n, k := len(labels), w.Outputs
-	w.buffers(n)
-	blas.Scores(w.scores, phi, n, w.Dim, w.partial.weights, k, w.threadsFor(n))
+	blas.Grow(&w.slopes, n*k)
+	blas.Scores(blas.Grow(&w.scores, n*k), phi, n, w.Dim, w.partial.weights, k, w.threadsFor(n))
 	factor := float32(w.factor)
 	for i, y := range labels {
 		scores, slopes := w.scores[i*k:(i+1)*k], w.slopes[i*k:(i+1)*k]

@@ -2,7 +2,6 @@ package svm
 
 import (
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -28,8 +27,7 @@ type rowBlock struct {
 // Problems share only rows, so they run in parallel.
 func (w *worker) ascend(s *rowBlock, passes int, tol float64) (more bool) {
 	p := w.problems()
-	w.scores = grown(w.scores, s.n*p)
-	blas.Scores(w.scores, s.phi, s.n, w.Dim, w.view, p, w.threads) // without intercepts
+	blas.Scores(blas.Grow(&w.scores, s.n*p), s.phi, s.n, w.Dim, w.view, p, w.threads) // without intercepts
 	w.turn++
 	rising := make([]bool, p)
 	parallel.Ranges(p, 1, w.threads, func(lo, hi int) {
@@ -235,6 +233,3 @@ func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 		w.coef, w.moved = coef, phi
 	}
 }
-
-// grown returns s with length n and undefined content.
-func grown[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

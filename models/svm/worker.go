@@ -92,8 +92,7 @@ func (w *worker) Take(b iterative.Block) error {
 	if !b.HeldOut && w.window.n+b.N > w.windowRows() {
 		w.settle()
 	}
-	w.scores = grown(w.scores, b.N*p)
-	blas.Scores(w.scores, b.Phi, b.N, b.D, w.published, p, w.threads)
+	blas.Scores(blas.Grow(&w.scores, b.N*p), b.Phi, b.N, b.D, w.published, p, w.threads)
 	if b.HeldOut {
 		return w.heldOut(b)
 	}
@@ -104,9 +103,8 @@ func (w *worker) Take(b iterative.Block) error {
 	w.rows += b.N
 	w.now.a = append(w.now.a, make([]float32, b.N*p)...)
 	a := w.now.a[first*p:]
-	w.was, w.lead = grown(w.was, b.N*p), grown(w.lead, b.N*p)
-	clear(w.was)
-	clear(w.lead)
+	clear(blas.Grow(&w.was, b.N*p))
+	clear(blas.Grow(&w.lead, b.N*p))
 	if w.known {
 		w.before.mix(w.was, w.lead, first*p, w.scale)
 	}

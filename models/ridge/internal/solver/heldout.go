@@ -1,8 +1,6 @@
 package solver
 
 import (
-	"slices"
-
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
@@ -88,12 +86,10 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 		out[i] = e
 	})
 
-	forms := blas.NumTiles(d) * len(out)
-	h.forms = slices.Grow(h.forms[:0], forms)[:forms]
+	blas.Grow(&h.forms, blas.NumTiles(d)*len(out))
 	blas.EachTile(d, h.threads, func(worker, t, i, j int) {
-		size := int(heldOutBytes(d, k*len(out)) / 8)
-		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], size)[:size]
-		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.Tiles[t], vt, i, j)
+		scratch := blas.Grow(&h.scratch[worker], int(heldOutBytes(d, k*len(out))/8))
+		h.form(h.forms[t*len(out):][:len(out)], scratch, fold.Tiles[t], vt, i, j)
 	})
 	for i := range out {
 		// Add in the order of the tiles, whichever worker computed them.
