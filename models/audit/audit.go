@@ -40,11 +40,11 @@ type Audit struct {
 const maxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
 
 // Len returns the number of residues of an audit's result.
-func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
+func Len(s ridge.Shape) int { return s.PartLen(0) + s.Dim + 1 }
 
 // RandomLen returns the number of random residues that an Audit needs.
 func RandomLen(s ridge.Shape) int {
-	_, width, _ := ridge.LayoutOf(s).Cross(s.NumParts() - 1)
+	_, width, _ := s.CrossPlace(s.NumParts() - 1)
 	return s.Dim + width
 }
 
@@ -84,7 +84,7 @@ func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Gri
 
 // Subtract subtracts part i of a Sum from the residues left.
 func (a Audit) Subtract(left []uint64, i int, part []float64) {
-	l, last := ridge.LayoutOf(a.Shape), len(left)-1
+	l, last := a.Shape, len(left)-1
 	for _, v := range part {
 		if math.Abs(v) > 1<<53 {
 			left[last]++
@@ -101,14 +101,14 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 		}
 		return
 	}
-	head := l.Len(0)
-	if from, width, ok := l.Cross(i); ok {
+	head := l.PartLen(0)
+	if from, width, ok := l.CrossPlace(i); ok {
 		for j := range len(part) / width {
 			less(head+from+j, exact.DotResidues(part[j*width:][:width], a.Random[l.Dim:]))
 		}
 		return
 	}
-	ti, tj := l.Place(i)
+	ti, tj := l.TilePlace(i)
 	cols, up, down := blas.TileRows(l.Dim, tj), ti*blas.TileDim, tj*blas.TileDim
 	mirrored := exact.NewCombination(cols)
 	for j := range len(part) / cols {
@@ -135,7 +135,7 @@ func (a Audit) Wrong(left []uint64) string {
 	var labels, others bool
 	var columns []string
 	for j, v := range left {
-		switch f := j - ridge.LayoutOf(a.Shape).Len(0); {
+		switch f := j - a.Shape.PartLen(0); {
 		case v == 0:
 		case f < 0:
 			labels = true

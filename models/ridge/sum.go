@@ -46,7 +46,7 @@ func NewPartSum(shape Shape, first, end int) *Sum {
 		panic("ridge: invalid shape or range of parts")
 	}
 	s := &Sum{shape: shape, head: make([]float64, shape.headLen())}
-	s.tiles = LayoutOf(shape).tiles(func(part int) bool { return first <= part && part < end })
+	s.tiles = shape.tiles(func(part int) bool { return first <= part && part < end })
 	if end > len(s.tiles)+1 {
 		s.cross = make([]float64, shape.Dim*shape.width())
 	}
@@ -280,25 +280,17 @@ func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 
 // Columns returns Σz, of length Dim.
 func (s *Sum) Columns() []float64 {
-	dst := make([]float64, s.shape.Dim)
-	s.columnSums(dst)
-	return dst
-}
-
-// columnSums stores Σz in dst, of length Dim.
-func (s *Sum) columnSums(dst []float64) {
-	w := s.shape.width()
+	dst, w := make([]float64, s.shape.Dim), s.shape.width()
 	for j := range dst {
 		row := s.cross[j*w : (j+1)*w]
 		if s.shape.Regression {
-			dst[j] = row[w-1]
-			continue
+			row = row[w-1:]
 		}
-		dst[j] = 0
 		for _, v := range row {
 			dst[j] += v
 		}
 	}
+	return dst
 }
 
 // Head is part 0 of a Sum: the weight of the rows, which is their number if rows have no weights, then the weight

@@ -59,8 +59,7 @@ func TestSumMatchesItsHeader(t *testing.T) {
 		if sum.Rows() != 60 {
 			t.Fatalf("%d rows", sum.Rows())
 		}
-		cols := make([]float64, shape.Dim)
-		sum.columnSums(cols)
+		cols := sum.Columns()
 		for j := range cols {
 			var want float64
 			for i := range s.z {

@@ -21,12 +21,11 @@ type system struct {
 	// G_c for descents, and the diagonal that μ multiplies: 1 without ranges.
 	solver.Matrix
 
-	n       float64   // the sum of the weights of the rows
-	mass    float64   // n without the weights of classes
-	colSum  []float64 // s, length D
-	outSum  []float64 // t, length k
-	v       []float64 // row-major D×k: R_c, then the solution
-	scratch []float64 // length D
+	n      float64   // the sum of the weights of the rows
+	mass   float64   // n without the weights of classes
+	colSum []float64 // s, length D
+	outSum []float64 // t, length k
+	v      []float64 // row-major D×k: R_c, then the solution
 
 	weights *profile.WeightGrid // nil if rows have none
 
@@ -39,7 +38,7 @@ func newSystem(shape Shape, u Units, factors []float64, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	eq := &system{
 		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: u.Weights, ranges: u.Ranges, factors: factors,
-		colSum: make([]float64, d), outSum: make([]float64, k), v: make([]float64, d*k), scratch: make([]float64, d),
+		outSum: make([]float64, k), v: make([]float64, d*k),
 	}
 	for j := range eq.Ridge {
 		eq.Ridge[j] = 1
@@ -79,7 +78,7 @@ func (eq *system) setSums(total, out *Sum) {
 	eq.n = total.head.Weight()
 	copy(eq.outSum, total.head.outputs(eq.shape.Outputs))
 	eq.mass = eq.masses(total.head)
-	total.columnSums(eq.colSum)
+	eq.colSum = total.Columns()
 	if out == nil {
 		return
 	}
@@ -88,8 +87,7 @@ func (eq *system) setSums(total, out *Sum) {
 	for c, v := range out.head.outputs(eq.shape.Outputs) {
 		eq.outSum[c] -= v
 	}
-	out.columnSums(eq.scratch)
-	for j, v := range eq.scratch {
+	for j, v := range out.Columns() {
 		eq.colSum[j] -= v
 	}
 }

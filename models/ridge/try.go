@@ -261,10 +261,10 @@ func (p *problem) rereads() bool {
 
 // outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.
 func outline(shape Shape) *Sum {
-	s, l := NewPartSum(shape, 0, 1), LayoutOf(shape)
-	s.tiles = l.tiles(func(part int) bool {
-		row, column := l.Place(part)
-		return l.Tile(part) && row == column
+	s := NewPartSum(shape, 0, 1)
+	s.tiles = shape.tiles(func(part int) bool {
+		row, column := shape.TilePlace(part)
+		return row == column
 	})
 	s.cross = make([]float64, shape.Dim*shape.width())
 	return s

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
@@ -69,19 +70,13 @@ func (r *runner) survivors(candidates []*entry) []*entry {
 
 // order sorts candidates by their losses; failed ones come last.
 func order(candidates []*entry) {
-	slices.SortStableFunc(candidates, byLoss)
-}
-
-func byLoss(a, b *entry) int {
-	switch {
-	case a.judged == nil && b.judged == nil:
-		return 0
-	case a.judged == nil:
-		return 1
-	case b.judged == nil:
-		return -1
+	loss := func(e *entry) float64 {
+		if e.judged == nil {
+			return math.Inf(1)
+		}
+		return e.mean()
 	}
-	return cmp.Compare(a.mean(), b.mean())
+	slices.SortStableFunc(candidates, func(a, b *entry) int { return cmp.Compare(loss(a), loss(b)) })
 }
 
 const (

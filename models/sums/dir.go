@@ -240,7 +240,7 @@ func NewReader() (*Reader, error) {
 // Close frees what the Reader holds.
 func (r *Reader) Close() { r.zstd.Close() }
 
-// Read stores part i of the sum of a fold in dst, which must have the length of the part (ridge.Layout.Len).
+// Read stores part i of the sum of a fold in dst, which must have the length of the part (ridge.Shape.PartLen).
 func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
 	f := d.Folds[fold][i]
 	bad := func(err error) error {
