@@ -88,14 +88,9 @@ func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 		d := float64(g)/float64(rows) + float64(r.Lambda*float64(r.weights[i]))
 		sum += float64(d * d)
 	}
-	if r.Intercept != none {
-		for c, g := range bias {
-			d := g / float64(rows)
-			if r.Intercept == penalised {
-				d += float64(r.Lambda * float64(r.intercept[c]))
-			}
-			sum += float64(d * d)
-		}
+	for _, g := range bias {
+		d := g / float64(rows)
+		sum += float64(d * d)
 	}
 	sum /= 2 * r.Lambda
 	return &sum

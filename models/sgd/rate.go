@@ -119,7 +119,7 @@ func (l *learner) try(rate float64, b iterative.Block) (float64, error) {
 			if w.measure(b) != nil {
 				return math.Inf(1), nil
 			}
-			return w.partial.learn.Mean() + r.penalty(), nil
+			return w.partial.learn.Mean() + r.Penalty(r.weights), nil
 		}
 		if w.Take(b) != nil {
 			return math.Inf(1), nil

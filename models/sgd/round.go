@@ -77,27 +77,13 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 			(*v)[i] = float32(x / float64(learn.Rows))
 		}
 	})
-	report := iterative.NewReport(learn, held, r.penalty())
+	report := iterative.NewReport(learn, held, r.Penalty(r.weights))
 	report.Round = r.round
 	s.schedule = r.schedule.next(report.Objective)
 	if r.last() {
 		report.Above = r.above(slope, biasSlope, learn.Rows)
 	}
 	return s.encode(r.learner), report, nil
-}
-
-// penalty returns λ/2‖W‖², including the intercept if it is penalised.
-func (r *round) penalty() float64 {
-	var sum float64
-	for _, w := range r.weights {
-		sum += float64(float64(w) * float64(w))
-	}
-	if r.Intercept == penalised {
-		for _, b := range r.intercept {
-			sum += float64(float64(b) * float64(b))
-		}
-	}
-	return float64(r.Lambda / 2 * sum)
 }
 
 // state is what an epoch starts from, and the result of a partition.

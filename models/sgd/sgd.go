@@ -16,7 +16,7 @@
 // Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), where e is the number of completed epochs, with
 // fractions. The rate of adagrad is Rate. The rate of momentum is halved after each epoch that hardly lowers the
 // objective. After several halvings training ends, and the last round measures the gradient, which bounds the
-// distance from the minimum. The intercept b moves like the weights, without λ unless it is penalised.
+// distance from the minimum. The intercept b moves like the weights, without λ.
 //
 // Rows are taken in order and sums are added in order, so the result depends on the partitions but not on
 // the blocks. Shuffle files that are sorted by label.
@@ -42,13 +42,6 @@ const (
 	AdaGrad  Method = "adagrad"
 )
 
-// Values of options.Intercept.
-const (
-	free      = "free"      // not regularised
-	penalised = "penalised" // regularised like the weights
-	none      = "none"      // always 0
-)
-
 // options are the options of the learner. Equal options, rows and partitions give equal bytes.
 type options struct {
 	loss.Problem // Lambda may be 0
@@ -57,9 +50,8 @@ type options struct {
 	// Rate is the initial η, above 0. searchRate finds one.
 	Rate float64 `json:"rate"`
 	// Batch is the number of rows per batch; 0 means defaultBatch, or less for Momentum with few rows.
-	Batch int `json:"batch"`
-	// Intercept is free, penalised or none; "" means free.
-	Intercept string `json:"intercept"`
+	Batch     int    `json:"batch"`
+	Intercept string `json:"intercept"` // free: it is not regularised
 	// Partitions is the number of partitions with rows. The schedule of sgd depends on Rows/Partitions.
 	Partitions int `json:"partitions"`
 
@@ -88,7 +80,7 @@ const (
 // newLearner returns the learner for the options. The error names the invalid option.
 func newLearner(o options) (*learner, error) {
 	l, err := o.Validate()
-	o.Intercept = cmp.Or(o.Intercept, free)
+	o.Intercept = cmp.Or(o.Intercept, "free")
 	if o.Batch == 0 && o.Partitions > 0 {
 		o.Batch = o.batch()
 	}
@@ -103,8 +95,6 @@ func newLearner(o options) (*learner, error) {
 		return nil, fmt.Errorf("sgd: %d partitions, want 1 or more", o.Partitions)
 	case o.Batch < 1 || o.Batch > maxBatch:
 		return nil, fmt.Errorf("sgd: batches of %d rows, want 1 to %d", o.Batch, maxBatch)
-	case o.Intercept != free && o.Intercept != penalised && o.Intercept != none:
-		return nil, fmt.Errorf("sgd: unknown intercept %q; have %s, %s, %s", o.Intercept, free, penalised, none)
 	case o.Planned < 0 || o.Planned >= maxEpochs:
 		return nil, fmt.Errorf("sgd: %d rounds planned, want 0 or more", o.Planned)
 	}
@@ -126,11 +116,6 @@ func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	}
 	copy(s.weights, init.W)
 	copy(s.intercept, init.B)
-	for _, b := range init.B {
-		if b != 0 && l.Intercept == none {
-			return nil, fmt.Errorf("sgd: earlier model: has intercepts, but intercept is %s", none)
-		}
-	}
 	return s.encode(l), nil
 }
 

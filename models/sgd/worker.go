@@ -158,20 +158,12 @@ func (w *worker) descend(n float64) {
 	epochs := float64(w.round.round) + float64(w.seen)*float64(w.Partitions)/float64(w.Rows)
 	eta := w.Rate / math.Sqrt(1+epochs)
 	blas.Axpy(float32(-eta/float64(n*w.factor)), w.grad, w.partial.weights)
-	shrink := 1 / (1 + float64(eta*w.Lambda))
-	w.factor *= shrink
+	w.factor *= 1 / (1 + float64(eta*w.Lambda))
 	if w.factor < smallest {
 		w.settle()
 	}
-	if w.Intercept == none {
-		return
-	}
 	for c, g := range w.bias {
-		b := float64(w.partial.intercept[c]) - float64(eta/n*g)
-		if w.Intercept == penalised {
-			b *= shrink
-		}
-		w.partial.intercept[c] = float32(b)
+		w.partial.intercept[c] = float32(float64(w.partial.intercept[c]) - float64(eta/n*g))
 	}
 }
 
@@ -184,21 +176,14 @@ func (w *worker) settle() {
 	w.factor = 1
 }
 
-// each calls move for the weights and, unless they are 0, for the intercepts, with what they keep, the sum of the
-// gradient, and λ.
+// each calls move for the weights and for the intercepts, with what they keep, the sum of the gradient, and λ.
 func (w *worker) each(move func(x, kept, grad []float32, lambda float32)) {
 	move(w.partial.weights, w.partial.kept, w.grad, float32(w.Lambda))
-	if w.Intercept == none {
-		return
-	}
-	grad, lambda := make([]float32, len(w.bias)), float32(0)
+	grad := make([]float32, len(w.bias))
 	for c, g := range w.bias {
 		grad[c] = float32(g)
 	}
-	if w.Intercept == penalised {
-		lambda = float32(w.Lambda)
-	}
-	move(w.partial.intercept, w.partial.interceptKept, grad, lambda)
+	move(w.partial.intercept, w.partial.interceptKept, grad, 0)
 }
 
 // adagrad makes a step of AdaGrad with a batch of n rows.
