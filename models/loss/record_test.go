@@ -43,7 +43,7 @@ func TestRecordsKeepTheFirstError(t *testing.T) {
 	}
 }
 
-func TestAStateIsOfItsOptionsAndRound(t *testing.T) {
+func TestOpenStateRejectsOtherOptionsAndRounds(t *testing.T) {
 	type options struct{ A int }
 	w, x := NewState("state", options{1}, 7), []float32{1, 2}
 	w.Meta["more"] = "b"
