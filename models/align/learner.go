@@ -117,22 +117,18 @@ func (l *Learner) EncodeSample() []byte {
 		safetensors.Of("starts", l.Search.Starts, len(l.Search.Starts)/l.Dim, l.Dim))
 }
 
-// sampleFile is the content of a file that EncodeSample wrote.
-type sampleFile struct {
-	x, starts []float32
-	class     []int32
-}
-
-// decodeSample reads a file that EncodeSample wrote, as a sampleFile.
+// decodeSample reads a file that EncodeSample wrote, as a Learner with only the sample.
 func decodeSample(data []byte) (any, error) {
 	file, err := safetensors.Decode(data)
 	if err != nil {
 		return nil, err
 	}
-	x, errX := safetensors.Values[float32](file, "x")
-	class, errClass := safetensors.Values[int32](file, "class")
-	starts, errStarts := safetensors.Values[float32](file, "starts")
-	return sampleFile{x, starts, class}, errors.Join(errX, errClass, errStarts)
+	var l Learner
+	var errX, errClass, errStarts error
+	l.X, errX = safetensors.Values[float32](file, "x")
+	l.Class, errClass = safetensors.Values[int32](file, "class")
+	l.Search.Starts, errStarts = safetensors.Values[float32](file, "starts")
+	return l, errors.Join(errX, errClass, errStarts)
 }
 
 // open is the iterative.Opener of Kind: it returns the *Learner of a Sealed in JSON.
@@ -145,8 +141,7 @@ func open(options []byte, files iterative.Files) (iterative.Learner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("align: sample: %w", err)
 	}
-	l := o.Learner
-	sample := value.(sampleFile)
-	l.X, l.Class, l.Search.Starts = sample.x, sample.class, sample.starts
+	l, sample := o.Learner, value.(Learner)
+	l.X, l.Class, l.Search.Starts = sample.X, sample.Class, sample.Search.Starts
 	return &l, l.Validate()
 }

@@ -93,7 +93,6 @@ func (o *options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
 
 func (o *options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
 
-// Start implements iterative.Learner.
 func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	s := newState(&l.options, 0, nil)
 	for q := range s.found {
@@ -110,7 +109,6 @@ func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(&l.options), nil
 }
 
-// Open implements iterative.Learner.
 func (l *learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(&l.options, data)
 	if err != nil {

@@ -117,10 +117,8 @@ func (r *round) model(first, n int) *linear.Model {
 	return m
 }
 
-// Reads implements iterative.Round.
 func (r *round) Reads() bool { return r.phase != done }
 
-// Done implements iterative.Round.
 func (r *round) Done() bool { return r.phase == done }
 
 // Model implements iterative.LinearRound: the model of the best λ.
@@ -173,7 +171,6 @@ func (r *round) ended() string {
 	return "the residual no longer falls"
 }
 
-// Update implements iterative.Round.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	sum := newPartial(r)
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {

@@ -23,7 +23,6 @@ type worker struct {
 // stripRows is the number of rows that are rounded to the grid together, so that they fit in the cache.
 const stripRows = 32
 
-// Worker implements iterative.Round.
 func (r *round) Worker(int, []byte) (iterative.Worker, error) {
 	k := len(r.vectors)
 	return &worker{
@@ -33,10 +32,8 @@ func (r *round) Worker(int, []byte) (iterative.Worker, error) {
 	}, nil
 }
 
-// Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = n }
 
-// Take implements iterative.Worker.
 func (w *worker) Take(b iterative.Block) error {
 	b.Check("cg", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
@@ -142,7 +139,6 @@ func (w *worker) score(b iterative.Block) error {
 	return nil
 }
 
-// End implements iterative.Worker.
 func (w *worker) End() (partial, carried []byte, err error) {
 	return w.partial.encode(), nil, nil
 }

@@ -197,7 +197,10 @@ func (s *Sum) grow(d int) {
 			s.columns = columns
 		}
 		s.columns = s.columns[:d]
-		s.sample.cut(s.sampleSize())
+		if rows, limit := s.sample.rows, s.sampleSize(); len(rows) > limit {
+			clear(rows[limit:]) // release the dropped rows
+			s.sample.rows = rows[:limit]
+		}
 	}
 }
 

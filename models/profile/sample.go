@@ -73,14 +73,6 @@ func (s *sample) offer(hash uint64, row []float32, limit int) {
 	s.rows = slices.Insert(s.rows, i, sampled{hash, bytes.Clone(s.scratch), 1})
 }
 
-// cut keeps the first limit rows.
-func (s *sample) cut(limit int) {
-	if len(s.rows) > limit {
-		clear(s.rows[limit:]) // release the dropped rows
-		s.rows = s.rows[:limit]
-	}
-}
-
 // merge adds the rows of t, and keeps the first limit rows of both.
 func (s *sample) merge(t *sample, limit int) {
 	out := make([]sampled, 0, min(limit, len(s.rows)+len(t.rows)))

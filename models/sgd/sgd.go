@@ -101,7 +101,6 @@ func newLearner(o options) (*learner, error) {
 	return &learner{options: o, loss: l}, nil
 }
 
-// Start implements iterative.Learner.
 func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	k, d := l.Outputs, l.Dim
 	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
@@ -119,7 +118,6 @@ func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(l), nil
 }
 
-// Open implements iterative.Learner.
 func (l *learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {

@@ -47,7 +47,6 @@ func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 	return w, nil
 }
 
-// Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = max(n, 1) }
 
 // threadsFor returns the number of threads worth using for a product with a number of rows.
@@ -200,7 +199,6 @@ func (w *worker) adagrad(n float64) {
 	})
 }
 
-// End implements iterative.Worker.
 func (w *worker) End() (partial, carried []byte, err error) {
 	if w.batch > 0 {
 		w.step()

@@ -30,13 +30,11 @@ func newRound(l *learner, s *state) *round {
 	return r
 }
 
-// Reads implements iterative.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
 // Done implements iterative.Round: others stop the rounds.
 func (r *round) Done() bool { return false }
 
-// Model implements iterative.LinearRound.
 func (r *round) Model() *linear.Model {
 	m := &linear.Model{K: r.Outputs, D: r.Dim}
 	m.W = append(m.W, r.published...)

@@ -200,7 +200,6 @@ func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(l), nil
 }
 
-// Open implements iterative.Learner.
 func (l *learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {

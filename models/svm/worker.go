@@ -55,7 +55,6 @@ type scratch struct {
 	outs      []float32 // Outputs
 }
 
-// Worker implements iterative.Round.
 func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) {
 	p, d := r.problems(), r.Dim
 	if carried != nil && r.round == 0 {
@@ -215,7 +214,6 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 	return nil
 }
 
-// End implements iterative.Worker.
 func (w *worker) End() (partial, carried []byte, err error) {
 	if w.known && w.rows*w.problems() != len(w.before.a) {
 		return nil, nil, w.changed()
