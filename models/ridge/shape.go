@@ -100,6 +100,14 @@ func (s Shape) width() int {
 	return s.Outputs
 }
 
+// labels returns the number of labels of a row: its targets, or 1 for its class.
+func (s Shape) labels() int {
+	if s.Regression {
+		return s.Outputs
+	}
+	return 1
+}
+
 // headLen returns the length of the Head.
 func (s Shape) headLen() int {
 	n := 1 + s.Outputs

@@ -26,11 +26,7 @@ func StoresRows(shape Shape, rows int64, lambda []float64) bool {
 
 // NewGridRows returns an empty GridRows for sums of the shape.
 func NewGridRows(shape Shape) *GridRows {
-	labels := 1
-	if shape.Regression {
-		labels = shape.Outputs
-	}
-	return &GridRows{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
+	return &GridRows{Dim: shape.Dim, Labels: shape.labels(), Weighted: shape.Weighted}
 }
 
 // RowsPerPart returns the number of rows that take as much memory as a part of their sum.

@@ -112,12 +112,9 @@ func AppendLabels(dst []int32, n int, y []float64, grid linear.Grids) []int32 {
 // AddLabels is Add for labels as from AppendLabels. It panics if lengths do not fit, or a class or target is out of
 // range.
 func (s *Sum) AddLabels(z *features.Grid, labels []int32, weights []int64, threads int) {
-	n := len(labels)
-	if s.shape.Regression {
-		n /= s.shape.Outputs
-	}
-	if z.N() != n || s.shape.Regression && len(labels) != n*s.shape.Outputs || z.D() != s.shape.Dim ||
-		len(weights) != n && s.shape.Weighted || weights != nil && !s.shape.Weighted {
+	n := z.N()
+	if z.D() != s.shape.Dim || len(labels) != n*s.shape.labels() || len(weights) != n && s.shape.Weighted ||
+		weights != nil && !s.shape.Weighted {
 		panic("ridge: block, labels and sum do not fit")
 	}
 	if s.shape.Regression {
