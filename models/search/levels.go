@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/models/search/levels"
+	"github.com/bochner-ml/bochner/models/search/columns"
 )
 
 const (
@@ -59,8 +59,8 @@ func (r *runner) addLevels() error {
 }
 
 // levels returns the pilot with its standardised rows.
-func (r *runner) levels(standard *viewRows) *levels.Pilot {
-	return &levels.Pilot{X: r.pilot.X, D: r.pilot.D, Scaled: standard.x, In: standard.d, Allowed: r.options.Levels,
+func (r *runner) levels(standard *viewRows) *columns.Pilot {
+	return &columns.Pilot{X: r.pilot.X, D: r.pilot.D, Scaled: standard.x, In: standard.d, Allowed: r.options.Levels,
 		Code: r.code, Outputs: r.outputs, Threads: r.options.Threads}
 }
 

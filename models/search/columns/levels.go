@@ -1,10 +1,11 @@
-// Package levels finds columns of numbers whose values may become levels, like those of a category. Fill a Pilot.
+// Package columns finds columns that name or count things: those whose values may become levels, like those of a
+// category, and Entities.
 //
-// Columns that name things, such as numbers of states (Named): labels jump between their values, while numbers that
-// measure something have similar labels at neighbouring values. Columns of small whole numbers (Whole), and pairs of
-// these in the same units, such as coordinates on a board, for which the labels depend on the distance between the two
-// (Differences).
-package levels
+// Labels jump between the values of columns that name things, such as numbers of states (Pilot.Named), while numbers
+// that measure something have similar labels at neighbouring values. Columns of small whole numbers (Pilot.Whole) may
+// be levels, too, and labels may depend on the distance between two of these in the same units, such as coordinates on
+// a board (Pilot.Differences).
+package columns
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package levels
+package columns
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// table returns rows of two columns, a whole number below 30 and a real number, and codes of their
+// placed returns rows of two columns, a whole number below 30 and a real number, and codes of their
 // labels.
-func table(n int, label func(place int, x float64) float64) (rows []float32, codes [][]float64) {
+func placed(n int, label func(place int, x float64) float64) (rows []float32, codes [][]float64) {
 	r := rand.New(rand.NewPCG(4, 2))
 	codes = make([][]float64, 1)
 	for range n {
@@ -21,7 +21,7 @@ func table(n int, label func(place int, x float64) float64) (rows []float32, cod
 
 // A linear fit of a line leaves only the noise, and of other functions everything that is not linear.
 func TestResidualsMatchLeastSquares(t *testing.T) {
-	rows, codes := table(600, func(place int, x float64) float64 { return 3 + float64(place)/8 - 2*x })
+	rows, codes := placed(600, func(place int, x float64) float64 { return 3 + float64(place)/8 - 2*x })
 	left, share := residuals(codes, rows, 2, 2)
 	if want := 0.01 * 600 / squares(codes[0]); math.Abs(share-want) > 0.2*want || math.Abs(squares(left[0])-6) > 1.2 {
 		t.Errorf("share %.5f and squares %.2f of a line with noise, want %.5f and 6", share, squares(left[0]), want)
@@ -47,7 +47,7 @@ func TestJumpsFindNumbersThatName(t *testing.T) {
 		"a wave":  {func(place int, x float64) float64 { return 2 * math.Sin(float64(place)/5) }, 0, 0.03},
 		"nothing": {func(place int, x float64) float64 { return x }, -0.05, 0.05},
 	} {
-		rows, codes := table(900, c.label)
+		rows, codes := placed(900, c.label)
 		left, _ := residuals(codes, rows, 2, 1)
 		column, ok := levelsOf(rows, 2, 0, 256)
 		if !ok || len(column.Cuts) != 29 {
