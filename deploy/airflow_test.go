@@ -24,7 +24,7 @@ for node in ast.parse(open(sys.argv[1]).read(), sys.argv[1]).body:
 print(json.dumps(names))
 `
 
-func TestTheDAGCallsTheProgram(t *testing.T) {
+func TestDAGCallsTheProgram(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3 on this machine to read the DAG with")

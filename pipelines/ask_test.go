@@ -213,8 +213,8 @@ func (a *asked) check(t *testing.T, answer *results.Ask, row int, trained, judge
 	}
 }
 
-// friedmanDays and classDays return days for asked: numbers, and three classes of few different rows, counted
-// apart, with weights; the third day lacks a class.
+// friedmanDays and classDays return days for asked: numbers, and three classes of few distinct rows, counted
+// separately, with weights; the third day lacks a class.
 func friedmanDays(t *testing.T, n int) (o options.Train, days []string) {
 	t.Helper()
 	for i := range n {
@@ -253,7 +253,7 @@ func classDays(n int) (o options.Train, days []string) {
 	return o, days
 }
 
-func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
+func TestAskMatchesTrainingAndEvaluating(t *testing.T) {
 	campaign.Long(t)
 	numbers, days := friedmanDays(t, 7)
 	classes, classDays := classDays(7)
@@ -396,7 +396,7 @@ func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatCannotBeAnsweredAreRefused(t *testing.T) {
+func TestUnanswerableQuestionsAreRejected(t *testing.T) {
 	o, days := friedmanDays(t, 3)
 	o.Kernel = &fourier.GaussianOptions{Features: 128} // more than rows
 	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=app/dt=2026-11-%02d", i+1) })

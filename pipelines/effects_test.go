@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Whatever kernel and learner: the columns with effects are those that the labels depend on, and neither the order of
-// the rows nor how they are cut into files changes a bit. The labels are not needed.
+// For every kernel and learner, the columns with effects are those that the labels depend on, and neither the
+// order of the rows nor their cut into files changes a bit. The labels are not needed.
 func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 	const d = 4
 	random := rand.New(rand.NewPCG(4, 4))
@@ -81,8 +81,9 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 	}
 }
 
-// A category and a time, which is several numbers, are one column each; a missing value is a value like others.
-func TestEffectsOfTypedColumns(t *testing.T) {
+// A category and a time, which is several numbers, have one effect each; a missing value is a value like
+// others.
+func TestTypedColumnsHaveOneEffectEach(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 4))
 	lines := []string{"kind,day,number,y\n"}
 	for range 500 {

@@ -57,8 +57,8 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 		Draw: draw}, nil
 }
 
-// Every job knows joined features in a metric, also of rows in their short form.
-func TestJobsWithJoinedFeatures(t *testing.T) {
+// Every job works with joined features in a metric, also for rows in their short form.
+func TestJoinedFeaturesWorkInEveryJob(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var lines []string
 	for range 500 {

@@ -75,7 +75,7 @@ func leveledTables(t *testing.T, dir, kind string) (header string, rows []levele
 
 // A model that fit makes from the levels for which a condition holds equals, byte for byte, the model of
 // a training run by the recipe on these rows.
-func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
+func TestModelOfLevelsEqualsModelOfTheirRows(t *testing.T) {
 	tries := 5
 	if os.Getenv("BOCHNER_LONG") != "" {
 		tries = 2500
@@ -245,8 +245,8 @@ func manifestOf(t *testing.T, dir string) string {
 	return string(data)
 }
 
-// What a condition on levels cannot choose is refused with the reason.
-func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
+// A condition that cannot choose sums is rejected with the reason.
+func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	_, _, days := leveledTables(t, dir, "targets")
@@ -293,8 +293,8 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	jobtest.WantError(t, "no such column", err, exit.CodeData, "nothing")
 }
 
-// Levels that look alike stay apart, sums of levels answer like sums of whole days, and a model keeps the levels that
-// it was fitted to from being removed, wherever it is asked from.
+// Segments with similar names stay separate, sums of segments answer like sums of whole days, and the segments
+// that a model was fitted to are not removed, in whichever directory it was asked from.
 func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -137,9 +137,8 @@ func (b *messaging) whole() {
 	}
 }
 
-// Whatever the format of a message, its predictions equal a batch's predictions of its rows, on every
-// runner.
-func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
+// For every format of a message, its predictions equal a batch's predictions of its rows, on every runner.
+func TestMessageGetsThePredictionsOfABatch(t *testing.T) {
 	b := newMessaging(t, 8)
 	csv := "id,a,b\nx,1,2\ny,0.5,-1\n"
 	o := b.o.Predict
@@ -182,9 +181,9 @@ func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
 	}
 }
 
-// Leases that end, connections that are cut, and storage that fails have messages delivered again:
-// every row is in the files once.
-func TestMessagesThatAreDeliveredAgainChangeNothing(t *testing.T) {
+// Every row is in the files once, although messages are delivered again after their lease ended, a connection
+// was cut, or the storage failed.
+func TestRedeliveredMessagesDoNotRepeatRows(t *testing.T) {
 	b := newMessaging(t, 8)
 	for i := range 12 {
 		b.send(1 + i%3)
@@ -219,8 +218,8 @@ func TestMessagesThatAreDeliveredAgainChangeNothing(t *testing.T) {
 	b.whole()
 }
 
-// A message that cannot be done is named, with its content, and acknowledged. When it comes again and
-// can be done, nothing is left of that.
+// A message that cannot be predicted is named, with its content, and acknowledged. When it comes again and can
+// be predicted, its dead letter is removed.
 func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	b := newMessaging(t, 8)
 	bad := b.server.Send("rows", "hello", "id", "1")
@@ -279,8 +278,8 @@ func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	}
 }
 
-// Predictions and dead letters go to topics, with the attributes of the message and its identifier, by
-// which readers tell copies.
+// Predictions and dead letters go to topics, with the attributes of the message and its identifier, by which
+// readers recognise copies.
 func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	b := newMessaging(t, 8)
 	o := b.o
@@ -312,7 +311,7 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 		}
 	}
 
-	// What was not published is not acknowledged, and comes again: at least once.
+	// A message that was not published is not acknowledged, and comes again: at least once.
 	again := b.server.Send("rows", `{"id": "y", "a": 1, "b": 2}`)
 	b.server.SetAutoPublishResponse(false)
 	b.server.AddPublishResponse(nil, status.Error(codes.FailedPrecondition, "no"))
@@ -326,8 +325,8 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	}
 }
 
-// Models change between messages.
-func TestMessagesAreDoneByTheModelThatIsChampion(t *testing.T) {
+// Each message is predicted by the model that is champion then.
+func TestMessagesUseTheCurrentChampion(t *testing.T) {
 	b := newMessaging(t, 8, 16)
 	b.o.Reload, b.o.PerRound = 1, 1
 	b.wanted = 2
@@ -344,7 +343,7 @@ func TestMessagesAreDoneByTheModelThatIsChampion(t *testing.T) {
 	}
 }
 
-func TestAStreamOfMessagesRefuses(t *testing.T) {
+func TestMessageStreamRejectsInvalidOptions(t *testing.T) {
 	b := newMessaging(t, 8)
 	topic := b.server.Topic("said")
 	for what, test := range map[string]struct {
@@ -418,9 +417,9 @@ var fake = new(native)
 
 func init() { scoring.RegisterNative("fake", fake) }
 
-// A runner that reads messages by itself acknowledges one when its bundle is done. So a message that is
-// to be tried again fails its bundle, and one without predictions does not.
-func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
+// A message that is to be tried again fails its bundle, so that a runner that reads messages by itself does not
+// acknowledge it; a message without predictions does not.
+func TestMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 	b := newBrook(t, 8)
 	file := jobtest.Write(t, b.dir, "file", "")
 	for _, c := range []struct{ dead, text, want string }{

@@ -287,7 +287,7 @@ func (w *world) sameModel(dir string, rows []string, failed error) error {
 	if failed == nil {
 		files := w.m.Files(dir)
 		delete(files, registry.LineageFile)
-		delete(files, "report.html") // which tells of the lineage
+		delete(files, "report.html") // which shows the lineage
 		h := sha256.New()
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			fmt.Fprintf(h, "%s %d %s", name, len(files[name]), files[name])
@@ -486,10 +486,9 @@ func (k *programKind) shrink(seeds []uint64) []uint64 {
 	return seeds
 }
 
-// Random programs sum, split, add, subtract, forget, fit, train and audit, with rows in any order
-// and cut, on any number of threads, at any level of the CPU, killed and resumed. Equal multisets
-// of rows always give the same bytes. BOCHNER_PROGRAM repeats a program: its kind, a colon, and the
-// seeds of its steps with commas.
+// Equal multisets of rows give the same bytes in random programs that sum, split, add, subtract, forget, fit,
+// train and audit, with rows in any order and cut, on any number of threads, at any level of the CPU, killed
+// and resumed. BOCHNER_PROGRAM repeats a program: its kind, a colon, and the seeds of its steps with commas.
 func TestEqualRowsGiveEqualBytesInEveryProgram(t *testing.T) {
 	// Temporary directories of other processes are locked on the disk, which a program does not
 	// see.

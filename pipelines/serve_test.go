@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// The metrics of rows with a prediction count the rows of answers, not those of refused requests.
+// The metrics of rows with a prediction count the rows of answers, not those of rejected requests.
 func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	dir := t.TempDir()
 	table := strings.Join(jobtest.Made(t, "moons", 300, 1), "")
@@ -67,8 +67,8 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	}
 }
 
-// A message names the option that is out of bounds, its bound and its value.
-func TestServingRefusesLimitsOutOfBounds(t *testing.T) {
+// The message names the option that is out of bounds, its bound and its value.
+func TestServeRejectsLimitsOutOfBounds(t *testing.T) {
 	for want, set := range map[string]func(*options.Serve){
 		"--drain must be at least 0s (have -1s)": func(o *options.Serve) { o.Limits.Drain = -time.Second },
 		"--max_body must be at least 1 (have 0)": func(o *options.Serve) { o.Limits.MaxBody = 0 },

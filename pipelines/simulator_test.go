@@ -399,11 +399,11 @@ func (s *simulation) run() {
 	s.finish()
 }
 
-// Two drivers on one disk, on which calls fail, seem to have failed, are late or are the last of their process, while
-// data changes under them: the registry names whole models at any moment, no driver reports what did not happen, and
-// when all is calm again, models and sums equal, byte for byte, the results of undisturbed runs on the same data.
-// BOCHNER_SEED=N repeats one run.
-func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
+// Two drivers on one disk, on which calls fail, seem to have failed, are late or are the last of their process,
+// while data changes under them, keep the registry consistent: it names whole models at any moment, no driver
+// reports a change that did not happen, and in the end models and sums equal, byte for byte, the results of
+// undisturbed runs on the same data. BOCHNER_SEED=N repeats one run.
+func TestDisturbedDriversConverge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
 	first, last := uint64(1), uint64(campaign.Of(12, 3000))
@@ -434,8 +434,8 @@ func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 	}
 }
 
-// A seed decides all: what happens once happens again.
-func TestASimulationIsRepeatedByItsSeed(t *testing.T) {
+// Two simulations with the same seed have the same events.
+func TestSimulationIsRepeatedByItsSeed(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
 	for seed := range uint64(campaign.Of(1, 100)) {

@@ -125,8 +125,8 @@ func (b *brook) counted() map[string]int {
 	return by
 }
 
-// The defaults equal the defaults of the flags, and a stream runs with them.
-func TestAStreamRunsWithTheDefaults(t *testing.T) {
+// The defaults of options.Stream equal those of the flags, and a stream runs with them.
+func TestStreamRunsWithTheDefaults(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 3)
 	o := NewStreamOptions()
@@ -141,7 +141,7 @@ func TestAStreamRunsWithTheDefaults(t *testing.T) {
 }
 
 // On every runner, and in a bucket, a stream writes for each file what a batch of that file writes.
-func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
+func TestStreamWritesTheBytesOfABatch(t *testing.T) {
 	b := newBrook(t, 8)
 	for i := range 3 {
 		b.put(fmt.Sprintf("f%d.csv", i), 20*i+1)
@@ -189,9 +189,9 @@ func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 	}
 }
 
-// A stream that is stopped ends after the file it is at, without error; the next one does the rest.
-// What a killed one had not finished is done again.
-func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
+// A stream that is stopped ends after its current file, without an error; the next one predicts the rest. Files
+// that a killed stream had not finished are predicted again.
+func TestRestartedStreamPredictsEveryFileOnce(t *testing.T) {
 	b := newBrook(t, 8)
 	for i := range 5 {
 		b.put(fmt.Sprintf("f%d.csv", i), 3)
@@ -230,7 +230,7 @@ func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
 	b.counted()
 }
 
-func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
+func TestStreamNamesRowsWithoutPredictions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
 	jobtest.Write(t, b.path("in"), "rows.csv", "id,a,b\nx,1,2\ny,oops,3\n")
@@ -283,8 +283,8 @@ func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 	}
 }
 
-// Models change between files, and a bad one is not used. All rows of a file are by one model.
-func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
+// Models change between files, a bad one is not used, and all rows of a file are predicted by one model.
+func TestStreamUsesTheModelThatIsChampion(t *testing.T) {
 	b := newBrook(t, 8, 16, 24)
 	b.put("f0.csv", 10)
 	b.o.Reload, b.o.PerRound = 1, 1
@@ -324,8 +324,9 @@ func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
 	}
 }
 
-// Names that are gone for a while come back with other names and another model: what has predictions is not done again.
-func TestAStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
+// If names disappear and come back with other names and another model, files with predictions are not predicted
+// again.
+func TestStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
@@ -405,9 +406,9 @@ func (o *opening) Open(name string) (disk.File, error) {
 	return o.FS.Open(name)
 }
 
-// Neither its absence nor what is there in its place says anything about a file that was listed: it has no dead letter,
-// and predictions when it is back.
-func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
+// A listed file that was moved or replaced before it is read has no dead letter, and gets predictions when it
+// is back.
+func TestFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	for what, place := range map[string]func(name string) error{
 		"nothing":      func(string) error { return nil },
 		"a directory":  func(name string) error { return os.Mkdir(name, 0o777) },
@@ -436,7 +437,8 @@ func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	}
 }
 
-// Entries that cannot be read are counted and noted; files are predicted, and nothing of a file outside is shown.
+// Entries that cannot be read are counted and noted; files are predicted, and no content of a file outside is
+// shown.
 func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
@@ -467,7 +469,7 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 		t.Errorf("%s; %s", last, &b.log)
 	}
 	b.counted()
-	// A second stream tells by the times what has changed since.
+	// A second stream recognises changes by the times.
 	grown := time.Now().Add(-time.Millisecond)
 	if err := os.Chtimes(b.path("out/a.csv.predictions.csv"), grown, grown.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
@@ -480,7 +482,7 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	}
 }
 
-func TestAStreamRefuses(t *testing.T) {
+func TestStreamRejectsInvalidOptions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 1)
 	for what, test := range map[string]struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// What is printed about each λ is in the units of the targets: RMSE and R², as evaluate
-// prints them. Errors of classes are named for what they are.
-func TestTablesOfLambdaAreInUnits(t *testing.T) {
+// The table of λ is in the units of the targets: RMSE and R², as evaluate prints them. Errors of classes are
+// named as such.
+func TestLambdaTablesUseTheUnitsOfTargets(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "friedman", 400, 1)
 	o := fixed(3)

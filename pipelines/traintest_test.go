@@ -79,7 +79,7 @@ func heldOut(t *testing.T, o options.Train, share float64) (held []int64) {
 }
 
 // A training run with --test gives the model of the file without the test rows.
-func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
+func TestTestRowsAreNotTrainedOn(t *testing.T) {
 	for name, set := range map[string]func(*options.Train){
 		"content": func(o *options.Train) { o.Data.Drop = []string{"who"} },
 		"groups":  func(o *options.Train) { o.Split.Group = []string{"who"} },
@@ -140,7 +140,8 @@ func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
 	}
 }
 
-// Labels of groups are coins, so errors on new groups are one half. Rows of known groups give them away.
+// Errors on new groups are one half if the labels of groups are coin flips, although rows of known groups
+// reveal them.
 func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 	const runs = 10
 	sums := map[bool]float64{}
@@ -165,7 +166,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 			sums[grouped] += r.Test.Classes.Error / runs
 		}
 	}
-	// Of about 6 groups in each test, a share with the standard deviation 0.2 is wrong.
+	// The share of wrong groups, of about 6 in each test, has the standard deviation 0.2.
 	if got := sums[true]; math.Abs(got-0.5) > 4*0.2/math.Sqrt(runs) {
 		t.Errorf("the mean error on new groups is %.3f", got)
 	}
@@ -174,7 +175,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 	}
 }
 
-func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
+func TestInvalidTestSetsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "t.csv")
 	if err := os.WriteFile(file, []byte(strings.Join(visits(50, 1, 1), "")), 0o666); err != nil {
@@ -205,7 +206,7 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}
 }
 
-func TestWorkDirectoriesOfATestLeaveNothing(t *testing.T) {
+func TestTestSetLeavesNoWorkDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := jobtest.Write(t, t.TempDir(), "visits.csv", strings.Join(visits(300, 60, 1), ""))
 	o := tested(file, filepath.Join(dir, "model"))

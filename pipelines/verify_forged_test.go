@@ -173,8 +173,8 @@ func merged(all ...map[string]edit) map[string]edit {
 	return out
 }
 
-// Whatever is edited in a manifest, verify refuses the model or says word for word
-// what it says of the honest one: nothing that it prints is taken on trust.
+// For every edit of a manifest, verify rejects the model or prints word for word what it prints for the honest
+// one: it trusts nothing that it prints.
 func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",

@@ -83,10 +83,9 @@ func mustTrain(t *testing.T, o options.Train) (*results.Train, []byte, *models.M
 	return r, weights, m
 }
 
-// A file with weights gives the weights of the file in which rows are repeated, byte for byte,
-// and the same errors for every λ, however it is read. Copies are too few here to be in folds of
-// their own.
-func TestAWeightedTableIsARepeatedTable(t *testing.T) {
+// A file with weights gives the weights of a file with repeated rows, byte for byte, and the same errors for
+// every λ, for all ways to read it. Copies are too few here to be assigned to folds separately.
+func TestWeightedTableEqualsRepeatedRows(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		lines, repeated := weightedTable(9000, targets, "0", "1", "1", "2", "3")
 		for name, l := range map[string]*ridge.LearnerOptions{"ridge": nil,
@@ -161,8 +160,8 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 	}
 }
 
-// Iterative learners minimise the same objective on weighted and on repeated rows; equal weights
-// change nothing at all, whatever the learner.
+// Iterative learners minimise the same objective on weighted and on repeated rows; equal weights change
+// nothing, for every learner.
 func TestEveryLearnerTakesWeights(t *testing.T) {
 	lines, repeated := weightedTable(700, false, "0", "1", "2", "4")
 	equal, _ := weightedTable(300, false, "2.5")

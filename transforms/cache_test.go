@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOneOfManyLoads(t *testing.T) {
+func TestConcurrentGetLoadsOnce(t *testing.T) {
 	var loads atomic.Int32
 	begun := make(chan struct{})
 	c := Cache[*string]{Size: 2}

@@ -29,7 +29,8 @@ type shardList struct {
 // reader returns the shards of the reader that an element stands for. It does not need Setup.
 func (f *Splittable) reader(ctx context.Context, element int) (*shardList, []dataset.Shard, error) {
 	uri := f.Scan.Pass
-	list, err := cached(worker(jobOf(uri)), fmt.Sprint(uri, " ", f.Scan.Readers), func(list *shardList) error {
+	job := worker(jobOf(uri), func(*Worker) {}) // the DoFn of the reader takes it
+	list, err := cached(job, fmt.Sprint(uri, " ", f.Scan.Readers), func(list *shardList) error {
 		_, err := decode(ctx, uri, list)
 		list.readers = f.Scan.assign(&list.Data, list.Shards)
 		return err

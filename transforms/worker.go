@@ -43,11 +43,7 @@ var workers = struct {
 // NewWorker returns the worker of a job whose driver is in this process and whose pass
 // files are in the directory. DoFns in this process share it until it is closed.
 func NewWorker(dir string) *Worker {
-	w := worker(jobOf(strings.TrimRight(dir, "/") + "/"))
-	workers.Lock()
-	defer workers.Unlock()
-	w.driven = true
-	return w
+	return worker(jobOf(strings.TrimRight(dir, "/")+"/"), func(w *Worker) { w.driven = true })
 }
 
 // Close frees the memory of the worker once no DoFn of its job runs any more.
@@ -62,8 +58,9 @@ func (w *Worker) Close() {
 // jobOf returns the job of a pass file: the directory that holds it.
 func jobOf(pass string) string { return pass[:strings.LastIndexByte(pass, '/')+1] }
 
-// worker returns the worker of a job, and creates it if there is none.
-func worker(job string) *Worker {
+// worker returns the worker of a job, and creates it if there is none. take says who has it now, before another job
+// can free it.
+func worker(job string, take func(*Worker)) *Worker {
 	workers.Lock()
 	defer workers.Unlock()
 	w := workers.byJob[job]
@@ -78,6 +75,7 @@ func worker(job string) *Worker {
 		w = &Worker{job: job, shared: map[reflect.Type]any{}}
 		workers.byJob[job] = w
 	}
+	take(w)
 	return w
 }
 
@@ -104,17 +102,14 @@ type Fn struct {
 // Setup finds the worker. In the direct runner several edges of a graph may share one DoFn, and
 // each calls Setup.
 func (f *Fn) Setup() {
-	f.Worker = worker(jobOf(f.Scan.Pass))
-	f.Worker.use(1)
+	f.Worker = worker(jobOf(f.Scan.Pass), func(w *Worker) { w.users++ })
 }
 
 // Teardown releases the worker after the last element.
-func (f *Fn) Teardown() { f.Worker.use(-1) }
-
-func (w *Worker) use(n int) {
+func (f *Fn) Teardown() {
 	workers.Lock()
 	defer workers.Unlock()
-	w.users += n
+	f.Worker.users--
 }
 
 // Cache holds the most recently used of several values that are loaded by name, so that

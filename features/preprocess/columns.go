@@ -14,7 +14,7 @@ import (
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
 	// CrossFit says which training rows each part of a Lookup was computed without; nil if lookups have no parts.
-	CrossFit *CrossFit `json:"cut,omitempty"`
+	CrossFit *CrossFit `json:"cross_fit,omitempty"`
 }
 
 // Slot says how a slot becomes numbers. Exactly one of its fields is set.

@@ -9,7 +9,7 @@ import (
 )
 
 // steps are the variations of the default that a search tries, in the order of the table.
-var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "two columns", "hats"}
+var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "two columns", "piecewise linear"}
 
 // trial is a trial of a search, as search.json of a model has it.
 type trial struct {
@@ -20,13 +20,13 @@ type trial struct {
 }
 
 type candidate struct {
-	View   string  `json:"view"`
-	Kernel string  `json:"kernel"`
-	Width  float64 `json:"width"`
-	Metric string  `json:"metric"`
-	Rounds int     `json:"rounds"`
-	Pair   float64 `json:"pair"`
-	Hats   bool    `json:"hats"`
+	View      string  `json:"view"`
+	Kernel    string  `json:"kernel"`
+	Width     float64 `json:"width"`
+	Metric    string  `json:"metric"`
+	Rounds    int     `json:"rounds"`
+	Pair      float64 `json:"pair"`
+	Piecewise bool    `json:"piecewise_linear"`
 }
 
 // stepsOf returns the least held-out loss of each step's trials, as a ratio to the loss of the default
@@ -74,10 +74,10 @@ func stepsOf(model string) (map[string]float64, error) {
 func stepFrom(standard, c candidate) (name string, beside candidate) {
 	beside = standard
 	switch {
-	case c.Hats:
+	case c.Piecewise:
 		beside = c
-		beside.Hats = false
-		return "hats", beside
+		beside.Piecewise = false
+		return "piecewise linear", beside
 	case c.Pair > 0:
 		beside = c
 		beside.Pair = 0

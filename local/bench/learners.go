@@ -111,7 +111,7 @@ func (o options) duel(b bout) (d duel, err error) {
 	d.Ours.Seconds = spent.Seconds
 	var manifest struct {
 		Learner struct {
-			Course struct{ Objective, Gap float64 }
+			Log struct{ Objective, Gap float64 }
 		}
 	}
 	text, err := os.ReadFile(in("model/manifest.json"))
@@ -121,7 +121,7 @@ func (o options) duel(b bout) (d duel, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.Ours.Objective, d.Gap = manifest.Learner.Course.Objective, manifest.Learner.Course.Gap
+	d.Ours.Objective, d.Gap = manifest.Learner.Log.Objective, manifest.Learner.Log.Gap
 	_, out, err := command([]string{"evaluate", "--json", "--model", in("model")}, b.test)
 	if err != nil {
 		return d, err

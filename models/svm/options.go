@@ -44,6 +44,9 @@ func (o *LearnerOptions) Validate() error {
 		return option.Errorf("bias", "must be from 0 (no intercept) to %g (have %g)", float64(maxBias), o.Bias)
 	case o.Passes < 0 || o.Passes > maxPasses:
 		return option.Errorf("passes", "must be from 1 to %d, or 0 to choose (have %d)", maxPasses, o.Passes)
+	case o.Loss == "softmax":
+		return option.Errorf("loss", "softmax takes all outputs together; use logistic, which takes them one by one, or "+
+			"the learner sgd")
 	}
 	return o.Shared.Validate()
 }

@@ -129,7 +129,7 @@ func newLearner(o options) (*learner, error) {
 	case err != nil:
 		return nil, fmt.Errorf("svm: %w", err)
 	case l.Scalar == nil:
-		return nil, fmt.Errorf("svm: %s takes all outputs together; logistic takes them one by one, sgd has %[1]s", o.Loss)
+		return nil, fmt.Errorf("svm: %s takes all outputs together", o.Loss)
 	case o.Lambda == 0:
 		return nil, fmt.Errorf("svm: lambda is 0; the dual needs lambda > 0")
 	case !(o.Bias >= 0 && o.Bias <= maxBias):

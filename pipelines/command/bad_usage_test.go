@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
+func TestInvalidFlagsAreUsageErrors(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("TMPDIR", temp)

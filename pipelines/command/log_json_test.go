@@ -47,7 +47,7 @@ func TestLogLinesAreObjects(t *testing.T) {
 	}
 }
 
-func TestALineOfALogHasItsLevel(t *testing.T) {
+func TestLogLinesHaveTheirLevel(t *testing.T) {
 	var b bytes.Buffer
 	log := newJSONLog(&b)
 	for _, part := range []string{"note: two ", "parts\nbochner: no file\n\nread: 10 rows\nunfinished"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func TestExitCodes(t *testing.T) {
+func TestCodeMapsErrorsToExitCodes(t *testing.T) {
 	broken := &storage.Error{Op: "read", Name: "f", Err: syscall.EIO}
 	missing := &storage.Error{Op: "open", Name: "f", Err: fs.ErrNotExist}
 	for _, c := range []struct {
@@ -42,6 +42,7 @@ func TestExitCodes(t *testing.T) {
 		{&fault.Fault{Kind: fault.Model, Message: "m"}, 6},
 		{&fault.Fault{Kind: fault.Internal, Message: "m"}, 1},
 		{context.Canceled, 130},
+		{fmt.Errorf("reading: %w", context.DeadlineExceeded), 130},
 		{fmt.Errorf("reading: %w", context.Canceled), 130},
 		{errors.Join(Usagef("x"), context.Canceled), 130},
 	} {
@@ -56,7 +57,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A file that may not be read says nothing about its rows: a retraining must not leave it out as bad data.
+// A file without read permission has no data error, so that a retraining does not leave it out as bad data.
 func TestMissingRightsAreNotBadData(t *testing.T) {
 	denied := &storage.Error{Op: "open", Name: "f",
 		Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}

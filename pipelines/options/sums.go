@@ -142,8 +142,7 @@ type Audit struct {
 
 // SumDirs names directories of sums to add and to subtract.
 type SumDirs struct {
-	// Patterns of directories of sums to add up; to forget rows, all sums that the model was fitted
-	// to.
+	// Patterns of directories of sums to add up.
 	Sums []string `flag:"sums,common" list:"commas" placeholder:"DIRS"`
 
 	// Patterns of directories of sums to leave out: if they are among the sums they are not added,

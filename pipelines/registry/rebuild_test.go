@@ -79,7 +79,7 @@ func TestLostAliasesMatchTheHistory(t *testing.T) {
 	}
 }
 
-func TestOfTwoPromotersAfterALossOneWins(t *testing.T) {
+func TestConcurrentPromotionAfterLostAliasesHasOneWinner(t *testing.T) {
 	for where, dir := range places(t) {
 		for _, left := range []string{"", "{"} {
 			r, _ := sevenEvents(t, storage.Join(dir, "of"+left+"x"))

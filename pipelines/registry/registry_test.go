@@ -183,7 +183,7 @@ func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 }
 
 // race lets processes promote models of their own at the same time: every event happens
-// once, in an order, and whoever did not succeed is told who did.
+// once, in an order, and the error of each that did not names the one that did.
 func race(t *testing.T, dir string) {
 	names := []string{"a", "b", "c", "d"}
 	r := with(t, dir, append([]string{"first"}, names...)...)
@@ -233,7 +233,7 @@ func race(t *testing.T, dir string) {
 	}
 }
 
-func TestOfTwoPromotersOneWinsAndTheOtherIsTold(t *testing.T) { race(t, t.TempDir()) }
+func TestConcurrentPromotionHasOneWinnerAndOneLostError(t *testing.T) { race(t, t.TempDir()) }
 
 // bucket is a bucket of a server in this process.
 func bucket(t *testing.T) (*gcstest.S3, string) {
@@ -251,10 +251,9 @@ func TestPromotersRaceInABucketWithFaults(t *testing.T) {
 	}
 }
 
-// Whatever stops a promotion at whichever call, the champion is the one before or the one
-// after, nothing that was said to have happened is lost, and the next promotion finds all
-// in order.
-func TestAPromotionIsWholeOrAbsent(t *testing.T) {
+// If a promotion is stopped at any call, the champion is the previous or the new one, no reported change is
+// lost, and the next promotion succeeds.
+func TestPromotionIsWholeOrAbsent(t *testing.T) {
 	dead := errors.New("the process is gone")
 	restore := disk.Swap(disk.OS{})
 	t.Cleanup(restore)
@@ -309,8 +308,9 @@ func TestAPromotionIsWholeOrAbsent(t *testing.T) {
 	}
 }
 
-// The aliases were replaced, but the answer was lost before they were on the disk. The history must not get ahead of them.
-func TestAPowerCutAfterALostAnswerUndoesNothing(t *testing.T) {
+// If the aliases were replaced but the response was lost before they were on the disk, a power cut does not
+// leave a history that is ahead of the aliases.
+func TestPowerCutAfterALostResponseUndoesNothing(t *testing.T) {
 	m, lost := disktest.New(), false
 	f := &disktest.Fault{FS: m, Each: func(op, name string, _ bool) error {
 		if op == "rename" && strings.HasSuffix(name, "/"+models.AliasFile) && !lost {
@@ -337,7 +337,7 @@ func TestAPowerCutAfterALostAnswerUndoesNothing(t *testing.T) {
 	}
 }
 
-func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
+func TestChangedHistoryIsNoticed(t *testing.T) {
 	r := with(t, t.TempDir(), "a", "b", "c")
 	r.Now = func() time.Time { return time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC) }
 	for _, name := range []string{"a", "b"} {

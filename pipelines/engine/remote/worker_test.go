@@ -34,8 +34,8 @@ func program(t *testing.T, segment elf.ProgType) string {
 	return name
 }
 
-// go install makes such a program on a machine with a C compiler.
-func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
+// A dynamically linked program, as go install makes on a machine with a C compiler, is rejected for workers.
+func TestDynamicBinaryIsRejectedForWorkers(t *testing.T) {
 	*jobopts.Endpoint = "127.0.0.1:1" // nobody listens there
 	defer func() {
 		*jobopts.Endpoint, *jobopts.WorkerBinary, *jobopts.EnvironmentType, executable = "", "", "", os.Executable

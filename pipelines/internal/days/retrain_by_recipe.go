@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -353,7 +354,7 @@ func (n *night) judgeFitted(ctx context.Context, model string, train []Day, judg
 func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	if f.SaveSums != "" {
 		// The manifest is written last.
-		exists, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile))
+		exists, err := storage.Exists(ctx, storage.Join(f.SaveSums, sums.ManifestFile))
 		if err != nil {
 			return err
 		}

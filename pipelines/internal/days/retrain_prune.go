@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -61,7 +62,7 @@ func (n *night) prune(ctx context.Context) error {
 // unneeded returns the names of the sums in a directory of sums that are not needed. Totals are needed as long as
 // the recipe or the sums of a day are.
 func (n *night) unneeded(ctx context.Context, x *index, needed *needs) (names []string, err error) {
-	places, err := parts.Directories(ctx, storage.Join(x.dir, "*"), models.ManifestFile)
+	places, err := parts.Directories(ctx, storage.Join(x.dir, "*"), sums.ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (n *night) needs(ctx context.Context) (*needs, error) {
 			continue
 		}
 		place := n.registry.ModelDir(model)
-		if exists, err := storage.Exists(ctx, storage.Join(place, models.ManifestFile)); err != nil {
+		if exists, err := storage.Exists(ctx, storage.Join(place, sums.ManifestFile)); err != nil {
 			return nil, err
 		} else if !exists { // it was removed
 			continue

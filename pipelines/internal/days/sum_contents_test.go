@@ -10,8 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
-func TestListsOfRowsHaveABound(t *testing.T) {
+// Rows are listed only if that is needed and possible, so that the lists are bounded for any number of sums
+// that are added.
+func TestRowListsAreBounded(t *testing.T) {
 	of := func(sign, rows int64, listed bool) parts.Term {
 		p := &sums.Manifest{Rows: models.RowCounts{Used: rows}}
 		if listed {

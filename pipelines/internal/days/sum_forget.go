@@ -74,6 +74,11 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
 		return nil, err
 	}
+	if o.Certificate != "" && !o.Job.Resume {
+		if err := storage.CheckAbsent(ctx, o.Certificate); err != nil {
+			return nil, err // the proof of another removal is not replaced
+		}
+	}
 	result, err := forgetRows(ctx, o)
 	if err != nil {
 		return nil, err

@@ -171,8 +171,7 @@ func List(ctx context.Context, patterns []string) ([]string, error) {
 			return nil, err
 		}
 		if len(places) == 0 {
-			return nil, exit.Dataf("--sums %s matches no directory of sums; bochner sum creates them",
-				strings.TrimRight(p, "/"))
+			return nil, exit.Dataf("no directory of sums matches %s; bochner sum creates them", strings.TrimRight(p, "/"))
 		}
 		for _, place := range places {
 			if !slices.Contains(out, place) {
@@ -306,6 +305,9 @@ func check(terms []Term) error {
 			}
 			leaves[l.Digest] = t.Place
 			for _, f := range l.Files {
+				if f.Empty { // such as a file with a header and no rows, which all partitions may have
+					continue
+				}
 				if other, twice := inputs[f.Version]; twice && other != t.Place {
 					return exit.Dataf("pipelines: %s and %s both have the file %s, whose rows would count twice; leave one "+
 						"of them out, or sum the data again without it", other, t.Place, f.Name)

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
+func TestKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 	var none options.Prepare
 	if err := LoadKernel(t.Context(), &none); err != nil ||
 		*none.Kernel.(*fourier.GaussianOptions) != (fourier.GaussianOptions{}) {
@@ -42,8 +42,8 @@ func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 	}
 }
 
-// Only trainings and align find features; other jobs take those that were found.
-func TestFeaturesToBeFoundHaveToBeFoundFirst(t *testing.T) {
+// Jobs other than train and align reject learned kernels without a directory of frequencies.
+func TestLearnedKernelsRequireFrequencies(t *testing.T) {
 	for _, k := range []kernel.Options{&learned.Options{}, &learned.HarmonicOptions{}} {
 		if err := Validate(options.Prepare{Kernel: k}); exit.Code(err) != exit.CodeUsage {
 			t.Errorf("%T: %v", k, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
@@ -109,6 +110,9 @@ func (o Options) CheckTargets(d *dataset.Dataset) error {
 // CheckLabels returns an error if an option does not suit the number of classes, which is 0 if labels are numbers,
 // or the number of features.
 func (o Options) CheckLabels(classes, features int) error {
+	if err := o.checkLoss(classes > 0); err != nil {
+		return err
+	}
 	l := o.Lambda
 	lambda, _ := LambdaValues(l, 1)
 	trials := ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes}, len(lambda)+len(ridge.SmallerLambda()))
@@ -128,6 +132,24 @@ func (o Options) CheckLabels(classes, features int) error {
 			"features, or --select mse", l.Select, report.Bytes(trials), report.Bytes(ridge.MaxTrialBytes))
 	}
 	return nil
+}
+
+// checkLoss returns an error if a loss is given that does not suit the labels.
+func (o Options) checkLoss(classes bool) error {
+	b, ok := o.Rounds()
+	if !ok || b.Common().Loss == "" {
+		return nil
+	}
+	given, names := b.Common().Loss, loss.Names(classes)
+	if slices.Contains(names, given) {
+		return nil
+	}
+	labels := "numbers"
+	if classes {
+		labels = "classes"
+	}
+	return exit.Usagef("--loss %s is not for labels that are %s (see --task)%s; use one of %s", given, labels,
+		option.DidYouMean(given, names), strings.Join(names, ", "))
 }
 
 // CheckWeights returns an error if rows have weights that the learner does not support.
@@ -213,7 +235,7 @@ func (o Options) validateCalibration() error {
 }
 
 // CheckSummed returns an error if sums of the recipe do not have what the calibration needs. calibrate is
-// platt, or none or "".
+// platt, auto, none or "".
 func CheckSummed(calibrate options.Calibration, r *sums.Recipe) error {
 	switch {
 	case calibrate == "", calibrate == options.NoCalibration, calibrate == options.AutoCalibration:

@@ -150,7 +150,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 		Dir: storage.Join(t.Job.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
 		Fit: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
 		HeldOut: name("held.safetensors", solve...), Trials: name("trials.safetensors", solve...),
-		Sketch: name("spread.safetensors", solve...),
+		Sketch: name("sketch.safetensors", solve...),
 	}
 }
 
