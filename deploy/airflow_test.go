@@ -60,7 +60,7 @@ func TestDAGCallsTheProgram(t *testing.T) {
 			t.Errorf("%s is deprecated", old)
 		}
 	}
-	if string(values["NO_NEW_DATA"]) != strconv.Itoa(exit.CodeNothing) ||
+	if string(values["NO_NEW_DATA"]) != strconv.Itoa(int(exit.CodeNothing)) ||
 		!strings.Contains(text, "skip_on_exit_code=NO_NEW_DATA") {
 		t.Errorf("no new data is %s", values["NO_NEW_DATA"])
 	}

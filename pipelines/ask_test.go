@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -402,7 +403,7 @@ func TestUnanswerableQuestionsAreRejected(t *testing.T) {
 	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=app/dt=2026-11-%02d", i+1) })
 	for _, c := range []struct {
 		set  func(*options.Ask)
-		code int
+		code exit.Code
 		want string
 	}{
 		{func(o *options.Ask) { o.Question = "oracle" }, 2, "backtest"},

@@ -297,7 +297,7 @@ func TestIncomparableModelsAreRejected(t *testing.T) {
 	test := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 100), ""))}}
 	for _, c := range []struct {
 		o     options.CompareModels
-		code  int
+		code  exit.Code
 		words []string
 	}{
 		{options.CompareModels{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},

@@ -196,8 +196,8 @@ func TestFewRowsEndWithAModelOrADataError(t *testing.T) {
 					what := fmt.Sprintf("%s, %d kinds, %d rows, calibration %q", name, kinds, n, method)
 					if err != nil {
 						t.Logf("%s: %v", what, err)
-						if exit.Code(err) != exit.CodeData {
-							t.Errorf("%s: exit code %d of %v", what, exit.Code(err), err)
+						if exit.CodeOf(err) != exit.CodeData {
+							t.Errorf("%s: exit code %d of %v", what, exit.CodeOf(err), err)
 						}
 					} else if r.Rows.Used != int64(n) {
 						t.Errorf("%s: %d rows used", what, r.Rows.Used)

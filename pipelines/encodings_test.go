@@ -184,7 +184,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
 		}
-		if _, err := Verify(jobtest.Ctx, options.Verify{Model: o.Model, Data: o.Data}); err != nil {
+		if _, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: o.Model, Data: o.Data}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

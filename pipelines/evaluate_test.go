@@ -163,7 +163,7 @@ func TestDoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 distinct whole numbers from 18 to 69") {
 		t.Errorf("%v: %q", err, r.Notes)
 	}
-	p, err := InspectData(jobtest.Ctx, options.Inspect{Data: o.Data})
+	p, err := InspectData(jobtest.Ctx, options.InspectData{Data: o.Data})
 	if err != nil || !strings.Contains(jobtest.Text(t, p), "note      labels are 52 distinct whole numbers") {
 		t.Errorf("%v", err)
 	}
@@ -176,7 +176,7 @@ func TestInvalidMaxBadFractionIsRejected(t *testing.T) {
 		jobtest.WantError(t, "evaluate", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = Predict(jobtest.Ctx, options.Predict{Model: "m", Out: "o", MaxBadFraction: f})
 		jobtest.WantError(t, "predict", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = InspectData(jobtest.Ctx, options.Inspect{MaxBadFraction: f})
+		_, err = InspectData(jobtest.Ctx, options.InspectData{MaxBadFraction: f})
 		jobtest.WantError(t, "inspect", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = trainPlain(jobtest.Ctx, options.Train{Model: "m", Prepare: options.Prepare{MaxBadFraction: f}})
 		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")

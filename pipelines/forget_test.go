@@ -44,8 +44,8 @@ func forgetting(t *testing.T, dir, ids string) options.Forget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return options.Forget{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
-		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
+	return options.Forget{ForgottenRows: options.ForgottenRows{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
+		IDs: jobtest.Write(t, dir, "list", ids)}, Out: dir + "/without"}
 }
 
 // Outputs that cannot all be created are rejected before any of them is created.
@@ -72,7 +72,7 @@ func TestNestedOutputsAreRejected(t *testing.T) {
 		"/new/c is inside --model":                     fit("/new", "/new/c"),
 		"/new/d is inside --save_sums":                 fit("/new/d", "/new"),
 	} {
-		if exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
+		if exit.CodeOf(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -366,7 +366,7 @@ func TestForgetKeepsAnExistingCertificate(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate = jobtest.Write(t, dir, "proof", "other")
-	if r, err := Forget(jobtest.Ctx, o); exit.Code(err) != exit.CodeData || r != nil {
+	if r, err := Forget(jobtest.Ctx, o); exit.CodeOf(err) != exit.CodeData || r != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if contentOf(t, o.Certificate) != "other" {
@@ -399,7 +399,7 @@ func TestCertificateDoesNotRevealItsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verify := o
+	verify := options.VerifyForgotten{ForgottenRows: o.ForgottenRows, Certificate: o.Certificate}
 	verify.Model = o.Out
 	if v, err := VerifyForgotten(jobtest.Ctx, verify); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)

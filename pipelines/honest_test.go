@@ -258,7 +258,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		want        string
 	}{{"all", 3, "learned from all of these rows, so held-out"}, {"all", 4,
 		"learned from all of these rows, so held-out"}, {"some", 4, "give --folds 5 --seed 3"}} {
-		if _, err := train("refused", c.frequencies, c.seed); exit.Code(err) != exit.CodeUsage ||
+		if _, err := train("refused", c.frequencies, c.seed); exit.CodeOf(err) != exit.CodeUsage ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("--frequencies %s --seed %d: %v", c.frequencies, c.seed, err)
 		}

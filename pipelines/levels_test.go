@@ -180,19 +180,19 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	t.Helper()
 	audit := func(day, condition, file, want string) {
 		t.Helper()
-		o := options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
+		o := options.AuditSums{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
 			Data: data(file), MaxBadFraction: 0.1}
 		if day == "*" {
 			for _, day := range days[1:] {
 				o.Data.Files = append(o.Data.Files, filepath.Join(dir, "day-"+day+".csv"))
 			}
 		}
-		r, err := Audit(jobtest.Ctx, o)
-		code := 4
+		r, err := AuditSums(jobtest.Ctx, o)
+		code := exit.CodeGate
 		if want == "" {
-			code = 0
+			code = exit.CodeOK
 		}
-		if exit.Code(err) != code || r == nil || r.Holds != (want == "") || !strings.Contains(strings.Join(r.Why, "; "), want) {
+		if exit.CodeOf(err) != code || r == nil || r.Holds != (want == "") || !strings.Contains(strings.Join(r.Why, "; "), want) {
 			t.Errorf("sums of %s where %q with %s: %v, want %q", day, condition, file, err, want)
 		}
 	}
@@ -231,7 +231,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	if err := storage.Publish(jobtest.Ctx, filepath.Join(dir, "segments"), files); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Audit(jobtest.Ctx, options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
+	_, err = AuditSums(jobtest.Ctx, options.AuditSums{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
 		Model: filepath.Join(dir, "segments")})
 	jobtest.WantError(t, "segments", err, exit.CodeData, "has segments")
 }
@@ -269,7 +269,7 @@ func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 		"dt>2027":     "leave out all sums",
 	} {
 		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
-		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
+		if code := exit.CodeOf(err); err == nil || !strings.Contains(err.Error(), want) ||
 			code != exit.CodeUsage && code != exit.CodeData {
 			t.Errorf("%s: %v (code %d), want %q", condition, err, code, want)
 		}
@@ -361,7 +361,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	if err := os.Rename(at("by"), at("moved")); err != nil { // a lineage names places of before
 		t.Fatal(err)
 	}
-	pruned, err := PruneSums(jobtest.Ctx, options.Prune{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
+	pruned, err := PruneSums(jobtest.Ctx, options.PruneSums{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
 	if err != nil || len(pruned.Removed) > 0 || len(pruned.Kept) != 2 {
 		t.Errorf("pruned %+v, %v", pruned, err)
 	}

@@ -71,7 +71,7 @@ func (b *messaging) acknowledged() bool {
 }
 
 // until runs the stream until all messages are acknowledged. After each round it calls each.
-func (b *messaging) until(o options.Stream, each func(results.StreamRound)) *results.StreamRound {
+func (b *messaging) until(o options.PredictStream, each func(results.StreamRound)) *results.StreamRound {
 	b.t.Helper()
 	ctx, stop := context.WithCancel(b.t.Context())
 	defer stop()
@@ -347,36 +347,36 @@ func TestMessageStreamRejectsInvalidOptions(t *testing.T) {
 	b := newMessaging(t, 8)
 	topic := b.server.Topic("said")
 	for what, test := range map[string]struct {
-		change func(*options.Stream)
-		code   int
+		change func(*options.PredictStream)
+		code   exit.Code
 		want   string
 	}{
-		"a name": {func(o *options.Stream) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
+		"a name": {func(o *options.PredictStream) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
 			"--data: pubsub: pubsub://x is not of the form"},
-		"two sources": {func(o *options.Stream) { o.Data.Files = append(o.Data.Files, "in/*.csv") }, exit.CodeUsage,
+		"two sources": {func(o *options.PredictStream) { o.Data.Files = append(o.Data.Files, "in/*.csv") }, exit.CodeUsage,
 			"one source (have 2)"},
-		"files to a topic": {func(o *options.Stream) { o.Data.Files, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
+		"files to a topic": {func(o *options.PredictStream) { o.Data.Files, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
 			"give a directory, or messages"},
-		"a subscription":  {func(o *options.Stream) { o.Out = o.Data.Files[0] }, exit.CodeUsage, "published to a topic"},
-		"no dead letters": {func(o *options.Stream) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
-		"one topic": {func(o *options.Stream) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
+		"a subscription":  {func(o *options.PredictStream) { o.Out = o.Data.Files[0] }, exit.CodeUsage, "published to a topic"},
+		"no dead letters": {func(o *options.PredictStream) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
+		"one topic": {func(o *options.PredictStream) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
 			"is the topic of --out"},
-		"a circle": {func(o *options.Stream) {
+		"a circle": {func(o *options.PredictStream) {
 			o.Data.Files, o.Out, o.Dead = []string{topic}, topic, b.path("dead")
 		}, exit.CodeUsage, "would read what it writes"},
-		"a circle of letters": {func(o *options.Stream) {
+		"a circle of letters": {func(o *options.PredictStream) {
 			o.Data.Files, o.Dead = []string{topic}, topic
 		}, exit.CodeUsage, "would read what it writes"},
-		"an age": {func(o *options.Stream) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
-		"none outstanding": {func(o *options.Stream) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
+		"an age": {func(o *options.PredictStream) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
+		"none outstanding": {func(o *options.PredictStream) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
 			"--outstanding must be at least 1"},
-		"Flink": {func(o *options.Stream) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
+		"Flink": {func(o *options.PredictStream) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
 			"use --runner dataflow, or direct"},
-		"files and columns": {func(o *options.Stream) {
+		"files and columns": {func(o *options.PredictStream) {
 			o.Data.Files, o.Messages.Columns = []string{b.path("in/*")},
 				[]string{"a"}
 		}, exit.CodeUsage, "are for messages"},
-		"no subscription": {func(o *options.Stream) {
+		"no subscription": {func(o *options.PredictStream) {
 			o.Data.Files = []string{strings.Replace(topic, "topics", "subscriptions", 1)}
 		}, exit.CodeData, "create it, or correct the name"},
 	} {
@@ -440,7 +440,7 @@ func TestMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 			}
 		})
 		if c.want == "" && err != nil || c.want != "" &&
-			(err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.CodeStorage) {
+			(err == nil || !strings.Contains(err.Error(), c.want) || exit.CodeOf(err) != exit.CodeStorage) {
 			t.Errorf("%q, dead letters to %s: %v; want %q", c.text, c.dead, err, c.want)
 		}
 	}

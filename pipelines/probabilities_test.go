@@ -315,7 +315,7 @@ func TestEvaluateScoresProbabilities(t *testing.T) {
 			}
 		}
 	}
-	report, err := InspectModel(jobtest.Ctx, o.Model)
+	report, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model})
 	if err != nil || !strings.Contains(jobtest.Text(t, report),
 		"probabilities by an increasing step function for each class (isotonic), fitted to the scores of ") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, report))
@@ -328,7 +328,7 @@ func TestUnavailableCalibrationsAreRejected(t *testing.T) {
 		strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
 	for name, c := range map[string]struct {
 		change func(*options.Train)
-		code   int
+		code   exit.Code
 		words  []string
 	}{
 		"a method there is not": {func(o *options.Train) { o.Calibrate = "isotone" }, exit.CodeUsage,

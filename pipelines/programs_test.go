@@ -280,7 +280,7 @@ func (w *world) sameSums(p *pile) error {
 
 // sameModel compares a model; failed is the error of the job that was to make it.
 func (w *world) sameModel(dir string, rows []string, failed error) error {
-	if code := exit.Code(failed); failed != nil && code != exit.CodeData {
+	if code := exit.CodeOf(failed); failed != nil && code != exit.CodeData {
 		return failed
 	}
 	digest := "refused"
@@ -435,8 +435,8 @@ func (w *world) forget() error {
 	rest := &pile{dir: w.path("less"), rows: rows[n:], parts: p.parts, forgot: true}
 	gone, out := w.files(rows[:n]), w.path("model")
 	failed := w.do(fmt.Sprintf("forget %d", n), func(o options.Job) error {
-		_, err := Forget(jobtest.Ctx, options.Forget{Model: model, SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: gone, Out: out,
-			SaveSums: rest.dir, Job: o})
+		_, err := Forget(jobtest.Ctx, options.Forget{ForgottenRows: options.ForgottenRows{Model: model,
+			SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: gone, Job: o}, Out: out, SaveSums: rest.dir})
 		return err
 	})
 	if err := w.sameModel(out, rest.rows, failed); err != nil || failed != nil {
@@ -471,7 +471,7 @@ func (w *world) audit() error {
 	data := w.files(p.rows)
 	return w.do("audit", func(o options.Job) error {
 		o.Resume = false // it keeps nothing
-		_, err := Audit(jobtest.Ctx, options.Audit{SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: data, Job: o})
+		_, err := AuditSums(jobtest.Ctx, options.AuditSums{SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: data, Job: o})
 		return err
 	})
 }

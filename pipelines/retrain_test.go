@@ -35,7 +35,7 @@ func TestRetrainRejectsOptionsOfOtherLearners(t *testing.T) {
 		n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Day = dayName(2)
 		set(&n.o.Train)
-		if r, err := Retrain(jobtest.Ctx, n.o); r != nil || exit.Code(err) != exit.CodeUsage ||
+		if r, err := Retrain(jobtest.Ctx, n.o); r != nil || exit.CodeOf(err) != exit.CodeUsage ||
 			!strings.HasPrefix(err.Error(), flag) {
 			t.Errorf("%s: %v", flag, err)
 		}

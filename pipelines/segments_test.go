@@ -155,7 +155,7 @@ func TestInvalidSegmentJobsAreRejected(t *testing.T) {
 	} {
 		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
 			Calibrate: bad.calibrate})
-		if err == nil || !strings.Contains(err.Error(), bad.want) || exit.Code(err) == exit.CodeFailed {
+		if err == nil || !strings.Contains(err.Error(), bad.want) || exit.CodeOf(err) == exit.CodeFailed {
 			t.Errorf("%+v: %v", bad, err)
 		}
 		if _, err := os.Stat(at("m")); !errors.Is(err, os.ErrNotExist) {

@@ -27,7 +27,7 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	s := NewServeOptions()
+	s := options.NewServe()
 	s.Model, s.Access.Listen = o.Model, "127.0.0.1:0"
 	s.Limits.MaxBody, s.Limits.MaxMemory = 2000, 4000 // an answer may have 1,000 bytes
 	addresses, ended := make(chan net.Addr, 1), make(chan error, 1)
@@ -74,7 +74,7 @@ func TestServeRejectsLimitsOutOfBounds(t *testing.T) {
 		"--max_body must be at least 1 (have 0)": func(o *options.Serve) { o.Limits.MaxBody = 0 },
 		"--workers must be at least 0 (have -2)": func(o *options.Serve) { o.Limits.Workers = -2 },
 	} {
-		o := NewServeOptions()
+		o := options.NewServe()
 		o.Model = "model"
 		set(&o)
 		jobtest.WantError(t, want, Serve(t.Context(), o), exit.CodeUsage, want)

@@ -63,7 +63,7 @@ func (s *simulation) finish() {
 	for _, x := range tasks {
 		err := x.run(jobtest.Ctx)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			s.problem("%s, by the last driver: exit code %d: %v", x.name, exit.Code(err), err)
+			s.problem("%s, by the last driver: exit code %d: %v", x.name, exit.CodeOf(err), err)
 		}
 	}
 	storage.Flush()

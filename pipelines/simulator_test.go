@@ -201,9 +201,9 @@ func (s *simulation) tasks() (all []task) {
 			_, err := Fit(ctx, fit)
 			return err
 		}, fit.SaveSums, fit.Model))
-		forget := options.Forget{Model: fit.Model, SumDirs: fit.SumDirs,
-			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"},
-			Out:  at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
+		forget := options.Forget{ForgottenRows: options.ForgottenRows{Model: fit.Model, SumDirs: fit.SumDirs,
+			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"}, Job: o},
+			Out: at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day)}
 		all = append(all, s.making("forget", func(ctx context.Context) error {
 			if s.turns.Mem.Files(fit.Model)[models.ManifestFile] == "" {
 				return errNoModel
@@ -267,7 +267,7 @@ func (s *simulation) changes() []task {
 		}, false}
 	}
 	rollback := change("rollback", func(ctx context.Context) (*registry.Event, error) {
-		return reg.Rollback(ctx, "", registry.Note{Why: "simulated"})
+		return reg.Rollback(ctx, "", registry.Change{Why: "simulated"})
 	})
 	return []task{rollback, rollback,
 		change("promote another", func(ctx context.Context) (*registry.Event, error) {
@@ -277,7 +277,7 @@ func (s *simulation) changes() []task {
 			}
 			for _, m := range slices.Backward(l.Models) {
 				if !slices.Contains(m.Aliases, models.Champion) {
-					return reg.Promote(ctx, m.Name, registry.Note{Why: "simulated"})
+					return reg.Promote(ctx, m.Name, registry.Change{Why: "simulated"})
 				}
 			}
 			return nil, errNoModel
@@ -337,7 +337,7 @@ func (s *simulation) drive(name string, life int, list []task) {
 				}
 				s.logf("%s ends %s: %v", d.Name, list[0].name, err)
 				d.Aside(func() { s.ended(list[0], err) })
-				if err == nil || !list[0].repeatable || exit.Code(err) == exit.CodeLost || errors.Is(err, fs.ErrExist) {
+				if err == nil || !list[0].repeatable || exit.CodeOf(err) == exit.CodeLost || errors.Is(err, fs.ErrExist) {
 					break
 				}
 			}
@@ -357,9 +357,9 @@ func (s *simulation) drive(name string, life int, list []task) {
 
 // ended looks whether a job has ended as it should.
 func (s *simulation) ended(x task, err error) {
-	harmless := []int{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeRefused, exit.CodeNothing, exit.CodeLost}
-	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.Code(err)) {
-		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.Code(err), err)
+	harmless := []exit.Code{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeRefused, exit.CodeNothing, exit.CodeLost}
+	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.CodeOf(err)) {
+		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.CodeOf(err), err)
 	}
 	s.registryWhole()
 }

@@ -173,7 +173,7 @@ func TestUnavailableSizesAreRejected(t *testing.T) {
 		o := options.Train{Model: filepath.Join(t.TempDir(), "m"), Search: "none"}
 		o.Data, o.Kernel = data, &fourier.GaussianOptions{Features: 64}
 		change(&o)
-		if _, err := Train(jobtest.Ctx, o); err == nil || !strings.Contains(err.Error(), want) || exit.Code(err) != 2 {
+		if _, err := Train(jobtest.Ctx, o); err == nil || !strings.Contains(err.Error(), want) || exit.CodeOf(err) != 2 {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

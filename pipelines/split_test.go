@@ -227,7 +227,7 @@ func TestInvalidSplitsAreRejected(t *testing.T) {
 	lines := patients(3, 4, 2, 3)
 	for _, c := range []struct {
 		want string
-		code int
+		code exit.Code
 		set  func(*options.Train)
 	}{
 		{"fewer than 5 folds", exit.CodeData, func(o *options.Train) { o.Split.Group = []string{"patient"} }},

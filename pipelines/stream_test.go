@@ -34,7 +34,7 @@ type brook struct {
 	t       *testing.T
 	dir     string
 	digests map[string]string // of the models by name
-	o       options.Stream
+	o       options.PredictStream
 	log     bytes.Buffer
 	rows    int
 }
@@ -61,7 +61,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 		b.digests[filepath.Base(dir)] = m.SHA256
 	}
 	b.promote(fmt.Sprint("m", features[0]))
-	b.o = options.Stream{
+	b.o = options.PredictStream{
 		Predict: options.Predict{
 			Model: b.path("models@champion"), Data: dataset.Options{Files: []string{b.path("in/*.csv")}}, Out: b.path("out"),
 			Content: options.Content{Digest: true}, MaxBadFraction: 1, Job: options.Job{Log: &b.log},
@@ -78,7 +78,7 @@ func (b *brook) path(name string) string { return filepath.Join(b.dir, name) }
 
 func (b *brook) promote(model string) {
 	b.t.Helper()
-	if _, err := (registry.Registry{Dir: b.path("models")}).Promote(b.t.Context(), model, registry.Note{}); err != nil {
+	if _, err := (registry.Registry{Dir: b.path("models")}).Promote(b.t.Context(), model, registry.Change{}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -129,7 +129,7 @@ func (b *brook) counted() map[string]int {
 func TestStreamRunsWithTheDefaults(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 3)
-	o := NewStreamOptions()
+	o := options.NewPredictStream()
 	if o.Reload != time.Minute || o.Poll != 5*time.Second || o.Settle != 10*time.Second || o.PerRound != 64 ||
 		o.Messages.Outstanding != 1000 {
 		t.Errorf("defaults %+v", o)
@@ -486,21 +486,21 @@ func TestStreamRejectsInvalidOptions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 1)
 	for what, test := range map[string]struct {
-		change func(*options.Stream)
-		code   int
+		change func(*options.PredictStream)
+		code   exit.Code
 		want   string
 	}{
-		"its own output": {func(o *options.Stream) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,
+		"its own output": {func(o *options.PredictStream) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,
 			"where the stream writes"},
-		"no alias": {func(o *options.Stream) { o.Model = b.path("models@challenger") }, exit.CodeModel,
+		"no alias": {func(o *options.PredictStream) { o.Model = b.path("models@challenger") }, exit.CodeModel,
 			"is challenger"},
-		"drift":    {func(o *options.Stream) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
-		"no pause": {func(o *options.Stream) { o.Poll = 0 }, exit.CodeUsage, "--poll must be at least 1ms (have 0s)"},
-		"negative age": {func(o *options.Stream) { o.MaxAge = -time.Hour }, exit.CodeUsage,
+		"drift":    {func(o *options.PredictStream) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
+		"no pause": {func(o *options.PredictStream) { o.Poll = 0 }, exit.CodeUsage, "--poll must be at least 1ms (have 0s)"},
+		"negative age": {func(o *options.PredictStream) { o.MaxAge = -time.Hour }, exit.CodeUsage,
 			"--max_age must be at least 0s (have -1h0m0s)"},
-		"no probabilities":  {func(o *options.Stream) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
-		"one file":          {func(o *options.Stream) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
-		"a file in its way": {func(o *options.Stream) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},
+		"no probabilities":  {func(o *options.PredictStream) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
+		"one file":          {func(o *options.PredictStream) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
+		"a file in its way": {func(o *options.PredictStream) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},
 	} {
 		o := b.o
 		test.change(&o)

@@ -92,7 +92,7 @@ func TestEqualFilesWithoutRowsAreNotCountedTwice(t *testing.T) {
 		t.Error(err)
 	}
 	err = fit("/wrong", dir+"/one", dir+"/three")
-	if exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), "1.csv, whose rows would count twice") {
+	if exit.CodeOf(err) != exit.CodeData || !strings.Contains(err.Error(), "1.csv, whose rows would count twice") {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // The table of λ is in the units of the targets: RMSE and R², as evaluate prints them. Errors of classes are
@@ -51,7 +52,7 @@ func TestLambdaTablesUseTheUnitsOfTargets(t *testing.T) {
 		!strings.Contains(printed, "held-out RMSE") || strings.Contains(printed, "mse") {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}
-	m, err := InspectModel(jobtest.Ctx, o.Model)
+	m, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model})
 	if err != nil || !strings.Contains(jobtest.Text(t, m), "held-out RMSE") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, m))
 	}

@@ -98,7 +98,7 @@ func TestTestRowsAreNotTrainedOn(t *testing.T) {
 			}
 			o := tested(all, filepath.Join(dir, "tested"))
 			set(&o)
-			result, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.2})
+			result, err := TrainAndTest(t.Context(), options.TrainAndTest{Train: o, TestShare: 0.2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 			} else {
 				o.Data.Drop = []string{"day", "colour", "who"}
 			}
-			r, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.3})
+			r, err := TrainAndTest(t.Context(), options.TrainAndTest{Train: o, TestShare: 0.3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,21 +183,22 @@ func TestInvalidTestSetsAreRejected(t *testing.T) {
 	}
 	for want, c := range map[string]struct {
 		set  func(*options.Train)
-		test options.TrainTest
+		test options.TrainAndTest
 	}{
-		"is a file of the training data too": {nil, options.TrainTest{Files: []string{file}}},
-		"above 0 and below 1":                {nil, options.TrainTest{Share: 1}},
-		"none in one of the two parts":       {nil, options.TrainTest{Share: 1 - 1e-9}},
-		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, options.TrainTest{Share: 0.2}},
-		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, options.TrainTest{Share: 0.2}},
-		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, options.TrainTest{Share: 0.2}},
+		"is a file of the training data too": {nil, options.TrainAndTest{TestFiles: []string{file}}},
+		"above 0 and below 1":                {nil, options.TrainAndTest{TestShare: 1}},
+		"none in one of the two parts":       {nil, options.TrainAndTest{TestShare: 1 - 1e-9}},
+		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, options.TrainAndTest{TestShare: 0.2}},
+		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, options.TrainAndTest{TestShare: 0.2}},
+		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, options.TrainAndTest{TestShare: 0.2}},
 	} {
 		o := tested(file, filepath.Join(dir, "model"))
 		o.Job.Log = io.Discard
 		if c.set != nil {
 			c.set(&o)
 		}
-		if _, err := TrainAndTest(t.Context(), o, c.test); err == nil || !strings.Contains(err.Error(), want) {
+		c.test.Train = o
+		if _, err := TrainAndTest(t.Context(), c.test); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "model")); err == nil {
@@ -211,7 +212,7 @@ func TestTestSetLeavesNoWorkDirectories(t *testing.T) {
 	file := jobtest.Write(t, t.TempDir(), "visits.csv", strings.Join(visits(300, 60, 1), ""))
 	o := tested(file, filepath.Join(dir, "model"))
 	o.Job.Work = filepath.Join(dir, "work") + "/"
-	if _, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.3}); err != nil {
+	if _, err := TrainAndTest(t.Context(), options.TrainAndTest{Train: o, TestShare: 0.3}); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

@@ -134,7 +134,7 @@ func TestTwoSampleRejectsInvalidInput(t *testing.T) {
 	for _, c := range []struct {
 		b    string
 		set  func(*options.TwoSample)
-		code int
+		code exit.Code
 		want string
 	}{
 		{b, nil, exit.CodeData, "b.csv has 29 rows; a test needs 30"},

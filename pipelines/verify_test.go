@@ -113,7 +113,7 @@ func TestCertificateOfEveryTrainingHolds(t *testing.T) {
 			if zero := trained.Log.Rounds == 0; zero != (name == "end before the first step") {
 				t.Fatalf("the weights are those after %d rounds", trained.Log.Rounds)
 			}
-			v, err := Verify(jobtest.Ctx, options.Verify{Model: o.Model, Data: o.Data})
+			v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: o.Model, Data: o.Data})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,14 +141,14 @@ func TestContinuedModelHasItsOwnCertificate(t *testing.T) {
 	train("on", func(o *options.Train) {
 		o.Learner.(*svm.LearnerOptions).Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
 	})
-	if v, err := Verify(jobtest.Ctx, options.Verify{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
+	if v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// Weights that are taken as they came have none.
 	train("same", func(o *options.Train) {
 		o.Learner.(*svm.LearnerOptions).Time, o.Learner.(*svm.LearnerOptions).Init = time.Nanosecond, filepath.Join(dir, "first")
 	})
-	_, err := Verify(jobtest.Ctx, options.Verify{Model: filepath.Join(dir, "same"), Data: data})
+	_, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: filepath.Join(dir, "same"), Data: data})
 	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "for which there are no dual variables")
 }
 

@@ -186,7 +186,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 			t.Errorf("%s: weights of the manifest %+v", name, m.Weights)
 		}
 		if name == "svm" {
-			v, err := Verify(jobtest.Ctx, options.Verify{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
+			v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
 			if err != nil || !v.Certificate.Same || math.Abs(v.Certificate.Primal-x.Log.Objective) > 1e-7 {
 				t.Errorf("verified: %+v, %v; objective %g", v, err, x.Log.Objective)
 			}
@@ -220,7 +220,7 @@ func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 		fields[2] = w
 		lines[2] = strings.Join(fields, ",")
 		_, err := trainPlain(jobtest.Ctx, weightedOptions(t, lines, "w"))
-		if err == nil || exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), want) {
+		if err == nil || exit.CodeOf(err) != exit.CodeData || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", w, err, want)
 		}
 	}
@@ -232,7 +232,7 @@ func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 	lines, _ = weightedTable(50, false, "1", "2")
 	o := weightedOptions(t, lines, "w")
 	o.Kernel = &learned.Options{}
-	if _, err := trainPlain(jobtest.Ctx, o); exit.Code(err) != exit.CodeUsage ||
+	if _, err := trainPlain(jobtest.Ctx, o); exit.CodeOf(err) != exit.CodeUsage ||
 		!strings.Contains(err.Error(), "rows with weights") {
 		t.Errorf("learned features: %v", err)
 	}

@@ -270,9 +270,9 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	}
 	files[0] = write("left.csv", lines[6:])
 	o := options.Forget{
-		Model: n.reg.ModelDir(report.Model), SumDirs: options.SumDirs{Sums: slices.Compact(sums)},
-		Data: dataset.Options{Files: []string{write("gone.csv", lines[1:6])}, Label: "y"},
-		Out:  dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
+		ForgottenRows: options.ForgottenRows{Model: n.reg.ModelDir(report.Model), SumDirs: options.SumDirs{Sums: slices.Compact(sums)},
+			Data: dataset.Options{Files: []string{write("gone.csv", lines[1:6])}, Label: "y"}},
+		Out: dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
 	}
 	if _, err := Forget(jobtest.Ctx, o); err != nil {
 		t.Fatalf("day %d: %v", day, err)
@@ -426,10 +426,10 @@ func (n *nights) story(t *testing.T) {
 		t.Fatal(err)
 	}
 	champion, previous := s.Champion, s.Previous
-	if _, err := n.reg.Rollback(jobtest.Ctx, "", registry.Note{Why: "test"}); err != nil {
+	if _, err := n.reg.Rollback(jobtest.Ctx, "", registry.Change{Why: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	report, err := InspectModel(jobtest.Ctx, n.reg.Dir+"@champion")
+	report, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: n.reg.Dir + "@champion"})
 	if err != nil || report.Directory != n.reg.ModelDir(previous) {
 		t.Errorf("after a rollback from %s: %v", champion, err)
 	}

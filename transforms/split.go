@@ -141,14 +141,7 @@ func (r *Reader) setLeastPiece(d time.Duration) {
 	}
 }
 
-// shardsAhead yields the shards of the reader, as dataset.Dataset.Ahead does, as long as the reader can claim them.
-func (r *Reader) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
-	shards := r.shards(p)
-	from, to := r.rest(len(shards))
-	return r.ahead(ctx, p, shards[:to], from)
-}
-
-// ahead yields the shards from shard from on.
+// ahead yields the shards from shard from on, as dataset.Dataset.Ahead does, as long as the reader can claim them.
 func (r *Reader) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
 	*dataset.Source] {
 	return func(yield func(dataset.Shard, *dataset.Source) bool) {

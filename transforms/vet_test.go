@@ -12,8 +12,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/gram"
+	"github.com/bochner-ml/bochner/transforms/learn"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
 	"github.com/bochner-ml/bochner/transforms/rows"
 	"github.com/bochner-ml/bochner/transforms/scoring"
@@ -62,7 +62,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"resolve": func(s beam.Scope, sc transforms.Scan) {
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, beam.Impulse(s)))
 	},
-	"rounds": func(s beam.Scope, sc transforms.Scan) { epochs.Rounds(s, sc, 0, 2, 0) },
+	"rounds": func(s beam.Scope, sc transforms.Scan) { learn.Rounds(s, sc, 0, 2, 0) },
 	"predict": func(s beam.Scope, sc transforms.Scan) {
 		transforms.WriteLines(s, "written", new(scoring.Predict).Write(s, sc))
 	},

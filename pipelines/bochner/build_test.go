@@ -185,7 +185,7 @@ func run(t *testing.T, dir string, args ...string) result {
 	defer os.Chdir(back)
 	var stdout, stderr bytes.Buffer
 	code := command.Run(t.Context(), jobtest.Plain(args), &stdout, &stderr)
-	return result{code, stdout.String(), tenSeconds.ReplaceAllString(stderr.String(), "")}
+	return result{int(code), stdout.String(), tenSeconds.ReplaceAllString(stderr.String(), "")}
 }
 
 // must runs a command as run does, and fails the test unless it succeeds. It returns what was printed.

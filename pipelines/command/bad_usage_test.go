@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 func TestInvalidFlagsAreUsageErrors(t *testing.T) {
@@ -137,7 +136,7 @@ func TestInvalidFlagsAreUsageErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := execute(slices.Concat(c.job, c.more)...)
-			if code != exit.CodeUsage {
+			if code != 2 {
 				t.Errorf("exit code %d", code)
 			}
 			jobtest.IsRefusal(t, stdout, stderr, append(c.want, "\nsee bochner")...)

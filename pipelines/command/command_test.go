@@ -22,7 +22,7 @@ import (
 // and what it printed.
 func execute(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = Run(context.Background(), jobtest.Plain(args), &out, &err)
+	code = int(Run(context.Background(), jobtest.Plain(args), &out, &err))
 	return code, out.String(), err.String()
 }
 

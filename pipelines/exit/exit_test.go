@@ -19,7 +19,7 @@ func TestCodeMapsErrorsToExitCodes(t *testing.T) {
 	missing := &storage.Error{Op: "open", Name: "f", Err: fs.ErrNotExist}
 	for _, c := range []struct {
 		err  error
-		want int
+		want Code
 	}{
 		{nil, 0},
 		{errors.New("boom"), 1},
@@ -46,11 +46,11 @@ func TestCodeMapsErrorsToExitCodes(t *testing.T) {
 		{fmt.Errorf("reading: %w", context.Canceled), 130},
 		{errors.Join(Usagef("x"), context.Canceled), 130},
 	} {
-		if got := Code(c.err); got != c.want {
+		if got := CodeOf(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 		if c.err != nil {
-			if got := Code(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
+			if got := CodeOf(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
 				t.Errorf("%v, wrapped: %d, want %d", c.err, got, c.want)
 			}
 		}
@@ -63,8 +63,8 @@ func TestMissingRightsAreNotBadData(t *testing.T) {
 		Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}
 	found, _ := fault.Find(fault.Wrap(fault.Data, denied))
 	for _, err := range []error{denied, found} {
-		if !WriteFailed(err) || Code(err) != CodeData {
-			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), Code(err))
+		if !WriteFailed(err) || CodeOf(err) != CodeData {
+			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), CodeOf(err))
 		}
 	}
 }

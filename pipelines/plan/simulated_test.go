@@ -61,7 +61,7 @@ func (c *cluster) Run(ctx context.Context, _ engine.Engine, p *beam.Pipeline) er
 			c.bytes += n
 		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "gram.sumsFn":
 			c.folded += n
-		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "epochs.roundFn":
+		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "learn.roundFn":
 			c.learned += n
 		}
 	}

@@ -249,7 +249,7 @@ func TestSumIsEmptyAfterAFailedRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts[len(parts)-1].At[0]--
-	state, err := json.Marshal(savedSums{Parts: parts})
+	state, err := json.Marshal(savedSums{Runs: parts})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 func storePane(t *testing.T, out string, w beam.Window, pane int, rows ...Row) (st Stored, err error) {
 	f := summingOf(t, 1, 1<<20)
 	publish := publishFn{Fn: f.Fn, Out: out}
-	transforms.Shared(f.Worker, func() *recipes { return &recipes{transforms.Cache[*recipe]{Size: 2}} }).Get(
+	transforms.Cached(f.Worker, 2,
 		fmt.Sprint(publish.Recipe.Digest, publish.Recipe.Dir, publish.Recipe.Classes),
 		func() (*recipe, error) { return f.sums.recipe, nil })
 	var counts []count

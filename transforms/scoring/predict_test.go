@@ -59,12 +59,12 @@ func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rowio.Block) []stri
 	t.Helper()
 	var out bytes.Buffer
 	a := newApplier(someReader(t), m)
-	table, format, err := p.table(a)
+	table, format, err := p.file(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := format.New(&out)
-	block, err := table.block(t.Context(), b)
+	block, err := table.Block(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestDynamicBinaryIsRejectedForWorkers(t *testing.T) {
 		name        string
 		segment     elf.ProgType
 		environment string
-		code        int
+		code        exit.Code
 		want        string
 	}{
 		{"shared libraries", elf.PT_INTERP, "EXTERNAL", exit.CodeUsage, "CGO_ENABLED=0 go install github.com/bochner-ml"},
@@ -56,8 +56,8 @@ func TestDynamicBinaryIsRejectedForWorkers(t *testing.T) {
 			executable = func() (string, error) { return file, nil }
 			*jobopts.WorkerBinary, *jobopts.EnvironmentType = "", test.environment
 			err := jobServer{engine.Flink}.Ready(t.Context(), engine.Engine{})
-			if exit.Code(err) != test.code || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("code %d: %v", exit.Code(err), err)
+			if exit.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("code %d: %v", exit.CodeOf(err), err)
 			}
 		})
 	}

@@ -421,8 +421,8 @@ func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error
 func (n *night) decide(ctx context.Context, model string) error {
 	r, o := n.report, &n.options
 	passed := !slices.ContainsFunc(r.Gates, func(g registry.Gate) bool { return !g.Passed })
-	expect := cmp.Or(r.Before, registry.NoChampion)
-	note := registry.Note{By: o.By, Gates: r.Gates, Day: o.Day, Command: o.Command, Expect: expect, Why: r.Reason()}
+	change := registry.Change{By: o.By, Gates: r.Gates, Day: o.Day, Command: o.Command, Why: r.Reason(),
+		IfChampion: registry.ChampionIs(r.Before)}
 	e, err := n.lastEvent(ctx, model)
 	if err != nil {
 		return err
@@ -435,9 +435,9 @@ func (n *night) decide(ctx context.Context, model string) error {
 		return nil
 	}
 	if passed {
-		_, err := n.registry.Promote(ctx, model, note)
-		if lost, ok := errors.AsType[*registry.LostError](err); ok {
-			r.Outcome, r.Why = results.Lost, lost.Text
+		_, err := n.registry.Promote(ctx, model, change)
+		if conflict, ok := errors.AsType[*registry.ConflictError](err); ok {
+			r.Outcome, r.Why = results.Lost, conflict.Message
 			return nil
 		}
 		if err != nil {
@@ -450,8 +450,8 @@ func (n *night) decide(ctx context.Context, model string) error {
 	if e != nil && e.Action == registry.Kept {
 		return nil // an earlier run has recorded it
 	}
-	note.Why, note.Expect = r.Why, ""
-	_, err = n.registry.Keep(ctx, model, note)
+	change.Why, change.IfChampion = r.Why, registry.Precondition{}
+	_, err = n.registry.Keep(ctx, model, change)
 	return err
 }
 

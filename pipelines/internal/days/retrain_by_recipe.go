@@ -305,7 +305,7 @@ func (n *night) refuse(ctx context.Context, why string) error {
 	if err != nil || e != nil && e.Action == registry.Refused {
 		return err
 	}
-	_, err = n.registry.Refuse(ctx, n.champion, registry.Note{By: n.options.By, Day: n.options.Day,
+	_, err = n.registry.Refuse(ctx, n.champion, registry.Change{By: n.options.By, Day: n.options.Day,
 		Command: n.options.Command, Why: why})
 	return err
 }

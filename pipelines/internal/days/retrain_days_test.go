@@ -95,7 +95,7 @@ func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	s.put(1, "unreadable")
 	s.put(2, "wrong flag")
 	s.o.Day = date(2)
-	if r, err := Retrain(ctx, s.o, s.jobs); r != nil || exit.Code(err) != exit.CodeUsage {
+	if r, err := Retrain(ctx, s.o, s.jobs); r != nil || exit.CodeOf(err) != exit.CodeUsage {
 		t.Errorf("flags that fit no day: %+v, %v", r, err)
 	}
 }

@@ -99,7 +99,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s.hasSums(t, "04 05 06 07 08 09")
 
 	reg := registry.Registry{Dir: s.o.Models}
-	if _, err := reg.Rollback(ctx, "", registry.Note{}); err != nil {
+	if _, err := reg.Rollback(ctx, "", registry.Change{}); err != nil {
 		t.Fatal(err)
 	}
 	s.put(10, modelRows(10))

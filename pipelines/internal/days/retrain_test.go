@@ -393,7 +393,7 @@ func (s *shop) night(t testing.TB, day int, want results.Outcome, words ...strin
 		t.Fatalf("day %d: %v", day, err)
 		return nil
 	}
-	if r.Outcome != want || (err == nil) != (want == results.Promoted) || exit.Code(err) != r.ExitCode {
+	if r.Outcome != want || (err == nil) != (want == results.Promoted) || exit.CodeOf(err) != r.ExitCode {
 		t.Errorf("day %d: %s, %v; want %s\n%s", day, r.Outcome, err, want, r.Text())
 	}
 	for _, w := range words {
@@ -430,7 +430,7 @@ func TestHeldOutFilesAreInNoPartition(t *testing.T) {
 	s.o.HeldOut = "/shop/data/dt=2026-01-01/a.csv"
 	s.o.Day = date(2)
 	_, err := Retrain(ctx, s.o, s.jobs)
-	if exit.Code(err) != exit.CodeData || !strings.Contains(fmt.Sprint(err), "a file of the partition 2026-01-01") ||
+	if exit.CodeOf(err) != exit.CodeData || !strings.Contains(fmt.Sprint(err), "a file of the partition 2026-01-01") ||
 		len(s.jobs.calls) > 0 {
 		t.Errorf("%v, called %q", err, s.jobs.calls)
 	}
@@ -499,7 +499,7 @@ func TestRetrainForAMonthHasTheExpectedHistory(t *testing.T) {
 	s.night(t, 12, results.Promoted)
 	s.night(t, 9, results.Nothing, "was made for a later day")
 	reg := registry.Registry{Dir: s.o.Models}
-	if _, err := reg.Rollback(ctx, "", registry.Note{}); err != nil {
+	if _, err := reg.Rollback(ctx, "", registry.Change{}); err != nil {
 		t.Fatal(err)
 	}
 	s.night(t, 12, results.Kept, "it is not promoted twice")
@@ -742,11 +742,11 @@ func TestConcurrentRetrainsPromoteOnce(t *testing.T) {
 		write(t, fmt.Sprintf("%s/data/%s/a.csv", dir, dt(day+1)), fmt.Sprintf("a%d b%[1]d", day))
 	}
 	var all sync.WaitGroup
-	outcomes := make(chan int, 4)
+	outcomes := make(chan exit.Code, 4)
 	for range 4 {
 		all.Go(func() {
 			_, err := Retrain(ctx, s.o, new(rowJobs))
-			outcomes <- exit.Code(err)
+			outcomes <- exit.CodeOf(err)
 		})
 	}
 	all.Wait()
@@ -783,7 +783,7 @@ func TestRetrainRejectsInvalidOptions(t *testing.T) {
 		o := s.o
 		o.Day = date(1)
 		change(&o)
-		if _, err := Retrain(ctx, o, s.jobs); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
+		if _, err := Retrain(ctx, o, s.jobs); exit.CodeOf(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -37,7 +37,7 @@ func TestKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 		t.Error(err)
 	}
 	o = options.Prepare{Kernel: &skeleton.Options{File: jobtest.Write(t, t.TempDir(), "bad.yaml", "layers: 7")}}
-	if err := LoadKernel(t.Context(), &o); exit.Code(err) != exit.CodeUsage {
+	if err := LoadKernel(t.Context(), &o); exit.CodeOf(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }
@@ -45,7 +45,7 @@ func TestKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 // Jobs other than train and align reject learned kernels without a directory of frequencies.
 func TestLearnedKernelsRequireFrequencies(t *testing.T) {
 	for _, k := range []kernel.Options{&learned.Options{}, &learned.HarmonicOptions{}} {
-		if err := Validate(options.Prepare{Kernel: k}); exit.Code(err) != exit.CodeUsage {
+		if err := Validate(options.Prepare{Kernel: k}); exit.CodeOf(err) != exit.CodeUsage {
 			t.Errorf("%T: %v", k, err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestLearnedKernelsRequireFrequencies(t *testing.T) {
 		if err := Validate(options.Prepare{Kernel: k}); err != nil {
 			t.Errorf("%T: %v", k, err)
 		}
-		if err := Validate(options.Prepare{Kernel: k, Scale: []string{"standard"}}); exit.Code(err) != exit.CodeUsage {
+		if err := Validate(options.Prepare{Kernel: k, Scale: []string{"standard"}}); exit.CodeOf(err) != exit.CodeUsage {
 			t.Errorf("%T with a scale: %v", k, err)
 		}
 	}

@@ -158,7 +158,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 // in the reports are more specific and take precedence.
 func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
 	failed error) (counts results.RowCounts, lines []gram.Report, err error) {
-	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
+	lines, err = transforms.ReadLines[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return counts, nil, failed // there are no reports yet
 	}

@@ -1,4 +1,4 @@
-package epochs
+package learn
 
 import (
 	"context"
@@ -259,8 +259,8 @@ func TestLearnerErrorEndsTheRound(t *testing.T) {
 				if f, ok := fault.Find(err); !ok || !strings.Contains(f.Message, "a worker that ") {
 					t.Errorf("error %v", err)
 				}
-				if cached := cachedOf(pass); len(cached.parts) != 0 || cached.used != 0 {
-					t.Errorf("%d bytes of features of %d partitions are cached for nobody", cached.used, len(cached.parts))
+				if cached := cachedOf(pass); len(cached.partitions) != 0 || cached.used != 0 {
+					t.Errorf("%d bytes of features of %d partitions are cached for nobody", cached.used, len(cached.partitions))
 				}
 			}
 		}
@@ -271,16 +271,16 @@ func TestEmptyPartitionIsKept(t *testing.T) {
 	pass := learnPass(t, csvTable(t, 3, 1), 8, 3, "{}")
 	lastState(t, pass, "direct", 1, 1, 1, 1, 1<<30)
 	cached := cachedOf(pass)
-	for part := range 8 {
-		if !complete(cached.part(cached.name, part)) {
-			t.Errorf("partition %d is read again in every round", part)
+	for partition := range 8 {
+		if !complete(cached.blocks(cached.name, partition)) {
+			t.Errorf("partition %d is read again in every round", partition)
 		}
 	}
 }
 
 // cachedOf are the features that this process has cached for the job of a pass.
 func cachedOf(pass string) *featureCache {
-	return &transforms.Shared(transforms.NewWorker(filepath.Dir(pass)), newMemory).cached
+	return cacheOf(transforms.NewWorker(filepath.Dir(pass)))
 }
 
 // Two jobs of one process have separate caches, though the rows and features are the same, and closing one does
