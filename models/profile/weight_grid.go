@@ -209,18 +209,22 @@ func (g *WeightGrid) Rows(rows int64, sum float64) int64 {
 	return int64(sum / g.One)
 }
 
-// For returns the grid for other rows with weights w: a copy of g with the Total that they need. It returns
-// g itself if g or w is nil.
-func (g *WeightGrid) For(w *Weights) *WeightGrid {
+// For returns the grid for other rows with weights w: a copy of g with the Total that they need. byClass has the sum
+// of the weights of the rows of each class; it may be nil where classes have no weights. It returns g itself if g or w
+// is nil.
+func (g *WeightGrid) For(w *Weights, byClass []float64) *WeightGrid {
 	if g == nil || w == nil {
 		return g
 	}
-	most := 1.0 // largest class weight
-	for c := range g.Classes {
-		most = max(most, g.Class(c))
+	sum := w.Sum
+	if g.Classes != nil {
+		sum = 0
+		for c, s := range byClass {
+			sum += float64(s * g.Class(c))
+		}
 	}
 	grid := *g
-	grid.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
+	grid.Total = int64(math.Ceil(float64(sum/g.Unit)*g.One*(1+0x1p-8))) + w.Rows
 	return &grid
 }
 

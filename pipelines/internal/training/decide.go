@@ -246,9 +246,11 @@ func (d *deciding) fitProbabilities() error {
 
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
 // score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
-// decisions between classes more than the rows justify.
+// decisions between classes more than the rows justify. Class weights move scores of one class against the others,
+// which only separate curves undo.
 func (d *deciding) keptMethod(c *score.CalibrationCounts) score.Method {
-	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.training.Prepared.Outputs() == 2 {
+	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.classWeights != nil ||
+		d.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.SharedPlatt
