@@ -65,14 +65,22 @@ func (n *night) retrainByRecipe(ctx context.Context) error {
 	if err := n.measureDrift(ctx, f.SumDirs); err != nil {
 		return err
 	}
+	days := train
+	if judge.day != nil {
+		days = append(slices.Clone(train), *judge.day)
+	}
 	if d := n.report.Drift; d != nil && d.Value > n.options.Redraw {
-		if judge.day != nil {
-			train = append(slices.Clone(train), *judge.day)
-		}
-		return n.drawRecipe(ctx, train, fmt.Sprintf(
+		return n.drawRecipe(ctx, days, fmt.Sprintf(
 			"the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.options.Redraw, d.Text))
 	}
-	return n.fit(ctx, id, train, judge, f)
+	model, err := n.fit(ctx, id, train, judge, f)
+	switch {
+	case isUnfit(err): // for instance, all rows are later than the rows of a recipe that holds out the latest
+		return n.drawRecipe(ctx, days, "the recipe does not fit the rows: "+fault.Text(err))
+	case err != nil:
+		return err
+	}
+	return n.judgeFitted(ctx, model, train, judge)
 }
 
 // measureDrift adds the drift of all rows from the rows of the recipe to the report, if it decides about a new recipe.
@@ -302,10 +310,11 @@ func (n *night) refuse(ctx context.Context, why string) error {
 	return err
 }
 
-// fit fits a model to the sums of days, and judges it.
-func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) error {
+// fit fits a model to the sums of days, and returns its name.
+func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) (model string,
+	err error) {
 	o := &n.options
-	model := o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
+	model = o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
 	places := map[string]string{}
 	for _, day := range train {
 		places[day.Date] = n.index.sumsDir(day.name())
@@ -316,15 +325,16 @@ func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRow
 		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: hashOf(n.days, o.Settings),
 	}
 	n.fromLineage(l)
-	err := n.timed("fit", func() error {
+	return model, n.timed("fit", func() error {
 		return n.makeOnce(ctx, model, l, func(dir string) error {
 			f.Model = dir
 			return n.fitSums(ctx, train, f)
 		})
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// judgeFitted judges a model that was fitted to the sums of days.
+func (n *night) judgeFitted(ctx context.Context, model string, train []Day, judge *judgeRows) error {
 	if err := n.index.setTotal(ctx, train); err != nil {
 		return err
 	}

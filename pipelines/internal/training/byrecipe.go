@@ -152,8 +152,9 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 		return err
 	})
 	if err == nil {
-		j.weightGrid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
-		j.levels, err = o.levels(j.Training.Prepared)
+		p := j.Training.Prepared
+		j.weightGrid = o.Recipe.Rule.Weights.For(p.Profile.Weights, p.ClassWeightSums())
+		j.levels, err = o.levels(p)
 	}
 	if err == nil {
 		j.Training.stored.Levels = len(j.levels)
