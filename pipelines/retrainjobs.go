@@ -208,7 +208,7 @@ func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, ou
 		if p.Drift.Schema != nil {
 			s.New = p.Drift.Schema.New
 		}
-		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), days.MostColumns)]
+		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), days.MaxColumns)]
 	}
 	return s, nil
 }

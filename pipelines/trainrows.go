@@ -113,8 +113,8 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Wrap(fault.Data, err)
 }
 
-// lowestFn combines lines into the first Most of them in order: the rows with the smallest hashes.
-type lowestFn struct{ Most int }
+// lowestFn combines lines into the first Limit of them in order: the rows with the smallest hashes.
+type lowestFn struct{ Limit int }
 
 type lowest struct{ Lines []string }
 
@@ -122,7 +122,7 @@ func (f lowestFn) CreateAccumulator() lowest { return lowest{} }
 
 func (f lowestFn) AddInput(a lowest, line string) lowest {
 	a.Lines = append(a.Lines, line)
-	if len(a.Lines) >= 2*f.Most {
+	if len(a.Lines) >= 2*f.Limit {
 		return f.ExtractOutput(a)
 	}
 	return a
@@ -134,7 +134,7 @@ func (f lowestFn) MergeAccumulators(a, b lowest) lowest {
 
 func (f lowestFn) ExtractOutput(a lowest) lowest {
 	slices.Sort(a.Lines)
-	return lowest{a.Lines[:min(f.Most, len(a.Lines))]}
+	return lowest{a.Lines[:min(f.Limit, len(a.Lines))]}
 }
 
 // drawRecipeFn trains a model on the sample and emits its directory.

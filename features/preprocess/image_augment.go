@@ -47,8 +47,8 @@ func (a Augment) Validate() error {
 	if err := a.Shape.check("Augment"); err != nil {
 		return err
 	}
-	if most := min(a.Shape.Height, a.Shape.Width); a.Crop < 0 || a.Crop > most {
-		return fmt.Errorf("image: Augment: crop must be 1 to %d, or 0 for none (have %d)", most, a.Crop)
+	if limit := min(a.Shape.Height, a.Shape.Width); a.Crop < 0 || a.Crop > limit {
+		return fmt.Errorf("image: Augment: crop must be 1 to %d, or 0 for none (have %d)", limit, a.Crop)
 	}
 	for _, f := range []struct {
 		name  string

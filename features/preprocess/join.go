@@ -250,9 +250,9 @@ func (m *joined) Apply(dst, x []float32, n int) {
 		z = new([]float32)
 	}
 	defer m.scratch.Put(z)
-	const most = 96 // rows that are mapped together: a multiple of the numbers of rows that maps process together
-	for lo := 0; lo < n; lo += most {
-		rows, first := min(most, n-lo), 0
+	const maxRows = 96 // rows that are mapped together: a multiple of the numbers of rows that maps process together
+	for lo := 0; lo < n; lo += maxRows {
+		rows, first := min(maxRows, n-lo), 0
 		for _, p := range m.parts {
 			_, out := p.Dims()
 			if cap(*z) < rows*out {

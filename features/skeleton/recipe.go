@@ -151,7 +151,7 @@ var errNoSkeleton = &option.Error{Option: "skeleton",
 	Err: errors.New("is missing: it names the file of the computation skeleton")}
 
 // Load reads File.
-func (o *Options) Load(read func(name string, most int64) ([]byte, error)) (kernel.Options, error) {
+func (o *Options) Load(read func(name string, limit int64) ([]byte, error)) (kernel.Options, error) {
 	if o.File == "" || o.Skeleton != nil {
 		return o, nil
 	}

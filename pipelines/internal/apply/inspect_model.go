@@ -121,14 +121,14 @@ func InspectEffects(ctx context.Context, o options.InspectEffects) (result *resu
 	return result, err
 }
 
-// mostDependences is the number of columns whose partial dependence is measured.
-const mostDependences = 6
+// maxDependences is the number of columns whose partial dependence is measured.
+const maxDependences = 6
 
 // addWhole adds drift, and the partial dependence on the columns with the largest effects.
 func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *dataset.Dataset,
 	sample *rowSample) (err error) {
 	var names []string
-	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {
+	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), maxDependences)] {
 		names = append(names, e.Column)
 	}
 	if r.Dependences, err = dependenceOf(ctx, m, sample.x, sample.n, names); err != nil {

@@ -58,13 +58,13 @@ type Summed struct {
 	Content string   `json:"content"`       // digest; equal for equal rows, however they are split into files
 	New     []string `json:"new,omitempty"` // columns that the recipe does not have
 	// Columns are the columns with significant drift from the rows of the recipe, the largest first,
-	// at most MostColumns.
+	// at most MaxColumns.
 	Columns []drift.Column `json:"columns,omitempty"`
 	Found   bool           `json:"-"` // the sums existed, and no files were read
 }
 
-// MostColumns is the largest number of Summed.Columns.
-const MostColumns = 5
+// MaxColumns is the largest number of Summed.Columns.
+const MaxColumns = 5
 
 // Retrain makes and judges the model of a day; see pipelines.Retrain.
 func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Retrain, error) {

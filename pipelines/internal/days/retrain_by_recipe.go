@@ -119,8 +119,8 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 		if err != nil {
 			return nil, err
 		}
-		if most := n.options.MaxDrift; d.Value > most {
-			n.leaveOut(day, fmt.Sprintf("drift %.3g, more than %.3g: %s", d.Value, most, d.Text))
+		if limit := n.options.MaxDrift; d.Value > limit {
+			n.leaveOut(day, fmt.Sprintf("drift %.3g, more than %.3g: %s", d.Value, limit, d.Text))
 			continue
 		}
 		accepted = append(accepted, day)
@@ -131,11 +131,11 @@ func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted
 // driftOf returns the drift of a day to compare with MaxDrift: of its columns if that exceeds MaxDrift, and
 // otherwise of its features. It is 0 if the drift has no bound or is not measured.
 func (n *night) driftOf(ctx context.Context, day Day) (d results.Drift, err error) {
-	x, most := n.index.Days[day.name()], n.options.MaxDrift
+	x, limit := n.index.Days[day.name()], n.options.MaxDrift
 	switch {
-	case most == 0:
+	case limit == 0:
 		return d, nil
-	case len(x.Columns) > 0 && x.Columns[0].AtLeast > most:
+	case len(x.Columns) > 0 && x.Columns[0].AtLeast > limit:
 		return results.Drift{Value: x.Columns[0].AtLeast, Text: report.ColumnsText(x.Columns)}, nil
 	case !n.index.Drawn:
 		return d, nil

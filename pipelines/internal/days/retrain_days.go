@@ -42,7 +42,7 @@ func (n *night) similarDays(ctx context.Context) (similar []Day, err error) {
 	var best []Day
 	var doubts []results.RefusedDay
 	var flags error // flags that do not fit the rows of a day
-	most := 0
+	count := 0
 	for _, from := range references {
 		err := n.jobs.Reference(ctx, n.referenceDir(from), uris(from))
 		if noRecipe(err) {
@@ -60,8 +60,8 @@ func (n *night) similarDays(ctx context.Context) (similar []Day, err error) {
 			return similar, err
 		}
 		doubts = append(doubts, n.report.Refused...)
-		if len(similar) > most {
-			best, most = from, len(similar)
+		if len(similar) > count {
+			best, count = from, len(similar)
 		}
 	}
 	n.report.Refused = doubts

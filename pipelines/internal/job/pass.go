@@ -256,12 +256,12 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	return c, nil
 }
 
-// mostNamed is the largest number of ids that an error names.
-const mostNamed = 5
+// maxNamedIDs is the largest number of ids that an error names.
+const maxNamedIDs = 5
 
 // CheckNamed returns an error if d selects rows by ids and some id has no used row.
 func CheckNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
-	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
+	n, first, err := d.Only.Missing(ctx, reports, maxNamedIDs)
 	if err != nil || n == 0 {
 		return err
 	}

@@ -23,8 +23,8 @@ import (
 // Limits of a report on an evaluation.
 const (
 	worstColumns = 6 // columns of each of the worst rows
-	mostCurves   = 5 // curves in a chart
-	mostEffects  = 20
+	maxCurves    = 5 // curves in a chart
+	maxEffects   = 20
 )
 
 // scored is a result that can be written to a page.
@@ -200,8 +200,8 @@ func (r scored) addCurves(p *report.Page) {
 		return
 	}
 	s := p.Section("Ranking")
-	if len(r.Curves) > mostCurves {
-		s.Sayf("Each class is compared with all others; drawn are the %d classes with the smallest areas of %d.", mostCurves,
+	if len(r.Curves) > maxCurves {
+		s.Sayf("Each class is compared with all others; drawn are the %d classes with the smallest areas of %d.", maxCurves,
 			len(r.Curves))
 	}
 	roc := picture.Lines{Title: "ROC curve", X: "share of other rows (false positive rate)",
@@ -210,7 +210,7 @@ func (r scored) addCurves(p *report.Page) {
 		Y:      "precision, share of rows predicted",
 		Square: true}
 	points := report.Table{Head: []string{"class", "threshold", "false positive rate", "recall", "precision"}}
-	for _, c := range r.Curves[:min(len(r.Curves), mostCurves)] {
+	for _, c := range r.Curves[:min(len(r.Curves), maxCurves)] {
 		name := score.DisplayName(r.Classes.Classes[c.Class].Class)
 		a, b := picture.Series{Name: name, Plain: true}, picture.Series{Name: name, Plain: true}
 		step := 0.0
@@ -258,7 +258,7 @@ func addEffects(p *report.Page, inspected *results.InspectModel) {
 	e := *inspected.Effects
 	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the "+
 		"values of other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
-	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
+	e.Columns = e.Columns[:min(len(e.Columns), maxEffects)]
 	s.Draw(apply.EffectsPicture(&e))
 	for _, d := range inspected.Dependences {
 		s.Draw(dependence(inspected, d))

@@ -67,15 +67,15 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
-	const most = 10 // reasons in a message
+	const limit = 10 // reasons in a message
 	n := len(a.Why)
 	a.Holds = n == 0
 	if a.Holds {
 		return a.Audit, nil
 	}
-	reasons := strings.Join(a.Why[:min(n, most)], "; ")
-	if n > most {
-		reasons += fmt.Sprintf("; and %d more, which --json lists", n-most)
+	reasons := strings.Join(a.Why[:min(n, limit)], "; ")
+	if n > limit {
+		reasons += fmt.Sprintf("; and %d more, which --json lists", n-limit)
 	}
 	return a.Audit, &exit.GateError{Message: "the audit does not confirm this: " + reasons}
 }

@@ -61,7 +61,7 @@ func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 	if !ok {
 		return nil
 	}
-	o.Kernel, err = l.Load(func(name string, most int64) ([]byte, error) { return storage.ReadFile(ctx, name, most) })
+	o.Kernel, err = l.Load(func(name string, limit int64) ([]byte, error) { return storage.ReadFile(ctx, name, limit) })
 	if _, ok := errors.AsType[*option.Error](err); ok {
 		return &exit.UsageError{Err: err}
 	}

@@ -72,15 +72,15 @@ func (r Recipe) WithFeatures(features int) (Recipe, error) {
 	return r.sealed()
 }
 
-// Least returns the first of the numbers of features from, 2·from, … below most that the kernel allows, and
-// most if there is none.
-func (r Recipe) Least(from, most int) int {
-	for ; from < most; from *= 2 {
+// Least returns the first of the numbers of features from, 2·from, … below limit that the kernel allows, and
+// limit if there is none.
+func (r Recipe) Least(from, limit int) int {
+	for ; from < limit; from *= 2 {
 		if _, err := r.WithFeatures(from); err == nil {
 			return from
 		}
 	}
-	return most
+	return limit
 }
 
 // sealed returns r with Sealed and Dim set from r.Choice. Name and Width stay as they are.

@@ -274,8 +274,8 @@ func (sc *Scaling) norm() float64 {
 	}
 	var squares float64
 	for j := range low {
-		most := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
-		squares += float64(most * most)
+		largest := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
+		squares += float64(largest * largest)
 	}
 	return math.Sqrt(squares)
 }

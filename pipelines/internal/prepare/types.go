@@ -111,11 +111,11 @@ func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Datas
 		if err != nil {
 			return nil, err
 		}
-		most := maxBad
-		if most > 0 {
-			most = 1 // the profile pass checks the share of unusable rows
+		limit := maxBad
+		if limit > 0 {
+			limit = 1 // the profile pass checks the share of unusable rows
 		}
-		_, err = job.Count(d, reports, most)
+		_, err = job.Count(d, reports, limit)
 		return surveyed, err
 	})
 }

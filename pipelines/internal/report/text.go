@@ -83,11 +83,11 @@ func RowsText(read, used, setAside int64, reasons ...string) string {
 
 // WriteSetAside prints the first rows that were set aside.
 func WriteSetAside(w io.Writer, list []dataset.SetAside) {
-	const most = 10
-	for _, a := range list[:min(len(list), most)] {
+	const limit = 10
+	for _, a := range list[:min(len(list), limit)] {
 		fmt.Fprintf(w, "          %s: %s\n", a.Place(), a.Reason)
 	}
-	if len(list) > most {
+	if len(list) > limit {
 		fmt.Fprintf(w, "          … (--json lists more)\n")
 	}
 }
@@ -108,10 +108,10 @@ func YesNo(yes bool) string {
 
 // SomeOf lists some of the names.
 func SomeOf(names []string) string {
-	const most = 20
+	const limit = 20
 	text := ""
 	for i, n := range names {
-		if i == most {
+		if i == limit {
 			return text + fmt.Sprintf(", … (%d in all)", len(names))
 		}
 		if i > 0 {
@@ -130,13 +130,13 @@ func PText(p float64) string {
 	return fmt.Sprintf("p = %.2g", p)
 }
 
-// Clip cuts a text off after the last whole character within most bytes, and marks the cut with an ellipsis.
-func Clip(s string, most int) string {
-	if len(s) <= most {
+// Clip cuts a text off after the last whole character within limit bytes, and marks the cut with an ellipsis.
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most] + " …"
+	return s[:limit] + " …"
 }

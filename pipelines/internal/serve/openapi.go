@@ -12,8 +12,8 @@ import (
 // node is a JSON object.
 type node = map[string]any
 
-// mostLevels is the largest number of levels of a category that are listed.
-const mostLevels = 100
+// maxLevels is the largest number of levels of a category that are listed.
+const maxLevels = 100
 
 // openAPI answers with a description of the server in OpenAPI 3.1, with the columns of the model in use.
 func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
@@ -163,11 +163,11 @@ func (s *served) column(c *schema.Column) node {
 			return node{"type": with("string", "number", "boolean"), "description": "a category"}
 		}
 		about := "a category; any other text is treated as a level that training has not seen"
-		if len(c.Levels) > mostLevels {
-			about += fmt.Sprintf("; the first %d of %d levels are listed", mostLevels, len(c.Levels))
+		if len(c.Levels) > maxLevels {
+			about += fmt.Sprintf("; the first %d of %d levels are listed", maxLevels, len(c.Levels))
 		}
 		return node{"description": about, "anyOf": []node{
-			{"enum": c.Levels[:min(len(c.Levels), mostLevels)]}, {"type": with("string", "number", "boolean")}}}
+			{"enum": c.Levels[:min(len(c.Levels), maxLevels)]}, {"type": with("string", "number", "boolean")}}}
 	}
 	return node{"type": with("number", "string"), "description": "a number"}
 }
@@ -177,8 +177,8 @@ func (s *served) prediction() node {
 	m, names := s.model, s.model.Outputs()
 	p := scoring.Predict{Content: scoring.Content{Scores: true, Probabilities: m.Manifest.Probabilities != nil,
 		Explain: s.unexplained == nil, Certainty: s.certainty()}}
-	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), mostLevels)]}
-	if m.NumericClasses() || len(names) > mostLevels {
+	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), maxLevels)]}
+	if m.NumericClasses() || len(names) > maxLevels {
 		class = node{"type": []string{"string", "number"}, "description": "a class"}
 	}
 	properties := node{}

@@ -57,9 +57,9 @@ type field struct {
 }
 
 const (
-	mostFields  = 200  // largest number of columns with fields
-	mostChoices = 40   // largest number of levels in a selection list
-	mostSuggest = 1000 // largest number of suggested levels
+	maxFields    = 200  // largest number of columns with fields
+	maxChoices   = 40   // largest number of levels in a selection list
+	maxSuggested = 1000 // largest number of suggested levels
 )
 
 // page answers with a form for a row, and with the prediction for a row that was filled in.
@@ -68,7 +68,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) error {
 	defer q.reserved.release()
 	m := q.model.Manifest
 	p := &page{Style: template.CSS(pageStyle), Task: string(m.Task), Digest: m.SHA256, Columns: len(q.names)}
-	if len(q.types) <= mostFields {
+	if len(q.types) <= maxFields {
 		p.Fields = q.fields()
 	} else {
 		p.Row = q.typicalRow()
@@ -203,7 +203,7 @@ func (s *served) fields() []field {
 		f := field{Name: c.Name, Key: "c" + strconv.Itoa(i+1), Value: s.typical(i, slot), Missing: s.missing}
 		switch c.Type {
 		case schema.Category:
-			f.Options, f.Suggest = c.Levels[:min(len(c.Levels), mostSuggest)], len(c.Levels) > mostChoices
+			f.Options, f.Suggest = c.Levels[:min(len(c.Levels), maxSuggested)], len(c.Levels) > maxChoices
 			f.Hint = fmt.Sprintf("category of %d levels", len(c.Levels))
 			if c.Buckets > 0 {
 				f.Hint = "category"

@@ -67,7 +67,7 @@ func (s *server) question(w http.ResponseWriter, r *http.Request,
 	if err := q.setFromURL(r.URL.Query()); err != nil {
 		return q, err
 	}
-	most := s.options.Limits.MaxRows
+	maxRows := s.options.Limits.MaxRows
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
 	case typeJSON, "":
@@ -75,11 +75,11 @@ func (s *server) question(w http.ResponseWriter, r *http.Request,
 		if err != nil {
 			return q, err
 		}
-		q.read = func(w *worker) error { return w.objects(rows, most) }
+		q.read = func(w *worker) error { return w.objects(rows, maxRows) }
 	case typeLines, "application/jsonl", "application/jsonlines":
-		q.read = func(w *worker) error { return w.objects(lines.New(bytes.NewReader(body), lines.Options{}), most) }
+		q.read = func(w *worker) error { return w.objects(lines.New(bytes.NewReader(body), lines.Options{}), maxRows) }
 	case typeCSV:
-		q.read = func(w *worker) error { return w.csv(r.Context(), body, most) }
+		q.read = func(w *worker) error { return w.csv(r.Context(), body, maxRows) }
 	default:
 		return q, problemf(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON,
 			typeLines, typeCSV)
@@ -169,13 +169,13 @@ func (s *server) compute(ctx context.Context, w *worker, q *question, form func(
 	if err := q.read(w); err != nil {
 		return nil, err
 	}
-	most := int(s.options.Limits.MaxMemory / 4)
+	maxBytes := int(s.options.Limits.MaxMemory / 4)
 	if q.explain {
-		if err := w.explainable(s.options.Limits.MaxExplained, most); err != nil {
+		if err := w.explainable(s.options.Limits.MaxExplained, maxBytes); err != nil {
 			return nil, err
 		}
 	}
-	out, err := w.predict(ctx, q.requestOptions, most)
+	out, err := w.predict(ctx, q.requestOptions, maxBytes)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, errClientGone

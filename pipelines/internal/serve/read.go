@@ -153,8 +153,8 @@ type source interface {
 // limited is a source of at most so many rows. It keeps the error that ended it.
 type limited struct {
 	source
-	most, n int
-	err     error
+	limit, n int
+	err      error
 }
 
 func (l *limited) Next() ([]byte, error) {
@@ -164,10 +164,10 @@ func (l *limited) Next() ([]byte, error) {
 	}
 	if _, bad := errors.AsType[*rowio.BadRow](err); err == nil || bad {
 		l.n++
-		if l.n <= l.most {
+		if l.n <= l.limit {
 			return text, err
 		}
-		err = tooManyRows(l.most)
+		err = tooManyRows(l.limit)
 	}
 	l.err = err
 	return nil, err

@@ -58,7 +58,7 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 		s.types = append(s.types, c)
 	}
 	s.drift = drift.NamesOf(s.objects)
-	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= mostFields {
+	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= maxFields {
 		_, s.unexplained = m.Explainer() // slow with more columns: the first request for an explanation does it
 	}
 	return s, s.readProfile(ctx, name)

@@ -203,22 +203,22 @@ func ProfileMemory(d *dataset.Dataset, e engine.Engine) int64 {
 // readerLimit returns the memory that a reader may take, 0 for no limit. If workers are in this process, all readers
 // together may take as much as the solve, unless the user has set a limit.
 func readerLimit(e engine.Engine, readers int, solve int64) int64 {
-	most := e.WorkerBytes
-	if most == 0 && e.InProcess() {
-		most = machine.ReadMemory().Limit
+	limit := e.WorkerBytes
+	if limit == 0 && e.InProcess() {
+		limit = machine.ReadMemory().Limit
 	}
-	if most == 0 {
+	if limit == 0 {
 		return 0
 	}
-	most = max(1, most-job.ProgramBytes-job.SlackBytes)
+	limit = max(1, limit-job.ProgramBytes-job.SlackBytes)
 	if !e.InProcess() {
-		return most - most/9
+		return limit - limit/9
 	}
-	most -= most / 17
+	limit -= limit / 17
 	if e.WorkerBytes == 0 {
-		most = max(most, solve)
+		limit = max(limit, solve)
 	}
-	return most / int64(max(1, readers))
+	return limit / int64(max(1, readers))
 }
 
 // workerBytesForReader returns the least engine.Engine.WorkerBytes with which readerLimit is at least bytes.

@@ -222,7 +222,7 @@ func hasFeatures(k kernel.Options) bool {
 func (o Options) withMostFeatures() Options {
 	resize := func(k kernel.Options) kernel.Options {
 		if hasFeatures(k) {
-			k, _ = kernel.With(k, "features", strconv.Itoa(tuning.MostFeatures)) // every number is valid
+			k, _ = kernel.With(k, "features", strconv.Itoa(tuning.MaxDefaultFeatures)) // every number is valid
 		}
 		return k
 	}

@@ -145,16 +145,16 @@ func (m *Model) input() (models.Input, error) {
 	return in, err
 }
 
-// mostValues is the largest number of distinct targets of a regression that are listed.
-const mostValues = 256
+// maxValues is the largest number of distinct targets of a regression that are listed.
+const maxValues = 256
 
 // profile returns the profile of a model directory: statistics of the training rows, and the rule by which
 // later data can be summed in the same way. It lists the targets of a regression only if they have at most
-// mostValues distinct values, because a longer list says little and would be most of the file.
+// maxValues distinct values, because a longer list says little and would be most of the file.
 func (m *Model) profile() *sums.Profile {
 	t := m.Training
 	p := &sums.Profile{Kernel: t.Prepared.Recipe.Name, Rule: m.Fit.rule, Rows: t.Prepared.Statistics}
-	if l := t.Prepared.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > mostValues {
+	if l := t.Prepared.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > maxValues {
 		rows, few := *t.Prepared.Statistics, *l
 		few.Vocabulary, few.Counts, few.Weights = nil, nil, nil
 		rows.Labels, p.Rows = &few, &rows

@@ -429,11 +429,11 @@ func (r *rounds) survey(ctx context.Context) error {
 		r.rows, r.weights = p.Counts.Used, p.Weights()
 		return nil
 	}
-	most := 0
+	sampleRows := 0
 	if l.Joint() {
-		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
+		sampleRows = max(samples, 1000) // targets are scaled by the spread in the sample, too
 	}
-	sum, err := t.SurveyRows(ctx, folds, most)
+	sum, err := t.SurveyRows(ctx, folds, sampleRows)
 	if err != nil {
 		return err
 	}
@@ -458,7 +458,7 @@ func (r *rounds) survey(ctx context.Context) error {
 }
 
 // sampled calls iterative.SampleFeatures with the feature map of the training run.
-func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, rows int) (iterative.Block, error) {
 	recipe, err := t.Prepared.Recipe.Sealed.Open()
 	if err != nil {
 		return iterative.Block{}, err
@@ -467,5 +467,5 @@ func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most i
 	if err != nil {
 		return iterative.Block{}, err
 	}
-	return iterative.SampleFeatures(sum, m, from, to, most), nil
+	return iterative.SampleFeatures(sum, m, from, to, rows), nil
 }

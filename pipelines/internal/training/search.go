@@ -115,7 +115,7 @@ func (s *search) notSearched(why string) {
 func (s *search) run(ctx context.Context, f *Found) (err error) {
 	t := s.training
 	if t.spec.ChoosesSize() { // the memory of a size is planned when it is tried
-		least, err := t.Prepared.Recipe.WithFeatures(min(tuning.LeastFeatures, t.Prepared.Recipe.Dim))
+		least, err := t.Prepared.Recipe.WithFeatures(min(tuning.MinFeatures, t.Prepared.Recipe.Dim))
 		if err != nil {
 			return err
 		}

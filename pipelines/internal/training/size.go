@@ -51,11 +51,11 @@ func (m *Model) chooseSize(ctx context.Context) error {
 		return err
 	}
 	s := &sizes{sumsTraining: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
-	most, err := s.most()
+	largest, err := s.largest()
 	if err != nil {
 		return err
 	}
-	search := &tuning.SizeSearch{Size: t.spec.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
+	search := &tuning.SizeSearch{Size: t.spec.Size, Min: s.all.Least(tuning.MinFeatures, largest), Max: largest,
 		Train: s.train, Expect: s.expect, Clock: t.clock}
 	if m.Sized, err = search.Run(ctx); err != nil {
 		return err
@@ -79,9 +79,9 @@ type sizes struct {
 	last  *Fit
 }
 
-// most returns the largest number of features for which there is memory: the given number, or a half of it, a
+// largest returns the largest number of features for which there is memory: the given number, or a half of it, a
 // quarter, ….
-func (s *sizes) most() (int, error) {
+func (s *sizes) largest() (int, error) {
 	t := s.training
 	features := t.spec.Kernel.Size(1).Features
 	for {
@@ -93,7 +93,7 @@ func (s *sizes) most() (int, error) {
 		if err == nil || !t.Job.Engine.InProcess() {
 			return features, nil
 		}
-		if features/2 < s.all.Least(tuning.LeastFeatures, features) {
+		if features/2 < s.all.Least(tuning.MinFeatures, features) {
 			return 0, err
 		}
 		t.Job.Progress.Notef("%v: trying up to %d features", err, features/2)

@@ -117,11 +117,11 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 
 // stripesOf returns the number of stripes into which the sums of a pass are split.
 func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
-	most := t.stripes
+	limit := t.stripes
 	if pass.Spec.Rows {
-		most = min(most, pass.Spec.Folds)
+		limit = min(limit, pass.Spec.Folds)
 	}
-	return len(ridge.CutStripes(shape, pass.Spec.NumSums(), most))
+	return len(ridge.CutStripes(shape, pass.Spec.NumSums(), limit))
 }
 
 // sumsText describes the sums of a pass, or the rows that it stores.

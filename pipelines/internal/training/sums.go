@@ -189,17 +189,17 @@ func (t *Training) rowWeights(weightGrid *profile.WeightGrid) *models.RowWeights
 // weightGrid is the grid of weights.
 func (t *Training) checkExact(weightGrid *profile.WeightGrid, shape ridge.Shape, steps int) error {
 	_, total := ridge.WeightedRows(t.Prepared.Weights(), weightGrid)
-	most := shape.MaxRows(steps)
+	limit := shape.MaxRows(steps)
 	switch {
-	case total <= most:
+	case total <= limit:
 		return nil
 	case weightGrid != nil:
 		return exit.Dataf("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
-			report.Groups(t.Prepared.Counts.Used), report.Groups(most))
+			report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 	}
 	return exit.Dataf("pipelines: %s rows are too many: sums are exact for up to %s rows",
-		report.Groups(t.Prepared.Counts.Used), report.Groups(most))
+		report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 }
 
 // checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
@@ -226,8 +226,8 @@ func (t *Training) checkOrigin() error {
 	return nil
 }
 
-// mostJudged is the largest number of rows with which all folds choose λ after a search.
-const mostJudged = 3000
+// maxAllJudge is the largest number of rows with which all folds choose λ after a search.
+const maxAllJudge = 3000
 
 // allJudge reports whether all folds choose λ although the search has seen the rows outside the first one. If
 // rows are few, a single fold would choose a worse λ. Held-out figures still come from the first fold. The
@@ -238,7 +238,7 @@ func (t *Training) allJudge(f Found) bool {
 	p := t.Prepared
 	// only the search has seen the rows
 	only := f.Searched != nil && f.Learned == nil && !p.Recipe.Recodes && !t.CountsTrainingRows()
-	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= mostJudged && t.spec.Lambda.Select == "" &&
+	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= maxAllJudge && t.spec.Lambda.Select == "" &&
 		!t.spec.ChoosesSize() && !t.atLandmarks()
 }
 
