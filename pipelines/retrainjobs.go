@@ -179,7 +179,7 @@ func (j *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	return r.Digest[:16], nil
 }
 
-func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*days.Summed, error) {
+func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*days.DaySums, error) {
 	p, err := sums.ReadManifest(ctx, out)
 	found := err == nil
 	switch {
@@ -203,7 +203,7 @@ func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, ou
 	case err != nil:
 		return nil, err
 	}
-	s := &days.Summed{Rows: p.Rows.Used, Content: p.Sums, Found: found}
+	s := &days.DaySums{Rows: p.Rows.Used, Content: p.Sums, Found: found}
 	if p.Drift != nil {
 		if p.Drift.Schema != nil {
 			s.New = p.Drift.Schema.New

@@ -56,7 +56,7 @@ type TrainRowsOptions struct {
 // TrainRows trains on a bounded PCollection of rows, without an existing model. It draws a recipe
 // from a sample of all rows. Hashes of the rows decide which are in the sample, so their order does
 // not matter. Then it sums the rows of each window by the recipe, and fits a model to each window,
-// as FitStored does. It returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with the
+// as FitStored does. It returns a PCollection<WindowModel>, and a PCollection<rows.Rejected> with the
 // rows that cannot be used and the windows that no model can be fitted to.
 //
 // Rows are structs with a label, or rows.Row with values by name and a Label. Rows whose class is

@@ -123,7 +123,7 @@ func workBeside(out string) (string, error) {
 }
 
 // subscription returns the service and the subscription that the stream reads from.
-func (s *streaming) subscription(ctx context.Context) (messages.Service, string, error) {
+func (s *streamJob) subscription(ctx context.Context) (messages.Service, string, error) {
 	service, err := messages.ServiceOf(s.o.Data.Files[0])
 	if err != nil {
 		return nil, "", err
@@ -136,7 +136,7 @@ func (s *streaming) subscription(ctx context.Context) (messages.Service, string,
 }
 
 // receiveUnbounded runs a single pipeline that reads messages until it is cancelled.
-func (s *streaming) receiveUnbounded(ctx context.Context) error {
+func (s *streamJob) receiveUnbounded(ctx context.Context) error {
 	_, name, err := s.subscription(ctx)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ type messageFeed struct {
 }
 
 // receive begins to receive messages.
-func (s *streaming) receive(ctx context.Context) (_ *messageFeed, err error) {
+func (s *streamJob) receive(ctx context.Context) (_ *messageFeed, err error) {
 	service, name, err := s.subscription(ctx)
 	if err != nil {
 		return nil, err

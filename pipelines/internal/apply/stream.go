@@ -44,11 +44,11 @@ func PredictStream(ctx context.Context, o options.Stream) (last *results.StreamR
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, feed.close()) }()
-	return (&boundedStream{streaming: s, feed: feed, last: results.StreamRound{Unit: s.unit()}}).run(ctx)
+	return (&boundedStream{streamJob: s, feed: feed, last: results.StreamRound{Unit: s.unit()}}).run(ctx)
 }
 
-// streaming is a running stream.
-type streaming struct {
+// streamJob is a running stream.
+type streamJob struct {
 	o      options.Stream
 	files  *scoring.Files
 	engine engine.Engine
@@ -65,7 +65,7 @@ type streaming struct {
 }
 
 // beginStream checks the options and opens the model.
-func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error) {
+func beginStream(ctx context.Context, o options.Stream) (_ *streamJob, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
 	if err := validateStream(o); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streaming, err error
 	if err != nil {
 		return nil, err
 	}
-	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
+	s := &streamJob{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
 	s.engine.Note = s.notef
 	if !messages.Is(out) {
 		if s.claim, err = storage.AcquireClaim(ctx, out); err != nil {
@@ -187,7 +187,7 @@ func checkDisjoint(o options.Stream, dirs ...string) error {
 }
 
 // end releases what the stream holds.
-func (s *streaming) end(ctx context.Context, err error) error {
+func (s *streamJob) end(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.model != nil {
 		s.model.Close()
@@ -204,14 +204,14 @@ func (s *streaming) end(ctx context.Context, err error) error {
 	return err
 }
 
-func (s *streaming) notef(format string, args ...any) {
+func (s *streamJob) notef(format string, args ...any) {
 	if s.o.Job.Log != nil {
 		fmt.Fprintf(s.o.Job.Log, "note: "+format+"\n", args...)
 	}
 }
 
 // unbounded runs a single pipeline that finds and processes files until it is cancelled.
-func (s *streaming) unbounded(ctx context.Context) error {
+func (s *streamJob) unbounded(ctx context.Context) error {
 	w := scoring.WatchOptions{Patterns: s.o.Data.Files, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
 		MaxFiles: s.o.PerRound, Flink: s.engine.Runner == engine.Flink}
 	if s.o.UntilIdle {
@@ -237,7 +237,7 @@ func (s *streaming) unbounded(ctx context.Context) error {
 const maxFailedRounds = 10
 
 // feed returns the source of the stream's tasks.
-func (s *streaming) feed(ctx context.Context) (feed, error) {
+func (s *streamJob) feed(ctx context.Context) (feed, error) {
 	if receives(s.o) {
 		return s.receive(ctx)
 	}
@@ -245,7 +245,7 @@ func (s *streaming) feed(ctx context.Context) (feed, error) {
 }
 
 // unit returns the noun for a task: file or message.
-func (s *streaming) unit() string {
+func (s *streamJob) unit() string {
 	if receives(s.o) {
 		return "message"
 	}
@@ -254,7 +254,7 @@ func (s *streaming) unit() string {
 
 // boundedStream is a stream that runs bounded pipelines, in rounds.
 type boundedStream struct {
-	*streaming
+	*streamJob
 	feed   feed
 	tidied bool                // the files of a killed stream are removed
 	failed int                 // number of consecutive rounds that failed
@@ -342,7 +342,7 @@ func (s *boundedStream) tell(arrived feedTasks, ended bool) error {
 }
 
 // retry notes why files are tried again. It does not repeat a note with the same reason.
-func (s *streaming) retry(why string) {
+func (s *streamJob) retry(why string) {
 	if why != s.lastRetryNote {
 		s.lastRetryNote = why
 		s.notef("tried again: %s", why)
@@ -393,7 +393,7 @@ func (s *boundedStream) round(ctx context.Context, tasks []scoring.Arrival) erro
 }
 
 // predict processes files in one pipeline.
-func (s *streaming) predict(ctx context.Context, tasks []scoring.Arrival) ([]scoring.FileResult, error) {
+func (s *streamJob) predict(ctx context.Context, tasks []scoring.Arrival) ([]scoring.FileResult, error) {
 	s.runs++
 	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))
 	err := s.engine.Run(ctx, func(scope beam.Scope) {

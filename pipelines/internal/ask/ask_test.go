@@ -30,7 +30,7 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 		t.Fatal(err)
 	}
 	map_ := m.(features.Gridded)
-	d := &data{last: -1, slots: map[int]*running{}, features: map_}
+	d := &data{last: -1, slots: map[int]*runningSum{}, features: map_}
 	d.options.Seed, d.options.Threads = 1, 1
 	d.units = ridge.Units{Step: map_.Step(), Grid: linear.Grids{{Low: -2, High: 2}}}
 	shape := ridge.Shape{Dim: 8, Outputs: 1, Regression: true}
@@ -58,7 +58,7 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 	if judges > 0 {
 		d.options.Judge = "given"
 	}
-	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
+	d.slots[readSlot] = &runningSum{Sum: ridge.NewSum(shape)}
 	if d.evaluator, err = ridge.NewEvaluator(all, d.units, d.options.Threads); err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,8 @@ type unit struct {
 	parts []int // positions in data.parts
 }
 
-// running is the sum of the parts for which in is true.
-type running struct {
+// runningSum is the sum of the parts for which in is true.
+type runningSum struct {
 	*ridge.Sum
 	in []bool
 }
@@ -44,9 +44,9 @@ type data struct {
 	options   options.Ask
 	total     *parts.Total
 	features  features.Gridded
-	parts     []part           // in the order of time
-	slots     map[int]*running // sums that are updated from one training set to the next
-	last      int              // position of the part that was read last
+	parts     []part              // in the order of time
+	slots     map[int]*runningSum // sums that are updated from one training set to the next
+	last      int                 // position of the part that was read last
 	evaluator *ridge.Evaluator
 	units     ridge.Units
 	progress  *report.Progress
@@ -69,7 +69,7 @@ const (
 
 // open selects the sums of the terms and loads them.
 func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error) {
-	d := &data{options: o, last: -1, slots: map[int]*running{},
+	d := &data{options: o, last: -1, slots: map[int]*runningSum{},
 		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
 	d.options.Threads = cmp.Or(d.options.Threads, runtime.GOMAXPROCS(0))
 	if err := d.selectParts(ctx, terms); err != nil {
@@ -126,7 +126,7 @@ func (d *data) load(ctx context.Context, shape ridge.Shape) error {
 			d.parts[i].sum, errs[i] = s, d.addFolds(ctx, s, i)
 		}
 	})
-	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
+	d.slots[readSlot] = &runningSum{Sum: ridge.NewSum(shape)}
 	for i, err := range errs {
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (d *data) part(ctx context.Context, i int) (*ridge.Sum, error) {
 func (d *data) sum(ctx context.Context, slot int, units []unit) (*ridge.Sum, error) {
 	s, in := d.slots[slot], make([]bool, len(d.parts))
 	if s == nil {
-		s = &running{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
+		s = &runningSum{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
 		d.slots[slot] = s
 	}
 	added, changed := 0, 0

@@ -148,7 +148,7 @@ func (d *data) key(train []unit, judged unit) string {
 // decayed scales the sum in a slot by 2^(−1/halfLife), adds the newest date, and returns it.
 func (d *data) decayed(ctx context.Context, slot int, halfLife float64, newest unit) (*ridge.Sum, error) {
 	if d.slots[slot] == nil {
-		d.slots[slot] = &running{Sum: ridge.NewSum(d.slots[readSlot].Shape())}
+		d.slots[slot] = &runningSum{Sum: ridge.NewSum(d.slots[readSlot].Shape())}
 	}
 	s := d.slots[slot].Sum
 	s.Scale(math.Exp2(-1 / halfLife))

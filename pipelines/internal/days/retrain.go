@@ -40,7 +40,7 @@ type Jobs interface {
 	// then called only for reference recipes.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files by the recipe of a model and creates the directory out. If out exists, it reads no files.
-	Sum(ctx context.Context, recipe string, files []string, out string) (*Summed, error)
+	Sum(ctx context.Context, recipe string, files []string, out string) (*DaySums, error)
 	// Fit adds and subtracts sums and fits a model to them. It creates o.SaveSums, with the sums of
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, o options.Fit) error
@@ -52,8 +52,8 @@ type Jobs interface {
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*results.ChosenWindow, error)
 }
 
-// Summed describes the sums of a part.
-type Summed struct {
+// DaySums describes the sums of a day.
+type DaySums struct {
 	Rows    int64    `json:"rows"`
 	Content string   `json:"content"`       // digest; equal for equal rows, however they are split into files
 	New     []string `json:"new,omitempty"` // columns that the recipe does not have
@@ -63,7 +63,7 @@ type Summed struct {
 	Found   bool           `json:"-"` // the sums existed, and no files were read
 }
 
-// MaxColumns is the largest number of Summed.Columns.
+// MaxColumns is the largest number of DaySums.Columns.
 const MaxColumns = 5
 
 // Retrain makes and judges the model of a day; see pipelines.Retrain.

@@ -168,7 +168,7 @@ func (n *night) sumOne(ctx context.Context, recipe string, day Day) error {
 	if err != nil {
 		return err
 	}
-	n.index.Days[name] = &indexed{Summed: *s}
+	n.index.Days[name] = &indexEntry{DaySums: *s}
 	return nil
 }
 

@@ -83,7 +83,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	if err := checkDrift(o.MaxDrift, p.Drift); err != nil {
 		return nil, nil, err
 	}
-	s := &summing{job: t, recipe: byRecipe.Recipe, leaf: leaf, listsRows: recipe != nil,
+	s := &sumRun{job: t, recipe: byRecipe.Recipe, leaf: leaf, listsRows: recipe != nil,
 		result: &results.Sum{Out: o.Out, Seconds: j.Seconds, Kernel: byRecipe.Recipe.Kernel}}
 	if err := j.Timed(ctx, "sum", s.sum); err != nil {
 		return nil, nil, err
@@ -92,8 +92,8 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	return s.result, s.rows, nil
 }
 
-// summing sums the rows of a job, and publishes the sums.
-type summing struct {
+// sumRun sums the rows of a job, and publishes the sums.
+type sumRun struct {
 	job       *training.RecipeJob
 	recipe    *sums.Recipe
 	leaf      sums.Leaf // of the files
@@ -103,7 +103,7 @@ type summing struct {
 }
 
 // sum sums the rows in a pass, and describes and publishes the result.
-func (s *summing) sum(ctx context.Context) error {
+func (s *sumRun) sum(ctx context.Context) error {
 	t := s.job.Training
 	summed, err := s.job.SumRows(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *summing) sum(ctx context.Context) error {
 }
 
 // listContents stores the hashes of the summed rows as the contents of p, and returns their file.
-func listContents(p *sums.Manifest, s *training.Summed) (all storage.File) {
+func listContents(p *sums.Manifest, s *training.WorkSums) (all storage.File) {
 	if s.Levels == nil {
 		var hashes [][]byte
 		for _, r := range s.Reports {

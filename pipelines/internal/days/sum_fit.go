@@ -138,7 +138,7 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 		}
 	}
 	t.Lineage = all.Lineage()
-	f := &fitting{options: o, job: t, total: all}
+	f := &sumFit{options: o, job: t, total: all}
 	if err := f.run(ctx); err != nil || o.Model == "" {
 		return f.manifest, nil, err
 	}
@@ -149,19 +149,19 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 	return f.manifest, result, err
 }
 
-// fitting adds up sums and fits a model to the total.
-type fitting struct {
+// sumFit adds up sums and fits a model to the total.
+type sumFit struct {
 	options  options.Fit
 	job      *training.RecipeJob
 	total    *parts.Total
-	summed   *training.Summed
+	summed   *training.WorkSums
 	manifest *sums.Manifest // of summed
 	files    []storage.File // to save with it
 	fit      *training.Fit  // nil if there is no model to create
 }
 
 // run adds up the sums, solves for the weights if there is a model to create, and saves the total if it is to be kept.
-func (f *fitting) run(ctx context.Context) error {
+func (f *sumFit) run(ctx context.Context) error {
 	j := f.job.Training.Job
 	err := j.Timed(ctx, "add", f.add)
 	if err == nil && f.options.Model != "" {
@@ -177,7 +177,7 @@ func (f *fitting) run(ctx context.Context) error {
 const partBytes = 3 * ridge.MaxPartBytes
 
 // add adds up the sums in the work directory, and describes them.
-func (f *fitting) add(ctx context.Context) (err error) {
+func (f *sumFit) add(ctx context.Context) (err error) {
 	o, all, j := &f.options, f.total, f.job.Training.Job
 	// The name of the state depends on the content of the sums, not on their directories.
 	digest := ""
@@ -196,7 +196,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	f.summed = f.job.NewSummed(digest)
+	f.summed = f.job.NewWorkSums(digest)
 	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
 		j.Progress.Notef("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
 			o.SaveSums)
@@ -223,7 +223,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 }
 
 // solve fits a model to the total, and segments to the sums of levels.
-func (f *fitting) solve(ctx context.Context) (err error) {
+func (f *sumFit) solve(ctx context.Context) (err error) {
 	t := f.job.Training
 	f.fit, err = f.job.SolveSums(ctx, f.summed, f.manifest.Sums)
 	if err != nil || f.options.Each == "" {
@@ -235,7 +235,7 @@ func (f *fitting) solve(ctx context.Context) (err error) {
 }
 
 // save publishes the total.
-func (f *fitting) save(ctx context.Context) error {
+func (f *sumFit) save(ctx context.Context) error {
 	j, dir := f.job.Training.Job, f.options.SaveSums
 	files, err := f.manifest.Files(f.total.Recipe, f.files)
 	if err != nil {

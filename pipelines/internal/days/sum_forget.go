@@ -110,7 +110,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, exit.Usagef("%s has weights for each %s, which forget does not fit; sum the data again without the "+
 			"rows, and use fit --each %s", o.Model, s.Column, s.Column)
 	}
-	r, err := beginReading(ctx, o, o.Model)
+	r, err := openForgetInputs(ctx, o, o.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +178,8 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 	return l, nil
 }
 
-// reading has the inputs of Forget and VerifyForgotten.
-type reading struct {
+// forgetInputs has the inputs of Forget and VerifyForgotten.
+type forgetInputs struct {
 	options   options.Forget
 	recipe    *sums.Recipe
 	terms     []parts.Term
@@ -195,9 +195,9 @@ type reading struct {
 	why        string
 }
 
-// beginReading opens the recipe of a model, sums by this recipe and the list of ids.
-func beginReading(ctx context.Context, o options.Forget, model string) (r *reading, err error) {
-	r = &reading{options: o, job: o.Job}
+// openForgetInputs opens the recipe of a model, sums by this recipe and the list of ids.
+func openForgetInputs(ctx context.Context, o options.Forget, model string) (r *forgetInputs, err error) {
+	r = &forgetInputs{options: o, job: o.Job}
 	r.options.Model = model
 	r.job.Work, r.job.Resume = "", false
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
@@ -221,7 +221,7 @@ func beginReading(ctx context.Context, o options.Forget, model string) (r *readi
 }
 
 // sum sums the rows to forget, and looks for them in the sums of the model.
-func (r *reading) sum(ctx context.Context) (err error) {
+func (r *forgetInputs) sum(ctx context.Context) (err error) {
 	dir := r.scratch.Work.Dir
 	if r.ids != nil {
 		if r.options.Data.Only, err = r.ids.Store(ctx, storage.Join(dir, "ids")); err != nil {
@@ -258,7 +258,7 @@ func weightsOf(m *models.Manifest) string {
 }
 
 // sumsDigest returns the digest of the sums. It refuses a model that was not fitted to them.
-func (r *reading) sumsDigest(ctx context.Context, lambda options.Lambda, m *models.Manifest) (string, error) {
+func (r *forgetInputs) sumsDigest(ctx context.Context, lambda options.Lambda, m *models.Manifest) (string, error) {
 	if len(r.terms) == 1 && m.Fingerprint == r.terms[0].Manifest.Sums {
 		return m.Fingerprint, nil
 	}
@@ -346,7 +346,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if err != nil {
 		return nil, err
 	}
-	r, err := beginReading(ctx, o, model)
+	r, err := openForgetInputs(ctx, o, model)
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +373,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 
 // differences fits a model without the rows, and returns the figures of the certificate that differ from this
 // model or from after. before is the digest of the original sums.
-func (r *reading) differences(ctx context.Context, c *results.Certificate, before string, after *models.Manifest) (
+func (r *forgetInputs) differences(ctx context.Context, c *results.Certificate, before string, after *models.Manifest) (
 	why []string, err error) {
 	o := options.Fit{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
 		Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}

@@ -8,7 +8,7 @@ import (
 )
 
 // notes says how rows count, and which of them are left out of some scores.
-func (r scored) notes() (notes []string) {
+func (r evaluation) notes() (notes []string) {
 	notes = rowNotes(r.Rows, r.Weights)
 	if r.Groups != nil {
 		notes = append(notes, report.GroupsText(r.Groups, r.Independent))

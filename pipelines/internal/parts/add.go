@@ -28,7 +28,7 @@ import (
 type Total struct {
 	Terms     []Term
 	Recipe    *sums.Recipe
-	Added     training.Added
+	Added     training.AddedRows
 	Leaves    []sums.Leaf
 	Forgotten []string
 }
@@ -177,7 +177,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 }
 
 // Write adds up the sums, part by part, and stores them as the sums of s.
-func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) error {
+func (t *Total) Write(ctx context.Context, s *training.WorkSums, threads int) error {
 	s.Copies = t.Added.Copies
 	n := s.Shape.NumParts()
 	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)

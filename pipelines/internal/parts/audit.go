@@ -153,7 +153,7 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 		if d.Members == nil || d.Place != t.Terms[0].Place {
 			return []*Total{t}, nil
 		}
-		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.Added{Classes: t.Added.Classes}}
+		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.AddedRows{Classes: t.Added.Classes}}
 		if l.Added.Copies, err = t.copiesOf(ctx, d); err != nil {
 			return nil, err
 		}

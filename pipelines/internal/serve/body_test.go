@@ -22,7 +22,7 @@ func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
 		s := &server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
 			metrics: newServerMetrics()}
 		s.options.Limits.MaxBody = 100
-		s.current.Store(&served{})
+		s.current.Store(&servedModel{})
 		return s
 	}
 	gone, cancel := context.WithCancel(t.Context())

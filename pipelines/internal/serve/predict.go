@@ -21,7 +21,7 @@ import (
 
 // question is a request whose body has been read.
 type question struct {
-	*served
+	*servedModel
 	requestOptions
 	reserved reservation
 	read     func(*worker) error // reads the rows
@@ -59,7 +59,7 @@ func (q *question) setFromURL(query url.Values) error {
 // question reads a request. The caller's function parses a JSON body.
 func (s *server) question(w http.ResponseWriter, r *http.Request,
 	parse func(*question, []byte) (source, error)) (*question, error) {
-	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
+	q := &question{servedModel: s.current.Load(), reserved: reservation{s: s}}
 	body, err := s.body(w, r, &q.reserved)
 	if err != nil {
 		return q, err
@@ -164,7 +164,7 @@ func (s *server) answer(ctx context.Context, q *question, form func(text []byte)
 
 // compute reads the rows of a request and predicts them.
 func (s *server) compute(ctx context.Context, w *worker, q *question, form func(text []byte) []byte) ([]byte, error) {
-	w.use(q.served)
+	w.use(q.servedModel)
 	defer w.free()
 	if err := q.read(w); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (s *server) compute(ctx context.Context, w *worker, q *question, form func(
 	if err := q.reserved.take(int64(len(out) + 200)); err != nil {
 		return nil, err
 	}
-	s.metrics.answered(q.served, &w.counts)
+	s.metrics.answered(q.servedModel, &w.counts)
 	return form(out), nil
 }
 

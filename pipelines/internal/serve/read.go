@@ -150,14 +150,14 @@ type source interface {
 	Line() int64
 }
 
-// limited is a source of at most so many rows. It keeps the error that ended it.
-type limited struct {
+// limitedSource is a source of at most so many rows. It keeps the error that ended it.
+type limitedSource struct {
 	source
 	limit, n int
 	err      error
 }
 
-func (l *limited) Next() ([]byte, error) {
+func (l *limitedSource) Next() ([]byte, error) {
 	text, err := l.source.Next()
 	if err == io.EOF {
 		return nil, err

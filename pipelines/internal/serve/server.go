@@ -32,7 +32,7 @@ type server struct {
 	token      *secret           // nil if requests need none
 	threshold  *models.Threshold // nil: each model's own is used
 	handle     *models.Handle
-	current    atomic.Pointer[served] // nil until the model is loaded
+	current    atomic.Pointer[servedModel] // nil until the model is loaded
 	draining   atomic.Bool
 	memory     *semaphore.Weighted // in bytes of bodies and answers
 	requests   *semaphore.Weighted
@@ -121,7 +121,7 @@ func (s *server) load(ctx context.Context) (err error) {
 			s.handle.Close()
 		}
 	}()
-	first, err := newServed(ctx, s.options.Model, s.handle.Model(ctx))
+	first, err := newServedModel(ctx, s.options.Model, s.handle.Model(ctx))
 	if err != nil {
 		return err
 	}
@@ -156,8 +156,8 @@ func (s *server) look(ctx context.Context) {
 	result := "same"
 	changed, err := s.handle.Refresh(ctx)
 	if m := s.handle.Model(ctx); err == nil && m != s.current.Load().model {
-		var next *served
-		if next, err = newServed(ctx, s.options.Model, m); err == nil {
+		var next *servedModel
+		if next, err = newServedModel(ctx, s.options.Model, m); err == nil {
 			s.current.Store(next)
 			changed = true
 		} else {

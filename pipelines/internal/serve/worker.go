@@ -47,7 +47,7 @@ func (o *requestOptions) set(name, value string) error {
 type worker struct {
 	threshold *models.Threshold
 
-	model  *served
+	model  *servedModel
 	input  *dataset.Input // of JSON objects
 	tables map[requestOptions]*tableWriter
 	blocks []*rowio.Block // the first used ones have the rows of the request
@@ -62,7 +62,7 @@ type worker struct {
 // driftWindow counts the last rows: at least driftRows of them, once there have been as many.
 type driftWindow struct {
 	sync.Mutex
-	model             *served
+	model             *servedModel
 	current, previous *drift.Counts // nil if the model has no statistics of its training rows
 	rows              int           // rows in current
 }
@@ -96,7 +96,7 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 const maxErrors = 100
 
 // use prepares the worker for a model.
-func (w *worker) use(s *served) {
+func (w *worker) use(s *servedModel) {
 	if w.model == s {
 		return
 	}
@@ -127,7 +127,7 @@ func (d *driftWindow) add(b *rowio.Block) {
 }
 
 // addTo adds the counts to others, if they are for the same model.
-func (d *driftWindow) addTo(all *drift.Counts, s *served) {
+func (d *driftWindow) addTo(all *drift.Counts, s *servedModel) {
 	d.Lock()
 	defer d.Unlock()
 	if d.model != s || d.current == nil {
@@ -156,7 +156,7 @@ func (w *worker) reject(e rowErr) {
 
 // objects reads rows that are JSON objects.
 func (w *worker) objects(from source, maxRows int) error {
-	rows := &limited{source: from, limit: maxRows}
+	rows := &limitedSource{source: from, limit: maxRows}
 	objects, err := jsonlio.NewReader(rows, w.input)
 	if err != nil {
 		return err

@@ -41,8 +41,8 @@ type ByRecipe struct {
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MaxRowHashes
-	Positions bool // put hashes and positions of all rows into Summed.Reports
+	Contents  bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
+	Positions bool // put hashes and positions of all rows into WorkSums.Reports
 }
 
 // listsContents reports whether reports have the hashes of rows, of which there may be too many.
@@ -203,8 +203,8 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	return &RecipeJob{Training: t, options: o}, nil
 }
 
-// Added describes the rows of sums that earlier jobs have made.
-type Added struct {
+// AddedRows describes the rows of sums that earlier jobs have made.
+type AddedRows struct {
 	Rows        models.RowCounts
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
@@ -212,7 +212,7 @@ type Added struct {
 }
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
-func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
+func (o ByRecipe) BeginAdded(ctx context.Context, out string, added AddedRows) (*RecipeJob, error) {
 	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
@@ -250,18 +250,18 @@ func (j *RecipeJob) gramSpec() gram.Spec {
 	return s
 }
 
-// Summed describes sums in the work directory of a job.
-type Summed struct {
+// WorkSums describes sums in the work directory of a job.
+type WorkSums struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
 	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Levels  []SummedLevel         // nil if all rows are summed together
+	Levels  []LevelSums           // nil if all rows are summed together
 	Reports []gram.Report
 }
 
 // SumRows sums the rows in one pass.
-func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
+func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 	t := j.Training
 	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
@@ -270,7 +270,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
 	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
-	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
+	s := &WorkSums{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Dataf("pipelines: %w", err)
 	}
@@ -331,10 +331,10 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 	})
 }
 
-// NewSummed returns the names of files for the total of other sums, which have that digest.
-func (j *RecipeJob) NewSummed(digest string) *Summed {
+// NewWorkSums returns the names of files for the total of other sums, which have that digest.
+func (j *RecipeJob) NewWorkSums(digest string) *WorkSums {
 	pass := j.passOf(digest)
-	return &Summed{State: j.Training.stateOf(pass), Shape: pass.Shape(j.Training.Prepared.Recipe.Dim),
+	return &WorkSums{State: j.Training.stateOf(pass), Shape: pass.Shape(j.Training.Prepared.Recipe.Dim),
 		Folds: pass.Spec.Folds}
 }
 
@@ -349,7 +349,7 @@ func (j *RecipeJob) passOf(digest string) *gram.Pass {
 }
 
 // SolveSums fits a model to the sums with that digest.
-func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*Fit, error) {
+func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (*Fit, error) {
 	t := j.Training
 	p := t.Prepared
 	p.Digest = digest

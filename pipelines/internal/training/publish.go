@@ -27,7 +27,7 @@ import (
 type Model struct {
 	Training *Training
 	Fit      *Fit
-	Found    Found
+	Features FeatureChoice
 	Sized    *results.Size      // how the number of features was chosen; nil if it was given
 	byRecipe *ByRecipe          // options with a given recipe; nil if the recipe follows from the profile
 	lineage  *registry.Lineage  // of sums that the model is fitted to; nil if rows were read
@@ -114,8 +114,8 @@ func (m *Model) manifest() (*models.Manifest, error) {
 		f.threshold = given
 	}
 	manifest.Threshold = f.threshold
-	if m.Found.Searched != nil {
-		manifest.Search = m.Found.Searched.Summary()
+	if m.Features.Searched != nil {
+		manifest.Search = m.Features.Searched.Summary()
 	}
 	switch manifest.Task {
 	case models.Classification:
@@ -268,11 +268,11 @@ func (m *Model) resultFeatures() results.TrainFeatures {
 	t := m.Training
 	p := t.Prepared
 	r := results.TrainFeatures{
-		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Found.Learned,
+		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Features.Learned,
 		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.spec.Seed,
 	}
-	if m.Found.Searched != nil {
-		r.Search = m.Found.Searched.Summary()
+	if m.Features.Searched != nil {
+		r.Search = m.Features.Searched.Summary()
 	}
 	return r
 }

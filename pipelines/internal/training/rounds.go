@@ -124,7 +124,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 // decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
 func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, error) {
 	t := r.training
-	j := &deciding{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+	j := &decider{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
 	j.fit.probabilities = t.lossProbabilities()
 	if j.fit.probabilities != nil {
 		j.fit.probabilities.Weights = r.classWeights

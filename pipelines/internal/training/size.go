@@ -26,7 +26,7 @@ func (m *Model) fitSize(ctx context.Context) (err error) {
 		// Subtract the time that has passed, and time for the steps after the last round.
 		l.Common().Time = max((limit*95/100 - t.clock()).Round(time.Millisecond), time.Millisecond)
 	}
-	m.Fit, err = t.fit(ctx, m.Found)
+	m.Fit, err = t.fit(ctx, m.Features)
 	if over := t.clock() - limit; limited && err == nil && over > limit*15/100 {
 		t.AddNotef("the training took %s longer than --time %s, because the first rounds, without which there are no "+
 			"weights, take that long; fewer --features or --search none take less time", over.Round(time.Second/10), limit)
@@ -46,11 +46,11 @@ func (m *Model) chooseSize(ctx context.Context) error {
 		}
 	}
 	l := t.spec.Ridge()
-	sums, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, m.Found)
+	sums, err := t.newSumsPlan(l.Grid, l.Weights, smallProducts, m.Features)
 	if err != nil {
 		return err
 	}
-	s := &sizes{sumsTraining: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
+	s := &sizes{sumsPlan: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
 	largest, err := s.largest()
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (m *Model) chooseSize(ctx context.Context) error {
 
 // sizes fits models with different numbers of features.
 type sizes struct {
-	*sumsTraining
+	*sumsPlan
 	all   prepare.Recipe // with the largest number of features
 	given features.Bits  // grid that the user asks for
 	notes []string       // notes of the steps before

@@ -28,10 +28,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// sumsTraining is a fit by sums before it begins: grids, and the folds that judge.
-type sumsTraining struct {
+// sumsPlan is a fit by sums before it begins: grids, and the folds that judge.
+type sumsPlan struct {
 	training   *Training
-	found      Found
+	features   FeatureChoice
 	bits       features.Bits       // grid of the features; a choice of the size changes it
 	fineUpTo   float64             // products of features up to which 16 bits are used at once
 	weightGrid *profile.WeightGrid // of weights of rows and classes; nil if all are 1
@@ -41,15 +41,15 @@ type sumsTraining struct {
 	allChoose  bool                // all folds choose λ, although onlyFirst is true
 }
 
-// newSumsTraining prepares a fit by sums. classWeights is the option class_weight.
-func (t *Training) newSumsTraining(bits features.Bits, classWeights []string, fineUpTo float64,
-	f Found) (*sumsTraining, error) {
+// newSumsPlan prepares a fit by sums. classWeights is the option class_weight.
+func (t *Training) newSumsPlan(bits features.Bits, classWeights []string, fineUpTo float64,
+	f FeatureChoice) (*sumsPlan, error) {
 	p := t.Prepared
 	classes, err := iterative.ClassWeights(classWeights, t.classes(), p.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
 	}
-	s := &sumsTraining{training: t, found: f, bits: bits, fineUpTo: fineUpTo,
+	s := &sumsPlan{training: t, features: f, bits: bits, fineUpTo: fineUpTo,
 		weightGrid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()),
 		onlyFirst:  t.firstJudges(f), allChoose: t.allJudge(f)}
 	s.rows, s.total = ridge.WeightedRows(p.Weights(), s.weightGrid)
@@ -58,7 +58,7 @@ func (t *Training) newSumsTraining(bits features.Bits, classWeights []string, fi
 
 // fit sums the rows, chooses λ, solves for the weights, and decides by the first fold how scores become
 // probabilities and classes. It may sum twice, first on an 8-bit and then on a 16-bit grid.
-func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
+func (s *sumsPlan) fit(ctx context.Context) (*sumsFit, error) {
 	steps, mayRefine, err := s.firstSteps()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 
 // fitOn fits on a grid of the given steps, and chooses λ. With mayRefine, the caller can sum again on a finer
 // grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
-func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
+func (s *sumsPlan) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
 	l := t.spec.Lambda
@@ -102,8 +102,8 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	case options.NoIntervals:
 		how.Sketch = gram.NoSketch
 	}
-	how.StartLambda = t.startLambda(s.found.Searched)
-	how.TryAll = l.Selects() && !s.found.lambdaByMSE
+	how.StartLambda = t.startLambda(s.features.Searched)
+	how.TryAll = l.Selects() && !s.features.lambdaByMSE
 	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
 	f, err := s.sum(ctx, p.Target, how, folding)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	if f.report.Coarse || !l.Selects() {
 		return f, nil // the solve has chosen λ, if any
 	}
-	return f, f.chooseLambda(ctx, s.found.lambdaByMSE)
+	return f, f.chooseLambda(ctx, s.features.lambdaByMSE)
 }
 
 // ruledOut returns the values of λ that are not in the table.
@@ -134,7 +134,7 @@ func ruledOut(lambda []float64, table []ridge.CVResult) []float64 {
 }
 
 // rule returns how the rows were summed, so that later rows can be summed in the same way.
-func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
+func (s *sumsPlan) rule(f *sumsFit) *sums.Rule {
 	t := s.training
 	p := t.Prepared
 	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.weightGrid}
@@ -234,7 +234,7 @@ const maxAllJudge = 3000
 // first night of a retraining uses only the first fold, as later nights do. So do landmarks, which are rows of
 // the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
 // determine that weight.
-func (t *Training) allJudge(f Found) bool {
+func (t *Training) allJudge(f FeatureChoice) bool {
 	p := t.Prepared
 	// only the search has seen the rows
 	only := f.Searched != nil && f.Learned == nil && !p.Recipe.Recodes && !t.CountsTrainingRows()
@@ -244,7 +244,7 @@ func (t *Training) allJudge(f Found) bool {
 
 // firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings
 // were learned from the other folds.
-func (t *Training) firstJudges(f Found) bool {
+func (t *Training) firstJudges(f FeatureChoice) bool {
 	return t.Prepared.Recipe.Recodes || t.CountsTrainingRows() || f.Learned != nil || f.Searched != nil ||
 		t.Prepared.Recipe.Origin != nil && t.Prepared.Recipe.Origin.HeldOut > 0
 }
@@ -279,7 +279,7 @@ const laterRows = 1 << 23
 
 // fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
-func (s *sumsTraining) fineSteps() int {
+func (s *sumsPlan) fineSteps() int {
 	t := s.training
 	shape := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}
 	total := s.total
@@ -291,14 +291,14 @@ func (s *sumsTraining) fineSteps() int {
 
 // steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
 // bits.
-func (s *sumsTraining) steps(bits features.Bits, dim int) int {
+func (s *sumsPlan) steps(bits features.Bits, dim int) int {
 	choice := s.training.Prepared.Recipe.Choice
 	ranges := choice != nil && choice.Wide // each feature has its own range on the grid
 	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
 }
 
 // firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
-func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
+func (s *sumsPlan) firstSteps() (steps int, mayRefine bool, err error) {
 	t := s.training
 	p := t.Prepared
 	steps, fine := s.steps(s.bits, p.Recipe.Dim), s.fineSteps()
@@ -319,12 +319,12 @@ func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 }
 
 // cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
-func (s *sumsTraining) cheapToResum() bool {
+func (s *sumsPlan) cheapToResum() bool {
 	return products(s.rows, s.training.Prepared.Recipe.Dim) <= maxCheapProducts
 }
 
 // tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
-func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
+func (s *sumsPlan) tooCoarse(f *sumsFit) bool {
 	l, floor := f.fit.Learner, ridge.FloorFactor*f.fit.floor
 	switch {
 	case s.training.Prepared.Copies != nil && l.Lambda <= floor:
@@ -361,7 +361,7 @@ func (t *Training) startLambda(searched *tuning.Result) float64 {
 
 // Embed sums the rows once, and fits the components of an embedding to the sums. Labels are not used.
 func (t *Training) Embed(ctx context.Context, o *pca.LearnerOptions) (*Fit, error) {
-	s, err := t.newSumsTraining(o.Grid, nil, pca.FewProducts, Found{})
+	s, err := t.newSumsPlan(o.Grid, nil, pca.FewProducts, FeatureChoice{})
 	if err != nil {
 		return nil, err
 	}

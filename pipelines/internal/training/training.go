@@ -1,9 +1,9 @@
 // Package training trains models: it fits weights by exact sums and a solve, or by rounds of an iterative
 // learner, publishes the model directory, and describes the model in a Result.
 //
-// Run is the whole job. Begin opens and profiles the data. Each further stage returns its result: how features
-// were Found, the Fit, and the Model that is published. A RecipeJob has the recipe of another model. It sums rows
-// (ByRecipe.Begin, SumRows) or takes stored sums (BeginAdded), and fits models to sums (SolveSums).
+// Run is the whole job. Begin opens and profiles the data. Each further stage returns its result: the
+// FeatureChoice, the Fit, and the Model that is published. A RecipeJob has the recipe of another model. It
+// sums rows (ByRecipe.Begin, SumRows) or takes stored sums (BeginAdded), and fits models to sums (SolveSums).
 package training
 
 import (
@@ -52,7 +52,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 		return nil, err
 	}
 	m := &Model{Training: t}
-	if m.Found, err = t.chooseFeatures(ctx); err != nil {
+	if m.Features, err = t.chooseFeatures(ctx); err != nil {
 		return nil, err
 	}
 	if err := t.Job.Timed(ctx, "train", m.fitSize); err != nil {
@@ -68,8 +68,8 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 }
 
 // Training is an open job that fits a model to rows: its data, their profile and recipe, and options. Its stages
-// return their results: Found, Fit and Model. They also replace the recipe, complete the grid of targets, and add
-// notes.
+// return their results: FeatureChoice, Fit and Model. They also replace the recipe, complete the grid of targets,
+// and add notes.
 type Training struct {
 	*prepare.Session
 	// spec has all options, of which Options are a part. They are complete after resolve. A search and the choice of λ
@@ -164,12 +164,12 @@ func (t *Training) classes() []string {
 }
 
 // fit fits the weights with the features of the recipe.
-func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
+func (t *Training) fit(ctx context.Context, f FeatureChoice) (*Fit, error) {
 	if b, ok := t.spec.Rounds(); ok {
 		return t.fitByRounds(ctx, b)
 	}
 	l := t.spec.Ridge()
-	s, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, f)
+	s, err := t.newSumsPlan(l.Grid, l.Weights, smallProducts, f)
 	if err != nil {
 		return nil, err
 	}

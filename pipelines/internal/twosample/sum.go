@@ -118,7 +118,7 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 }
 
 // featuresOf returns the sums of features over the rows of all folds.
-func featuresOf(ctx context.Context, s *training.Summed) (f drift.FeatureSum, err error) {
+func featuresOf(ctx context.Context, s *training.WorkSums) (f drift.FeatureSum, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {
 		return f, err
