@@ -51,7 +51,7 @@ const (
 )
 
 // checkRetrainable refuses options that retraining sets itself, several targets, whose models cannot be
-// compared, and options that only the first night could honour, because the models of later nights are
+// compared, and options that only the first run could honour, because the models of later runs are
 // fitted to sums.
 func checkRetrainable(t options.Train) error {
 	for _, own := range []struct {
@@ -67,7 +67,7 @@ func checkRetrainable(t options.Train) error {
 			"first; retrain one model for each target", t.Data.Label)
 	}
 	if _, rounds := (spec.Options{Train: t}).Rounds(); rounds {
-		return nil // it is trained on rows every night
+		return nil // it is trained on rows in every run
 	}
 	flag := ""
 	switch {

@@ -52,10 +52,10 @@ func (j *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	t := spec.Options{Train: j.o.Train}
 	t.Model, t.Data.Files = model, files
 	t.Job = j.buildJob()
-	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
+	if _, rounds := t.Rounds(); !rounds { // later runs fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
 		if !t.Calibrates() {
-			t.Calibrate = options.NoCalibration // as the models of later nights
+			t.Calibrate = options.NoCalibration // as the models of later runs
 		}
 	}
 	t.Accept = func(m *models.Manifest) error { return errors.Join(j.checkGate(m), j.checkPairedGate(m)) }

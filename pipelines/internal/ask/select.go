@@ -50,7 +50,7 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 				p.seen = p.seen || drawn.files[f.Version]
 			}
 		}
-		if _, digest, ok := nightSumsOf(t.Place); ok {
+		if _, digest, ok := parseSumsName(t.Place); ok {
 			p.seen = p.seen || drawn.days[digest]
 		}
 		d.parts = append(d.parts, p)
@@ -92,12 +92,12 @@ func (p *part) label(names []string) (value, lacks string) {
 	return value, ""
 }
 
-// nightSums matches the sums of a retraining, whose names have a day and the digest of the list of its files.
-var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-([0-9a-f]{16})/?$`)
+// sumsName matches the sums of a retraining, whose names have a day and the digest of the list of its files.
+var sumsName = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-([0-9a-f]{16})/?$`)
 
-// nightSumsOf returns the day and the digest in the name of a directory of sums, if a retraining has made it.
-func nightSumsOf(place string) (day, digest string, ok bool) {
-	match := nightSums.FindStringSubmatch(place)
+// parseSumsName returns the day and the digest in the name of a directory of sums, if a retraining has made it.
+func parseSumsName(place string) (day, digest string, ok bool) {
+	match := sumsName.FindStringSubmatch(place)
 	if match == nil {
 		return "", "", false
 	}
@@ -121,7 +121,7 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 	if date, err := parts.DateOf(t.Place); err == nil {
 		return date, nil
 	}
-	if day, _, ok := nightSumsOf(t.Place); ok {
+	if day, _, ok := parseSumsName(t.Place); ok {
 		if date, ok := parts.Date(day); ok {
 			return date, nil
 		}

@@ -29,7 +29,7 @@ const maxIndex = storage.MaxSwap
 // the index can be recomputed from the sums.
 type index struct {
 	dir  string
-	file []byte                 // content when last read or written; nil for none
+	file []byte                 // content when last read or written; nil if it does not exist
 	Days map[string]*indexEntry `json:"parts"` // by name
 	// TotalOf has the names of the sums in the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
@@ -182,11 +182,14 @@ func (x *index) addModels(dir string) error {
 	if len(x.Models) == 0 && len(x.Days) > 0 {
 		x.Models = append(x.Models, unknownModels)
 	}
-	place, err := storage.Abs(dir)
-	if err == nil && !slices.Contains(x.Models, place) {
-		x.Models = append(x.Models, place)
+	abs, err := storage.Abs(dir)
+	if err != nil {
+		return err
 	}
-	return err
+	if !slices.Contains(x.Models, abs) {
+		x.Models = append(x.Models, abs)
+	}
+	return nil
 }
 
 // discard removes sums. If that is interrupted, clear continues.

@@ -142,11 +142,11 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 	if err := f.run(ctx); err != nil || o.Model == "" {
 		return f.manifest, nil, err
 	}
-	result, err = t.Finish(ctx, f.fit)
-	if err == nil {
-		result.Sums = len(all.Leaves)
+	if result, err = t.Finish(ctx, f.fit); err != nil {
+		return f.manifest, nil, err
 	}
-	return f.manifest, result, err
+	result.Sums = len(all.Leaves)
+	return f.manifest, result, nil
 }
 
 // sumFit adds up sums and fits a model to the total.
@@ -163,14 +163,18 @@ type sumFit struct {
 // run adds up the sums, solves for the weights if there is a model to create, and saves the total if it is to be kept.
 func (f *sumFit) run(ctx context.Context) error {
 	j := f.job.Training.Job
-	err := j.Timed(ctx, "add", f.add)
-	if err == nil && f.options.Model != "" {
-		err = j.Timed(ctx, "solve", f.solve)
+	if err := j.Timed(ctx, "add", f.add); err != nil {
+		return err
 	}
-	if err == nil && f.options.SaveSums != "" {
-		err = j.Timed(ctx, "save", f.save)
+	if f.options.Model != "" {
+		if err := j.Timed(ctx, "solve", f.solve); err != nil {
+			return err
+		}
 	}
-	return err
+	if f.options.SaveSums != "" {
+		return j.Timed(ctx, "save", f.save)
+	}
+	return nil
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.

@@ -103,10 +103,13 @@ func clearRemains(ctx context.Context, o options.Prune, span time.Duration, newe
 				continue
 			}
 			whole, err := storage.Exists(ctx, storage.Join(place, sums.ManifestFile))
-			if err == nil && !whole {
-				err = storage.Remove(ctx, place)
-			}
 			if err != nil {
+				return err
+			}
+			if whole {
+				continue
+			}
+			if err := storage.Remove(ctx, place); err != nil {
 				return err
 			}
 		}

@@ -231,7 +231,7 @@ const maxAllJudge = 3000
 
 // allJudge reports whether all folds choose λ although the search has seen the rows outside the first one. If
 // rows are few, a single fold would choose a worse λ. Held-out figures still come from the first fold. The
-// first night of a retraining uses only the first fold, as later nights do. So do landmarks, which are rows of
+// first run of a retraining uses only the first fold, as later runs do. So do landmarks, which are rows of
 // the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
 // determine that weight.
 func (t *Training) allJudge(f FeatureChoice) bool {
