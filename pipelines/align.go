@@ -88,7 +88,7 @@ func validateAlign(o options.Align) error {
 		tuning.ValidateGame(o.Learned, f)); err != nil {
 		return err
 	}
-	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out})
 }
 
 // gameCurve plots the value of the game and its bounds by the number of frequencies.

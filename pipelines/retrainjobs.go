@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -223,7 +223,7 @@ func (j *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs)
 
 func (j *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 	known map[string][]float64) (*results.ChosenWindow, error) {
-	terms, err := parts.Open(ctx, options.SumDirs{Sums: dirs})
+	terms, err := sumdirs.Open(ctx, options.SumDirs{Sums: dirs})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -33,7 +33,9 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (*results.VerifyForg
 }
 
 // Audit compares sums with rows by a random test, and the weights of a model with the sums.
-func Audit(ctx context.Context, o options.Audit) (*results.Audit, error) { return parts.Audit(ctx, o) }
+func Audit(ctx context.Context, o options.Audit) (*results.Audit, error) {
+	return sumdirs.Audit(ctx, o)
+}
 
 // PruneSums removes old directories of sums that no model needs.
 func PruneSums(ctx context.Context, o options.Prune) (*results.Prune, error) {

@@ -31,8 +31,8 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out},
+		job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {

@@ -73,7 +73,7 @@ func InspectEffects(ctx context.Context, o options.InspectEffects) (result *resu
 	if err != nil {
 		return nil, err
 	}
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: model}); err != nil {
 		return nil, err
 	}
 	_, d, err := OpenForModel(ctx, model, o.Data, o.Job.Log)

@@ -30,7 +30,7 @@ func checkMessages(o options.Stream) error {
 			source = name
 		}
 	}
-	for _, to := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
+	for _, to := range []job.Dir{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
 		if !messages.Is(to.Name) {
 			continue
 		}
@@ -87,25 +87,25 @@ func checkName(flag, name string, sink bool) error {
 // receives reports whether the stream reads messages.
 func receives(o options.Stream) bool { return len(o.Data.Files) == 1 && messages.Is(o.Data.Files[0]) }
 
-// validPlaces refuses directories that the job cannot use.
-func validPlaces(o options.Stream) error {
-	var places []job.Place
-	for _, p := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
+// checkOutputs refuses directories that the job cannot use.
+func checkOutputs(o options.Stream) error {
+	var dirs []job.Dir
+	for _, p := range []job.Dir{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
 		if !messages.Is(p.Name) {
-			places = append(places, p)
+			dirs = append(dirs, p)
 		}
 	}
-	if len(places) == 0 {
+	if len(dirs) == 0 {
 		return o.Job.Engine.Validate()
 	}
 	data := o.Data
 	if receives(o) {
 		data.Files = nil
 	}
-	return job.Validate(o.Job, data, places[0].Name, places...)
+	return job.Validate(o.Job, data, dirs[0].Name, dirs...)
 }
 
-// absolute returns the name of a place that every process can use.
+// absolute returns a name that every process can use.
 func absolute(name string) (string, error) {
 	if messages.Is(name) {
 		return name, nil

@@ -73,10 +73,10 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streamJob, err error
 	if o.Dead == "" {
 		o.Dead = strings.TrimRight(o.Out, "/") + "-dead"
 	}
-	if err := validPlaces(o); err != nil {
+	if err := checkOutputs(o); err != nil {
 		return nil, err
 	}
-	out, dead, err := streamPlaces(o)
+	out, dead, err := absoluteOutputs(o)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +120,8 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streamJob, err error
 	return s, err
 }
 
-// streamPlaces returns the absolute names of the outputs, in which the stream must not look for data.
-func streamPlaces(o options.Stream) (out, dead string, err error) {
+// absoluteOutputs returns the absolute names of the outputs, in which the stream must not look for data.
+func absoluteOutputs(o options.Stream) (out, dead string, err error) {
 	if out, err = absolute(o.Out); err != nil {
 		return "", "", err
 	}

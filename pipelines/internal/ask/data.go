@@ -12,15 +12,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
 // part is a directory of sums that a question uses.
 type part struct {
-	term         parts.Term
+	term         sumdirs.Term
 	date         time.Time  // zero if it has none
 	judged, seen bool       // models are scored on it; the recipe was drawn from some of its files
 	head         []float64  // the first part of its sum
@@ -42,7 +42,7 @@ type runningSum struct {
 // data has the sums that a question is about.
 type data struct {
 	options   options.Ask
-	total     *parts.Total
+	total     *sumdirs.Total
 	features  features.Gridded
 	parts     []part              // in the order of time
 	slots     map[int]*runningSum // sums that are updated from one training set to the next
@@ -68,7 +68,7 @@ const (
 )
 
 // open selects the sums of the terms and loads them.
-func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error) {
+func open(ctx context.Context, o options.Ask, terms []sumdirs.Term) (*data, error) {
 	d := &data{options: o, last: -1, slots: map[int]*runningSum{},
 		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
 	d.options.Threads = cmp.Or(d.options.Threads, runtime.GOMAXPROCS(0))
@@ -85,7 +85,7 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 			"the recipe of a regression or classification")
 	}
 	var err error
-	if d.total, err = parts.Add(ctx, terms); err != nil {
+	if d.total, err = sumdirs.Add(ctx, terms); err != nil {
 		return nil, err
 	}
 	worker, shape := transforms.NewWorker(""), r.Shape(d.total.ClassCount())

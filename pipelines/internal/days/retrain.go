@@ -476,11 +476,11 @@ func uris(days []Day) (all []string) {
 	return all
 }
 
-// sourcesOf describes days for a lineage. places has the directories of their sums, by day.
-func sourcesOf(days []Day, places map[string]string) []registry.Source {
+// sourcesOf describes days for a lineage. sumsDirs has the directories of their sums, by day.
+func sourcesOf(days []Day, sumsDirs map[string]string) []registry.Source {
 	all := []registry.Source{}
 	for _, day := range days {
-		x := registry.Source{Name: day.Date, Sums: places[day.Date], Digest: day.Digest}
+		x := registry.Source{Name: day.Date, Sums: sumsDirs[day.Date], Digest: day.Digest}
 		for _, o := range day.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}

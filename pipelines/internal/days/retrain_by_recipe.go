@@ -155,8 +155,8 @@ func (r *retrainRun) sumOne(ctx context.Context, recipe string, day Day) error {
 	if r.index.Days[name] != nil {
 		return nil
 	}
-	place := r.index.sumsDir(name)
-	s, err := r.jobs.Sum(ctx, recipe, uris([]Day{day}), place)
+	out := r.index.sumsDir(name)
+	s, err := r.jobs.Sum(ctx, recipe, uris([]Day{day}), out)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (r *retrainRun) sumOne(ctx context.Context, recipe string, day Day) error {
 		return err
 	}
 	if s.Found {
-		if err := removeWork(ctx, place); err != nil {
+		if err := removeWork(ctx, out); err != nil {
 			return err
 		}
 	} else if !slices.Contains(r.report.Summed, day.Date) { // or another reference has read it
@@ -306,14 +306,14 @@ func (r *retrainRun) refuse(ctx context.Context, why string) error {
 func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) error {
 	o := &r.options
 	model := o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
-	places := map[string]string{}
+	sumsDirs := map[string]string{}
 	for _, day := range train {
-		places[day.Date] = r.index.sumsDir(day.name())
+		sumsDirs[day.Date] = r.index.sumsDir(day.name())
 	}
 	l := &registry.Lineage{
 		Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: r.lineage.Recipe}, Drawn: r.drawnDays(),
 		Command: o.Command,
-		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: hashOf(r.days, o.Settings),
+		Sources: sourcesOf(train, sumsDirs), HeldOut: judge.source(), Seen: hashOf(r.days, o.Settings),
 	}
 	r.fromLineage(l)
 	err := r.timed("fit", func() error {

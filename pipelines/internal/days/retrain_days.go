@@ -185,13 +185,13 @@ func (r *retrainRun) chooseWindow(ctx context.Context, train []Day) ([]Day, erro
 	if !r.options.Window.Auto || len(train) == 0 {
 		return train, nil
 	}
-	var places []string
+	var dirs []string
 	for _, day := range train {
-		places = append(places, r.index.sumsDir(day.name()))
+		dirs = append(dirs, r.index.sumsDir(day.name()))
 	}
 	var w *results.ChosenWindow
 	err := r.timed("window", func() (err error) {
-		w, err = r.jobs.ChooseWindow(ctx, places, r.index.Errors)
+		w, err = r.jobs.ChooseWindow(ctx, dirs, r.index.Errors)
 		return err
 	})
 	if isUnfit(err) {

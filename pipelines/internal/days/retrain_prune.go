@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -29,7 +29,7 @@ func (r *retrainRun) prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	indexes, err := parts.Directories(ctx, storage.Join(r.options.Sums, "*"), indexFile)
+	indexes, err := sumdirs.Directories(ctx, storage.Join(r.options.Sums, "*"), indexFile)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (r *retrainRun) prune(ctx context.Context) error {
 // unneeded returns the names of the sums in a directory of sums that are not needed. Totals are needed as long as
 // the recipe or the sums of a day are.
 func (r *retrainRun) unneeded(ctx context.Context, x *index, needed *needs) (names []string, err error) {
-	places, err := parts.Directories(ctx, storage.Join(x.dir, "*"), models.ManifestFile)
+	dirs, err := sumdirs.Directories(ctx, storage.Join(x.dir, "*"), models.ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (r *retrainRun) unneeded(ctx context.Context, x *index, needed *needs) (nam
 	used := x.Reference || needed.recipes[recipe]
 	keepTotals := used
 	var totals []string
-	for _, place := range places {
-		name := path.Base(place)
+	for _, dir := range dirs {
+		name := path.Base(dir)
 		switch day, ok := dayOf(name); {
 		case !ok:
 			totals = append(totals, name)
@@ -142,20 +142,20 @@ func (r *retrainRun) needs(ctx context.Context) (*needs, error) {
 		if model == "" {
 			continue
 		}
-		place := r.registry.ModelDir(model)
-		if exists, err := storage.Exists(ctx, storage.Join(place, models.ManifestFile)); err != nil {
+		dir := r.registry.ModelDir(model)
+		if exists, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile)); err != nil {
 			return nil, err
 		} else if !exists { // it was removed
 			continue
 		}
-		l, err := registry.ReadLineage(ctx, place)
+		l, err := registry.ReadLineage(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
 		if l == nil || alias == models.Champion && l.Day > r.options.Day {
 			return nil, nil // its needs, or the needs of later days, are unknown
 		}
-		id, err := r.jobs.Recipe(ctx, place)
+		id, err := r.jobs.Recipe(ctx, dir)
 		if err != nil {
 			return nil, err
 		}

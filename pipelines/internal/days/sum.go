@@ -41,8 +41,8 @@ func validateSum(o options.Sum) error {
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
 		return exit.Usagef("--min_rows pools the levels of --by, and is not negative")
 	}
-	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "recipe", Name: o.Recipe})
+	return job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out},
+		job.Dir{Flag: "recipe", Name: o.Recipe})
 }
 
 // sumRows implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.

@@ -14,11 +14,11 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/segments"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -31,7 +31,7 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.SumDirs)
+	terms, err := sumdirs.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 	if err := validateFit(o); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.SumDirs)
+	terms, err := sumdirs.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +78,11 @@ func validateFit(o options.Fit) error {
 	if err := checkChoices(o); err != nil {
 		return err
 	}
-	if err := job.CheckOutputs(job.Place{Flag: "model", Name: o.Model},
-		job.Place{Flag: "save_sums", Name: o.SaveSums}); err != nil {
+	if err := job.CheckOutputs(job.Dir{Flag: "model", Name: o.Model},
+		job.Dir{Flag: "save_sums", Name: o.SaveSums}); err != nil {
 		return err
 	}
-	return job.Validate(o.Job, dataset.Options{}, outputOf(o), job.Place{Flag: "model", Name: outputOf(o)})
+	return job.Validate(o.Job, dataset.Options{}, outputOf(o), job.Dir{Flag: "model", Name: outputOf(o)})
 }
 
 // checkChoices returns an error for invalid options, among them those that need the scores of rows: sums only
@@ -113,9 +113,9 @@ func outputOf(o options.Fit) string {
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
 // forgotten has the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the
 // model with the recipe, for the lineage; "" if unknown.
-func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
+func fitTerms(ctx context.Context, o options.Fit, parent string, terms []sumdirs.Term,
 	forgotten []string) (p *sums.Manifest, result *results.Train, err error) {
-	all, err := parts.Add(ctx, terms)
+	all, err := sumdirs.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +153,7 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 type sumFit struct {
 	options  options.Fit
 	job      *training.RecipeJob
-	total    *parts.Total
+	total    *sumdirs.Total
 	summed   *training.WorkSums
 	manifest *sums.Manifest // of summed
 	files    []storage.File // to save with it
@@ -201,7 +201,7 @@ func (f *sumFit) add(ctx context.Context) (err error) {
 		}
 	}
 	f.summed = f.job.NewWorkSums(digest)
-	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
+	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d sumdirs.Term) bool { return d.Members != nil }) {
 		j.Progress.Notef("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
 			o.SaveSums)
 	}
@@ -263,15 +263,15 @@ func (f *sumFit) save(ctx context.Context) error {
 
 // OpenFit opens the sums that a fit adds and subtracts, and checks that it can. It reads only their manifests.
 // listed is the number of rows whose hashes the fit reads.
-func OpenFit(ctx context.Context, o options.Fit) (all *parts.Total, listed int64, err error) {
+func OpenFit(ctx context.Context, o options.Fit) (all *sumdirs.Total, listed int64, err error) {
 	if err := checkChoices(o); err != nil {
 		return nil, 0, err
 	}
-	terms, err := parts.Open(ctx, o.SumDirs)
+	terms, err := sumdirs.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, 0, err
 	}
-	if all, err = parts.Add(ctx, terms); err != nil {
+	if all, err = sumdirs.Add(ctx, terms); err != nil {
 		return nil, 0, err
 	}
 	return all, listedRows(o, all), nil

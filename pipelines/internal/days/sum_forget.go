@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -61,11 +61,11 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if o.Out == "" {
 		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
 	}
-	out := job.Place{Flag: "out", Name: o.Out}
-	if err := job.CheckOutputs(out, job.Place{Flag: "save_sums", Name: o.SaveSums}); err != nil {
+	out := job.Dir{Flag: "out", Name: o.Out}
+	if err := job.CheckOutputs(out, job.Dir{Flag: "save_sums", Name: o.SaveSums}); err != nil {
 		return nil, err
 	}
-	if err := job.Validate(o.Job, o.Data, o.Out, out, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Out, out, job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if c := o.Certificate; c != "" && (c == o.Out || c == o.SaveSums) {
@@ -182,14 +182,14 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 type forgetInputs struct {
 	options   options.Forget
 	recipe    *sums.Recipe
-	terms     []parts.Term
+	terms     []sumdirs.Term
 	ids       *dataset.IDs // nil if all rows are forgotten, and after sum has used them
 	listedIDs int          // ids in the list
 	scratch   *job.Job     // temporary directory for the sums of the rows and the original model
 	job       options.Job  // of jobs within this one
 
 	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of contentKeyOf.
-	subtracted parts.Term
+	subtracted sumdirs.Term
 	rows       []row
 	key        contentKey
 	why        string
@@ -203,7 +203,7 @@ func openForgetInputs(ctx context.Context, o options.Forget, model string) (r *f
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
 		return nil, err
 	}
-	if r.terms, err = parts.Open(ctx, o.SumDirs); err != nil {
+	if r.terms, err = sumdirs.Open(ctx, o.SumDirs); err != nil {
 		return nil, err
 	}
 	if first := r.terms[0]; first.Recipe.Digest != r.recipe.Digest {
@@ -287,7 +287,7 @@ func (r *forgetInputs) sumsDigest(ctx context.Context, lambda options.Lambda, m 
 }
 
 // usedBy returns the number of used rows of the added terms, minus the rows of the subtracted terms.
-func usedBy(terms []parts.Term) (rows int64) {
+func usedBy(terms []sumdirs.Term) (rows int64) {
 	for _, t := range terms {
 		rows += t.Sign * t.Rows.Used
 	}
@@ -331,7 +331,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if o.Model == "" {
 		return nil, exit.Usagef("no model: name the directory of the model without the rows with --model")
 	}
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	c, err := readCertificate(ctx, o.Certificate)

@@ -105,7 +105,7 @@ func validateCompare(o options.CompareKernel) error {
 	if err := prepare.Validate(o.Prepare); err != nil {
 		return err
 	}
-	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out})
 }
 
 // kernelSample has rows of the data and the exact kernel of all pairs of them, with which features are compared.

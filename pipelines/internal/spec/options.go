@@ -85,7 +85,7 @@ func (o Options) Validate() error {
 		return exit.Usagef("--target_room is for models whose sums later data is added to, which learner %s does not have",
 			o.LearnerName())
 	}
-	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Model, job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
 	for _, validate := range []func() error{o.validateSearch, o.validateSize, o.validateLearner, o.validateCalibration,

@@ -114,8 +114,8 @@ func validateByRecipe(o options.Train) error {
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
-	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
-		job.Place{Flag: "recipe", Name: o.Recipe})
+	return job.Validate(o.Job, o.Data, o.Model, job.Dir{Flag: "model", Name: o.Model},
+		job.Dir{Flag: "recipe", Name: o.Recipe})
 }
 
 // RecipeJob is an open job with a given recipe: it sums rows, or adds up sums, and fits models to sums.

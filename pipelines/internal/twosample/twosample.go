@@ -96,7 +96,7 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 		return err
 	}
 	o.Prepare.Data = o.Data
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "recipe", Name: o.Recipe}); err != nil {
 		return err
 	}
 	return prepare.Validate(o.Prepare)

@@ -1,4 +1,4 @@
-package parts
+package sumdirs
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	terms, err := Open(ctx, o.SumDirs)
