@@ -130,7 +130,7 @@ type Random interface {
 	Kernel(x, z []float32) float64
 }
 
-// KernelPreparer is a Recipe that computes its kernel for many pairs of rows faster than for each pair alone.
+// KernelPreparer is a Recipe that computes its kernel for many pairs of rows faster than pair by pair.
 type KernelPreparer interface {
 	Recipe
 	// PrepareKernel returns the kernel. The function is safe for concurrent use. It returns NaN if the recipe is

@@ -219,7 +219,7 @@ const headroom = 1.25
 const boundRows = 256
 
 // Bound returns a bound for the grid of the features of m, from the largest feature of the sample. counts
-// says which features to consider; nil means all.
+// selects features; nil means all.
 func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
 	x, n, err := d.Sample()
 	if err != nil {

@@ -34,7 +34,7 @@ var (
 // step is computed in float64 and rounded to float32 once.
 type Augment struct {
 	Shape      ImageShape
-	Crop       int     // pixels; 0 for no crop
+	Crop       int     // pixels; 0 means no crop
 	Flip       bool    // flip half of the images
 	Brightness float64 // 0 to 1
 	Contrast   float64 // 0 to 1

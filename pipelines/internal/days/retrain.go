@@ -142,7 +142,7 @@ type retrainRun struct {
 	registry registry.Registry
 	pattern  *pattern
 	report   *results.Retrain
-	compared *results.CompareModels // of the new model with the champion; nil for none
+	compared *results.CompareModels // of the new model with the champion; nil if there is no champion
 
 	firstDay string // first day of the window; "" if it has no bound
 	days     []Day  // days of the window

@@ -43,7 +43,7 @@ func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
 type contentKey []byte
 
 // contentKeyOf returns the key of the sums. It checks that the sums have all rows to forget, as
-// often as they occur; why says which row is missing, "" for none. It sorts the rows.
+// often as they occur; why names a missing row, "" if there is none. It sorts the rows.
 func contentKeyOf(ctx context.Context, terms []sumdirs.Term, rows []row) (k contentKey, why string, err error) {
 	left := make(map[uint64]int, len(rows)) // occurrences in the sums
 	for _, r := range rows {

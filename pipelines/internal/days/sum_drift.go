@@ -119,7 +119,7 @@ func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) 
 }
 
 // addFeatures adds the sums of features of all folds of a directory, and of their products if to
-// has room for them.
+// stores them.
 func addFeatures(ctx context.Context, d sumdirs.Term, to *drift.FeatureSum) error {
 	r, err := sums.NewReader()
 	if err != nil {

@@ -316,7 +316,7 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 	return options.Lambda{Path: tried}
 }
 
-// calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" for none.
+// calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" if m has none.
 func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
 		return options.Platt

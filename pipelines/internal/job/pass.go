@@ -307,7 +307,7 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 	return d.Errorf("%w", why)
 }
 
-// reasonsSetAside says why rows were set aside, with advice.
+// reasonsSetAside returns the reasons why rows were set aside, with advice.
 func reasonsSetAside(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) (reasons []string) {
 	add := func(n int64, format string, args ...any) {
 		counted := fmt.Sprintf("%d of %d", n, c.SetAside)

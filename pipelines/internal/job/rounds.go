@@ -19,11 +19,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// RoundOptions says when rounds stop, and how they run.
+// RoundOptions are the limits of rounds, and how they run.
 type RoundOptions struct {
 	iterative.Stop
 	iterative.Running
-	Needed int // least number of rounds, whatever the time limit
+	Needed int // least number of rounds, also beyond the time limit
 }
 
 // Iteration has the report on the state of each round, and the chosen state.
@@ -321,7 +321,7 @@ func (it *Iteration) roundsLeft(o RoundOptions) int {
 // Limit divides a total time among consecutive runs.
 type Limit struct {
 	Begun time.Time
-	Total time.Duration // 0 for none
+	Total time.Duration // 0 means no limit
 	Least time.Duration // least time that a run is expected to take; 0 if unknown
 }
 

@@ -304,7 +304,7 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 type Dir struct{ Flag, Name string }
 
 // Validate refuses an invalid engine, directories inside each other, and local files if workers are on machines
-// that cannot read them. out is the directory that the job creates, "" for none.
+// that cannot read them. out is the directory that the job creates, "" if it creates none.
 func Validate(o options.Job, data dataset.Options, out string, dirs ...Dir) error {
 	if err := checkDisjoint(o, out, dirs); err != nil {
 		return err

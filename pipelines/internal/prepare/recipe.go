@@ -27,7 +27,7 @@ type Recipe struct {
 	Sealed features.Sealed
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
-	Name   string  // for people: "gaussian kernel, width 7"
+	Name   string  // as text: "gaussian kernel, width 7"
 	// Recodes is true if training rows are encoded in another way than rows to predict: see
 	// preprocess.TargetEncoder.
 	Recodes bool
@@ -115,7 +115,7 @@ type RecipeOrigin struct {
 	Fingerprint string // of the rows with that seed
 }
 
-// encoding says how typed columns become numbers.
+// encoding turns typed columns into numbers.
 type encoding struct {
 	preprocess.ColumnOptions
 	Labels *preprocess.LabelSums // sums of labels, if preprocess.NeedsLabelSums

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// ValidateTypes returns a usage error for options that are invalid whatever the data.
+// ValidateTypes returns a usage error for options that are invalid for any data.
 func ValidateTypes(o options.Types) error {
 	if _, err := rulesOf(o); err != nil {
 		return err

@@ -104,7 +104,7 @@ func AddDrift(t *Table, day string, columns []drift.Column) {
 	}
 }
 
-// ColumnsText describes the drift of columns in words.
+// ColumnsText describes the drift of columns.
 func ColumnsText(columns []drift.Column) string {
 	var words []string
 	for _, c := range columns {

@@ -27,7 +27,7 @@ type Page struct {
 // Headline is the most important figure.
 type Headline struct {
 	Figure string // with its name
-	Range  string // its interval, in words
+	Range  string // its interval, as text
 	About  string // rows on which it was measured
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// Minutes formats a duration in seconds for people.
+// Minutes formats a duration in seconds, such as 42s, 7 min or 1.5 h.
 func Minutes(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -56,7 +56,7 @@ func Groups(n int64) string {
 	return s
 }
 
-// Bytes formats a size in bytes for people.
+// Bytes formats a size in bytes, such as 1.50 GB.
 func Bytes(n int64) string {
 	switch {
 	case n >= 1e9:
@@ -92,7 +92,7 @@ func WriteSetAside(w io.Writer, list []dataset.SetAside) {
 	}
 }
 
-// Table is a table for people, printed or in a page.
+// Table is a table of texts, printed or in a page.
 type Table = table.Table
 
 // Facts is a table of items and their values.

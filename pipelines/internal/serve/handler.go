@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// route says how the server answers requests for a path.
+// route is the handler of a path, with its methods and types.
 type route struct {
 	methods []string
 	open    bool // answers without a token, and before the model is ready

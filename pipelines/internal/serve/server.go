@@ -190,7 +190,7 @@ func (s *server) drain(httpServer *http.Server, ended <-chan error) error {
 	return err
 }
 
-// readSecret reads the secret from a file. It returns nil for no file.
+// readSecret reads the secret from a file. It returns nil if name is "".
 func readSecret(ctx context.Context, name string) (*secret, error) {
 	if name == "" {
 		return nil, nil

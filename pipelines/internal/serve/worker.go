@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
-// requestOptions says what a request asks for besides predictions.
+// requestOptions are the results that a request asks for besides predictions.
 type requestOptions struct {
 	scores, probabilities, explain bool
 	certain                        scoring.Certainty
@@ -30,7 +30,7 @@ type requestOptions struct {
 // optionNames has the names of the options of requests.
 var optionNames = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
-// set sets an option from a JSON value. The error says what the value must be.
+// set sets an option from a JSON value. The error names the valid values.
 func (o *requestOptions) set(name, value string) error {
 	want, to := "true or false", map[string]any{"scores": &o.scores, "probabilities": &o.probabilities,
 		"interval": &o.certain.Interval, "novelty": &o.certain.Novelty, "explain": &o.explain}[name]

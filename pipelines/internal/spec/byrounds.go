@@ -74,7 +74,7 @@ func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l epochs.Learner,
 	return l, recorded, err
 }
 
-// Summary describes the learner in words.
+// Summary describes the learner.
 func (b ByRounds) Summary(lossName string) string {
 	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "),
 		report.Counted(b.Common().Partitions, "partition"))

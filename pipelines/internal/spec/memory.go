@@ -33,7 +33,7 @@ type Facts struct {
 	Outputs    int
 	Regression bool
 	Weighted   bool  // rows have weights
-	Components int   // number of components of an embedding; 0 for none
+	Components int   // number of components of an embedding; 0 for other models
 	Reading    int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
 	Levels     int   // total number of levels of all categories; 0 for plain numbers
 	Summed     int   // number of levels whose labels are summed
@@ -50,7 +50,7 @@ type RowFacts struct {
 	Short    int     // numbers per scaled row in its short form; 0 if it has none
 	Unnamed  bool    // columns have no names, so that none become categories
 	Measured int     // number of columns that have too many values to become levels in a search
-	Patches  int     // length of rows after the layer of patches that a search tries; 0 for none
+	Patches  int     // length of rows after the layer of patches that a search tries; 0 if it tries none
 	Grows    bool    // the row length is found in the profile pass
 	Prepared bool    // rows are scaled before they are mapped
 }
@@ -200,7 +200,7 @@ func ProfileMemory(d *dataset.Dataset, e engine.Engine) int64 {
 		Outputs: 1, Reading: d.Memory()}, e, 1).Peak
 }
 
-// readerLimit returns the memory that a reader may take, 0 for no limit. If workers are in this process, all readers
+// readerLimit returns the memory that a reader may take; 0 means no limit. If workers are in this process, all readers
 // together may take as much as the solve, unless the user has set a limit.
 func readerLimit(e engine.Engine, readers int, solve int64) int64 {
 	limit := e.WorkerBytes

@@ -1,6 +1,6 @@
 // Package spec has the options of a training run (Options), their defaults and checks, and the memory that it
 // takes (Options.Memory). The learner is either ridge, which is fitted by sums (Options.Ridge), or iterative
-// (Options.Rounds). Folding says which sums a fit by sums needs. Training and plans use the same methods, so that
+// (Options.Rounds). Folding has the folds of a fit by sums. Training and plans use the same methods, so that
 // a plan describes what training will do.
 package spec
 
@@ -42,7 +42,7 @@ func (o Options) WithFoldRule(r *profile.FoldRule) Options {
 }
 
 // Complete returns the options of a training run, with the files that its kernel names and with defaults. It
-// returns an error if options are invalid whatever the data.
+// returns an error if options are invalid for any data.
 func (o Options) Complete(ctx context.Context) (Options, error) {
 	o = o.withKernels() // before LoadKernel, which sets a kernel
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
@@ -68,7 +68,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate returns a usage error if options are invalid whatever the data.
+// Validate returns a usage error if options are invalid for any data.
 func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory to create")
@@ -130,7 +130,7 @@ const DefaultFolds = 5
 // MaxFolds limits the number of folds, because a worker holds a sum for each.
 const MaxFolds = 100
 
-// ValidateLambda returns a usage error if options are invalid whatever the data.
+// ValidateLambda returns a usage error if options are invalid for any data.
 func ValidateLambda(l options.Lambda) error {
 	for _, v := range l.Path {
 		if !(v >= 0) || math.IsInf(v, 0) {

@@ -65,7 +65,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 		}
 		t.Forgotten = append(t.Forgotten, d.Forgotten...)
 	}
-	slices.SortStableFunc(t.Leaves, func(a, b sums.Leaf) int { // whatever order they were added in
+	slices.SortStableFunc(t.Leaves, func(a, b sums.Leaf) int { // the order of adding does not matter
 		return slices.Compare([]string{a.Name, a.Digest}, []string{b.Name, b.Digest})
 	})
 	slices.Sort(t.Forgotten)

@@ -34,7 +34,7 @@ type ByRecipe struct {
 	Recipe *sums.Recipe
 	Parent string // name of the model with the recipe, for the lineage; "" if unknown
 	Data   dataset.Options
-	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
+	// Lambda are the options for λ. The recipe has their defaults, and the folds.
 	Lambda         options.Lambda
 	Calibrate      options.Calibration // options.Platt gives a classifier probabilities; options.NoCalibration or "" does not
 	MaxBadFraction float64             // share of rows that may be set aside, 0 to 1
@@ -123,7 +123,7 @@ type RecipeJob struct {
 	Training   *Training
 	options    ByRecipe
 	weightGrid *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
-	levels     [][]sums.Member     // levels with separate sums; nil for none
+	levels     [][]sums.Member     // levels with separate sums; nil if all rows are summed together
 	Lineage    *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 

@@ -23,17 +23,18 @@ import (
 type decider struct {
 	training     *Training
 	fit          *Fit
-	folds        int       // that assign rows; 0 for none
+	folds        int       // that assign rows; 0 if no rows are held out
 	classWeights []float64 // in the loss; nil if all are 1
 	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
 	discriminants []discriminant.Discriminant
 	trials        weightsFile
-	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; nil for none
+	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; may be nil
 	whyNotKept    string               // why kept is nil
 	groups        int64                // number of groups of dependent held-out rows; 0 if rows are independent
 }
 
-// weightsFile is a file with weights that were fitted without the held-out rows. The zero value stands for none.
+// weightsFile is a file with weights that were fitted without the held-out rows. The zero value means that there is
+// no such file.
 type weightsFile struct{ name, sha256 string }
 
 // decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
@@ -103,7 +104,7 @@ func (d *decider) chooseThreshold(ctx context.Context, held weightsFile) error {
 }
 
 // givenThreshold returns the threshold that the user gives as a number, for a model with that manifest. It returns
-// nil for none.
+// nil if the user gives none.
 func (t *Training) givenThreshold(m *models.Manifest) (*models.Threshold, error) {
 	value, err := strconv.ParseFloat(t.spec.Threshold, 64)
 	if err != nil {

@@ -347,21 +347,21 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.2g", 100*share)
 }
 
-// gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. floor is the λ
-// to which rounding to the grid is equivalent. copies says whether copies of rows were assigned to folds one
+// gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. roundingLambda is the λ
+// to which rounding to the grid is equivalent. copies is whether copies of rows were assigned to folds one
 // by one.
-func gridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
+func gridNotes(l models.Learner, roundingLambda float64, copies, regression bool) (notes []string) {
 	if l.Steps == 0 {
 		return nil
 	}
-	if l.Lambda <= ridge.FloorFactor*floor {
+	if l.Lambda <= ridge.FloorFactor*roundingLambda {
 		hint := "--grid 16 is finer"
 		if l.Steps != features.ByteSteps {
 			hint = "no finer grid is available"
 		}
 		notes = append(notes,
 			fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
-				report.GridText(l.Steps), floor, l.Lambda, hint))
+				report.GridText(l.Steps), roundingLambda, l.Lambda, hint))
 		if copies {
 			notes = append(notes, "copies are rounded alike: at such a lambda, held-out errors of repeated rows are too small")
 		}

@@ -35,10 +35,10 @@ type rounds struct {
 	training     *Training
 	learner      spec.ByRounds
 	lambda       []float64     // values to try
-	folds        int           // the first is held out while values are compared; 0 for none
-	init         *linear.Model // initial weights; nil for none
+	folds        int           // the first is held out while values are compared; 0 if no rows are held out
+	init         *linear.Model // initial weights; nil means zeros
 	options      job.RoundOptions
-	augment      *epochs.Augment // of images; nil for none
+	augment      *epochs.Augment // of images; nil means that they stay as they are
 	classWeights []float64       // in the loss; nil if all are 1
 	// Set by survey:
 	rows       int64            // to learn from
@@ -158,7 +158,7 @@ func (t *Training) lossProbabilities() *models.Probabilities {
 	return nil
 }
 
-// neededRounds returns the least number of rounds, whatever the time limit, from the weights start: none if
+// neededRounds returns the least number of rounds, also beyond the time limit, from the weights start: 0 if
 // they are the given ones of the user, one if start is nil, and otherwise, from the weights of a trial,
 // minRoundsFromTrial.
 func neededRounds(start, given *linear.Model) int {

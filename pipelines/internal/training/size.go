@@ -102,7 +102,7 @@ func (s *sizes) largest() (int, error) {
 }
 
 // expect returns the cost of a trial by the model of the plan. Products on 16 bits cost four times as much as
-// on 8 bits. Unless t.Once is set, it assumes that rows are summed again if λ is at the floor of 8 bits; see
+// on 8 bits. Unless t.Once is set, it assumes that rows are summed again if λ is the smallest for 8 bits; see
 // ridge.TooCoarse.
 func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	d := float64(t.Features)

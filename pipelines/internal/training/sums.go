@@ -259,13 +259,13 @@ var smallProducts = float64(ridge.FewProducts)
 
 const (
 	// maxResumProducts and maxResumRows limit the jobs whose rows are summed again on 16 bits if the
-	// chosen λ is at the floor of 8 bits. This takes up to a minute of one core.
+	// chosen λ is the smallest for 8 bits. This takes up to a minute of one core.
 	maxResumProducts = 1 << 42
 	maxResumRows     = 1 << 22
 )
 
-// maxCheapProducts is the number of products up to which rows are summed again if a λ below the floor may be
-// better. With more products they are summed again only if rounding contributes to the error.
+// maxCheapProducts is the number of products up to which rows are summed again if a λ below the smallest for 8 bits
+// may be better. With more products they are summed again only if rounding contributes to the error.
 var maxCheapProducts float64 = 1 << 40
 
 // products returns rows × D².
@@ -313,7 +313,7 @@ func (s *sumsPlan) firstSteps() (steps int, mayRefine bool, err error) {
 		return 0, false, err
 	}
 	if lambda[0] <= ridge.FloorFactor*ridge.LambdaFloor(m.Step()*features.ByteSteps/float64(steps)) {
-		return fine, false, nil // a finer grid is needed whatever the rows
+		return fine, false, nil // any rows need a finer grid
 	}
 	return steps, true, nil
 }

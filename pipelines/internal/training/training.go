@@ -187,18 +187,18 @@ type Fit struct {
 	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
 	decision
-	Segments *models.Segments // nil for none
+	Segments *models.Segments // nil if all rows have the same weights
 	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
 	floor    float64          // λ to which rounding to the grid of sums is equivalent; 0 for rounds
 	rounds   *job.Iteration   // nil for sums
 	files    []storage.File   // further files of the model directory, from rounds
-	init     *registry.Parent // model with the initial weights of rounds; nil for none
+	init     *registry.Parent // model with the initial weights of rounds; nil if they start at zero
 }
 
-// decision says how scores become probabilities and classes.
+// decision has the curves, threshold and intervals that turn scores into probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
-	threshold     *models.Threshold    // chosen by held-out rows; nil for none
+	threshold     *models.Threshold    // chosen by held-out rows; nil if it was not asked for
 	intervals     *models.Intervals    // nil if no rows were held out to measure them
 	shapes        []discriminant.Shape // shapes of Platt curves, for later fits to sums
 }

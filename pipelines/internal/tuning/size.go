@@ -89,7 +89,7 @@ func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 	}
 }
 
-// whyNot says why the features of the trial are not worth more than fewer are.
+// whyNot explains why the features of the trial are not worth more than fewer are.
 func whyNot(t *results.SizeTrial, fewer int, worth options.Share) string {
 	verb, reason := "reduce", ", which may be chance"
 	switch {
