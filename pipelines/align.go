@@ -72,11 +72,11 @@ func alignTraining(o options.Align) spec.Options {
 }
 
 func validateAlign(o options.Align) error {
-	f, isFound := o.Kernel.(kernel.Learned)
+	f, ok := o.Kernel.(kernel.Learned)
 	switch {
 	case o.Out == "":
 		return exit.Usagef("no directory for the features: name one with --out")
-	case !isFound:
+	case !ok:
 		return exit.Usagef("--kernel %s: align learns features for --kernel learned and harmonic only",
 			kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:

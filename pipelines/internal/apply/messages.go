@@ -129,10 +129,13 @@ func (s *streamJob) subscription(ctx context.Context) (messages.Service, string,
 		return nil, "", err
 	}
 	name, err := service.Subscription(ctx, s.o.Data.Files[0], s.files.Out)
-	if err == nil && name != s.o.Data.Files[0] {
+	if err != nil {
+		return service, name, err
+	}
+	if name != s.o.Data.Files[0] {
 		s.notef("%s reads the messages of the topic from now on; it stays when the stream has ended", name)
 	}
-	return service, name, err
+	return service, name, nil
 }
 
 // receiveUnbounded runs a single pipeline that reads messages until it is cancelled.

@@ -160,13 +160,16 @@ func (j *Job) NoteDamage(err error) {
 func (j *Job) StorePass(ctx context.Context, p transforms.AnyPass) (transforms.Scan, error) {
 	j.Worker.ShareSelection(p.Common())
 	uri, err := transforms.StorePass(ctx, j.Work.Dir, p, j.files)
+	if err != nil {
+		return transforms.Scan{}, err
+	}
 	about := j.Engine.About()
 	sc := transforms.Scan{
 		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
 		Threads: j.Engine.Threads, SolveThreads: j.Options.Engine.Threads, // without the default, so 0 means all cores
 		Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
-	if err == nil && j.Options.Resume {
+	if j.Options.Resume {
 		var rows int64
 		if rows, err = sc.Continue(ctx); rows > 0 {
 			j.Progress.Notef("found partial sums of %s rows in the work directory", report.Groups(rows))

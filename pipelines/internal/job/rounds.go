@@ -172,10 +172,13 @@ func (it *Iteration) finishIfDone(ctx context.Context, l iterative.Learner, o *R
 		return err
 	}
 	round, err := l.Open(state)
-	if err == nil && round.Done() {
+	if err != nil {
+		return err
+	}
+	if round.Done() {
 		o.Rounds, it.finished = min(o.Rounds, at), true
 	}
-	return err
+	return nil
 }
 
 // resume reads the reports of the rounds that an earlier run completed. If the state after a round is damaged

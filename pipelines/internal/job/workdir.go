@@ -337,12 +337,15 @@ func Validate(o options.Job, data dataset.Options, out string, dirs ...Dir) erro
 // and notes it in the log. A job resolves an alias once, so that all of its workers read the same model.
 func FindModel(ctx context.Context, name string, log io.Writer) (string, error) {
 	dir, err := models.Resolve(ctx, name)
-	if err == nil && dir != name && log != nil {
+	if err != nil {
+		return dir, err
+	}
+	if dir != name && log != nil {
 		model, _, _ := models.SplitAlias(name)
 		if s, _, err := models.ReadAliases(ctx, model); err == nil && s != nil && s.Rebuilt != "" {
 			fmt.Fprintf(log, "note: %s\n", s.Rebuilt)
 		}
 		fmt.Fprintf(log, "note: %s is %s\n", name, dir)
 	}
-	return dir, err
+	return dir, nil
 }

@@ -222,11 +222,13 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 func (a *auditState) checkWeights(model *models.Model) error {
 	r, threads := a.all.Recipe, a.job.Engine.Threads
 	m, err := a.job.Worker.Gridded(r.Features)
-	for f := 0; err == nil && f < a.Folds; f++ {
-		err = gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads)
-	}
 	if err != nil {
 		return err
+	}
+	for f := range a.Folds {
+		if err := gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads); err != nil {
+			return err
+		}
 	}
 	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
 	o.Step, o.Ranges = ridge.GridOf(m, r.Rule.Steps)

@@ -146,24 +146,31 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 		return err
 	})
 	if err == nil {
-		j.weightGrid = o.Recipe.Rule.Weights.For(j.Training.Prepared.Profile.Weights)
-		j.levels, err = o.levels(j.Training.Prepared)
-	}
-	if err == nil {
-		j.Training.stored.Levels = len(j.levels)
-		m := j.Training.Memory(o.Recipe.Rule.Components)
-		switch {
-		case o.Positions:
-			m.Peak += 640 * j.Training.Prepared.Counts.Used // hashes and positions in reports, and a certificate
-		case o.listsContents(j.Training.Prepared.Counts.Used):
-			m.Peak += 72 * j.Training.Prepared.Counts.Used // hashes in reports, as text and sorted
-		}
-		err = j.Training.Reserve(m)
+		err = j.planSums()
 	}
 	if err != nil {
 		return nil, j.Training.Job.Close(ctx, err)
 	}
 	return j, nil
+}
+
+// planSums sets the grid of weights and the levels for the profiled rows, and reserves the memory of their sums.
+func (j *RecipeJob) planSums() (err error) {
+	o, t := &j.options, j.Training
+	rows := t.Prepared.Counts.Used
+	j.weightGrid = o.Recipe.Rule.Weights.For(t.Prepared.Profile.Weights)
+	if j.levels, err = o.levels(t.Prepared); err != nil {
+		return err
+	}
+	t.stored.Levels = len(j.levels)
+	m := t.Memory(o.Recipe.Rule.Components)
+	switch {
+	case o.Positions:
+		m.Peak += 640 * rows // hashes and positions in reports, and a certificate
+	case o.listsContents(rows):
+		m.Peak += 72 * rows // hashes in reports, as text and sorted
+	}
+	return t.Reserve(m)
 }
 
 // levels returns the levels whose rows get separate sums, nil if all rows are summed together.

@@ -347,9 +347,9 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.2g", 100*share)
 }
 
-// gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. roundingLambda is the λ
-// to which rounding to the grid is equivalent. copies is whether copies of rows were assigned to folds one
-// by one.
+// gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. roundingLambda is
+// the λ to which rounding to the grid is equivalent. copies is whether copies of rows were assigned to folds one by
+// one.
 func gridNotes(l models.Learner, roundingLambda float64, copies, regression bool) (notes []string) {
 	if l.Steps == 0 {
 		return nil

@@ -91,11 +91,11 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
 	if len(r.lambda) == 1 && !r.training.spec.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
-		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
-		if err == nil { // the fit has not used the first fold
-			fit.decision, err = r.decide(ctx, fit.linear)
-		}
+		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options) // without the first fold
 		if err != nil {
+			return nil, err
+		}
+		if fit.decision, err = r.decide(ctx, fit.linear); err != nil {
 			return nil, err
 		}
 		return fit, r.keepCertificate(ctx, fit)
@@ -448,9 +448,11 @@ func (r *rounds) survey(ctx context.Context) error {
 		p.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {
-		r.sample, err = t.sampled(sum, from, to, samples)
+		if r.sample, err = t.sampled(sum, from, to, samples); err != nil {
+			return err
+		}
 	}
-	if err == nil && l.Joint() {
+	if l.Joint() {
 		r.sampleFile, err = t.KeepSample(ctx, iterative.EncodeSample(r.sample))
 		r.sample = iterative.Block{}
 	}

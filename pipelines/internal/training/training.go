@@ -260,8 +260,9 @@ func (t *Training) Reserve(m results.Memory) error {
 	if note != "" {
 		t.Job.Progress.Notef("%s", note)
 	}
-	if err == nil {
-		t.Job.LimitMemory(m.Peak)
+	if err != nil {
+		return err
 	}
-	return err
+	t.Job.LimitMemory(m.Peak)
+	return nil
 }

@@ -111,9 +111,10 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 		return nil, f, err
 	}
 	s, err := t.SumRows(ctx)
-	if err == nil {
-		f, err = featuresOf(ctx, s)
+	if err != nil {
+		return nil, f, err
 	}
+	f, err = featuresOf(ctx, s)
 	return t.Training.Prepared, f, err
 }
 
@@ -127,10 +128,10 @@ func featuresOf(ctx context.Context, s *training.WorkSums) (f drift.FeatureSum, 
 	f = drift.FeatureSum{Features: make([]float64, dim), Products: ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})}
 	for key := range layout.NumParts() {
 		part, err := stored.Load(ctx, key)
-		if err == nil {
-			err = f.AddPart(layout, key, part)
-		}
 		if err != nil {
+			return f, err
+		}
+		if err := f.AddPart(layout, key, part); err != nil {
 			return f, err
 		}
 	}
