@@ -54,7 +54,7 @@ func (j *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	t.Job = j.buildJob()
 	if _, rounds := t.Rounds(); !rounds { // later runs fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
-		if !t.Calibrates() {
+		if !t.CalibrationRequested() {
 			t.Calibrate = options.NoCalibration // as the models of later runs
 		}
 	}

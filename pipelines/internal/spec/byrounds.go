@@ -122,7 +122,7 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	slices.Reverse(lambda)
 	lambda = slices.Compact(lambda)
 	folds = l.Folds
-	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.HoldsOut()) {
+	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.FitsWithoutFirst()) {
 		folds = DefaultFolds
 	}
 	if folds == 1 {

@@ -84,7 +84,8 @@ func (o Options) Folding(weight float64, first bool) Folding {
 	if folds > 1 && o.rule != nil {
 		folds = o.rule.Folds
 	}
-	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, FitWithoutFirst: o.HoldsOut()}, Lambda: lambda, Ordered: o.rule.Ordered()}
+	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, FitWithoutFirst: o.FitsWithoutFirst()}, Lambda: lambda,
+		Ordered: o.rule.Ordered()}
 	switch {
 	case folds > 1 && first:
 		f.Validation = ridge.FirstFold

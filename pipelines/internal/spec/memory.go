@@ -347,7 +347,7 @@ func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) 
 	}
 	block := f.blockBytes(f.Dim)
 	each := 3*block + f.featureBlockBytes() + block/int64(f.Dim)*int64(n*f.Outputs)
-	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxHeldOutClasses {
+	if keeps, _ := o.WillCalibrate(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxHeldOutClasses {
 		// A reader has up to twice as many rows of scores, and their encoding.
 		held := int64(score.MaxHeldOutRows(n * f.Outputs))
 		if f.Rows > 0 {

@@ -40,7 +40,7 @@ type weightsFile struct{ name, sha256 string }
 // decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
 func (d *decider) decide(ctx context.Context, held weightsFile) error {
-	if d.training.spec.Calibrates() {
+	if d.training.spec.CalibrationRequested() {
 		if err := d.calibrate(ctx, held); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (t *Training) willCalibrate() (will bool, why string) {
 	if t.Prepared.Target.Classes == nil {
 		return false, ""
 	}
-	return t.spec.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
+	return t.spec.WillCalibrate(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
 }
 
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
@@ -214,7 +214,7 @@ func (d *decider) judgeProbabilities() (losses []float64) {
 // method returns the calibration method for these scores.
 func (d *decider) method(c *score.CalibrationCounts) score.Method {
 	switch {
-	case d.training.spec.Calibrates():
+	case d.training.spec.CalibrationRequested():
 		return d.training.spec.Calibrate
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
@@ -226,7 +226,7 @@ func (d *decider) method(c *score.CalibrationCounts) score.Method {
 func (d *decider) fitProbabilities() error {
 	t := d.training
 	will, why := t.willCalibrate()
-	if !will || t.spec.Calibrates() {
+	if !will || t.spec.CalibrationRequested() {
 		t.noteProbabilities(why)
 		return nil
 	}
@@ -249,7 +249,7 @@ func (d *decider) fitProbabilities() error {
 // score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify.
 func (d *decider) keptMethod(c *score.CalibrationCounts) score.Method {
-	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.training.Prepared.Outputs() == 2 {
+	if m := d.method(c); m != score.Platt || d.training.spec.CalibrationRequested() || d.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.SharedPlatt
@@ -259,7 +259,7 @@ func (d *decider) keptMethod(c *score.CalibrationCounts) score.Method {
 // user asked for them.
 func (d *decider) fitCurves(counts *score.CalibrationCounts) error {
 	t := d.training
-	if !t.spec.Calibrates() {
+	if !t.spec.CalibrationRequested() {
 		if why := d.tooFew(counts); why != "" {
 			t.noteProbabilities(why)
 			return nil
@@ -271,7 +271,7 @@ func (d *decider) fitCurves(counts *score.CalibrationCounts) error {
 	if err := c.Validate(); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	if c.Method == score.Platt && t.spec.Calibrates() {
+	if c.Method == score.Platt && t.spec.CalibrationRequested() {
 		d.fit.shapes = discriminant.Shapes(c.Curves, d.discriminants)
 	}
 	d.takeCurves(c, counts.Rows())
@@ -311,7 +311,7 @@ func (d *decider) addIntervals(ctx context.Context, held weightsFile) error {
 	if held.sha256 == "" || t.spec.Intervals == options.NoIntervals || classes && d.fit.probabilities == nil {
 		return nil
 	}
-	if kept := d.kept; kept != nil && !t.spec.Calibrates() { // no pass is needed
+	if kept := d.kept; kept != nil && !t.spec.CalibrationRequested() { // no pass is needed
 		_, chosen = d.fit.tried() // kept rows have the scores of all fits, not only of held
 		c := kept.Conformal(chosen, d.keptMethod(kept.Counts(chosen)))
 		d.keepIntervals([]score.Conformal{*c}, d.groups, false)

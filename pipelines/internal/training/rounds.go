@@ -90,7 +90,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 // first fold how scores become probabilities and classes.
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
-	if len(r.lambda) == 1 && !r.training.spec.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
+	if len(r.lambda) == 1 && !r.training.spec.FitsWithoutFirst() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options) // without the first fold
 		if err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, e
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
 	conforms := t.spec.Intervals != options.NoIntervals && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
-	if r.folds == 0 || !calibrates && !conforms && !t.spec.HoldsOut() {
+	if r.folds == 0 || !calibrates && !conforms && !t.spec.FitsWithoutFirst() {
 		return j.fit.decision, nil
 	}
 	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
@@ -141,7 +141,7 @@ func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, e
 		return decision{}, err
 	}
 	held := weightsFile{name, sum}
-	if calibrates && !t.spec.Calibrates() {
+	if calibrates && !t.spec.CalibrationRequested() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return decision{}, err
 		}
