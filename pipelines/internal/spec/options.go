@@ -59,7 +59,7 @@ func (o Options) WithDefaults() Options {
 	o.Search = cmp.Or(o.Search, options.AutoSearch)
 	o.Learner = o.learner()
 	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), tuning.SetsFeatures) {
-		o = o.withMostFeatures()
+		o = o.withMaxFeatures()
 	}
 	o.Calibrate = cmp.Or(o.Calibrate, options.AutoCalibration)
 	o.Learned = tuning.GameDefaults(o.Learned)
@@ -218,8 +218,8 @@ func hasFeatures(k kernel.Options) bool {
 	return !learned && tuning.OptionOf(k, "features") != ""
 }
 
-// withMostFeatures returns the options with the largest number of features for all kernels that have one.
-func (o Options) withMostFeatures() Options {
+// withMaxFeatures returns the options with the largest number of features for all kernels that have one.
+func (o Options) withMaxFeatures() Options {
 	resize := func(k kernel.Options) kernel.Options {
 		if hasFeatures(k) {
 			k, _ = kernel.With(k, "features", strconv.Itoa(tuning.MaxDefaultFeatures)) // every number is valid
