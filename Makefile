@@ -7,7 +7,7 @@ GORELEASER  = github.com/goreleaser/goreleaser/v2@v2.13.0
 COSIGN      = github.com/sigstore/cosign/v2/cmd/cosign@v2.6.5
 SYFT        = github.com/anchore/syft/cmd/syft@v1.57.1
 FUZZTIME    = 60s
-GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacingData|StorageHasFailed|ThousandsOf
+GCSTESTS    = InABucket|StorageErrors|StorageFaults|WhileItPublishes|ReplacingData|StorageHasFailed|ThousandsOf
 
 # All but the race detector goes without cgo, so that tests and the binary share what is compiled.
 export CGO_ENABLED = 0
@@ -56,7 +56,7 @@ test-honest: ## held-out figures of coin flips by row, group, fold and time for 
 
 screenshots: ## draw reports in a browser, in build/screenshots, if Chromium is installed
 	mkdir -p build/screenshots
-	BOCHNER_SCREENSHOTS=$(CURDIR)/build/screenshots go test -count 1 -v -run ScreenshotsOfReports ./pipelines/bochner
+	BOCHNER_SCREENSHOTS=$(CURDIR)/build/screenshots go test -count 1 -v -run ReportScreenshots ./pipelines/bochner
 
 .PHONY: screenshots
 
@@ -67,7 +67,7 @@ test-faults: ## fail, kill and cut off jobs at every call to the file system, an
 .PHONY: test-faults
 
 test-year: ## a year of nights, 90 of iterative learners: drift, lost models, late, doubled and bad days, kills (half an hour)
-	BOCHNER_YEAR=1 go test -count 1 -timeout 120m -v -run "NightsOfAYear|AWindowIsChosenInAYear|BadDays" ./pipelines
+	BOCHNER_YEAR=1 go test -count 1 -timeout 120m -v -run "RetrainForAYear|WindowIsChosenInAYear|BadDays" ./pipelines
 
 .PHONY: test-year
 
@@ -110,20 +110,20 @@ test-latency: ## predict on 10,000 files of a storage server that is 30 ms away,
 test-flink: build ## run jobs on a Flink cluster of this machine (takes a JDK 17, Maven and up to three quarters of an hour; DATA=DIR adds MNIST)
 	go test -c -o /dev/null ./pipelines/bochner
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
-	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout|StreamOnFlink|CountersOfFlink' -v ./pipelines/bochner
+	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'FlinkMakesTheLocalModel|FlinkContinues|StreamOnFlink|FlinkCounters' -v ./pipelines/bochner
 
 bench-runners: build ## measure what a job costs by runner, Flink among them (takes Java 17 and Maven; DATA=DIR adds MNIST)
-	BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 60m -v -run CostOfJobs ./pipelines/bochner
+	BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 60m -v -run CostByRunner ./pipelines/bochner
 	for managers in 1 2 4; do \
 		BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -task_managers $$managers -slots 1 -program build/bochner \
-			go test -count 1 -timeout 60m -v -run CostOfJobs ./pipelines/bochner || exit 1; \
+			go test -count 1 -timeout 60m -v -run CostByRunner ./pipelines/bochner || exit 1; \
 	done
 
 .PHONY: test-flink test-latency bench-runners
 
 test-export: build/export/ok ## compare ONNX Runtime, MLflow, the reader of examples/python, serve and Go with predict (DATA=folder for real data too)
 	BOCHNER_PYTHON=$(CURDIR)/build/export/bin/python $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') \
-		go test -count 1 -timeout 60m -v -run 'PythonPredicts|ARowThatPredictRefuses|ProgramReadsSkeletons|CommandsInDocuments/(export|from-python)' ./pipelines/bochner
+		go test -count 1 -timeout 60m -v -run 'PythonPredicts|RejectedRow|ProgramReadsSkeletons|DocumentedCommandsRun/(export|from-python)' ./pipelines/bochner
 
 build/export/ok: examples/python/requirements.txt
 	python3 -m venv build/export
@@ -147,7 +147,7 @@ fuzz: ## run every fuzz target for FUZZTIME=60s
 
 # Tests of all levels and bits, of products of bytes, by which levels differ, and of plain Go's products.
 LEVELS = Level|Bits|Gram|Weighted
-PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|ClassSums|Targets|Endings
+PLAIN  = $(LEVELS)|FMA|MulIs|MulRounds|ClassSums|Targets|Epilogues
 
 # Tests of statements about kernels, features, searches, tests and solvers, such as bounds and expected
 # values. They take minutes of emulation, and depend on the processor only through kernels that have
@@ -165,7 +165,7 @@ test-arm64: ## run the tests of the kernels on three emulated Arm CPUs, the test
 	export QEMU_CPU=cortex-a57 BLAS_TEST_LEVELS=neon,go; $(call emulate,arm64,qemu-aarch64,internal/blas,-test.run '$(LEVELS)')
 	GOARCH=arm64 BOCHNER_TEST_EXEC=qemu-aarch64 go test -count 1 -vet=off -short -exec qemu-aarch64 -timeout 30m -skip '$(STATEMENTS)' \
 		./internal/exact ./features/... ./models/...
-	go test -count 1 -run Beside ./internal/blas
+	go test -count 1 -run Encoded ./internal/blas
 	BOCHNER_MACHINES=arm64 go test -count 1 -timeout 60m -run OtherMachines ./pipelines/bochner
 
 test-other-cpus: ## run the tests of plain Go's kernels on riscv64, ppc64le and s390x (big-endian), and fit models with recorded weights on each, by qemu-user

@@ -62,7 +62,7 @@ func beam(t *testing.T) string {
 	return ""
 }
 
-func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
+func TestImagesUseTheGoVersionOfTheModule(t *testing.T) {
 	byName, args := stages(t)
 	version := strings.Join(strings.Split(module(t).Go.Version, ".")[:2], ".")
 	images := values(args)
@@ -108,7 +108,7 @@ func values(args []instructions.ArgCommand) map[string]string {
 	return v
 }
 
-// Every base can be replaced by one that is pinned by its digest.
+// Every base image is an argument, so that an image pinned by its digest can replace it.
 func TestBaseImagesAreArguments(t *testing.T) {
 	byName, args := stages(t)
 	images := values(args)
@@ -120,7 +120,7 @@ func TestBaseImagesAreArguments(t *testing.T) {
 	}
 }
 
-func TestImagesHoldTheProgramAndNotMoreThanTheyNeed(t *testing.T) {
+func TestImagesHoldOnlyWhatTheProgramNeeds(t *testing.T) {
 	byName, args := stages(t)
 	for _, want := range []struct{ stage, base, entry, user, holds string }{
 		{"bochner", "gcr.io/distroless/static-debian12:nonroot", "/usr/local/bin/bochner", "65532:65532", "/out/bochner"},

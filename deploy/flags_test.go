@@ -91,21 +91,21 @@ func calls(t *testing.T, name string) (n int) {
 	return n
 }
 
-func TestFlagsInTextsAreTheProgramsOwn(t *testing.T) {
+func TestFlagsInDeployTextsExist(t *testing.T) {
 	if n := calls(t, "README.md"); n < 20 {
 		t.Errorf("README.md: %d flags found, want 20 at least", n)
 	}
 }
 
-func TestTheConfigurationOfTheRetraining(t *testing.T) {
+func TestRetrainConfigurationHasGatesAndNoDay(t *testing.T) {
 	c := parsedConfig(t, "retrain.yaml", "retrain", read(t, "retrain.yaml"))
 	if c["runner"] != "dataflow" || c["day"] != nil || c["gate"] == nil || c["paired_gate"] == nil {
 		t.Errorf("%v: runner or gates; or a day, which the scheduler names", c)
 	}
 }
 
-// A file that nobody has written a test for is a mistake here.
-func TestEveryFileIsTested(t *testing.T) {
+// Every file of this directory is in the list of tested files.
+func TestEveryDeployFileHasATest(t *testing.T) {
 	known := map[string]string{
 		"Dockerfile": "dockerfile", "Dockerfile.dockerignore": "dockerfile", "retrain.yaml": "flags", "README.md": "flags",
 		"dataflow/metadata.json": "template", "dataflow/build.sh": "template", "dataflow/run.sh": "template",

@@ -161,7 +161,7 @@ func checkFailurePolicy(t *testing.T, where string, p *batchv1.PodFailurePolicy,
 	}
 }
 
-func TestTheCronJobRetrains(t *testing.T) {
+func TestCronJobRetrains(t *testing.T) {
 	objects := manifests(t, "k8s/cronjob.yaml")
 	config := find[corev1.ConfigMap](t, objects, "bochner-retrain")
 	flags := parsedConfig(t, "k8s/cronjob.yaml", "retrain", config.Data["retrain.yaml"])
@@ -204,8 +204,8 @@ func TestTheCronJobRetrains(t *testing.T) {
 	}
 }
 
-// The stream follows the registry that the CronJob writes, and there is never a second one.
-func TestTheStreamFollowsTheChampion(t *testing.T) {
+// The stream reads the registry that the CronJob writes, and never has a second replica.
+func TestStreamFollowsTheChampion(t *testing.T) {
 	d := find[appsv1.Deployment](t, manifests(t, "k8s/stream.yaml"), "bochner-stream")
 	pod := d.Spec.Template.Spec
 	checkPod(t, d.Name, pod)
@@ -229,8 +229,9 @@ func TestTheStreamFollowsTheChampion(t *testing.T) {
 	}
 }
 
-// The alerts are on the jobs of the CronJob, one of them on what never started.
-func TestAlertsOfKubernetes(t *testing.T) {
+// The alerts select the jobs of the CronJob, one of them jobs that never started, and explain the final exit
+// codes.
+func TestAlertRulesWatchTheCronJob(t *testing.T) {
 	rule := find[prometheusRule](t, manifests(t, "k8s/alerts.yaml"), "bochner-retrain")
 	cron := find[batchv1.CronJob](t, manifests(t, "k8s/cronjob.yaml"), "bochner-retrain")
 	text := ""
@@ -294,7 +295,7 @@ func TestAlertsUseExportedMetrics(t *testing.T) {
 	}
 }
 
-func TestFlinkManifests(t *testing.T) {
+func TestFlinkManifestsMatchTheTestedVersions(t *testing.T) {
 	session := find[flinkDeployment](t, manifests(t, "flink/session.yaml"), "bochner")
 	server := manifests(t, "flink/jobserver.yaml")
 	deployment := find[appsv1.Deployment](t, server, "bochner-jobserver").Spec.Template.Spec
@@ -342,7 +343,7 @@ func TestFlinkManifests(t *testing.T) {
 		flags.Lookup("parallelism").Value.String() != fmt.Sprint(slots) {
 		t.Errorf("%d slots: %v", slots, pod.Containers[0].Args)
 	}
-	// What the driver and the workers see under one name is one volume.
+	// A path that the driver and the workers share is on one volume.
 	claims := func(p corev1.PodSpec) map[string]string {
 		out := map[string]string{}
 		for _, v := range p.Volumes {

@@ -39,7 +39,7 @@ func metadata(t *testing.T) []parameter {
 }
 
 // Every parameter is a flag of a job that the parameter job may name.
-func TestParametersOfTheTemplateAreFlags(t *testing.T) {
+func TestTemplateParametersAreFlags(t *testing.T) {
 	examples := map[string]string{
 		"job": "train", "data": "gs://b/train-*.csv", "label": "y", "label_files": "gs://b/l", "format": "csv",
 		"model": "gs://b/m", "out": "gs://b/o", "work": "gs://b/w",
@@ -85,7 +85,7 @@ func TestParametersOfTheTemplateAreFlags(t *testing.T) {
 	}
 }
 
-func TestScriptsOfTheTemplate(t *testing.T) {
+func TestTemplateScriptsUseDeclaredParameters(t *testing.T) {
 	known := map[string]bool{}
 	for _, p := range metadata(t) {
 		known[p.Name] = true

@@ -45,8 +45,8 @@ func terraform(t *testing.T) (blocks map[string]*hclsyntax.Block, source map[str
 	return blocks, source
 }
 
-// Every name that an expression refers to is one that is declared.
-func TestReferencesOfTerraformAreDeclared(t *testing.T) {
+// Every name that an expression refers to is declared.
+func TestTerraformReferencesAreDeclared(t *testing.T) {
 	blocks, _ := terraform(t)
 	locals := map[string]bool{}
 	for name := range blocks["locals"].Body.Attributes {
@@ -122,7 +122,7 @@ func roles(t *testing.T, b *hclsyntax.Block) (list []string) {
 	return list
 }
 
-// No account has a role that is wider than its part.
+// No account has a role that is wider than its task.
 func TestAccountsHaveLeastRights(t *testing.T) {
 	blocks, source := terraform(t)
 	allowed := []string{
@@ -172,7 +172,7 @@ func TestAccountsHaveLeastRights(t *testing.T) {
 	}
 }
 
-// What is named in the flags of the retraining is made, and workers have private addresses.
+// The subnetwork and the APIs that a retraining needs are declared, and workers have private addresses.
 func TestWorkersHavePrivateAddresses(t *testing.T) {
 	_, source := terraform(t)
 	c := parsedConfig(t, "retrain.yaml", "retrain", read(t, "retrain.yaml"))
@@ -193,8 +193,7 @@ func TestWorkersHavePrivateAddresses(t *testing.T) {
 	}
 }
 
-// Somebody is told of every exit code after which no further try is made, and of a run that
-// never began.
+// Every exit code that is not retried has an alert, and so has a run that never began.
 func TestExitCodesHaveAlerts(t *testing.T) {
 	_, source := terraform(t)
 	text, policy := read(t, "terraform/alerts.tf"), source["resource.google_monitoring_alert_policy.retrain_outcome"]
@@ -241,8 +240,8 @@ func lifecycle(t *testing.T, bucket *hclsyntax.Block) map[int64][]string {
 	return rules
 }
 
-// Two nights and a stream wrote these names to a storage server, with the flags of these files.
-func TestOldVersionsOfPrivateFilesGoInADay(t *testing.T) {
+// The rule for old versions covers the names that two nights and a stream wrote with the flags of these files.
+func TestOldVersionsOfPrivateFilesExpireInADay(t *testing.T) {
 	blocks, _ := terraform(t)
 	rules := lifecycle(t, blocks["resource.google_storage_bucket.bochner"])
 	kept := func(name string) int64 {

@@ -29,7 +29,7 @@ type step struct {
 }
 
 // The workflow names the day once, runs the job for it, and fails with the outcome.
-func TestTheWorkflowRetrainsForADay(t *testing.T) {
+func TestWorkflowRetrainsForADay(t *testing.T) {
 	var w struct {
 		Main struct {
 			Params []string          `yaml:"params"`
@@ -66,7 +66,7 @@ func TestTheWorkflowRetrainsForADay(t *testing.T) {
 		strings.Count(text, "sys.now()") != 1 {
 		t.Errorf("%s for day %s", cmd.Name(), cmd.Flags().Lookup("day").Value)
 	}
-	// What it takes from its environment is given.
+	// All variables of its environment are set.
 	_, source := terraform(t)
 	for _, m := range regexp.MustCompile(`sys\.get_env\("([A-Z_]+)"\)`).FindAllStringSubmatch(text, -1) {
 		if !strings.HasPrefix(m[1], "GOOGLE_CLOUD_") &&
@@ -80,7 +80,7 @@ func TestTheWorkflowRetrainsForADay(t *testing.T) {
 	}
 }
 
-func TestContinuousIntegration(t *testing.T) {
+func TestWorkflowsRunTheMakefileTargets(t *testing.T) {
 	const dir = "../.github/workflows"
 	list, err := os.ReadDir(dir)
 	if err != nil || len(list) == 0 {

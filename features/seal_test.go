@@ -138,9 +138,9 @@ func fullMetric() preprocess.FullMetric {
 // registration matches the call that registers a kind.
 var registration = regexp.MustCompile(`\bRegister\("([^"]+)"`)
 
-// A kind whose package is not imported here is not in the registry, so the
-// test searches the source.
-func TestEveryKindIsTestedHere(t *testing.T) {
+// Every kind in the source is tested here. A kind whose package is not imported here is not in the registry, so
+// the test searches the source.
+func TestEveryKindHasASealTest(t *testing.T) {
 	known := features.Kinds()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -219,8 +219,8 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 	}
 }
 
-// Other programs rely on the form in files.
-func TestSealedFormIsReadable(t *testing.T) {
+// The form in files, on which other programs rely, does not change.
+func TestSealedFormNeverChanges(t *testing.T) {
 	for kind, want := range map[string]string{
 		"fourier.gaussian":    `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,
 		"fourier.exponential": `{"kind":"fourier.exponential","recipe":{"in":4,"out":8,"width":0.3333333333333333,"exponent":1.4,"form":"paired","seed":3}}`,
@@ -293,7 +293,7 @@ func init() { features.Register("test.plain", features.Decode[plain]) }
 
 type unregistered struct{ plain }
 
-func TestForeignRecipesSeal(t *testing.T) {
+func TestRecipesOfOtherPackagesSeal(t *testing.T) {
 	if _, err := features.Seal(unregistered{plain{2}}); err == nil ||
 		!strings.Contains(err.Error(), "no kind is registered for features_test.unregistered") {
 		t.Error(err)

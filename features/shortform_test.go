@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// A chain has the short form of rows between its steps where all of them allow it and it pays.
-func TestChainsTakeTheShortFormWhereTheyCan(t *testing.T) {
+// A chain passes rows in the short form between its steps if all of them allow it and it pays.
+func TestChainsUseTheShortFormWherePossible(t *testing.T) {
 	category := func(levels int) preprocess.Columns {
 		return preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}},
 			{OneHot: &preprocess.OneHot{Values: levels, Weight: 1}}}}

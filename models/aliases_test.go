@@ -36,7 +36,7 @@ func TestNamesSplitAtTheirAlias(t *testing.T) {
 	}
 }
 
-func TestAnAliasIsTheModelThatHasIt(t *testing.T) {
+func TestAliasResolvesToItsModel(t *testing.T) {
 	dir := t.TempDir()
 	want := func(name, place, text string) {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestAnAliasIsTheModelThatHasIt(t *testing.T) {
 	}
 }
 
-func TestDamagedAliasesAreRefused(t *testing.T) {
+func TestDamagedAliasesAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		``:             "unexpected end",
 		`{}`:           "not a file of aliases",
@@ -84,7 +84,7 @@ func TestDamagedAliasesAreRefused(t *testing.T) {
 	}
 }
 
-// What is read is written as it was.
+// Aliases that are read are written as they were.
 func FuzzDecode(f *testing.F) {
 	s := &Aliases{Format: 1, Champion: "b", Previous: "a", Earlier: []string{"0"}, Events: 3, Last: []byte(`{"number":3}`)}
 	data, _ := s.Encode()

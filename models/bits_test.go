@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 )
 
-// Weights are the same on every machine: these sums were recorded on amd64.
+// Weights have the digests that were recorded on amd64, on every machine.
 func TestWeightsHaveTheRecordedBits(t *testing.T) {
 	const n, in = 120, 5
 	r := rand.New(rand.NewPCG(1, 2))

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// A model of Width features of the columns x and y, which tells inner from outer points.
+// A model of Width features of the columns x and y, which separates inner from outer points.
 //
 //go:embed testdata/rings
 var files embed.FS
@@ -45,7 +45,7 @@ func ExampleLoad_missing() {
 	// Output: true
 }
 
-// A path, or a URI whose scheme the program imports.
+// LoadURI takes a path, or a URI whose scheme the program imports.
 func ExampleLoadURI() {
 	m, err := models.LoadURI(context.Background(), "testdata/rings")
 	if err != nil {

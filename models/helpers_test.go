@@ -107,7 +107,7 @@ func decode(manifest, weights []byte) (*Manifest, *linear.Model, error) {
 	return m, l, err
 }
 
-// seal replaces the checksum of a manifest, whatever was done to the rest.
+// seal replaces the checksum of a manifest after any edit of the rest.
 func seal(body []byte) []byte {
 	if n := len(tailStart) + 64 + len(tailEnd); len(body) >= n {
 		body = body[:len(body)-n]

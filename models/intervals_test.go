@@ -33,8 +33,8 @@ func certain(t testing.TB, m *Model, n int64) *Model {
 	return loaded(t, m)
 }
 
-// The score for a level is the one at place n + 1 − ⌈level·(n + 1)⌉ from the top, or the next larger one that is
-// kept, and never too far down, by ties of level·(n + 1) with whole numbers too.
+// The score for a level is the one at place n + 1 − ⌈level·(n + 1)⌉ from the top, or the next larger one that
+// is kept. It is never too far down, also where level·(n + 1) is a whole number.
 func TestLevelsAreExact(t *testing.T) {
 	for _, n := range []int64{1, 9, 10, 99, 100, 763, 5000} {
 		v := Intervals{Rows: n, Folds: 5}
@@ -79,7 +79,7 @@ func TestLevelsAreExact(t *testing.T) {
 	}
 }
 
-func TestIntervalsByHand(t *testing.T) {
+func TestIntervalsMatchTheirDefinition(t *testing.T) {
 	m := certain(t, regressor(t), 9)
 	x := []float64{1, 2, -3, 4, 0.5, 0}
 	y, novelty, ends := make([]float64, 3), make([]float64, 3), make([]float64, 6)
@@ -117,8 +117,9 @@ func TestIntervalsByHand(t *testing.T) {
 	}
 }
 
-// The novelty of a row can overflow although its scores do not, if features are not bounded. Then it has no interval.
-func TestRowsWithoutAFiniteNoveltyAreRefused(t *testing.T) {
+// A row whose novelty overflows although its scores do not, as is possible with features without a bound, has
+// no interval.
+func TestRowsWithoutAFiniteNoveltyAreRejected(t *testing.T) {
 	m := certain(t, regressor(t), 9)
 	for i := range m.Manifest.Sketch.linear.W {
 		m.Manifest.Sketch.linear.W[i] = 1e30
@@ -134,7 +135,7 @@ func TestRowsWithoutAFiniteNoveltyAreRefused(t *testing.T) {
 	}
 }
 
-func TestSetsByHand(t *testing.T) {
+func TestPredictionSetsMatchTheirDefinition(t *testing.T) {
 	m := classifier(t)
 	m.Manifest.Probabilities = &Probabilities{Kind: Softmax}
 	m = certain(t, m, 9)
@@ -157,7 +158,7 @@ func TestSetsByHand(t *testing.T) {
 	}
 }
 
-// The advice to train on rows does not help a model of another task.
+// The error for a model of another task names the method to call, and does not advise to train on rows.
 func TestIntervalsOfAnotherTaskNameTheMethodToCall(t *testing.T) {
 	sets, numbers := classifier(t), regressor(t)
 	sets.Manifest.Probabilities = &Probabilities{Kind: Softmax}
@@ -180,7 +181,7 @@ func TestIntervalsOfAnotherTaskNameTheMethodToCall(t *testing.T) {
 	}
 }
 
-func TestModelsWithoutIntervalsSaySo(t *testing.T) {
+func TestModelsWithoutIntervalsReturnTypedErrors(t *testing.T) {
 	m, x := loaded(t, regressor(t)), []float64{1, 2}
 	dst := make([]float64, 2)
 	if err := m.Intervals(dst, x, 0.9); !errors.Is(err, ErrNoIntervals) {
@@ -206,7 +207,7 @@ func TestNoveltyNeedsASketch(t *testing.T) {
 	(&Applier{Model: regressor(t), Novelty: true}).Scores(make([]float32, 2), 1)
 }
 
-func TestDamagedIntervalsAreRefused(t *testing.T) {
+func TestDamagedIntervalsAreRejected(t *testing.T) {
 	for name, damage := range map[string]func(*Manifest){
 		"a score less":      func(m *Manifest) { m.Intervals.Scores[0] = m.Intervals.Scores[0][1:] },
 		"a score more":      func(m *Manifest) { m.Intervals.Scores[0] = append(m.Intervals.Scores[0], 0) },

@@ -155,9 +155,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A hundred models replace one another while goroutines score rows. Every batch of scores comes from
-// the one model that Model has returned for it, and earlier models leave no memory.
-func TestAHundredReloadsTearNoPredictionAndLeaveNoMemory(t *testing.T) {
+// While a hundred models replace one another, every batch of scores comes from the one model that Model has
+// returned for it, and earlier models leave no memory.
+func TestReloadsTearNoPredictionAndLeakNoMemory(t *testing.T) {
 	const reloads, goroutines, frequencies = 100, 3, 1024
 	const model = frequencies * (4*4 + 2*4) // bytes of a file of frequencies and of weights, at least
 	dir := t.TempDir()
@@ -247,7 +247,7 @@ func TestAHundredReloadsTearNoPredictionAndLeaveNoMemory(t *testing.T) {
 	if s := h.Stats(); s.Swaps != reloads || s.Failures != 0 {
 		t.Errorf("%+v", s)
 	}
-	// What was decoded for recipes is released after the collection that finds a manifest unused.
+	// Memory that was decoded for recipes is released after the collection that finds a manifest unused.
 	late := heap()
 	for try := 0; late > early+20*model && try < 100; try++ {
 		late = heap()
@@ -257,7 +257,7 @@ func TestAHundredReloadsTearNoPredictionAndLeaveNoMemory(t *testing.T) {
 	}
 }
 
-func TestABadModelKeepsTheOneBeforeAndIsNamedOnce(t *testing.T) {
+func TestBadModelKeepsThePreviousOneAndIsReportedOnce(t *testing.T) {
 	dir := t.TempDir()
 	good, next := files(t, 1, 8, nil), files(t, 2, 8, nil)
 	store(t, filepath.Join(dir, "good"), good)
@@ -314,8 +314,8 @@ func TestABadModelKeepsTheOneBeforeAndIsNamedOnce(t *testing.T) {
 	}
 }
 
-// A model that replaces another in its directory is used too.
-func TestTheNameIsLookedUpWhenTheTimeHasPassed(t *testing.T) {
+// A name is looked up again after the interval, and a model that replaces another in its directory is used too.
+func TestNameIsLookedUpAfterTheInterval(t *testing.T) {
 	pass := at(t)
 	dir := filepath.Join(t.TempDir(), "model")
 	one, two := files(t, 1, 8, nil), files(t, 2, 8, nil)
@@ -381,7 +381,7 @@ func TestHandlesShareOneModel(t *testing.T) {
 	}
 }
 
-// Aliases on s3:// work as on disk; and while one caller loads, the others go on.
+// Aliases on s3:// work as on disk; while one caller loads, the others use the previous model.
 func TestOneCallerLoadsWhileOthersUseTheModel(t *testing.T) {
 	pass := at(t)
 	server := gcstest.StartS3(t)
@@ -412,7 +412,7 @@ func TestOneCallerLoadsWhileOthersUseTheModel(t *testing.T) {
 	}
 }
 
-// Whoever waits for the lookup of another caller gives up with its context, and leaves nothing open.
+// A caller that waits for the lookup of another gives up when its context ends, and leaves nothing open.
 func TestWaitingForALookupEndsWithTheContext(t *testing.T) {
 	server := gcstest.StartS3(t)
 	const dir = "s3://bucket/models/one"
@@ -456,7 +456,7 @@ func TestWaitingForALookupEndsWithTheContext(t *testing.T) {
 	}
 }
 
-func TestWhichModelsFit(t *testing.T) {
+func TestReplacementModelsMustFitRowsAndOutputs(t *testing.T) {
 	load := func(change func(*Manifest)) *Model {
 		dir := t.TempDir()
 		store(t, dir, files(t, 1, 8, change))

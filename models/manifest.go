@@ -53,8 +53,7 @@ type RowWeights struct {
 //
 //	head -n -2 manifest.json | sha256sum
 //
-// A manifest contains neither times nor paths, so equal models have equal manifests. Some fields have other names
-// in JSON: Sketch is spread, Log is course, and HeldOutOf is held_of.
+// A manifest contains neither times nor paths, so equal models have equal manifests.
 type Manifest struct {
 	Format  int    `json:"format"`  // version of this layout
 	Program string `json:"program"` // version of the program that wrote it
@@ -88,7 +87,7 @@ type Extensions struct {
 	// Segments are rows that have weights of their own; nil for none.
 	Segments *Segments `json:"segments,omitempty"`
 	// Sketch says how far rows are from the training rows; nil if that is not known.
-	Sketch *Sketch `json:"spread,omitempty"`
+	Sketch *Sketch `json:"sketch,omitempty"`
 	// Intervals has the scores behind intervals and sets; nil if the model has none.
 	Intervals *Intervals `json:"intervals,omitempty"`
 }
@@ -132,7 +131,7 @@ type Learner struct {
 	// Select says what chose λ: error or log_loss on the rows of the first fold; ByAllFolds, if the table
 	// has only the first fold; or "", the least mean squared error in the table.
 	Select string       `json:"select,omitempty"`
-	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
+	Log    *TrainingLog `json:"log,omitempty"` // of an iterative learner
 	// TargetR2 has for each of several targets its R² on the rows of the first fold, by weights that were
 	// fitted without them.
 	TargetR2 []float64 `json:"target_r2,omitempty"`
@@ -188,7 +187,7 @@ type TrainingLog struct {
 	// HeldOutOf is the number of states, after 0 rounds and more, among which the weights were chosen for
 	// the smallest held-out error, so the error on new rows may be larger. It is 0 if the weights were not
 	// chosen that way.
-	HeldOutOf int `json:"held_of,omitempty"`
+	HeldOutOf int `json:"held_out_of,omitempty"`
 
 	Path []LambdaTrial `json:"path,omitempty"` // results for each λ
 }
@@ -214,7 +213,7 @@ type LambdaTrial struct {
 	Rounds    int     `json:"rounds"`
 	Objective float64 `json:"objective"`
 	iterative.HeldOut
-	HeldOutOf int `json:"held_of,omitempty"` // as in TrainingLog
+	HeldOutOf int `json:"held_out_of,omitempty"` // as in TrainingLog
 }
 
 // Input describes the rows that a model takes.

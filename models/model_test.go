@@ -86,14 +86,14 @@ func TestEqualModelsHaveEqualFiles(t *testing.T) {
 	}
 }
 
-// Readers that hold numbers in float64 would change a number.
-func TestTheSeedIsText(t *testing.T) {
+// The seed is text in JSON, because readers that hold numbers in float64 would change a number.
+func TestSeedIsTextInJSON(t *testing.T) {
 	if manifest, _ := encode(t, classifier(t)); !bytes.Contains(manifest, []byte(`"seed": "18446744073709551615"`)) {
 		t.Errorf("%s", manifest)
 	}
 }
 
-func TestTheChecksumIsOfAllLinesButTheLastTwo(t *testing.T) {
+func TestChecksumCoversAllButTheLastTwoLines(t *testing.T) {
 	m := classifier(t)
 	data, _ := encode(t, m)
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -103,7 +103,7 @@ func TestTheChecksumIsOfAllLinesButTheLastTwo(t *testing.T) {
 	}
 }
 
-func TestTheChecksumReplacesTheLastField(t *testing.T) {
+func TestChecksumReplacesTheLastField(t *testing.T) {
 	type last struct {
 		A      string `json:"a"`
 		SHA256 string `json:"sha256"`
@@ -173,7 +173,7 @@ func refusal(t *testing.T, files ...storage.File) string {
 	return strings.ReplaceAll(err.Error(), dir, "DIR")
 }
 
-func TestLoadRefusesInASentence(t *testing.T) {
+func TestLoadErrorsAreOneSentence(t *testing.T) {
 	manifest, weights := encode(t, classifier(t))
 	file := func(name string, data []byte) storage.File { return storage.File{Name: name, Data: data} }
 	edit := func(old, new string) []byte {
@@ -254,7 +254,7 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 	}
 }
 
-func TestAFaultOfStorageIsNoBadModel(t *testing.T) {
+func TestStorageFaultIsNotABadModel(t *testing.T) {
 	var storageErr *storage.Error
 	_, err := LoadURI(context.Background(), strings.Repeat("x", 1000)) // a name too long for a file system
 	if errors.Is(err, ErrBadModel) || !errors.As(err, &storageErr) {

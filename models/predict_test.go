@@ -128,7 +128,7 @@ func recipes(t testing.TB) map[string]features.Recipe {
 	}
 }
 
-func TestPredictIsInTheUnitsOfTheData(t *testing.T) {
+func TestPredictReturnsTheUnitsOfTheData(t *testing.T) {
 	m := regressor(t)
 	m.Manifest.Input.Options = json.RawMessage(`{"format":"csv","dim":2,"centre":[1700000000,0]}`)
 	r := loaded(t, m)
@@ -156,9 +156,9 @@ func TestPredictIsInTheUnitsOfTheData(t *testing.T) {
 	}
 }
 
-// Every family of maps is known to whoever imports models, gives each row what it gives
-// it alone, in float32 too, and works in memory that it has.
-func TestEveryRecipeIsPredicted(t *testing.T) {
+// Every family of maps is available in a program that imports models, gives each row of a block the same scores
+// as without the others, in float32 too, and does not allocate.
+func TestEveryRecipePredictsEachRowSeparately(t *testing.T) {
 	for name, r := range recipes(t) {
 		model := on(t, r)
 		if _, ok := r.(learned.Recipe); ok {
@@ -233,7 +233,7 @@ func TestProbabilitiesAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestARowThatNoModelTakesIsAnError(t *testing.T) {
+func TestInvalidRowsAreRowErrors(t *testing.T) {
 	m := loaded(t, classifier(t))
 	dst := make([]float64, 100)
 	for _, c := range []struct {
@@ -268,7 +268,7 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 	if err := m.Probabilities(dst, []float64{1, 2}); !errors.Is(err, ErrNoProbabilities) {
 		t.Errorf("probabilities: %v", err)
 	}
-	// The row is found in whichever block it lies.
+	// The row is found in any block.
 	many := make([]float64, 2*(rowio.MaxRows+7))
 	many[2*(rowio.MaxRows+5)] = math.NaN()
 	var e *RowError
@@ -329,7 +329,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	}
 }
 
-// A text is as exact as the same number: the centre is subtracted before it is rounded to float32.
+// A text gives the same features as the same number: the centre is subtracted before it is rounded to float32.
 func TestTextsOfCentredColumnsAreExact(t *testing.T) {
 	m := regressor(t)
 	m.Manifest.Input.Options = json.RawMessage(`{"centre":[1700000000,0],"table":{"missing":["na"],
@@ -341,7 +341,7 @@ func TestTextsOfCentredColumnsAreExact(t *testing.T) {
 	}
 }
 
-func TestManyPredictAtOnce(t *testing.T) {
+func TestConcurrentProbabilitiesMatchSequentialOnes(t *testing.T) {
 	m := loaded(t, on(t, fourier.Gaussian{In: 6, Out: 64, Width: 1}))
 	const n = 50
 	x := random(6 * n)
@@ -366,7 +366,7 @@ func TestManyPredictAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestAModelThatIsNotThereIsErrNotExist(t *testing.T) {
+func TestMissingModelIsErrNotExist(t *testing.T) {
 	dir := t.TempDir()
 	at := func(place string) error { _, err := LoadURI(t.Context(), place); return err }
 	in := func(fsys fs.FS) error { _, err := Load(fsys); return err }

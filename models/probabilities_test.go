@@ -20,7 +20,7 @@ func isotonic() *Probabilities {
 	return &Probabilities{Kind: score.Isotonic, Rows: 20, Folds: 5, Curves: []score.CalibrationCurve{curve, curve, curve}}
 }
 
-func TestProbabilitiesByHand(t *testing.T) {
+func TestProbabilitiesMatchHandComputedExamples(t *testing.T) {
 	ln3 := float32(math.Log(3))
 	for _, c := range []struct {
 		p            *Probabilities
@@ -51,9 +51,9 @@ func TestProbabilitiesByHand(t *testing.T) {
 	}
 }
 
-// Curves that cross, steps, and equal rows: the class is of the largest probability,
-// then of the largest score, then the first.
-func TestTheClassIsTheMostProbableOne(t *testing.T) {
+// The class has the largest probability, then the largest score, then the lowest number; curves cross, have
+// steps, and give equal probabilities.
+func TestClassIsTheMostProbableOne(t *testing.T) {
 	cross := &Probabilities{Kind: score.Platt,
 		Curves: []score.CalibrationCurve{{Slope: 1, Offset: -2}, {Slope: 1}, {Slope: 1}}}
 	step := score.CalibrationCurve{Score: []float64{0, 1}, Probability: []float64{0.5, 0.5}}
@@ -81,7 +81,7 @@ func TestTheClassIsTheMostProbableOne(t *testing.T) {
 	}
 }
 
-func TestProbabilitiesComeBackWithTheManifest(t *testing.T) {
+func TestProbabilitiesRoundTripInTheManifest(t *testing.T) {
 	for _, p := range []*Probabilities{{Kind: Softmax}, {Kind: Logistic, Weights: []float64{1, 2, 0.5}}, platt(),
 		isotonic()} {
 		m := classifier(t)
@@ -94,7 +94,7 @@ func TestProbabilitiesComeBackWithTheManifest(t *testing.T) {
 	}
 }
 
-func TestProbabilitiesThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidProbabilitiesAreRejected(t *testing.T) {
 	for want, spoil := range map[string]func(*Manifest){
 		"2 curves for 3 outputs":                                       func(m *Manifest) { m.Probabilities.Curves = m.Probabilities.Curves[:2] },
 		"the kind softmax with 3 curves":                               func(m *Manifest) { m.Probabilities.Kind = Softmax },

@@ -31,12 +31,12 @@ func inRounds(t testing.TB) *Model {
 	return m
 }
 
-// Every number of a manifest is made negative, and every λ, count and size
-// enormous. A reader refuses it, unless it is one of those that may be anything.
+// A reader rejects a manifest with a number made negative, or a λ, count or size made enormous, unless that
+// number may be anything.
 func TestEveryNumberOfAManifestIsChecked(t *testing.T) {
 	anything := map[string]bool{
-		"learner.course.objective": true, "learner.course.dual": true, "learner.course.held_loss": true,
-		"learner.course.path[].objective": true, "learner.course.path[].held_loss": true,
+		"learner.log.objective": true, "learner.log.dual": true, "learner.log.held_loss": true,
+		"learner.log.path[].objective": true, "learner.log.path[].held_loss": true,
 		"scores.accuracy": true, "scores.auc": true,
 	}
 	for _, model := range []*Model{classifier(t), inRounds(t)} {
@@ -117,7 +117,7 @@ func eachNumber(manifest []byte, f func(path, now string, edited func(string) []
 	}
 }
 
-func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
+func TestManifestsOfRoundsThatContradictThemselvesAreRejected(t *testing.T) {
 	nan := math.NaN()
 	for want, spoil := range map[string]func(m *Manifest){
 		"0 partitions, want 1 to 16384":                        func(m *Manifest) { m.Learner.Log.Partitions = 0 },

@@ -60,7 +60,7 @@ func TestRowsOfASegmentHaveItsWeights(t *testing.T) {
 	}
 }
 
-func TestSegmentsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidSegmentsAreRejected(t *testing.T) {
 	files, err := Encode(segmented(t))
 	if err != nil {
 		t.Fatal(err)

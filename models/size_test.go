@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// The frequencies of a map are in no file, so that a directory of a few kilobytes can
-// ask for any number of them.
-func TestASmallDirectoryCannotTakeMuchMemory(t *testing.T) {
+// A directory of a few kilobytes cannot make a reader allocate much, although it may state any number of
+// frequencies, which are in no file.
+func TestSmallModelDirectoryCannotRequestMuchMemory(t *testing.T) {
 	m := classifier(t)
 	recipe, err := features.Seal(fourier.Gaussian{In: 1 << 20, Out: 1 << 10, Width: 1, Form: fourier.Offset,
 		Draw: fourier.Structured})

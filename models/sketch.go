@@ -12,7 +12,7 @@ import (
 )
 
 // SketchFile is the file of a model directory with the weights of a Sketch, like WeightsFile.
-const SketchFile = "spread.safetensors"
+const SketchFile = "sketch.safetensors"
 
 // ErrNoNovelty is returned by models of other learners than ridge, and by models trained with --intervals none.
 var ErrNoNovelty = errors.New("models: the model has no novelty; train with learner ridge, without --intervals none")
@@ -34,7 +34,7 @@ func NewSketch(l *linear.Model, leverage float64) *Sketch { return &Sketch{l.K, 
 
 func (s *Sketch) check() error {
 	if s != nil && (s.Probes < 1 || s.Probes > ridge.Probes || !(s.Leverage > 0) || !exact.Finite(s.Leverage)) {
-		return fmt.Errorf("a spread of %d probes with the mean leverage %g; want 1 to %d, and a number above 0", s.Probes,
+		return fmt.Errorf("a sketch of %d probes with the mean leverage %g; want 1 to %d, and a number above 0", s.Probes,
 			s.Leverage, ridge.Probes)
 	}
 	return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// No error is a result: it does not vanish from JSON.
-func TestResultsOfZeroAreWritten(t *testing.T) {
+// Errors of 0 are written to JSON, since no error is a result.
+func TestZeroErrorsAreKeptInJSON(t *testing.T) {
 	for _, c := range []struct {
 		of   any
 		want string

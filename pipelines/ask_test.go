@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -213,8 +214,8 @@ func (a *asked) check(t *testing.T, answer *results.Ask, row int, trained, judge
 	}
 }
 
-// friedmanDays and classDays return days for asked: numbers, and three classes of few different rows, counted
-// apart, with weights; the third day lacks a class.
+// friedmanDays and classDays return days for asked: numbers, and three classes of few distinct rows, counted
+// separately, with weights; the third day lacks a class.
 func friedmanDays(t *testing.T, n int) (o options.Train, days []string) {
 	t.Helper()
 	for i := range n {
@@ -253,7 +254,7 @@ func classDays(n int) (o options.Train, days []string) {
 	return o, days
 }
 
-func TestAnswersAreTheTrainingsThatTheyStandFor(t *testing.T) {
+func TestAskMatchesTrainingAndEvaluating(t *testing.T) {
 	campaign.Long(t)
 	numbers, days := friedmanDays(t, 7)
 	classes, classDays := classDays(7)
@@ -396,13 +397,13 @@ func TestShapleyValuesAreMeansOverAllOrders(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatCannotBeAnsweredAreRefused(t *testing.T) {
+func TestUnanswerableQuestionsAreRejected(t *testing.T) {
 	o, days := friedmanDays(t, 3)
 	o.Kernel = &fourier.GaussianOptions{Features: 128} // more than rows
 	a := newAsked(t, o, days, func(i int) string { return fmt.Sprintf("source=app/dt=2026-11-%02d", i+1) })
 	for _, c := range []struct {
 		set  func(*options.Ask)
-		code int
+		code exit.Code
 		want string
 	}{
 		{func(o *options.Ask) { o.Question = "oracle" }, 2, "backtest"},

@@ -151,10 +151,10 @@ func (a apprentice) nightsOf(t *testing.T, begins, lost int, bad []badDay) (weig
 	return weights, reports
 }
 
-// Whatever the learner, and with a champion or without, bad days are refused by name, the model is, byte for byte, that
-// of the good days alone, and the next night goes on. The year of make test-year has all learners in all situations, and each
-// kind of bad day also by itself.
-func TestBadDaysAreRefusedByNameAndTheOthersGoOn(t *testing.T) {
+// With every learner, with and without a champion, bad days are rejected by name, the model is, byte for byte,
+// the model of the good days only, and the next night succeeds. The year of make test-year has all learners in
+// all situations, and each kind of bad day also by itself.
+func TestBadDaysAreRejectedByNameAndTheNextNightSucceeds(t *testing.T) {
 	campaign.Long(t)
 	year := os.Getenv("BOCHNER_YEAR") != ""
 	for k, a := range apprentices(2) {
@@ -193,7 +193,8 @@ func TestBadDaysAreRefusedByNameAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
-// A row without a label, or without a value, is no reason to refuse a day: a training sets it aside, or fills it in.
+// A row without a label, or without a value, does not make its day bad: a training run sets it aside, or fills
+// it in.
 func TestDaysMayLackLabelsAndValues(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")

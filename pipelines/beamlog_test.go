@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// What a Go program has as its log stays, and hears nothing of our jobs.
-func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
+// The logger of a Go program stays the same and gets no lines of the jobs, unless Verbose is set.
+func TestJobDoesNotLogUnlessAsked(t *testing.T) {
 	var heard strings.Builder
 	before := slog.Default()
 	defer slog.SetDefault(before)

@@ -68,7 +68,7 @@ func TestBoundsAccompanyMeasurements(t *testing.T) {
 		}
 	}
 	if _, err := evaluate.CompareKernel(jobtest.Ctx,
-		options.CompareKernel{Prepare: options.Prepare{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
+		options.CompareKernel{Prepare: options.Prepare{Data: data}, Epsilon: -1}); exit.CodeOf(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }

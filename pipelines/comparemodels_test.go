@@ -190,7 +190,7 @@ func TestComparisonsAgreeWithEvaluations(t *testing.T) {
 	jobtest.WantError(t, "same model", err, exit.CodeGate, "error better at 60%")
 }
 
-func TestNumbersAreComparedByTheirErrors(t *testing.T) {
+func TestRegressionsAreComparedByTheirErrors(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "target")
 	for _, weight := range []string{"", "w"} {
@@ -229,13 +229,13 @@ func TestNumbersAreComparedByTheirErrors(t *testing.T) {
 	}
 }
 
-// Rows that one of the models cannot read are not compared, and are set aside with their place.
+// Rows that one of the models cannot read are not compared, and are set aside with their line.
 func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")
 	lines := mixedTable(2, 400)
 	good := strings.Join(lines, "")
-	// Column b is a number of both models, site a category of the champion alone.
+	// Column b is a number of both models, site a category of the champion only.
 	for _, i := range []int{7, 300} {
 		f := strings.Split(lines[i], ",")
 		f[3] = "x"
@@ -259,7 +259,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 			t.Errorf("%+v", r.Comparisons[0].Pairs)
 		}
 	}
-	// A column of the challenger alone that cannot be read.
+	// A column that only the challenger has cannot be read.
 	alone := filepath.Join(dir, "alone")
 	o := options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{filepath.Join(dir, "champion.csv")},
 		Label: "y", Columns: []string{"a", "c"}}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1}, Model: alone}
@@ -289,7 +289,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	}
 }
 
-func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
+func TestIncomparableModelsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	champion, challenger := comparable(t, dir, "y")
 	other := t.TempDir()
@@ -297,7 +297,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	test := dataset.Options{Files: []string{jobtest.Write(t, dir, "test.csv", strings.Join(mixedTable(2, 100), ""))}}
 	for _, c := range []struct {
 		o     options.CompareModels
-		code  int
+		code  exit.Code
 		words []string
 	}{
 		{options.CompareModels{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},
@@ -340,7 +340,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	}
 }
 
-func TestComparisonsSayByWhichRuleModelsDecide(t *testing.T) {
+func TestComparisonsNameTheDecisionRules(t *testing.T) {
 	dir := t.TempDir()
 	data := func(seed uint64) dataset.Options {
 		return dataset.Options{Files: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed),

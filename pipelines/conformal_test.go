@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 )
 
-// A threshold changes the decision, not the sets: both models have the same lambda.
+// A threshold changes the decision but not the sets: both models have the same lambda.
 func TestSetsDoNotDependOnAThreshold(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 1500, 3)
 	plain, decided := weightedOptions(t, lines, ""), weightedOptions(t, lines, "")

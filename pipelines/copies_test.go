@@ -64,9 +64,9 @@ func evaluated(t *testing.T, lines []string, o options.Train) (*results.Train, *
 	return r, e
 }
 
-// Probabilities of data with few distinct rows are as good as a table's of the rows,
-// and those held out for them are a fifth.
-func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
+// Probabilities of data with few distinct rows are as good as a table of the shares in the rows, and a fifth of
+// the rows is held out for them.
+func TestCalibrationOfRepeatedRowsIsAsGoodAsATable(t *testing.T) {
 	for name, c := range map[string]struct {
 		p       func(int) float64
 		learner iterative.Options
@@ -101,9 +101,9 @@ func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 	}
 }
 
-// λ of a regression on a column of few levels is chosen by the levels, not by what is
-// left of the others without one of them.
-func TestRegressionOnTenLevels(t *testing.T) {
+// Copies of a row are in several folds, so that a regression on ten distinct rows chooses λ by values that the
+// other folds have too, and comes within 0.01 of the best R².
+func TestRegressionOnTenDistinctRowsReachesTheBestR2(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	lines := []string{"x,y\n"}
 	var sum, squares, noise float64
@@ -130,8 +130,9 @@ func TestRegressionOnTenLevels(t *testing.T) {
 	}
 }
 
-// Copies in several folds share the rounding of their features, by which weights could
-// tell levels apart that the features of a prediction hardly do. So λ stays above that.
+// Held-out errors of repeated rows match the errors of predictions. Copies in several folds share the rounding
+// of their features, by which weights could distinguish values whose predicted features hardly differ, so λ
+// stays above that.
 func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	var level [10]float64
@@ -162,9 +163,8 @@ func TestHeldOutErrorsOfCopiesMatchPredictions(t *testing.T) {
 	}
 }
 
-// Of data in which few rows repeat nothing is counted, in no pass, and folds are what
-// they are without.
-func TestDistinctRowsAreNotCounted(t *testing.T) {
+// A table of distinct rows gives no note about rows that repeat.
+func TestDistinctRowsGiveNoNoteOfRepeats(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	o := fixed(1)
 	o.Lambda.Folds = 5
@@ -174,9 +174,8 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 	}
 }
 
-// With fewer rows than folds, or few of anything, a job ends with a model or with a
-// sentence.
-func TestFewRowsAndFolds(t *testing.T) {
+// With fewer rows than folds, or few distinct ones, a job ends with a model or with a data error.
+func TestFewRowsEndWithAModelOrADataError(t *testing.T) {
 	twice := func(s *iterative.Shared) { s.Rounds = 2 }
 	for name, learner := range map[string]iterative.Options{
 		"ridge": nil, "sgd": jobtest.Iterative("sgd", twice), "svm": jobtest.Iterative("svm", twice),
@@ -197,8 +196,8 @@ func TestFewRowsAndFolds(t *testing.T) {
 					what := fmt.Sprintf("%s, %d kinds, %d rows, calibration %q", name, kinds, n, method)
 					if err != nil {
 						t.Logf("%s: %v", what, err)
-						if exit.Code(err) != exit.CodeData {
-							t.Errorf("%s: exit code %d of %v", what, exit.Code(err), err)
+						if exit.CodeOf(err) != exit.CodeData {
+							t.Errorf("%s: exit code %d of %v", what, exit.CodeOf(err), err)
 						}
 					} else if r.Rows.Used != int64(n) {
 						t.Errorf("%s: %d rows used", what, r.Rows.Used)

@@ -30,7 +30,7 @@ func changed(lines []string, change func(i int, f []string)) string {
 	return b.String()
 }
 
-func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
+func TestPredictReportsDriftOfItsRows(t *testing.T) {
 	dir := t.TempDir()
 	o := options.Train{
 		Prepare: options.Prepare{

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/modelreport"
 )
 
-func TestASmallerLambdaIsAdvisedOnlyWhereRoundingAllowsIt(t *testing.T) {
+func TestSmallerLambdaIsAdvisedOnlyWhereRoundingAllowsIt(t *testing.T) {
 	path := []ridge.CVResult{{Lambda: 1e-9}, {Lambda: 1e-8}, {Lambda: 1e-7}}
 	for _, test := range []struct {
 		chosen, least float64

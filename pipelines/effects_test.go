@@ -19,8 +19,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Whatever kernel and learner: the columns with effects are those that the labels depend on, and neither the order of
-// the rows nor how they are cut into files changes a bit. The labels are not needed.
+// For every kernel and learner, the columns with effects are those that the labels depend on, and neither the
+// order of the rows nor their cut into files changes a bit. The labels are not needed.
 func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 	const d = 4
 	random := rand.New(rand.NewPCG(4, 4))
@@ -64,7 +64,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(name, err)
 			}
-			r, err := InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: all})
+			r, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model, Data: all})
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -73,7 +73,7 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 				e.Columns[2].Share > e.Columns[1].Share/2 {
 				t.Errorf("%s: %+v", name, e)
 			}
-			again, err := InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: cut})
+			again, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model, Data: cut})
 			if err != nil || !reflect.DeepEqual(e, again.Effects) {
 				t.Errorf("%s: other files without labels give %+v: %v", name, again, err)
 			}
@@ -81,8 +81,9 @@ func TestEffectsNameTheColumnsThatMatter(t *testing.T) {
 	}
 }
 
-// A category and a time, which is several numbers, are one column each; a missing value is a value like others.
-func TestEffectsOfTypedColumns(t *testing.T) {
+// A category and a time, which is several numbers, have one effect each; a missing value is a value like
+// others.
+func TestTypedColumnsHaveOneEffectEach(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 4))
 	lines := []string{"kind,day,number,y\n"}
 	for range 500 {
@@ -101,7 +102,8 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	r, err := InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: o.Data})
+	picture := filepath.Join(dir, "effects.svg")
+	r, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model, Data: o.Data, EffectsPlot: picture})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,15 +121,12 @@ func TestEffectsOfTypedColumns(t *testing.T) {
 	if text := jobtest.Text(t, r); !strings.Contains(text, "effects   on predictions for 495 rows: kind ") {
 		t.Errorf("no effects in\n%s", text)
 	}
-	picture := filepath.Join(dir, "effects.svg")
-	if err := DrawEffects(jobtest.Ctx, r, picture); err != nil {
-		t.Error(err)
-	} else if data, err := os.ReadFile(picture); err != nil || !bytes.Contains(data, []byte("share of the variance")) {
+	if data, err := os.ReadFile(picture); err != nil || !bytes.Contains(data, []byte("share of the variance")) {
 		t.Errorf("the picture: %v", err)
 	}
 	// One row has no other to take values from.
 	one := dataset.Options{Files: []string{jobtest.Write(t, dir, "one.csv", lines[0]+lines[1])}, Label: "y"}
-	_, err = InspectEffects(jobtest.Ctx, options.InspectEffects{Model: o.Model, Data: one})
+	_, err = InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model, Data: one})
 	if _, refused := errors.AsType[*exit.DataError](err); !refused ||
 		!strings.Contains(err.Error(), "two rows are needed") {
 		t.Errorf("one row: %v", err)

@@ -27,7 +27,7 @@ import (
 )
 
 // levelRows are rows of a number and of a category with so many levels, each of which has a share
-// of heads of its own, from lowest to 1−lowest, whatever the seed.
+// of heads, from lowest to 1−lowest, that does not depend on the seed.
 func levelRows(n, levels int, lowest float64, seed uint64) []string {
 	r, own := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(9, 9))
 	heads := make([]float64, levels)
@@ -65,7 +65,7 @@ func errorOn(t *testing.T, r *results.Train, lines []string) float64 {
 	return 1 - score.Classes.Accuracy
 }
 
-// Labels that a coin has tossed stay unknown, however few rows of a level there are.
+// Coin flips cannot be predicted from target statistics, for any number of rows of a category value.
 func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 	const n, levels, others = 4000, 1000, 2000
 	test := levelRows(others, levels, 0.5, 2)
@@ -80,7 +80,7 @@ func TestTargetStatisticsOfCoinFlipsMatchChance(t *testing.T) {
 	}
 }
 
-// With four rows of a level, a number for each level says little, and the labels of the others much.
+// With four rows of each category value, target statistics predict better than a number for each value.
 func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
 	campaign.Long(t)
 	const n, levels = 4000, 1000
@@ -105,8 +105,8 @@ func TestTargetStatisticsFindMoreThanLevels(t *testing.T) {
 	}
 }
 
-// A category that says nothing takes nothing from the columns that do: training rows that knew their
-// own labels would make the learner trust it.
+// An uninformative category does not take from the columns that are informative, as it would if training rows
+// knew their own labels.
 func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 	campaign.Long(t)
 	noise := func(n int, seed uint64) []string {
@@ -133,7 +133,7 @@ func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 	}
 }
 
-// Models do not depend on the order of rows or on files.
+// Models with target statistics do not depend on the order of rows or on files.
 func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 	lines := levelRows(600, 50, 0.1, 1)
 	lines = append(lines, lines[1:300]...) // rows that repeat
@@ -165,7 +165,7 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 	}
 }
 
-// A certificate is about the rows as the training has encoded them.
+// A certificate holds for the rows as the training run has encoded them.
 func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 	for name, change := range map[string]func(*options.Train){
 		"all rows":   func(o *options.Train) { o.Lambda.Path = []float64{1e-3} },
@@ -184,14 +184,14 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
 		}
-		if _, err := Verify(jobtest.Ctx, options.Verify{Model: o.Model, Data: o.Data}); err != nil {
+		if _, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: o.Model, Data: o.Data}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// A regression has the mean target of each level.
-func TestTargetStatisticsOfNumbers(t *testing.T) {
+// The statistics of a regression are the mean targets of each category value.
+func TestTargetStatisticsOfRegressionsAreMeanTargets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	lines := []string{"x,level,y\n"}
 	for i := range 3000 {
@@ -215,8 +215,8 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 	}
 }
 
-// Counts of texts need no labels, and nothing is held out of an embedding.
-func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
+// Embed works with texts encoded by counts, with and without labels.
+func TestEmbedEncodesCategoriesByCounts(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(options.Train{}, preprocess.CountEncoding).Prepare
 	spec.Kernel = &fourier.GaussianOptions{Features: 16}
@@ -230,7 +230,7 @@ func TestEmbeddingsEncodeCategoriesByCounts(t *testing.T) {
 	}
 }
 
-func TestTargetStatisticsNeedATraining(t *testing.T) {
+func TestTargetStatisticsRequireTraining(t *testing.T) {
 	dir := t.TempDir()
 	spec := encodedBy(options.Train{}, preprocess.TargetEncoding).Prepare
 	spec.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "d.csv",

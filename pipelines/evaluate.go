@@ -35,10 +35,10 @@ func TwoSample(ctx context.Context, o options.TwoSample) (*results.TwoSample, er
 	return twosample.Test(ctx, o)
 }
 
-// Verify recomputes the objective and the dual objective of an svm model from the data it was
-// trained on, and checks its certificate: that the weights are at most as far from the optimum
+// VerifyOptimum recomputes the objective and the dual objective of an svm model from the data it was
+// trained on, and checks its certificate of the optimum: that the weights are at most as far from the optimum
 // as the manifest says. If the certificate does not hold, the error is an *exit.GateError and the
 // result is complete.
-func Verify(ctx context.Context, o options.Verify) (*results.Verify, error) {
+func VerifyOptimum(ctx context.Context, o options.VerifyOptimum) (*results.VerifyOptimum, error) {
 	return evaluate.Verify(ctx, o)
 }

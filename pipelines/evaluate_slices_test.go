@@ -31,7 +31,7 @@ func sitesTable(n int) string {
 	return b.String()
 }
 
-func TestSlicesByTypedColumns(t *testing.T) {
+func TestSlicesByTypedColumnsAreScored(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", sitesTable(400))}, Label: "y",
@@ -103,8 +103,9 @@ func TestSlicesByTypedColumns(t *testing.T) {
 	}
 }
 
-// Numbers, with and without names, of classes and of a regression; a column of too many values.
-func TestSlicesByNumbers(t *testing.T) {
+// Slices by a number column work for tables with and without column names, for classes and for a regression; a
+// column with too many values is rejected.
+func TestSlicesByNumberColumns(t *testing.T) {
 	dir := t.TempDir()
 	var named, sparse strings.Builder
 	named.WriteString("a,b,c,y\n")

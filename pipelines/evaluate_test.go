@@ -59,7 +59,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 		t.Fatalf("%d rows of class 1", ones)
 	}
 
-	// Two files with labels of their own, beside one that the model knows.
+	// Two files with different labels, next to one with labels that the model knows.
 	d := table("a.csv", relabelled(lines, map[string]string{"1": "one."}))
 	d.Files = append(d.Files, jobtest.Write(t, dir, "b.csv",
 		relabelled(lines[:31], map[string]string{"-1": "zero", "1": "zero"})))
@@ -94,7 +94,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 
 // Labels that all differ from the classes in one way are recognised, and the message names a flag
 // that makes them classes. With this flag the scores are the same as with the original labels.
-func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
+func TestFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 200, 1)
 	table := func(name string, names map[string]string) dataset.Options {
@@ -137,7 +137,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 
-	// What the training strips, the model's other data is stripped of, too.
+	// Labels of later data are stripped like those of the training data.
 	o.Data, o.Model = table("pointed", map[string]string{"-1": "<=50K.", "1": "Over."}), filepath.Join(dir, "stripped")
 	o.Data.LabelText.Strip = "."
 	if r, err := trainPlain(jobtest.Ctx, o); err != nil || !reflect.DeepEqual(r.Classes, []string{"<=50K", "Over"}) {
@@ -150,7 +150,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	}
 }
 
-func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
+func TestDoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	dir := t.TempDir()
 	table := "a,b,y\n"
 	for i := range 520 {
@@ -163,20 +163,20 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 distinct whole numbers from 18 to 69") {
 		t.Errorf("%v: %q", err, r.Notes)
 	}
-	p, err := InspectData(jobtest.Ctx, options.Inspect{Data: o.Data})
+	p, err := InspectData(jobtest.Ctx, options.InspectData{Data: o.Data})
 	if err != nil || !strings.Contains(jobtest.Text(t, p), "note      labels are 52 distinct whole numbers") {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestFractionsOfBadRows(t *testing.T) {
+func TestInvalidMaxBadFractionIsRejected(t *testing.T) {
 	for _, f := range []float64{-1e-9, 1.01, math.NaN(), math.Inf(1)} {
 		jobtest.WantError(t, fmt.Sprint(f), prepare.CheckFraction(f), exit.CodeUsage, "--max_bad_fraction")
 		_, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: "m", MaxBadFraction: f})
 		jobtest.WantError(t, "evaluate", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = Predict(jobtest.Ctx, options.Predict{Model: "m", Out: "o", MaxBadFraction: f})
 		jobtest.WantError(t, "predict", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = InspectData(jobtest.Ctx, options.Inspect{MaxBadFraction: f})
+		_, err = InspectData(jobtest.Ctx, options.InspectData{MaxBadFraction: f})
 		jobtest.WantError(t, "inspect", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = trainPlain(jobtest.Ctx, options.Train{Model: "m", Prepare: options.Prepare{MaxBadFraction: f}})
 		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")
@@ -186,8 +186,8 @@ func TestFractionsOfBadRows(t *testing.T) {
 	}
 }
 
-// One target far from all others does not change what learners in rounds make of the
-// others: ε and λ are in units of the spread, which it does not stretch.
+// One target far from all others does not change the result of learners in rounds for the others: ε and λ are
+// in units of the spread, which it does not stretch.
 func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	lines := func(outlier bool) string {
 		r := rand.New(rand.NewPCG(5, 6))

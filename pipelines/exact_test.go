@@ -83,8 +83,7 @@ func (e *exactRidge) predict(x []float32) float64 {
 	return f
 }
 
-// The more features, the closer is what train makes to the exact solution: the
-// distance of the predictions falls as 1/√D.
+// The distance between the predictions of a trained model and of the exact solution falls as 1/√D.
 func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 	campaign.Long(t)
 	const n, lambda, width = 200, 1e-2, 1.5

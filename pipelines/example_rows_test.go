@@ -56,7 +56,7 @@ func showFitted(m pipelines.WindowModel) {
 	fmt.Println("model", filepath.Base(m.Dir), "of", m.Rows, "rows")
 }
 
-// A pipeline of one's own: each click is classified, and each minute of clicks gives a model, by the
+// A pipeline of another program classifies each click, and makes a model of each minute of clicks, by the
 // recipe of the first one.
 func Example_rows() {
 	ctx := context.Background()

@@ -55,8 +55,8 @@ func explained(t *testing.T, model string, readers int, files ...string) string 
 	return out.String()
 }
 
-// Base and effects sum to the prediction for every task, map and type of column, and bytes depend neither on readers nor
-// on how the rows are cut into files. Go programs get the same numbers.
+// Base and effects sum to the prediction for every task, map and type of column, and bytes depend neither on
+// readers nor on the cut of the rows into files. Go programs get the same numbers.
 func TestEffectsSumToThePrediction(t *testing.T) {
 	lines, dir := sold(300), t.TempDir()
 	all := jobtest.Write(t, dir, "all.csv", strings.Join(lines, ""))

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func TestAnExportWithoutAFormatIsONNX(t *testing.T) {
+func TestExportDefaultsToONNX(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Export(t.Context(), options.Export{Model: dir, Out: filepath.Join(dir, "model.onnx")})
 	if !errors.Is(err, models.ErrBadModel) {

@@ -160,7 +160,7 @@ func faultJobs(t *testing.T) []*faultJob {
 	return jobs
 }
 
-// left returns the files beside the data and what was made.
+// left returns the files other than the data and the output.
 func left(m *disktest.Mem, root string) (names []string) {
 	for name := range m.Files(root) {
 		if top, _, _ := strings.Cut(name, "/"); !slices.Contains([]string{"data.csv", "applied", "model", "out"}, top) {
@@ -195,9 +195,9 @@ var ways = []way{
 // outcomes counts how disturbed runs ended.
 type outcomes struct{ faults, absent, whole, hidden, resumed int }
 
-// Whatever call to the file system fails, and wherever a job is killed or loses its
-// power: what it makes is whole and right, or absent and the job has failed; and the
-// same job, run again, makes it whole. `make test-faults` tries every call.
+// For a failure, a kill and a loss of power at any call to the file system, the output is whole and right, or
+// it is absent and the job has failed; and the same job, run again, makes it whole. `make test-faults` tries
+// every call.
 func TestAnyFaultLeavesTheOutputWholeOrAbsent(t *testing.T) {
 	for _, j := range faultJobs(t) {
 		t.Run(j.name, func(t *testing.T) {
@@ -293,9 +293,8 @@ func differences(got, want map[string]string) string {
 	return strings.Join(text, ", ")
 }
 
-// A file of state that is not what was written is never taken up: its part is done
-// again, with a note.
-func TestDamagedStateIsDoneAgain(t *testing.T) {
+// A damaged file of state is never used: its part is done again, with a note.
+func TestDamagedStateIsRedone(t *testing.T) {
 	campaign.Long(t)
 	damages := map[string]func([]byte) []byte{
 		"zeros":   func(b []byte) []byte { return make([]byte, len(b)) },
@@ -348,7 +347,7 @@ func TestDamagedStateIsDoneAgain(t *testing.T) {
 			}
 		}
 	}
-	// What nobody asks for again, such as the results of a pass whose solve is done, is
+	// Files that nobody asks for again, such as the results of a pass whose solve is done, is
 	// not looked at.
 	if noted < tried/5 {
 		t.Errorf("%d of %d damaged files were noted", noted, tried)

@@ -21,8 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Fit of ridge, svm and sgd is the job without the files: the same rows and options give
-// the same weights.
+// Fit of ridge, svm and sgd gives the weights of the job with the same rows and options, without its files.
 func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 	const n, d = 700, 3
 	r := rand.New(rand.NewPCG(3, 4))

@@ -56,10 +56,14 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 		fitted.Rows = r.Rows.Used
 	}
 	if errors.Is(err, fs.ErrExist) {
-		if m := existingModel(ctx, fitted.Dir, func(dir string) error {
+		m, failed := existingModel(ctx, fitted.Dir, func(dir string) error {
 			_, err := Fit(ctx, options.Fit{SumDirs: options.SumDirs{Sums: stored.Window}, Model: dir})
 			return err
-		}); m != nil {
+		})
+		switch {
+		case failed != nil:
+			err = failed
+		case m != nil:
 			err, fitted.Rows = nil, m.Rows.Used
 		}
 	}
@@ -76,23 +80,28 @@ func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, em
 }
 
 // existingModel returns the manifest of an existing model if train makes the same model in another
-// directory: an earlier attempt of a runner may have made it. It returns nil if the models differ.
-func existingModel(ctx context.Context, model string, train func(dir string) error) *models.Manifest {
+// directory: an earlier attempt of a runner may have made it. It returns nil if the models differ, or if something
+// else than a model exists.
+func existingModel(ctx context.Context, model string, train func(dir string) error) (*models.Manifest, error) {
 	existing, err := models.ReadManifest(ctx, model)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	temp, err := os.MkdirTemp("", "bochner-rows-")
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer os.RemoveAll(temp)
 	dir := filepath.Join(temp, "model")
-	if train(dir) != nil {
-		return nil
+	if err := train(dir); err != nil {
+		return nil, err
 	}
-	if made, err := models.ReadManifest(ctx, dir); err != nil || made.SHA256 != existing.SHA256 {
-		return nil
+	made, err := models.ReadManifest(ctx, dir)
+	if err != nil || made.SHA256 != existing.SHA256 {
+		return nil, err
 	}
-	return existing
+	return existing, nil
 }

@@ -44,12 +44,12 @@ func forgetting(t *testing.T, dir, ids string) options.Forget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return options.Forget{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
-		IDs: jobtest.Write(t, dir, "list", ids), Out: dir + "/without"}
+	return options.Forget{ForgottenRows: options.ForgottenRows{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
+		IDs: jobtest.Write(t, dir, "list", ids)}, Out: dir + "/without"}
 }
 
-// Outputs that cannot all be created are refused before any of them is.
-func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
+// Outputs that cannot all be created are rejected before any of them is created.
+func TestNestedOutputsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\n")
 	fit := func(model, save string) error {
@@ -72,7 +72,7 @@ func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
 		"/new/c is inside --model":                     fit("/new", "/new/c"),
 		"/new/d is inside --save_sums":                 fit("/new/d", "/new"),
 	} {
-		if exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
+		if exit.CodeOf(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -81,8 +81,8 @@ func TestOutputsInsideEachOtherAreRefused(t *testing.T) {
 	}
 }
 
-// A list of ids is as large as its file, and nothing needs it when the job has ended.
-func TestAListOfIDsIsNotKeptAfterTheJob(t *testing.T) {
+// The list of ids, which is as large as its file, is removed when the job ends.
+func TestIDListIsRemovedAfterTheJob(t *testing.T) {
 	var list strings.Builder
 	for i := range 100_000 { // most of nobody, which the job finds out when it has read the rows
 		fmt.Fprintf(&list, "u%d%s\n", i, strings.Repeat("x", i%2*80))
@@ -106,8 +106,8 @@ func TestAListOfIDsIsNotKeptAfterTheJob(t *testing.T) {
 	}
 }
 
-// What cannot end in a model is refused, and a place that is taken is found before rows are read.
-func TestForgettingThatLeavesNoModelIsRefused(t *testing.T) {
+// A removal that cannot end in a model is rejected, and an output that exists is found before rows are read.
+func TestForgettingThatLeavesNoModelIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	var log strings.Builder
 	o := forgetting(t, dir, "u3\n")
@@ -153,8 +153,8 @@ func (f *storedLists) Open(name string) (disk.File, error) {
 	return f.FS.Open(name)
 }
 
-// Jobs of one program that forget rows by ids have a list each, which its readers share with it.
-func TestJobsAtTheSameTimeHaveTheirOwnListsOfIDs(t *testing.T) {
+// Concurrent jobs of one program that forget rows by ids have a list each, which its readers share.
+func TestConcurrentJobsHaveTheirOwnIDLists(t *testing.T) {
 	const jobs = 3
 	var of [jobs]options.Forget
 	for i := range of {
@@ -182,8 +182,8 @@ func TestJobsAtTheSameTimeHaveTheirOwnListsOfIDs(t *testing.T) {
 	}
 }
 
-// Rows that are not in the sums, or not as often, are refused by file and line, and nothing is written; all others are
-// forgotten.
+// Rows that are not in the sums, or occur less often there, are rejected by file and line, and nothing is
+// written; all others are forgotten.
 func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 	dir := t.TempDir()
 	first := forgetting(t, dir, "") // u0 to u59
@@ -253,8 +253,8 @@ func contentOf(t *testing.T, name string) string {
 	return string(data)
 }
 
-// Sums list the same rows, byte for byte, for any number of readers and however the files are cut.
-func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
+// Sums list the same rows, byte for byte, for any number of readers and cut of the files.
+func TestRowListsAreIndependentOfReadersAndCuts(t *testing.T) {
 	dir := t.TempDir()
 	forgetting(t, dir, "")
 	lines := strings.SplitAfter(strings.TrimSpace(contentOf(t, dir+"/data.csv")), "\n")
@@ -286,14 +286,14 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
-		for _, pattern := range []string{"contents.bin", "*.sums"} {
+		for _, pattern := range []string{"row_hashes.bin", "*.sums"} {
 			names, _ := filepath.Glob(out + "/" + pattern)
 			for _, name := range names {
 				got[filepath.Base(name)] = contentOf(t, name)
 			}
 		}
-		if len(got["contents.bin"]) != 8*len(rows) || len(got) < 2 {
-			t.Fatalf("%d bytes for %d rows in %d files", len(got["contents.bin"]), len(rows), len(got))
+		if len(got["row_hashes.bin"]) != 8*len(rows) || len(got) < 2 {
+			t.Fatalf("%d bytes for %d rows in %d files", len(got["row_hashes.bin"]), len(rows), len(got))
 		}
 		if want == nil {
 			want = got
@@ -304,8 +304,8 @@ func TestSumsListTheSameRowsHoweverTheyAreRead(t *testing.T) {
 	}
 }
 
-// A forget that was stopped at any moment continues to the same model, sums and certificate, and only once.
-func TestAForgetThatWasStoppedForgetsOnce(t *testing.T) {
+// A forget that is stopped at any moment continues to the same model, sums and certificate, and forgets once.
+func TestStoppedForgetForgetsOnce(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	forget := func(name string, resume bool) error {
@@ -366,7 +366,7 @@ func TestForgetKeepsAnExistingCertificate(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate = jobtest.Write(t, dir, "proof", "other")
-	if r, err := Forget(jobtest.Ctx, o); exit.Code(err) != exit.CodeData || r != nil {
+	if r, err := Forget(jobtest.Ctx, o); exit.CodeOf(err) != exit.CodeData || r != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if contentOf(t, o.Certificate) != "other" {
@@ -378,7 +378,7 @@ func TestForgetKeepsAnExistingCertificate(t *testing.T) {
 }
 
 // A certificate that cannot be written does not hide the result, which does not name its file.
-func TestForgetWithoutItsCertificate(t *testing.T) {
+func TestForgetReturnsItsResultWithoutACertificateFile(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate = jobtest.Write(t, dir, "file", "") + "/proof" // no directory
@@ -389,9 +389,9 @@ func TestForgetWithoutItsCertificate(t *testing.T) {
 	}
 }
 
-// Whoever has the sums and the rows can verify a certificate. Whoever has the certificate and the recipe alone cannot
-// tell whether a row was forgotten. The certificate does not hold for sums without the rows.
-func TestACertificateDoesNotRevealItsRows(t *testing.T) {
+// With the sums and the rows, anybody can verify a certificate. With the certificate and the recipe only,
+// nobody can find out whether a row was forgotten. The certificate does not hold for sums without the rows.
+func TestCertificateDoesNotRevealItsRows(t *testing.T) {
 	dir := t.TempDir()
 	o := forgetting(t, dir, "u3\nu8\n")
 	o.Certificate, o.SaveSums = dir+"/proof", dir+"/less"
@@ -399,12 +399,12 @@ func TestACertificateDoesNotRevealItsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verify := o
+	verify := options.VerifyForgotten{ForgottenRows: o.ForgottenRows, Certificate: o.Certificate}
 	verify.Model = o.Out
 	if v, err := VerifyForgotten(jobtest.Ctx, verify); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
-	// The same rows, forgotten from sums that have one more: everything that is of the rows alone differs.
+	// The same rows, forgotten from sums that have one more: everything that depends on the rows only differs.
 	more := dataset.Options{Files: []string{jobtest.Write(t, dir, "more.csv", "user,a,y\nw,3.5,in\n")}}
 	if _, err = Sum(jobtest.Ctx, options.Sum{Recipe: dir + "/recipe", Data: more, Out: dir + "/more"}); err != nil {
 		t.Fatal(err)

@@ -123,8 +123,8 @@ func ridgeInFloat64(train, test [][]float64, lambda float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// Raw columns on their grids give the model of the columns in float64, and the error on
-// rows held out is that on other rows.
+// Raw columns on their grids give the model of the columns in float64, and the error on held-out rows is the
+// error on other rows.
 func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 	const lambda = 1e-6
 	for name, draw := range tables {
@@ -154,7 +154,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			t.Errorf("%s: root mean square error %.6g, in float64 %.6g", name, have, want)
 		}
 		row := result.Path[0]
-		// Of heavy tails the errors are, too.
+		// With heavy tails the errors are so, too.
 		if held := math.Sqrt(row.MSE); !(math.Abs(held/want-1) < 0.1) {
 			t.Errorf("%s: held-out root mean square error %.6g, on other rows %.6g", name, held, want)
 		}
@@ -164,9 +164,9 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 	}
 }
 
-// A thousand groups of rows, each a class: what a small λ learns does not drown in the
-// rounding of features to a coarse grid.
-func TestAThousandClustersAreLearned(t *testing.T) {
+// A thousand groups of rows, each a class, are learned with a small λ: the rounding of features to a coarse
+// grid does not hide them.
+func TestThousandClustersAreLearned(t *testing.T) {
 	campaign.Long(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	var rows [][]float64
@@ -222,9 +222,8 @@ func best(scores []float64) int {
 	return at
 }
 
-// A component that rounding to the grid alone could have made is refused, and is there on a
-// finer one.
-func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
+// A component that rounding to the grid could explain is rejected, and found on a finer grid.
+func TestComponentsBelowTheRoundingOfFeaturesAreRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var rows [][]float64
 	for range 1000 {

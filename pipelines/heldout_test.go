@@ -55,8 +55,8 @@ func trainedModel(t *testing.T, lines []string, o options.Train) (*results.Train
 	return r, m
 }
 
-// The held-out error that one pass finds for every fold at once equals the error on the fold of a
-// model that is trained on the other folds.
+// The held-out error that one pass computes for every fold equals the error on the fold of a model that is
+// trained on the other folds.
 func TestHeldOutErrorMatchesTrainingWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
 	lines := jobtest.Made(t, "moons", 400, 1)

@@ -84,9 +84,9 @@ func honestFigures(t *testing.T, train, test []string, o options.Train) (held, p
 	return held, pilot, got, r
 }
 
-// After a search the held-out error matches the model's error on other rows: over seeds the mean
-// difference is less than the standard deviation of one difference. Rows of the first fold have no
-// part in the search, and only λ is chosen by them.
+// After a search the held-out error matches the model's error on other rows: over seeds the mean difference is
+// less than the standard deviation of one difference. The search does not use the rows of the first fold, and
+// only λ is chosen by them.
 func TestHeldOutErrorOfASearchMatchesOtherRows(t *testing.T) {
 	if os.Getenv("BOCHNER_HONEST") == "" {
 		t.Skip("takes minutes: BOCHNER_HONEST=1 (make test-honest)")

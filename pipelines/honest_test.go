@@ -102,8 +102,8 @@ var fewHonest = []string{
 	"learned/ridge, platt", "learned/svm, patience", "lkrf/ridge, one λ", "gaussian/sgd", "searched/ridge, platt",
 }
 
-// Whatever kernel and learner: each held-out error on labels of a coin is 50%, and
-// calibrated probabilities know no more than chance, nor do they claim to.
+// For every kernel and learner, each held-out error on coin flips is 50%, and calibrated probabilities neither
+// know nor claim more than chance.
 func TestHeldOutFiguresOfCoinFlipsMatchChance(t *testing.T) {
 	const d = 12
 	test := coins(2000, d, 2)
@@ -197,8 +197,8 @@ func judge(t *testing.T, r *results.Train, m *models.Model, n int) {
 	}
 }
 
-// Features that align has found judge by the rows that it has not looked at, as those do
-// that are found in training; where it has looked at all, they are refused as judges.
+// Features that align has found are judged by rows that it has not used, like features that are found in
+// training; if it has used all rows, they are rejected as judges.
 func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	const d, n = 12, 600
 	dir := t.TempDir()
@@ -258,7 +258,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		want        string
 	}{{"all", 3, "learned from all of these rows, so held-out"}, {"all", 4,
 		"learned from all of these rows, so held-out"}, {"some", 4, "give --folds 5 --seed 3"}} {
-		if _, err := train("refused", c.frequencies, c.seed); exit.Code(err) != exit.CodeUsage ||
+		if _, err := train("refused", c.frequencies, c.seed); exit.CodeOf(err) != exit.CodeUsage ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("--frequencies %s --seed %d: %v", c.frequencies, c.seed, err)
 		}

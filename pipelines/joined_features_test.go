@@ -57,8 +57,8 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 		Draw: draw}, nil
 }
 
-// Every job knows joined features in a metric, also of rows in their short form.
-func TestJobsWithJoinedFeatures(t *testing.T) {
+// Every job works with joined features in a metric, also for rows in their short form.
+func TestJoinedFeaturesWorkInEveryJob(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var lines []string
 	for range 500 {
@@ -114,7 +114,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		Out: filepath.Join(dir, "features")}); err != nil || f.Features != 256+8 || f.Rows.Used != 500 {
 		t.Errorf("features %+v: %v", f, err)
 	}
-	i, err := InspectModel(jobtest.Ctx, model)
+	i, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: model})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +122,13 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		t.Errorf("the metric is not in\n%s", text)
 	}
 	picture := filepath.Join(dir, "importance.svg")
-	if err := DrawEffects(jobtest.Ctx, i, picture); err == nil || !strings.Contains(err.Error(), "--data") {
+	if _, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: model, EffectsPlot: picture}); err == nil || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("a picture of the metric as importance: %v", err)
 	}
 	machine := train("svm", func(o *options.Train) {
 		o.Learner, o.Lambda.Path = jobtest.Iterative("svm", func(s *iterative.Shared) { s.Rounds = 3 }), []float64{1e-3}
 	})
-	if _, err := Verify(jobtest.Ctx, options.Verify{Model: machine,
+	if _, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: machine,
 		Data: dataset.Options{Files: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
 		t.Error(err)
 	}

@@ -104,8 +104,8 @@ func (m *manyFiles) predict(ctx context.Context, resume bool) error {
 	return err
 }
 
-// Of files that are a round trip away, many are opened and written at the same time,
-// each is asked for a few times, and none is asked for what nobody can have made.
+// If files are a round trip away, many are opened and written at the same time, each is requested a few times,
+// and none that cannot exist is requested.
 func TestManySmallFilesDoNotWaitForEachOther(t *testing.T) {
 	const together = 16
 	m := newManyFiles(t, 200)
@@ -133,7 +133,7 @@ func TestManySmallFilesDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// What the requests of a whole job cost: 10,000 files, 30 ms away, in and out.
+// A job predicts 10,000 files, 30 ms away, within a minute.
 func TestTenThousandObjectsArePredictedInAMinute(t *testing.T) {
 	if os.Getenv("BOCHNER_BENCH") == "" {
 		t.Skip("measures; run it by make test-latency")
@@ -151,8 +151,8 @@ func TestTenThousandObjectsArePredictedInAMinute(t *testing.T) {
 	}
 }
 
-// A run that resumes lists what is finished once, and does no shard of that again.
-func TestAResumedRunListsFinishedFilesOnce(t *testing.T) {
+// A run that resumes lists the finished files once, and does not repeat their shards.
+func TestResumedRunListsFinishedFilesOnce(t *testing.T) {
 	m := newManyFiles(t, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	count := m.before
@@ -182,8 +182,7 @@ func TestAResumedRunListsFinishedFilesOnce(t *testing.T) {
 	}
 }
 
-// Rows set aside have their line numbers in the file, even where another file is read a second
-// time.
+// Rows set aside have their line numbers in the file, even if another file is read a second time.
 func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))

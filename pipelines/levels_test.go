@@ -75,7 +75,7 @@ func leveledTables(t *testing.T, dir, kind string) (header string, rows []levele
 
 // A model that fit makes from the levels for which a condition holds equals, byte for byte, the model of
 // a training run by the recipe on these rows.
-func TestAModelOfLevelsIsThatOfTheirRows(t *testing.T) {
+func TestModelOfLevelsEqualsModelOfTheirRows(t *testing.T) {
 	tries := 5
 	if os.Getenv("BOCHNER_LONG") != "" {
 		tries = 2500
@@ -180,19 +180,19 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	t.Helper()
 	audit := func(day, condition, file, want string) {
 		t.Helper()
-		o := options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
+		o := options.AuditSums{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "dt="+day)}, Where: condition},
 			Data: data(file), MaxBadFraction: 0.1}
 		if day == "*" {
 			for _, day := range days[1:] {
 				o.Data.Files = append(o.Data.Files, filepath.Join(dir, "day-"+day+".csv"))
 			}
 		}
-		r, err := Audit(jobtest.Ctx, o)
-		code := 4
+		r, err := AuditSums(jobtest.Ctx, o)
+		code := exit.CodeGate
 		if want == "" {
-			code = 0
+			code = exit.CodeOK
 		}
-		if exit.Code(err) != code || r == nil || r.Holds != (want == "") || !strings.Contains(strings.Join(r.Why, "; "), want) {
+		if exit.CodeOf(err) != code || r == nil || r.Holds != (want == "") || !strings.Contains(strings.Join(r.Why, "; "), want) {
 			t.Errorf("sums of %s where %q with %s: %v, want %q", day, condition, file, err, want)
 		}
 	}
@@ -231,7 +231,7 @@ func auditsLevels(t *testing.T, dir string, days []string, data func(name string
 	if err := storage.Publish(jobtest.Ctx, filepath.Join(dir, "segments"), files); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Audit(jobtest.Ctx, options.Audit{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
+	_, err = AuditSums(jobtest.Ctx, options.AuditSums{SumDirs: options.SumDirs{Sums: []string{filepath.Join(dir, "sums", "*")}},
 		Model: filepath.Join(dir, "segments")})
 	jobtest.WantError(t, "segments", err, exit.CodeData, "has segments")
 }
@@ -245,8 +245,8 @@ func manifestOf(t *testing.T, dir string) string {
 	return string(data)
 }
 
-// What a condition on levels cannot choose is refused with the reason.
-func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
+// A condition that cannot choose sums is rejected with the reason.
+func TestInvalidConditionsOnSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	_, _, days := leveledTables(t, dir, "targets")
@@ -269,7 +269,7 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 		"dt>2027":     "leave out all sums",
 	} {
 		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at("sums/*")}, Where: condition}, Model: at("m")})
-		if code := exit.Code(err); err == nil || !strings.Contains(err.Error(), want) ||
+		if code := exit.CodeOf(err); err == nil || !strings.Contains(err.Error(), want) ||
 			code != exit.CodeUsage && code != exit.CodeData {
 			t.Errorf("%s: %v (code %d), want %q", condition, err, code, want)
 		}
@@ -293,8 +293,8 @@ func TestConditionsOnSumsAreRefusedWithTheReason(t *testing.T) {
 	jobtest.WantError(t, "no such column", err, exit.CodeData, "nothing")
 }
 
-// Levels that look alike stay apart, sums of levels answer like sums of whole days, and a model keeps the levels that
-// it was fitted to from being removed, wherever it is asked from.
+// Segments with similar names stay separate, sums of segments answer like sums of whole days, and the segments
+// that a model was fitted to are not removed, in whichever directory it was asked from.
 func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -361,7 +361,7 @@ func TestLevelsStandForTheirRowsInEveryJob(t *testing.T) {
 	if err := os.Rename(at("by"), at("moved")); err != nil { // a lineage names places of before
 		t.Fatal(err)
 	}
-	pruned, err := PruneSums(jobtest.Ctx, options.Prune{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
+	pruned, err := PruneSums(jobtest.Ctx, options.PruneSums{Sums: []string{at("moved/dt=*")}, Keep: "1d", Model: at("m"), Plan: true})
 	if err != nil || len(pruned.Removed) > 0 || len(pruned.Kept) != 2 {
 		t.Errorf("pruned %+v, %v", pruned, err)
 	}

@@ -27,9 +27,8 @@ func trainPlain(ctx context.Context, o options.Train) (*results.Train, error) {
 	return Train(ctx, o)
 }
 
-// A process that lives on, as a Go program of its user does, finds the new model
-// where another one stood.
-func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
+// A running process finds the new model after the model in its directory was replaced.
+func TestReplacedModelIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
 	if _, err := Generate(t.Context(), options.Generate{Set: "moons", Rows: 300, Seed: 1, Noise: -1,

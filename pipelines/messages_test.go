@@ -71,7 +71,7 @@ func (b *messaging) acknowledged() bool {
 }
 
 // until runs the stream until all messages are acknowledged. After each round it calls each.
-func (b *messaging) until(o options.Stream, each func(results.StreamRound)) *results.StreamRound {
+func (b *messaging) until(o options.PredictStream, each func(results.StreamRound)) *results.StreamRound {
 	b.t.Helper()
 	ctx, stop := context.WithCancel(b.t.Context())
 	defer stop()
@@ -137,9 +137,8 @@ func (b *messaging) whole() {
 	}
 }
 
-// Whatever the format of a message, its predictions equal a batch's predictions of its rows, on every
-// runner.
-func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
+// For every format of a message, its predictions equal a batch's predictions of its rows, on every runner.
+func TestMessageGetsThePredictionsOfABatch(t *testing.T) {
 	b := newMessaging(t, 8)
 	csv := "id,a,b\nx,1,2\ny,0.5,-1\n"
 	o := b.o.Predict
@@ -182,9 +181,9 @@ func TestAMessageGetsThePredictionsOfABatch(t *testing.T) {
 	}
 }
 
-// Leases that end, connections that are cut, and storage that fails have messages delivered again:
-// every row is in the files once.
-func TestMessagesThatAreDeliveredAgainChangeNothing(t *testing.T) {
+// Every row is in the files once, although messages are delivered again after their lease ended, a connection
+// was cut, or the storage failed.
+func TestRedeliveredMessagesDoNotRepeatRows(t *testing.T) {
 	b := newMessaging(t, 8)
 	for i := range 12 {
 		b.send(1 + i%3)
@@ -219,8 +218,8 @@ func TestMessagesThatAreDeliveredAgainChangeNothing(t *testing.T) {
 	b.whole()
 }
 
-// A message that cannot be done is named, with its content, and acknowledged. When it comes again and
-// can be done, nothing is left of that.
+// A message that cannot be predicted is named, with its content, and acknowledged. When it comes again and can
+// be predicted, its dead letter is removed.
 func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	b := newMessaging(t, 8)
 	bad := b.server.Send("rows", "hello", "id", "1")
@@ -279,8 +278,8 @@ func TestMessagesWithoutPredictionsAreNamed(t *testing.T) {
 	}
 }
 
-// Predictions and dead letters go to topics, with the attributes of the message and its identifier, by
-// which readers tell copies.
+// Predictions and dead letters go to topics, with the attributes of the message and its identifier, by which
+// readers recognise copies.
 func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	b := newMessaging(t, 8)
 	o := b.o
@@ -312,7 +311,7 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 		}
 	}
 
-	// What was not published is not acknowledged, and comes again: at least once.
+	// A message that was not published is not acknowledged, and comes again: at least once.
 	again := b.server.Send("rows", `{"id": "y", "a": 1, "b": 2}`)
 	b.server.SetAutoPublishResponse(false)
 	b.server.AddPublishResponse(nil, status.Error(codes.FailedPrecondition, "no"))
@@ -326,8 +325,8 @@ func TestPredictionsAndDeadLettersArePublished(t *testing.T) {
 	}
 }
 
-// Models change between messages.
-func TestMessagesAreDoneByTheModelThatIsChampion(t *testing.T) {
+// Each message is predicted by the model that is champion then.
+func TestMessagesUseTheCurrentChampion(t *testing.T) {
 	b := newMessaging(t, 8, 16)
 	b.o.Reload, b.o.PerRound = 1, 1
 	b.wanted = 2
@@ -344,40 +343,40 @@ func TestMessagesAreDoneByTheModelThatIsChampion(t *testing.T) {
 	}
 }
 
-func TestAStreamOfMessagesRefuses(t *testing.T) {
+func TestMessageStreamRejectsInvalidOptions(t *testing.T) {
 	b := newMessaging(t, 8)
 	topic := b.server.Topic("said")
 	for what, test := range map[string]struct {
-		change func(*options.Stream)
-		code   int
+		change func(*options.PredictStream)
+		code   exit.Code
 		want   string
 	}{
-		"a name": {func(o *options.Stream) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
+		"a name": {func(o *options.PredictStream) { o.Data.Files = []string{"pubsub://x"} }, exit.CodeUsage,
 			"--data: pubsub: pubsub://x is not of the form"},
-		"two sources": {func(o *options.Stream) { o.Data.Files = append(o.Data.Files, "in/*.csv") }, exit.CodeUsage,
+		"two sources": {func(o *options.PredictStream) { o.Data.Files = append(o.Data.Files, "in/*.csv") }, exit.CodeUsage,
 			"one source (have 2)"},
-		"files to a topic": {func(o *options.Stream) { o.Data.Files, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
+		"files to a topic": {func(o *options.PredictStream) { o.Data.Files, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage,
 			"give a directory, or messages"},
-		"a subscription":  {func(o *options.Stream) { o.Out = o.Data.Files[0] }, exit.CodeUsage, "published to a topic"},
-		"no dead letters": {func(o *options.Stream) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
-		"one topic": {func(o *options.Stream) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
+		"a subscription":  {func(o *options.PredictStream) { o.Out = o.Data.Files[0] }, exit.CodeUsage, "published to a topic"},
+		"no dead letters": {func(o *options.PredictStream) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
+		"one topic": {func(o *options.PredictStream) { o.Out, o.Dead = topic, topic }, exit.CodeUsage,
 			"is the topic of --out"},
-		"a circle": {func(o *options.Stream) {
+		"a circle": {func(o *options.PredictStream) {
 			o.Data.Files, o.Out, o.Dead = []string{topic}, topic, b.path("dead")
 		}, exit.CodeUsage, "would read what it writes"},
-		"a circle of letters": {func(o *options.Stream) {
+		"a circle of letters": {func(o *options.PredictStream) {
 			o.Data.Files, o.Dead = []string{topic}, topic
 		}, exit.CodeUsage, "would read what it writes"},
-		"an age": {func(o *options.Stream) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
-		"none outstanding": {func(o *options.Stream) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
+		"an age": {func(o *options.PredictStream) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
+		"none outstanding": {func(o *options.PredictStream) { o.Messages.Outstanding = 0 }, exit.CodeUsage,
 			"--outstanding must be at least 1"},
-		"Flink": {func(o *options.Stream) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
+		"Flink": {func(o *options.PredictStream) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage,
 			"use --runner dataflow, or direct"},
-		"files and columns": {func(o *options.Stream) {
+		"files and columns": {func(o *options.PredictStream) {
 			o.Data.Files, o.Messages.Columns = []string{b.path("in/*")},
 				[]string{"a"}
 		}, exit.CodeUsage, "are for messages"},
-		"no subscription": {func(o *options.Stream) {
+		"no subscription": {func(o *options.PredictStream) {
 			o.Data.Files = []string{strings.Replace(topic, "topics", "subscriptions", 1)}
 		}, exit.CodeData, "create it, or correct the name"},
 	} {
@@ -418,9 +417,9 @@ var fake = new(native)
 
 func init() { scoring.RegisterNative("fake", fake) }
 
-// A runner that reads messages by itself acknowledges one when its bundle is done. So a message that is
-// to be tried again fails its bundle, and one without predictions does not.
-func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
+// A message that is to be tried again fails its bundle, so that a runner that reads messages by itself does not
+// acknowledge it; a message without predictions does not.
+func TestMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 	b := newBrook(t, 8)
 	file := jobtest.Write(t, b.dir, "file", "")
 	for _, c := range []struct{ dead, text, want string }{
@@ -441,7 +440,7 @@ func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
 			}
 		})
 		if c.want == "" && err != nil || c.want != "" &&
-			(err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.CodeStorage) {
+			(err == nil || !strings.Contains(err.Error(), c.want) || exit.CodeOf(err) != exit.CodeStorage) {
 			t.Errorf("%q, dead letters to %s: %v; want %q", c.text, c.dead, err, c.want)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
+func TestRoundingIsNotedWhereItMatters(t *testing.T) {
 	for _, c := range []struct {
 		row        ridge.CVResult
 		regression bool
@@ -44,8 +44,7 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 	}
 }
 
-// Predictions far outside of the targets are notes of the training, where rows were held out, and
-// of evaluations.
+// Predictions far outside of the targets are noted in training, if rows were held out, and in evaluations.
 func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	r, lines := rand.New(rand.NewPCG(2, 2)), []string{"x,y\n"}
 	for i := range 600 {
@@ -75,8 +74,8 @@ func TestPredictionsFarOutsideOfTheTargetsAreNotes(t *testing.T) {
 	}
 }
 
-// Nothing is held out for one lambda, so the option has nothing to measure.
-func TestIntervalsThatCannotBeMadeAreANote(t *testing.T) {
+// A note reports that there are no intervals with one lambda, for which nothing is held out.
+func TestImpossibleIntervalsAreNoted(t *testing.T) {
 	for lambda, want := range map[float64]bool{0: false, 1e-3: true} {
 		o := options.Train{Decision: options.Decision{Intervals: options.PlainIntervals}}
 		if lambda > 0 {

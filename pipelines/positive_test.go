@@ -33,8 +33,8 @@ func frauds(t *testing.T, dir, name string, seed uint64, rare, usual string) dat
 	return dataset.Options{Files: []string{jobtest.Write(t, dir, name, b.String())}, Label: "y"}
 }
 
-// Thresholds, gates and scores are of the rarer class, whether its name is the first or the second.
-func TestTheRarerClassIsPositive(t *testing.T) {
+// Thresholds, gates and scores are of the rarer class, also if its name is the second.
+func TestRarerClassIsPositive(t *testing.T) {
 	for _, method := range []options.Calibration{"", options.Platt} {
 		type figures struct{ threshold, expected, plain, f1, precision, auc, average float64 }
 		var got []figures
@@ -91,9 +91,9 @@ func TestTheRarerClassIsPositive(t *testing.T) {
 	}
 }
 
-// The positive class that is given is recorded, and a model by the recipe of another has its class,
-// whichever is rarer there.
-func TestThePositiveClassCanBeGiven(t *testing.T) {
+// The positive class that a user sets is recorded, and a model by the recipe of another has its class, even if
+// it is not the rarer one there.
+func TestPositiveClassCanBeGiven(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path, o.Positive = frauds(t, dir, "train.csv", 1, "fraud", "ok"), filepath.Join(dir,

@@ -66,8 +66,8 @@ func scoredTwice(t *testing.T, train, test []string, o options.Train) (r *result
 	return r, truth, predicted
 }
 
-// Targets keep the precision of the file up to the score: those far from zero are scored
-// as those near it.
+// Targets keep the precision of the file up to the score: targets far from zero have the scores of targets
+// close to it.
 func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 	for _, offset := range []float64{0, 1e8, -1.7e9} {
 		r := rand.New(rand.NewPCG(3, 4))
@@ -103,8 +103,8 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 	}
 }
 
-// Columns far from zero are learned from as those near it: seconds since 1970, and numbers
-// that float32 cannot tell apart at all.
+// Columns far from zero predict like columns close to it: seconds since 1970, and numbers that are equal in
+// float32.
 func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 	accuracy := map[float64]float64{}
 	for _, offset := range []float64{0, 1.7e9, 1e15} {

@@ -3,7 +3,6 @@ package pipelines
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -27,15 +26,9 @@ func Explain(ctx context.Context, o options.Explain) (*results.Explain, error) {
 // PredictFormats returns the names of the formats that predictions can be written in.
 func PredictFormats() []string { return apply.PredictFormats() }
 
-// NewStreamOptions returns the defaults.
-func NewStreamOptions() (o options.Stream) {
-	option.List(&o) // sets the defaults in the tags
-	return o
-}
-
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
 // no files are left. The end of the context is not an error: the stream finishes its current file.
-func PredictStream(ctx context.Context, o options.Stream) (*results.StreamRound, error) {
+func PredictStream(ctx context.Context, o options.PredictStream) (*results.StreamRound, error) {
 	return apply.PredictStream(ctx, o)
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Predictions tell the line of each row, whatever the file has between rows.
+// Predictions state the line of each row, with any lines between rows.
 func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	dir := t.TempDir()
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
@@ -69,8 +69,8 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	}
 }
 
-// Models and predictions do not depend on the order of the files, whatever the order
-// of their columns.
+// Models and predictions do not depend on the order of the files, even if their columns are in different
+// orders.
 func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	dir := t.TempDir()
 	one := jobtest.Write(t, dir, "one.csv", "b,y,a\n"+strings.Repeat("1,p,2\n0.5,q,-1\n3,p,0.25\n", 20))

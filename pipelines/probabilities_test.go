@@ -89,7 +89,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		_, scoring := trainedModel(t, train, alone)
 		curvesAre(t, name, got, scoring, held, c.method)
 	}
-	// A learner in rounds that is told of folds holds out the first of them.
+	// A learner in rounds that gets folds holds out the first of them.
 	o := fixed(seed)
 	o.Lambda, o.Learner = options.Lambda{Path: one.Path,
 		Folds: spec.DefaultFolds}, &svm.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 3},
@@ -102,7 +102,7 @@ func TestCalibrationUsesHeldOutRows(t *testing.T) {
 		c.Path[0].HeldOutRows != int64(len(held)) {
 		t.Errorf("the last rounds were not of all rows: %+v", c)
 	}
-	// Of several λ it is the model of the best that scores, which here is not the last.
+	// With several λ the model of the best one scores, which is not the last here.
 	o.Lambda.Path = []float64{1e-3, 1e-9}
 	_, got = trainedModel(t, lines, o)
 	if got.Manifest.Learner.Lambda != 1e-3 {
@@ -128,10 +128,9 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 	}
 }
 
-// Scores of least squares estimate 2p − 1; cut to 0 and 1 they are the probabilities
-// that one has without a calibration, and the softmax of the scores are those that
-// some take. Calibrated ones are nearer to the truth, on rows never seen before.
-func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
+// Calibrated probabilities are nearer to the truth on new rows than two without calibration: scores of least
+// squares, which estimate 2p − 1, cut to 0 and 1, and the softmax of the scores.
+func TestCalibrationLowersTheErrorOfRidgeProbabilities(t *testing.T) {
 	const sets = 12
 	test := jobtest.Made(t, "moons", 3000, 1000)[1:]
 	gains := map[string][]float64{}
@@ -171,8 +170,8 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 	}
 }
 
-// Weights of classes shift which class is predicted, not how probable it is said to be: over many rows the mean
-// probability of a class is its share of the rows, and the predictions still find rows of the rare class.
+// Class weights change the predicted class but not its probability: over many rows the mean probability of a
+// class is its share of the rows, and the predictions still find rows of the rare class.
 func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	lines := func(n int, seed uint64) []string {
 		r, rows := rand.New(rand.NewPCG(seed, 1)), []string{"a,b,y\n"}
@@ -230,7 +229,7 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	}
 }
 
-func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
+func TestEvaluateScoresProbabilities(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 500, 1)
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
@@ -282,20 +281,20 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 			}
 		}
 	}
-	report, err := InspectModel(jobtest.Ctx, o.Model)
+	report, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model})
 	if err != nil || !strings.Contains(jobtest.Text(t, report),
 		"probabilities by an increasing step function for each class (isotonic), fitted to the scores of ") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, report))
 	}
 }
 
-func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestUnavailableCalibrationsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
 	for name, c := range map[string]struct {
 		change func(*options.Train)
-		code   int
+		code   exit.Code
 		words  []string
 	}{
 		"a method there is not": {func(o *options.Train) { o.Calibrate = "isotone" }, exit.CodeUsage,

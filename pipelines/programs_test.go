@@ -280,14 +280,14 @@ func (w *world) sameSums(p *pile) error {
 
 // sameModel compares a model; failed is the error of the job that was to make it.
 func (w *world) sameModel(dir string, rows []string, failed error) error {
-	if code := exit.Code(failed); failed != nil && code != exit.CodeData {
+	if code := exit.CodeOf(failed); failed != nil && code != exit.CodeData {
 		return failed
 	}
 	digest := "refused"
 	if failed == nil {
 		files := w.m.Files(dir)
 		delete(files, registry.LineageFile)
-		delete(files, "report.html") // which tells of the lineage
+		delete(files, "report.html") // which shows the lineage
 		h := sha256.New()
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			fmt.Fprintf(h, "%s %d %s", name, len(files[name]), files[name])
@@ -435,8 +435,8 @@ func (w *world) forget() error {
 	rest := &pile{dir: w.path("less"), rows: rows[n:], parts: p.parts, forgot: true}
 	gone, out := w.files(rows[:n]), w.path("model")
 	failed := w.do(fmt.Sprintf("forget %d", n), func(o options.Job) error {
-		_, err := Forget(jobtest.Ctx, options.Forget{Model: model, SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: gone, Out: out,
-			SaveSums: rest.dir, Job: o})
+		_, err := Forget(jobtest.Ctx, options.Forget{ForgottenRows: options.ForgottenRows{Model: model,
+			SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: gone, Job: o}, Out: out, SaveSums: rest.dir})
 		return err
 	})
 	if err := w.sameModel(out, rest.rows, failed); err != nil || failed != nil {
@@ -471,7 +471,7 @@ func (w *world) audit() error {
 	data := w.files(p.rows)
 	return w.do("audit", func(o options.Job) error {
 		o.Resume = false // it keeps nothing
-		_, err := Audit(jobtest.Ctx, options.Audit{SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: data, Job: o})
+		_, err := AuditSums(jobtest.Ctx, options.AuditSums{SumDirs: options.SumDirs{Sums: []string{p.dir}}, Data: data, Job: o})
 		return err
 	})
 }
@@ -486,10 +486,9 @@ func (k *programKind) shrink(seeds []uint64) []uint64 {
 	return seeds
 }
 
-// Random programs sum, split, add, subtract, forget, fit, train and audit, with rows in any order
-// and cut, on any number of threads, at any level of the CPU, killed and resumed. Equal multisets
-// of rows always give the same bytes. BOCHNER_PROGRAM repeats a program: its kind, a colon, and the
-// seeds of its steps with commas.
+// Equal multisets of rows give the same bytes in random programs that sum, split, add, subtract, forget, fit,
+// train and audit, with rows in any order and cut, on any number of threads, at any level of the CPU, killed
+// and resumed. BOCHNER_PROGRAM repeats a program: its kind, a colon, and the seeds of its steps with commas.
 func TestEqualRowsGiveEqualBytesInEveryProgram(t *testing.T) {
 	// Temporary directories of other processes are locked on the disk, which a program does not
 	// see.

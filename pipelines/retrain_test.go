@@ -18,8 +18,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// What models that are fitted to sums cannot have is refused on the first night, whose model could.
-func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
+// Options that models fitted to sums cannot have are rejected on the first night, whose own model could have
+// them.
+func TestRetrainRejectsOptionsOfOtherLearners(t *testing.T) {
 	dir := t.TempDir()
 	for flag, set := range map[string]func(*options.Train){
 		"--calibrate": func(o *options.Train) { o.Calibrate = "isotonic" },
@@ -34,7 +35,7 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 		n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Day = dayName(2)
 		set(&n.o.Train)
-		if r, err := Retrain(jobtest.Ctx, n.o); r != nil || exit.Code(err) != exit.CodeUsage ||
+		if r, err := Retrain(jobtest.Ctx, n.o); r != nil || exit.CodeOf(err) != exit.CodeUsage ||
 			!strings.HasPrefix(err.Error(), flag) {
 			t.Errorf("%s: %v", flag, err)
 		}
@@ -47,8 +48,8 @@ func TestRetrainingRefusesOptionsOfOtherLearners(t *testing.T) {
 	}
 }
 
-// With calibrate: platt the models of all nights have probabilities, by which they can be judged.
-// If the champion's recipe lacks the shapes of curves, a recipe is drawn that has them.
+// With calibrate: platt the models of all nights have probabilities, by which they can be judged. If the
+// champion's recipe lacks the shapes of curves, a recipe with shapes is drawn.
 func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 5}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
@@ -71,7 +72,8 @@ func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
 	}
 }
 
-// Without a PairedGate, the default of the command decides about a champion; options.NoGate promotes without a condition.
+// Without a PairedGate, the default of the command decides about a champion; options.NoGate promotes without a
+// condition.
 func TestZeroPairedGateIsTheDefault(t *testing.T) {
 	var o options.Retrain
 	option.List(&o)
@@ -103,9 +105,9 @@ func TestZeroPairedGateIsTheDefault(t *testing.T) {
 	}
 }
 
-// Gates on scores that the models do not have are refused before anything is trained, on the first night
-// and on a later one on which the gates are others.
-func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
+// Gates on scores that the models do not have are rejected before anything is trained, on the first night and
+// on a later one with other gates.
+func TestGatesThatDoNotFitAreRejectedBeforeTraining(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	gate, pairedGate := n.o.Gate, n.o.PairedGate
@@ -184,9 +186,9 @@ func modelsIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Later nights choose λ by what their sums have, the squared errors of all folds, so the first does,
-// too, whatever a training by itself would do after a search.
-func TestTheFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
+// The first night chooses λ by the squared errors of all folds, as later nights do from their sums, and not as
+// a training run does after a search.
+func TestFirstNightChoosesLambdaAsLaterOnes(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	n.o.Train.Search, n.o.Train.Lambda, n.o.Gate, n.o.PairedGate = options.AutoSearch, options.Lambda{}, "",

@@ -45,7 +45,7 @@ func breakingCSV(day, breaks int) string {
 // a year the errors on the next days are at most 1% above the errors of the best window in
 // hindsight. In three weeks they are at most 3% above, because more of that time goes into learning
 // which window suits.
-func TestAWindowIsChosenInAYearWithABreak(t *testing.T) {
+func TestWindowIsChosenInAYearWithABreak(t *testing.T) {
 	campaign.Long(t)
 	c, breaks, loss := calendar{days: 24}, 13, 1.03
 	if os.Getenv("BOCHNER_YEAR") != "" {
@@ -170,7 +170,7 @@ func (n *nights) errorsOf(t *testing.T, day int, of string, windows map[int]floa
 }
 
 // A learner without sums cannot choose its window.
-func TestAWindowIsChosenBySums(t *testing.T) {
+func TestWindowChoiceRequiresSums(t *testing.T) {
 	dir := t.TempDir()
 	n := newNights(fortnight, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 	n.o.Day, n.o.Window.Auto, n.o.Train.Learner = dayName(2), true, apprentices(1)[2].learner

@@ -37,9 +37,9 @@ func searching(t *testing.T, lines []string) options.Train {
 	}
 }
 
-// A search finds what the default does not, judges by rows that it has not seen, and is recorded in the
-// model, which predicts as well on other rows.
-func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
+// A search finds features that predict better than the default, judges by rows that it has not seen, and is
+// recorded in the model, which predicts as well on other rows.
+func TestSearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	lines := jobtest.Made(t, "friedman", 700, 3)
 	o := searching(t, lines)
 	r, err := Train(jobtest.Ctx, o)
@@ -82,8 +82,8 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	}
 }
 
-// Files, their order, shards and threads do not change what a search finds.
-func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
+// Files, their order, shards and threads do not change the result of a search.
+func TestSearchDependsOnTheRowsOnly(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 260, 3)
 	files := func(o options.Train) (content [2]string) {
 		t.Helper()
@@ -114,7 +114,7 @@ func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
 	}
 }
 
-// What is set is not searched.
+// Flags that the user sets are not searched.
 func TestSetFlagsAreNotSearched(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 100, 3)
 	for name, set := range map[string]func(o *options.Train){
@@ -185,8 +185,8 @@ func TestAllFoldsChooseTheLambdaOfFewRows(t *testing.T) {
 	}
 }
 
-// Trainings search unless they are told not to.
-func TestASearchIsTheDefault(t *testing.T) {
+// Training searches unless a flag turns that off.
+func TestSearchIsTheDefault(t *testing.T) {
 	o := searching(t, jobtest.Made(t, "moons", 100, 3))
 	o.Search = ""
 	r, err := Train(jobtest.Ctx, o)
@@ -198,8 +198,8 @@ func TestASearchIsTheDefault(t *testing.T) {
 	}
 }
 
-// A search ends when two thirds of the time are over, with its best candidate.
-func TestASearchEndsWithTheTime(t *testing.T) {
+// A search ends after two thirds of the time, with its best candidate.
+func TestSearchEndsWithTheTime(t *testing.T) {
 	o := searching(t, jobtest.Made(t, "moons", 300, 3))
 	o.Size.Time = time.Nanosecond
 	r, err := Train(jobtest.Ctx, o)
@@ -219,8 +219,8 @@ func TestASearchEndsWithTheTime(t *testing.T) {
 	}
 }
 
-// Where a search does not apply, the model equals the model of a training run without a search, and
-// a note says why.
+// If a search does not apply, the model equals the model of a training run without a search, and a note gives
+// the reason.
 func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 	friedman := jobtest.Made(t, "friedman", 100, 3)
 	var two, wide, few []string
@@ -269,8 +269,8 @@ func TestWithoutASearchTheModelMatchesSearchNone(t *testing.T) {
 	}
 }
 
-// With few rows a search is for fewer features, unless a number is given or there is nothing to search; the plan
-// says so.
+// With few rows a search is for fewer features, unless a number is set or there is nothing to search, and the
+// plan states it.
 func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
 	campaign.Long(t)
 	lines := jobtest.Made(t, "friedman", 60, 3)
@@ -306,9 +306,9 @@ func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
 	}
 }
 
-// A search encodes texts that hardly repeat by counts, and the log loss chooses λ for classes of many rows. Without a
-// search neither is so.
-func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
+// A search encodes texts that hardly repeat by counts, and the log loss chooses λ for classes of many rows.
+// Without a search neither happens.
+func TestSearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 1500, 3)
 	with := []string{"id," + lines[0]}
 	for i, line := range lines[1:] {
@@ -334,9 +334,9 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	}
 }
 
-// Numbers that name things are categories where they predict better so; a note and the metric name them, and
+// Numbers that name things are categories if they predict better so; a note and the metric name them, and
 // --numeric keeps them numbers. A typed table has the same.
-func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
+func TestSearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 	campaign.Long(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	plain, typed := []string{"time,place,y\n"}, []string{"time,kind,place,y\n"}
@@ -378,7 +378,7 @@ func TestASearchMakesCategoriesOfNumbersThatNameThings(t *testing.T) {
 	}
 }
 
-// Rows of formats without columns are searched too, and remain numbers: no flag could say which are.
+// Rows of formats without columns are searched too, and remain numbers, since no flag could name columns.
 func TestRowsWithoutColumnsAreSearched(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var lines []string

@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// What a job says of its work is its own, whatever the process has done before: on one
-// reader the stages that do not go on beside others take no longer than the job.
-func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
+// The seconds that a job reports exclude earlier jobs of the process: on one reader, stages that do not overlap
+// take no longer than the job.
+func TestJobSecondsExcludeEarlierJobs(t *testing.T) {
 	train := func(rows, features int) *results.Train {
 		t.Helper()
 		data := filepath.Join(t.TempDir(), "data.csv")

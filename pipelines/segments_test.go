@@ -60,10 +60,9 @@ func errorOf(t *testing.T, dir string, rows []models.Column, truth []float64) (m
 	return mse, each
 }
 
-// On rows of 50 stores, of 30 to 3,000 rows each, shrunk weights have less error than the weights of all rows, and
-// than each store's own weights with a λ that its own folds chose. This holds on average, since a choice by 30 rows
-// is chance.
-func TestShrunkWeightsAreBetterThanThoseOfAllOrOfOne(t *testing.T) {
+// On rows of stores with 30 to 3,000 rows each, shrunk weights have less error on average than the weights of
+// all rows, and than each store's own weights with a λ that its own folds chose.
+func TestShrunkSegmentWeightsBeatPooledAndSeparate(t *testing.T) {
 	campaign.Long(t)
 	seeds, n, most := 2, 12, 800
 	if os.Getenv("BOCHNER_LONG") != "" {
@@ -126,9 +125,9 @@ func meanAndError(v []float64) (mean, std float64) {
 	return mean, math.Sqrt(std / max(1, n-1) / n)
 }
 
-// A model of segments cannot be what it is not: sums that are not by the column, a column that rows do not hold, and
-// jobs that would take the weights of all rows for its own.
-func TestSegmentsThatCannotBeFitted(t *testing.T) {
+// Sums that are not by the segment column, a column that rows lack, and jobs that would use the weights of all
+// rows are rejected.
+func TestInvalidSegmentJobsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	stores(t, dir, 1, 3, 40, 60)
@@ -156,7 +155,7 @@ func TestSegmentsThatCannotBeFitted(t *testing.T) {
 	} {
 		_, err := Fit(jobtest.Ctx, options.Fit{SumDirs: options.SumDirs{Sums: []string{at(bad.sums)}}, Model: at("m"), Each: bad.each,
 			Calibrate: bad.calibrate})
-		if err == nil || !strings.Contains(err.Error(), bad.want) || exit.Code(err) == exit.CodeFailed {
+		if err == nil || !strings.Contains(err.Error(), bad.want) || exit.CodeOf(err) == exit.CodeFailed {
 			t.Errorf("%+v: %v", bad, err)
 		}
 		if _, err := os.Stat(at("m")); !errors.Is(err, os.ErrNotExist) {

@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// The λ with the least error, or log loss, on the held-out rows is chosen. The weights and the
-// calibration equal the results of a training run with only this λ.
+// The λ with the least error, or log loss, on the held-out rows is chosen. The weights and the calibration
+// equal those of a training run with only this λ.
 func TestSelectChoosesByHeldOutRows(t *testing.T) {
 	board, signs := selected(t, "checkerboard"), selected(t, "interactions")
 	if board[options.SelectMSE] == board[options.SelectLogLoss] || signs[options.SelectMSE] == signs[options.SelectError] {
@@ -87,7 +87,7 @@ func selected(t *testing.T, set string) map[options.Select]float64 {
 	return chosen
 }
 
-func TestSelectRefusals(t *testing.T) {
+func TestSelectRejectsInvalidCriteria(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
 		strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}

@@ -10,6 +10,3 @@ import (
 // Serve answers requests for predictions over HTTP until the context ends, and then finishes the requests that
 // have begun. No other function of the module opens a port, unless a runner needs one.
 func Serve(ctx context.Context, o options.Serve) error { return serve.Serve(ctx, o) }
-
-// NewServeOptions returns the defaults.
-func NewServeOptions() options.Serve { return serve.NewOptions() }

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// The metrics of rows with a prediction count the rows of answers, not those of refused requests.
+// The metrics of rows with a prediction count the rows of answers, not those of rejected requests.
 func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	dir := t.TempDir()
 	table := strings.Join(jobtest.Made(t, "moons", 300, 1), "")
@@ -27,7 +27,7 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	s := NewServeOptions()
+	s := options.NewServe()
 	s.Model, s.Access.Listen = o.Model, "127.0.0.1:0"
 	s.Limits.MaxBody, s.Limits.MaxMemory = 2000, 4000 // an answer may have 1,000 bytes
 	addresses, ended := make(chan net.Addr, 1), make(chan error, 1)
@@ -67,14 +67,14 @@ func TestServeCountsOnlyRowsThatItAnswers(t *testing.T) {
 	}
 }
 
-// A message names the option that is out of bounds, its bound and its value.
-func TestServingRefusesLimitsOutOfBounds(t *testing.T) {
+// The message names the option that is out of bounds, its bound and its value.
+func TestServeRejectsLimitsOutOfBounds(t *testing.T) {
 	for want, set := range map[string]func(*options.Serve){
 		"--drain must be at least 0s (have -1s)": func(o *options.Serve) { o.Limits.Drain = -time.Second },
 		"--max_body must be at least 1 (have 0)": func(o *options.Serve) { o.Limits.MaxBody = 0 },
 		"--workers must be at least 0 (have -2)": func(o *options.Serve) { o.Limits.Workers = -2 },
 	} {
-		o := NewServeOptions()
+		o := options.NewServe()
 		o.Model = "model"
 		set(&o)
 		jobtest.WantError(t, want, Serve(t.Context(), o), exit.CodeUsage, want)

@@ -63,7 +63,7 @@ func (s *simulation) finish() {
 	for _, x := range tasks {
 		err := x.run(jobtest.Ctx)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			s.problem("%s, by the last driver: exit code %d: %v", x.name, exit.Code(err), err)
+			s.problem("%s, by the last driver: exit code %d: %v", x.name, exit.CodeOf(err), err)
 		}
 	}
 	storage.Flush()
@@ -195,7 +195,7 @@ func (s *simulation) compareSum(name, place, model string) {
 // sumsIn returns the sums in files whose names begin with a prefix.
 func sumsIn(files map[string]string, prefix string) (all string) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if rest, ok := strings.CutPrefix(name, prefix); ok && (path.Ext(rest) == ".sums" || rest == "contents.bin") {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && (path.Ext(rest) == ".sums" || rest == "row_hashes.bin") {
 			all += rest + files[name]
 		}
 	}

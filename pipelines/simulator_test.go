@@ -201,9 +201,9 @@ func (s *simulation) tasks() (all []task) {
 			_, err := Fit(ctx, fit)
 			return err
 		}, fit.SaveSums, fit.Model))
-		forget := options.Forget{Model: fit.Model, SumDirs: fit.SumDirs,
-			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"},
-			Out:  at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day), Job: o}
+		forget := options.Forget{ForgottenRows: options.ForgottenRows{Model: fit.Model, SumDirs: fit.SumDirs,
+			Data: dataset.Options{Files: []string{gone(day)}, Label: "y"}, Job: o},
+			Out: at("forgot-%d", day), SaveSums: at("forgot-%d-sums", day)}
 		all = append(all, s.making("forget", func(ctx context.Context) error {
 			if s.turns.Mem.Files(fit.Model)[models.ManifestFile] == "" {
 				return errNoModel
@@ -267,7 +267,7 @@ func (s *simulation) changes() []task {
 		}, false}
 	}
 	rollback := change("rollback", func(ctx context.Context) (*registry.Event, error) {
-		return reg.Rollback(ctx, "", registry.Note{Why: "simulated"})
+		return reg.Rollback(ctx, "", registry.Change{Why: "simulated"})
 	})
 	return []task{rollback, rollback,
 		change("promote another", func(ctx context.Context) (*registry.Event, error) {
@@ -277,7 +277,7 @@ func (s *simulation) changes() []task {
 			}
 			for _, m := range slices.Backward(l.Models) {
 				if !slices.Contains(m.Aliases, models.Champion) {
-					return reg.Promote(ctx, m.Name, registry.Note{Why: "simulated"})
+					return reg.Promote(ctx, m.Name, registry.Change{Why: "simulated"})
 				}
 			}
 			return nil, errNoModel
@@ -337,7 +337,7 @@ func (s *simulation) drive(name string, life int, list []task) {
 				}
 				s.logf("%s ends %s: %v", d.Name, list[0].name, err)
 				d.Aside(func() { s.ended(list[0], err) })
-				if err == nil || !list[0].repeatable || exit.Code(err) == exit.CodeLost || errors.Is(err, fs.ErrExist) {
+				if err == nil || !list[0].repeatable || exit.CodeOf(err) == exit.CodeLost || errors.Is(err, fs.ErrExist) {
 					break
 				}
 			}
@@ -357,9 +357,9 @@ func (s *simulation) drive(name string, life int, list []task) {
 
 // ended looks whether a job has ended as it should.
 func (s *simulation) ended(x task, err error) {
-	harmless := []int{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeRefused, exit.CodeNothing, exit.CodeLost}
-	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.Code(err)) {
-		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.Code(err), err)
+	harmless := []exit.Code{exit.CodeOK, exit.CodeData, exit.CodeGate, exit.CodeRefused, exit.CodeNothing, exit.CodeLost}
+	if s.calm && err != errNoModel && !slices.Contains(harmless, exit.CodeOf(err)) {
+		s.problem("%s, although nothing fails: exit code %d: %v", x.name, exit.CodeOf(err), err)
 	}
 	s.registryWhole()
 }
@@ -399,11 +399,11 @@ func (s *simulation) run() {
 	s.finish()
 }
 
-// Two drivers on one disk, on which calls fail, seem to have failed, are late or are the last of their process, while
-// data changes under them: the registry names whole models at any moment, no driver reports what did not happen, and
-// when all is calm again, models and sums equal, byte for byte, the results of undisturbed runs on the same data.
-// BOCHNER_SEED=N repeats one run.
-func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
+// Two drivers on one disk, on which calls fail, seem to have failed, are late or are the last of their process,
+// while data changes under them, keep the registry consistent: it names whole models at any moment, no driver
+// reports a change that did not happen, and in the end models and sums equal, byte for byte, the results of
+// undisturbed runs on the same data. BOCHNER_SEED=N repeats one run.
+func TestDisturbedDriversConverge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
 	first, last := uint64(1), uint64(campaign.Of(12, 3000))
@@ -434,8 +434,8 @@ func TestDriversThatAreDisturbedAgreeInTheEnd(t *testing.T) {
 	}
 }
 
-// A seed decides all: what happens once happens again.
-func TestASimulationIsRepeatedByItsSeed(t *testing.T) {
+// Two simulations with the same seed have the same events.
+func TestSimulationIsRepeatedByItsSeed(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	b := newBasis(t)
 	for seed := range uint64(campaign.Of(1, 100)) {

@@ -17,8 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Whatever a search puts beside a kernel has a size with it. Sizes that leave the kernel no features are not tried.
-func TestASizeIsChosenForFoundFeatures(t *testing.T) {
+// A size is chosen for all features that a search adds to a kernel. Sizes that leave no features for the kernel
+// are not tried.
+func TestSizeIsChosenForFoundFeatures(t *testing.T) {
 	campaign.Long(t)
 	waves := func(x []float64) (y float64) { // of single columns
 		for _, v := range x {

@@ -60,7 +60,7 @@ func modelFiles(t *testing.T, dir string) map[string][]byte {
 
 // The model of a chosen size equals, byte for byte, the model of a training run with its number of
 // features. Doubling stops where a smooth target is fitted, and continues where a rough one is not.
-func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
+func TestModelOfAChosenSizeEqualsTrainingWithThatSize(t *testing.T) {
 	campaign.Long(t)
 	for _, c := range []struct {
 		rows           int
@@ -120,7 +120,7 @@ func TestAChosenSizeIsATrainingWithThatManyFeatures(t *testing.T) {
 }
 
 // The time limit of a job also limits the rounds of an iterative learner.
-func TestTimeIsForRoundsToo(t *testing.T) {
+func TestTimeLimitsRoundsToo(t *testing.T) {
 	o := options.Train{Model: filepath.Join(t.TempDir(), "m"), Search: "none",
 		Size: options.Size{Time: time.Nanosecond}}
 	o.Data, o.Seed = sized(t, 200, false, true), 1
@@ -143,7 +143,7 @@ func TestTimeIsForRoundsToo(t *testing.T) {
 	}
 }
 
-func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
+func TestUnavailableSizesAreRejected(t *testing.T) {
 	data := sized(t, 60, false, false)
 	of := func(name string) iterative.Options {
 		l, err := iterative.Lookup(name)
@@ -173,7 +173,7 @@ func TestSizesAreRefusedWhereThereAreNone(t *testing.T) {
 		o := options.Train{Model: filepath.Join(t.TempDir(), "m"), Search: "none"}
 		o.Data, o.Kernel = data, &fourier.GaussianOptions{Features: 64}
 		change(&o)
-		if _, err := Train(jobtest.Ctx, o); err == nil || !strings.Contains(err.Error(), want) || exit.Code(err) != 2 {
+		if _, err := Train(jobtest.Ctx, o); err == nil || !strings.Contains(err.Error(), want) || exit.CodeOf(err) != 2 {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -64,7 +64,8 @@ var fewSplits = []string{
 	"fold/gaussian/ridge", "fold/gaussian/svm", "time/gaussian/ridge", "time/searched/ridge, one λ", "time/gaussian/sgd",
 }
 
-// Coin flips of groups cannot be learned, whatever is held out with its group: by rows each figure would be near 0.
+// Coin flips of groups cannot be learned in any kind of held-out set, if groups are held out as a whole: by
+// rows each error would be near 0.
 func TestHeldOutFiguresOfGroupsMatchChance(t *testing.T) {
 	campaign.Long(t)
 	const groups, each, d = 150, 6, 6
@@ -146,7 +147,7 @@ func judgeGroups(t *testing.T, m *models.Manifest, groups int, calibrated bool) 
 	}
 }
 
-// Rows that stand twice in a table change neither what is learned nor what is said of it.
+// If all rows occur twice, the model and the reported figures are the same.
 func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	campaign.Long(t)
 	lines := coins(400, 5, 4)
@@ -170,7 +171,8 @@ func TestCopiesOfAllRowsChangeNoFigure(t *testing.T) {
 	}
 }
 
-// The rule is part of the recipe: sums of parts of the data, in any cut, lead to the model that training by the recipe has.
+// The fold rule is part of the recipe: sums of parts of the data, for any cut, lead to the model of a training
+// run by the recipe.
 func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	lines := patients(40, 5, 3, 2)
 	for name, set := range splits {
@@ -221,11 +223,11 @@ func TestSumsKeepTheFoldAssignment(t *testing.T) {
 	}
 }
 
-func TestSplitsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidSplitsAreRejected(t *testing.T) {
 	lines := patients(3, 4, 2, 3)
 	for _, c := range []struct {
 		want string
-		code int
+		code exit.Code
 		set  func(*options.Train)
 	}{
 		{"fewer than 5 folds", exit.CodeData, func(o *options.Train) { o.Split.Group = []string{"patient"} }},
@@ -256,8 +258,8 @@ func TestSplitsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// How often the texts of held-out rows occur is not known of new rows either: counts do not enter their own held-out error.
-func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
+// Counts of texts exclude held-out rows from their own held-out error, as new rows are not counted.
+func TestCountsExcludeHeldOutRows(t *testing.T) {
 	r, rows := rand.New(rand.NewPCG(4, 4)), []string{"id,key,x,y\n"}
 	for group := range 80 {
 		size := 1 + r.IntN(20)
@@ -289,7 +291,8 @@ func TestCountsOfHeldOutRowsAreNotTheirs(t *testing.T) {
 	}
 }
 
-// Models that were judged by groups are compared and evaluated by groups if the data has them, and others where a flag says so.
+// Models that were judged by groups are compared and evaluated by groups if the data has them, and others if a
+// flag requests it.
 func TestComparisonsAndEvaluationsCountGroups(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, lines []string) string { return jobtest.Write(t, dir, name, strings.Join(lines, "")) }

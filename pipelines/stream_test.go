@@ -34,7 +34,7 @@ type brook struct {
 	t       *testing.T
 	dir     string
 	digests map[string]string // of the models by name
-	o       options.Stream
+	o       options.PredictStream
 	log     bytes.Buffer
 	rows    int
 }
@@ -61,7 +61,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 		b.digests[filepath.Base(dir)] = m.SHA256
 	}
 	b.promote(fmt.Sprint("m", features[0]))
-	b.o = options.Stream{
+	b.o = options.PredictStream{
 		Predict: options.Predict{
 			Model: b.path("models@champion"), Data: dataset.Options{Files: []string{b.path("in/*.csv")}}, Out: b.path("out"),
 			Content: options.Content{Digest: true}, MaxBadFraction: 1, Job: options.Job{Log: &b.log},
@@ -78,7 +78,7 @@ func (b *brook) path(name string) string { return filepath.Join(b.dir, name) }
 
 func (b *brook) promote(model string) {
 	b.t.Helper()
-	if _, err := (registry.Registry{Dir: b.path("models")}).Promote(b.t.Context(), model, registry.Note{}); err != nil {
+	if _, err := (registry.Registry{Dir: b.path("models")}).Promote(b.t.Context(), model, registry.Change{}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -125,11 +125,11 @@ func (b *brook) counted() map[string]int {
 	return by
 }
 
-// The defaults equal the defaults of the flags, and a stream runs with them.
-func TestAStreamRunsWithTheDefaults(t *testing.T) {
+// The defaults of options.Stream equal those of the flags, and a stream runs with them.
+func TestStreamRunsWithTheDefaults(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 3)
-	o := NewStreamOptions()
+	o := options.NewPredictStream()
 	if o.Reload != time.Minute || o.Poll != 5*time.Second || o.Settle != 10*time.Second || o.PerRound != 64 ||
 		o.Messages.Outstanding != 1000 {
 		t.Errorf("defaults %+v", o)
@@ -141,7 +141,7 @@ func TestAStreamRunsWithTheDefaults(t *testing.T) {
 }
 
 // On every runner, and in a bucket, a stream writes for each file what a batch of that file writes.
-func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
+func TestStreamWritesTheBytesOfABatch(t *testing.T) {
 	b := newBrook(t, 8)
 	for i := range 3 {
 		b.put(fmt.Sprintf("f%d.csv", i), 20*i+1)
@@ -189,9 +189,9 @@ func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
 	}
 }
 
-// A stream that is stopped ends after the file it is at, without error; the next one does the rest.
-// What a killed one had not finished is done again.
-func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
+// A stream that is stopped ends after its current file, without an error; the next one predicts the rest. Files
+// that a killed stream had not finished are predicted again.
+func TestRestartedStreamPredictsEveryFileOnce(t *testing.T) {
 	b := newBrook(t, 8)
 	for i := range 5 {
 		b.put(fmt.Sprintf("f%d.csv", i), 3)
@@ -230,7 +230,7 @@ func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
 	b.counted()
 }
 
-func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
+func TestStreamNamesRowsWithoutPredictions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
 	jobtest.Write(t, b.path("in"), "rows.csv", "id,a,b\nx,1,2\ny,oops,3\n")
@@ -283,8 +283,8 @@ func TestAStreamNamesRowsWithoutPredictions(t *testing.T) {
 	}
 }
 
-// Models change between files, and a bad one is not used. All rows of a file are by one model.
-func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
+// Models change between files, a bad one is not used, and all rows of a file are predicted by one model.
+func TestStreamUsesTheModelThatIsChampion(t *testing.T) {
 	b := newBrook(t, 8, 16, 24)
 	b.put("f0.csv", 10)
 	b.o.Reload, b.o.PerRound = 1, 1
@@ -324,8 +324,9 @@ func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
 	}
 }
 
-// Names that are gone for a while come back with other names and another model: what has predictions is not done again.
-func TestAStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
+// If names disappear and come back with other names and another model, files with predictions are not predicted
+// again.
+func TestStreamKnowsFinishedFilesByTheirOutputs(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
@@ -405,9 +406,9 @@ func (o *opening) Open(name string) (disk.File, error) {
 	return o.FS.Open(name)
 }
 
-// Neither its absence nor what is there in its place says anything about a file that was listed: it has no dead letter,
-// and predictions when it is back.
-func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
+// A listed file that was moved or replaced before it is read has no dead letter, and gets predictions when it
+// is back.
+func TestFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	for what, place := range map[string]func(name string) error{
 		"nothing":      func(string) error { return nil },
 		"a directory":  func(name string) error { return os.Mkdir(name, 0o777) },
@@ -436,7 +437,8 @@ func TestAFileMovedBeforeReadingHasNoDeadLetter(t *testing.T) {
 	}
 }
 
-// Entries that cannot be read are counted and noted; files are predicted, and nothing of a file outside is shown.
+// Entries that cannot be read are counted and noted; files are predicted, and no content of a file outside is
+// shown.
 func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("a.csv", 3)
@@ -467,7 +469,7 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 		t.Errorf("%s; %s", last, &b.log)
 	}
 	b.counted()
-	// A second stream tells by the times what has changed since.
+	// A second stream recognises changes by the times.
 	grown := time.Now().Add(-time.Millisecond)
 	if err := os.Chtimes(b.path("out/a.csv.predictions.csv"), grown, grown.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
@@ -480,25 +482,25 @@ func TestUnreadableFilesOfAStreamWait(t *testing.T) {
 	}
 }
 
-func TestAStreamRefuses(t *testing.T) {
+func TestStreamRejectsInvalidOptions(t *testing.T) {
 	b := newBrook(t, 8)
 	b.put("f.csv", 1)
 	for what, test := range map[string]struct {
-		change func(*options.Stream)
-		code   int
+		change func(*options.PredictStream)
+		code   exit.Code
 		want   string
 	}{
-		"its own output": {func(o *options.Stream) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,
+		"its own output": {func(o *options.PredictStream) { o.Data.Files = []string{b.path("**")} }, exit.CodeUsage,
 			"where the stream writes"},
-		"no alias": {func(o *options.Stream) { o.Model = b.path("models@challenger") }, exit.CodeModel,
+		"no alias": {func(o *options.PredictStream) { o.Model = b.path("models@challenger") }, exit.CodeModel,
 			"is challenger"},
-		"drift":    {func(o *options.Stream) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
-		"no pause": {func(o *options.Stream) { o.Poll = 0 }, exit.CodeUsage, "--poll must be at least 1ms (have 0s)"},
-		"negative age": {func(o *options.Stream) { o.MaxAge = -time.Hour }, exit.CodeUsage,
+		"drift":    {func(o *options.PredictStream) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
+		"no pause": {func(o *options.PredictStream) { o.Poll = 0 }, exit.CodeUsage, "--poll must be at least 1ms (have 0s)"},
+		"negative age": {func(o *options.PredictStream) { o.MaxAge = -time.Hour }, exit.CodeUsage,
 			"--max_age must be at least 0s (have -1h0m0s)"},
-		"no probabilities":  {func(o *options.Stream) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
-		"one file":          {func(o *options.Stream) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
-		"a file in its way": {func(o *options.Stream) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},
+		"no probabilities":  {func(o *options.PredictStream) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
+		"one file":          {func(o *options.PredictStream) { o.Out = b.path("new.csv") }, exit.CodeUsage, "give a directory"},
+		"a file in its way": {func(o *options.PredictStream) { o.Out = b.path("train.csv") + "/" }, exit.CodeData, "train.csv"},
 	} {
 		o := b.o
 		test.change(&o)

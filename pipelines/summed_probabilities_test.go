@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// biased returns rows of which three in four are of one class, whatever their columns.
+// biased returns rows of which three in four are of one class, for any columns.
 func biased(n int, seed uint64) []string {
 	lines, r := coins(n, 4, seed), rand.New(rand.NewPCG(seed, 6))
 	for i := range lines[1:] {
@@ -25,9 +25,8 @@ func biased(n int, seed uint64) []string {
 	return lines
 }
 
-// Probabilities from sums are about as good on other rows as Platt's method is on the rows of the
-// sums, though the recipe is from a fraction of them; and of coins they know the shares of the
-// sides.
+// Probabilities from sums are about as good on other rows as Platt's method on the rows of the sums, though the
+// recipe is from a fraction of them; for coin flips they are the shares of the sides.
 func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 	dir := t.TempDir()
 	for name, lines := range map[string]func(n int, seed uint64) []string{
@@ -95,7 +94,7 @@ func TestProbabilitiesFromSumsAreAboutThoseOfRows(t *testing.T) {
 	}
 }
 
-// A class that the recipe does not have, and one without a held-out row, have probabilities, too.
+// A class that the recipe does not have, and a class without a held-out row, have probabilities too.
 func TestLaterClassesHaveProbabilitiesFromSums(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(3, 3))

@@ -26,18 +26,20 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	return days.Forget(ctx, o)
 }
 
-// VerifyForgotten recomputes the certificate of Forget from the rows and the original sums. o.Model is the
-// model without the rows, and o.Certificate the file; Out and SaveSums do not count.
-func VerifyForgotten(ctx context.Context, o options.Forget) (*results.VerifyForgotten, error) {
+// VerifyForgotten recomputes the certificate of Forget from the rows and the original sums. If it does not hold,
+// the error is an *exit.GateError and the result is complete.
+func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (*results.VerifyForgotten, error) {
 	return days.VerifyForgotten(ctx, o)
 }
 
-// Audit compares sums with rows by a random test, and the weights of a model with the sums.
-func Audit(ctx context.Context, o options.Audit) (*results.Audit, error) {
+// AuditSums compares sums with rows by a random test, and the weights of a model with the sums. It needs no
+// certificate, and applies to all models that are fitted to sums; VerifyOptimum and VerifyForgotten check the
+// certificates of svm models and of Forget.
+func AuditSums(ctx context.Context, o options.AuditSums) (*results.AuditSums, error) {
 	return sumdirs.Audit(ctx, o)
 }
 
 // PruneSums removes old directories of sums that no model needs.
-func PruneSums(ctx context.Context, o options.Prune) (*results.Prune, error) {
+func PruneSums(ctx context.Context, o options.PruneSums) (*results.PruneSums, error) {
 	return days.Prune(ctx, o)
 }

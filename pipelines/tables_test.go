@@ -12,11 +12,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// What is printed about each λ is in the units of the targets: RMSE and R², as evaluate
-// prints them. Errors of classes are named for what they are.
-func TestTablesOfLambdaAreInUnits(t *testing.T) {
+// The table of λ is in the units of the targets: RMSE and R², as evaluate prints them. Errors of classes are
+// named as such.
+func TestLambdaTablesUseTheUnitsOfTargets(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "friedman", 400, 1)
 	o := fixed(3)
@@ -51,7 +52,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 		!strings.Contains(printed, "held-out RMSE") || strings.Contains(printed, "mse") {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}
-	m, err := InspectModel(jobtest.Ctx, o.Model)
+	m, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: o.Model})
 	if err != nil || !strings.Contains(jobtest.Text(t, m), "held-out RMSE") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, m))
 	}

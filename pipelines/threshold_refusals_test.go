@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/apply"
 )
 
-func TestThresholdRefusals(t *testing.T) {
+func TestThresholdRejectsInvalidValues(t *testing.T) {
 	number := func(v float64) *float64 { return &v }
 	for _, c := range []struct {
 		value *float64

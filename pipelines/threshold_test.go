@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// The threshold that evaluate names has the balanced accuracy that it names, for scores and for
-// probabilities; predictions are by it, too. What does not depend on it stays as it is.
+// The threshold that evaluate names has the balanced accuracy that it states, for scores and for probabilities;
+// predictions use it too. Figures that do not depend on it do not change.
 func TestThresholdsDecide(t *testing.T) {
 	dir := t.TempDir()
 	var uneven []string
@@ -82,8 +82,8 @@ func TestThresholdsDecide(t *testing.T) {
 	}
 }
 
-// A threshold that training chooses is in the model: evaluations, predictions and programs decide by it, and what
-// training expects of it holds on other rows. It is the same for every cut and runner of the data.
+// A threshold that training chooses is in the model: evaluations, predictions and programs decide by it, and
+// the figures that training expects hold on other rows. It is the same for every cut and runner of the data.
 func TestTrainingChoosesThresholds(t *testing.T) {
 	dir := t.TempDir()
 	uneven := func(seed int) dataset.Options {

@@ -1,5 +1,5 @@
 // Package pipelines contains the jobs, such as Train, Predict, Evaluate, Retrain and Serve. Each is
-// a function that takes a struct of options and returns a result. Package command makes a command
+// a function X that takes an options.X and returns a *results.X. Package command makes a command
 // of each. A job builds one graph of transforms per pass over the data, runs it on a Beam runner,
 // and decides between passes what to do next.
 //

@@ -168,13 +168,16 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 	o.Model = storage.Join(f.Options.Dir, "recipe")
 	_, err = Train(ctx, o)
 	if errors.Is(err, fs.ErrExist) {
-		existing := existingModel(ctx, o.Model, func(dir string) error {
+		existing, failed := existingModel(ctx, o.Model, func(dir string) error {
 			same := o
 			same.Model = dir
 			_, err := Train(ctx, same)
 			return err
 		})
-		if existing != nil {
+		switch {
+		case failed != nil:
+			return "", fault.Wrap(fault.Internal, failed)
+		case existing != nil:
 			return o.Model, nil
 		}
 		err = fmt.Errorf("the recipe is of other rows; choose another directory: %w", err)

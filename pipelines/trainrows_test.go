@@ -16,7 +16,7 @@ type visit struct {
 	Bought  bool   `bochner:",label"`
 }
 
-func TestTrainRowsRefusesRowsItWouldNotUse(t *testing.T) {
+func TestTrainRowsRejectsRowsItWouldNotUse(t *testing.T) {
 	for want, train := range map[string]func(beam.Scope){
 		"Sample must be at least 0 (have -1)": func(s beam.Scope) {
 			TrainRows(s, TrainRowsOptions{Sample: -1}, beam.Impulse(s))

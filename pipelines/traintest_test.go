@@ -79,7 +79,7 @@ func heldOut(t *testing.T, o options.Train, share float64) (held []int64) {
 }
 
 // A training run with --test gives the model of the file without the test rows.
-func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
+func TestTestRowsAreNotTrainedOn(t *testing.T) {
 	for name, set := range map[string]func(*options.Train){
 		"content": func(o *options.Train) { o.Data.Drop = []string{"who"} },
 		"groups":  func(o *options.Train) { o.Split.Group = []string{"who"} },
@@ -98,7 +98,7 @@ func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
 			}
 			o := tested(all, filepath.Join(dir, "tested"))
 			set(&o)
-			result, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.2})
+			result, err := TrainAndTest(t.Context(), options.TrainAndTest{Train: o, TestShare: 0.2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +140,8 @@ func TestRowsOfATestAreUnknownToTheModel(t *testing.T) {
 	}
 }
 
-// Labels of groups are coins, so errors on new groups are one half. Rows of known groups give them away.
+// Errors on new groups are one half if the labels of groups are coin flips, although rows of known groups
+// reveal them.
 func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 	const runs = 10
 	sums := map[bool]float64{}
@@ -158,14 +159,14 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 			} else {
 				o.Data.Drop = []string{"day", "colour", "who"}
 			}
-			r, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.3})
+			r, err := TrainAndTest(t.Context(), options.TrainAndTest{Train: o, TestShare: 0.3})
 			if err != nil {
 				t.Fatal(err)
 			}
 			sums[grouped] += r.Test.Classes.Error / runs
 		}
 	}
-	// Of about 6 groups in each test, a share with the standard deviation 0.2 is wrong.
+	// The share of wrong groups, of about 6 in each test, has the standard deviation 0.2.
 	if got := sums[true]; math.Abs(got-0.5) > 4*0.2/math.Sqrt(runs) {
 		t.Errorf("the mean error on new groups is %.3f", got)
 	}
@@ -174,7 +175,7 @@ func TestTestsOfCoinFlipsMatchChance(t *testing.T) {
 	}
 }
 
-func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
+func TestInvalidTestSetsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "t.csv")
 	if err := os.WriteFile(file, []byte(strings.Join(visits(50, 1, 1), "")), 0o666); err != nil {
@@ -182,21 +183,22 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}
 	for want, c := range map[string]struct {
 		set  func(*options.Train)
-		test options.TrainTest
+		test options.TrainAndTest
 	}{
-		"is a file of the training data too": {nil, options.TrainTest{Files: []string{file}}},
-		"above 0 and below 1":                {nil, options.TrainTest{Share: 1}},
-		"none in one of the two parts":       {nil, options.TrainTest{Share: 1 - 1e-9}},
-		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, options.TrainTest{Share: 0.2}},
-		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, options.TrainTest{Share: 0.2}},
-		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, options.TrainTest{Share: 0.2}},
+		"is a file of the training data too": {nil, options.TrainAndTest{TestFiles: []string{file}}},
+		"above 0 and below 1":                {nil, options.TrainAndTest{TestShare: 1}},
+		"none in one of the two parts":       {nil, options.TrainAndTest{TestShare: 1 - 1e-9}},
+		"--fold_column":                      {func(o *options.Train) { o.Split.Fold = "size" }, options.TrainAndTest{TestShare: 0.2}},
+		"--recipe":                           {func(o *options.Train) { o.Recipe = "model" }, options.TrainAndTest{TestShare: 0.2}},
+		"there is one group":                 {func(o *options.Train) { o.Split.Group = []string{"who"} }, options.TrainAndTest{TestShare: 0.2}},
 	} {
 		o := tested(file, filepath.Join(dir, "model"))
 		o.Job.Log = io.Discard
 		if c.set != nil {
 			c.set(&o)
 		}
-		if _, err := TrainAndTest(t.Context(), o, c.test); err == nil || !strings.Contains(err.Error(), want) {
+		c.test.Train = o
+		if _, err := TrainAndTest(t.Context(), c.test); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "model")); err == nil {
@@ -205,12 +207,12 @@ func TestTestsThatCannotBeHonestAreRefused(t *testing.T) {
 	}
 }
 
-func TestWorkDirectoriesOfATestLeaveNothing(t *testing.T) {
+func TestTestSetLeavesNoWorkDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := jobtest.Write(t, t.TempDir(), "visits.csv", strings.Join(visits(300, 60, 1), ""))
 	o := tested(file, filepath.Join(dir, "model"))
 	o.Job.Work = filepath.Join(dir, "work") + "/"
-	if _, err := TrainAndTest(t.Context(), o, options.TrainTest{Share: 0.3}); err != nil {
+	if _, err := TrainAndTest(t.Context(), options.TrainAndTest{Train: o, TestShare: 0.3}); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

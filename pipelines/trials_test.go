@@ -24,9 +24,9 @@ func trials(t *testing.T) options.Train {
 	return o
 }
 
-// With --patience each of several λ has the trial that it would have alone: what the one
-// before has come to is no start that ends it at once.
-func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
+// With --patience each of several λ has the trial that it would have without the others: the weights of the
+// previous λ are no start that ends it at once.
+func TestEachLambdaHasItsOwnTrial(t *testing.T) {
 	path := []float64{1e-1, 1e-3, 1e-5}
 	for _, name := range []string{"sgd", "svm"} {
 		o := trials(t)
@@ -57,7 +57,8 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 	}
 }
 
-// The rows that end the rounds choose the best of them, which is better on these rows than on others.
+// The report states that the error with patience is the smallest of the rounds, which is better on the rows
+// that chose it than on others.
 func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 	const caveat = "%d rounds on these rows, so the error on new rows may be larger"
 	for perJob := range 3 {
@@ -88,7 +89,7 @@ func TestPatienceReportsTheSmallestErrorAsSuch(t *testing.T) {
 
 // --max_time limits the total of all λ and the fit to all rows. A λ without time is left out and
 // named, and without time for the fit the trial's weights are used.
-func TestTheTimeLimitIsATotal(t *testing.T) {
+func TestTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
 	o.Learner, o.Lambda.Path = &sgd.LearnerOptions{Shared: iterative.Shared{Stop: iterative.Stop{Rounds: 1000,
 		Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}

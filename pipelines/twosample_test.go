@@ -112,8 +112,8 @@ func TestTwoSampleTakesTheRecipeOfAModel(t *testing.T) {
 	}
 }
 
-// The columns of directories tell the tables apart, which is not news.
-func TestTwoSampleLeavesOutWhatTheirDirectoriesSay(t *testing.T) {
+// Columns of paths, which always distinguish the tables, are left out.
+func TestTwoSampleIgnoresPathColumns(t *testing.T) {
 	dir := t.TempDir()
 	for i, day := range []string{"dt=2026-11-01", "dt=2026-11-02"} {
 		if err := os.Mkdir(dir+"/"+day, 0o777); err != nil {
@@ -127,14 +127,14 @@ func TestTwoSampleLeavesOutWhatTheirDirectoriesSay(t *testing.T) {
 	}
 }
 
-func TestTwoSampleRefusesWhatHasNoAnswer(t *testing.T) {
+func TestTwoSampleRejectsInvalidInput(t *testing.T) {
 	dir := t.TempDir()
 	a := jobtest.Write(t, dir, "a.csv", strings.Join(people(100, 1, 1), ""))
 	b := jobtest.Write(t, dir, "b.csv", strings.Join(people(29, 2, 1), ""))
 	for _, c := range []struct {
 		b    string
 		set  func(*options.TwoSample)
-		code int
+		code exit.Code
 		want string
 	}{
 		{b, nil, exit.CodeData, "b.csv has 29 rows; a test needs 30"},

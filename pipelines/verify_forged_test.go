@@ -52,7 +52,7 @@ func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 // verified returns the text and JSON of a verification, without the model's name.
 func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 	t.Helper()
-	v, err := Verify(jobtest.Ctx, options.Verify{Model: dir, Data: data})
+	v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: dir, Data: data})
 	if err != nil {
 		return "", err
 	}
@@ -173,8 +173,8 @@ func merged(all ...map[string]edit) map[string]edit {
 	return out
 }
 
-// Whatever is edited in a manifest, verify refuses the model or says word for word
-// what it says of the honest one: nothing that it prints is taken on trust.
+// For every edit of a manifest, verify rejects the model or prints word for word what it prints for the honest
+// one: it trusts nothing that it prints.
 func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",
@@ -245,7 +245,7 @@ func checkForgeries(t *testing.T, model string, data dataset.Options, edits map[
 			continue
 		}
 		switch got, err := verified(t, to, data); {
-		case err != nil && (exit.Code(err) == exit.CodeFailed):
+		case err != nil && (exit.CodeOf(err) == exit.CodeFailed):
 			t.Errorf("%s: fails instead of refusing: %v", what, err)
 		case err != nil:
 			refused++

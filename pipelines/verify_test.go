@@ -25,7 +25,7 @@ import (
 )
 
 // chance returns lines of classes that their numbers say nothing about, most of them
-// of class 0: whatever is learned does worse on other rows than to say 0 always.
+// of class 0: any learned model does worse on other rows than the constant 0.
 func chance(n int) []string {
 	lines := []string{"a,b,y\n"}
 	for i := range n {
@@ -38,7 +38,7 @@ func chance(n int) []string {
 	return lines
 }
 
-func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
+func TestCertificateOfEveryTrainingHolds(t *testing.T) {
 	moons, numbers := jobtest.Made(t, "moons", 400, 1), jobtest.Made(t, "friedman", 300, 1)
 	type change func(*options.Train)
 	for name, c := range map[string]struct {
@@ -113,7 +113,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 			if zero := trained.Log.Rounds == 0; zero != (name == "end before the first step") {
 				t.Fatalf("the weights are those after %d rounds", trained.Log.Rounds)
 			}
-			v, err := Verify(jobtest.Ctx, options.Verify{Model: o.Model, Data: o.Data})
+			v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: o.Model, Data: o.Data})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 	}
 }
 
-func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
+func TestContinuedModelHasItsOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
 	data := dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
 	train := func(model string, change func(*options.Train)) {
@@ -141,19 +141,20 @@ func TestAContinuedModelHasItsOwnCertificate(t *testing.T) {
 	train("on", func(o *options.Train) {
 		o.Learner.(*svm.LearnerOptions).Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
 	})
-	if v, err := Verify(jobtest.Ctx, options.Verify{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
+	if v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// Weights that are taken as they came have none.
 	train("same", func(o *options.Train) {
 		o.Learner.(*svm.LearnerOptions).Time, o.Learner.(*svm.LearnerOptions).Init = time.Nanosecond, filepath.Join(dir, "first")
 	})
-	_, err := Verify(jobtest.Ctx, options.Verify{Model: filepath.Join(dir, "same"), Data: data})
+	_, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: filepath.Join(dir, "same"), Data: data})
 	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "for which there are no dual variables")
 }
 
-// The state that is taken in the end may be one of an earlier job.
-func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
+// The number of rounds in a job does not change the model, although the final state may be one of an earlier
+// job.
+func TestRoundsPerJobDoNotAffectTheModel(t *testing.T) {
 	set, _ := synthetic.Find("moons")
 	var text strings.Builder
 	if err := set.WriteCSV(jobtest.Ctx, &text, 300, 1, 0.5); err != nil { // noise, so that what is learned helps by chance
@@ -184,7 +185,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 	}
 }
 
-func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
+func TestPatienceWithoutHeldOutRowsIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
 	o.Data = dataset.Options{Files: []string{jobtest.Write(t, dir, "data.csv",

@@ -82,10 +82,9 @@ func mustTrain(t *testing.T, o options.Train) (*results.Train, []byte, *models.M
 	return r, weights, m
 }
 
-// A file with weights gives the weights of the file in which rows are repeated, byte for byte,
-// and the same errors for every λ, however it is read. Copies are too few here to be in folds of
-// their own.
-func TestAWeightedTableIsARepeatedTable(t *testing.T) {
+// A file with weights gives the weights of a file with repeated rows, byte for byte, and the same errors for
+// every λ, for all ways to read it. Copies are too few here to be assigned to folds separately.
+func TestWeightedTableEqualsRepeatedRows(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		lines, repeated := weightedTable(9000, targets, "0", "1", "1", "2", "3")
 		for name, l := range map[string]*ridge.LearnerOptions{"ridge": nil,
@@ -160,8 +159,8 @@ func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 	}
 }
 
-// Iterative learners minimise the same objective on weighted and on repeated rows; equal weights
-// change nothing at all, whatever the learner.
+// Iterative learners minimise the same objective on weighted and on repeated rows; equal weights change
+// nothing, for every learner.
 func TestEveryLearnerTakesWeights(t *testing.T) {
 	lines, repeated := weightedTable(700, false, "0", "1", "2", "4")
 	equal, _ := weightedTable(300, false, "2.5")
@@ -186,7 +185,7 @@ func TestEveryLearnerTakesWeights(t *testing.T) {
 			t.Errorf("%s: weights of the manifest %+v", name, m.Weights)
 		}
 		if name == "svm" {
-			v, err := Verify(jobtest.Ctx, options.Verify{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
+			v, err := VerifyOptimum(jobtest.Ctx, options.VerifyOptimum{Model: a.Model, Data: dataset.Options{Files: a.Data.Files}})
 			if err != nil || !v.Certificate.Same || math.Abs(v.Certificate.Primal-x.Log.Objective) > 1e-7 {
 				t.Errorf("verified: %+v, %v; objective %g", v, err, x.Log.Objective)
 			}
@@ -220,7 +219,7 @@ func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 		fields[2] = w
 		lines[2] = strings.Join(fields, ",")
 		_, err := trainPlain(jobtest.Ctx, weightedOptions(t, lines, "w"))
-		if err == nil || exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), want) {
+		if err == nil || exit.CodeOf(err) != exit.CodeData || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", w, err, want)
 		}
 	}
@@ -232,7 +231,7 @@ func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 	lines, _ = weightedTable(50, false, "1", "2")
 	o := weightedOptions(t, lines, "w")
 	o.Kernel = &learned.Options{}
-	if _, err := trainPlain(jobtest.Ctx, o); exit.Code(err) != exit.CodeUsage ||
+	if _, err := trainPlain(jobtest.Ctx, o); exit.CodeOf(err) != exit.CodeUsage ||
 		!strings.Contains(err.Error(), "rows with weights") {
 		t.Errorf("learned features: %v", err)
 	}

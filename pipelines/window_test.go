@@ -16,9 +16,9 @@ import (
 // slides is how often the window of the test moves: as many days are added and subtracted.
 const slides = 200
 
-// A window of 30 days that has moved 300 times, each time by adding a day and subtracting one, is the
-// sum of its 30 days alone, byte for byte.
-func TestAWindowThatSlidesIsTheSumOfItsDays(t *testing.T) {
+// A window of 30 days that has moved 300 times, each time by adding a day and subtracting one, equals the sum
+// of its 30 days, byte for byte.
+func TestSlidingWindowEqualsTheSumOfItsDays(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	const window, days = 30, 37 // of which each comes again after it has left

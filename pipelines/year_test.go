@@ -57,7 +57,7 @@ var (
 // dailyRows is the number of rows of a day.
 const dailyRows = 60
 
-// dailyCSV makes the rows of a day: two classes beside a curve, which moves a little every day.
+// dailyCSV makes the rows of a day: two classes on both sides of a curve, which moves a little every day.
 func dailyCSV(day int, unit float64) string {
 	r := rand.New(rand.NewPCG(uint64(day), 77))
 	shift := float64(0.3 * float64(day) / 365)
@@ -270,9 +270,9 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	}
 	files[0] = write("left.csv", lines[6:])
 	o := options.Forget{
-		Model: n.reg.ModelDir(report.Model), SumDirs: options.SumDirs{Sums: slices.Compact(sums)},
-		Data: dataset.Options{Files: []string{write("gone.csv", lines[1:6])}, Label: "y"},
-		Out:  dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
+		ForgottenRows: options.ForgottenRows{Model: n.reg.ModelDir(report.Model), SumDirs: options.SumDirs{Sums: slices.Compact(sums)},
+			Data: dataset.Options{Files: []string{write("gone.csv", lines[1:6])}, Label: "y"}},
+		Out: dir + "/once", SaveSums: dir + "/once-sums", Certificate: dir + "/once.json",
 	}
 	if _, err := Forget(jobtest.Ctx, o); err != nil {
 		t.Fatalf("day %d: %v", day, err)
@@ -281,7 +281,7 @@ func (n *nights) forgetTwice(t *testing.T, day int, report *results.Retrain) {
 	if contentOf(t, dir+"/once/weights.safetensors") != contentOf(t, dir+"/model/weights.safetensors") {
 		t.Errorf("day %d: the model without rows differs from a training from scratch", day)
 	}
-	if contentOf(t, dir+"/once-sums/contents.bin") != contentOf(t, dir+"/sums/contents.bin") {
+	if contentOf(t, dir+"/once-sums/row_hashes.bin") != contentOf(t, dir+"/sums/row_hashes.bin") {
 		t.Errorf("day %d: the sums without rows list others than the sums of the rows that are left", day)
 	}
 	o.Model, o.Out, o.Certificate = o.Out, dir+"/twice", dir+"/twice.json"
@@ -312,11 +312,11 @@ func (n *nights) expected(day int) results.Outcome {
 	return results.Promoted
 }
 
-// Daily data has in a year what can happen to it: drift, a break, late partitions, one that is withdrawn, one that
-// occurs twice, lost models, and stopped processes. Every night's model equals, byte for byte, the model of a training
-// run from scratch, by its recipe if it was fitted to sums. The break is not promoted, and the time of a night does not
+// Every night's model in a year equals, byte for byte, the model of a training run from scratch, by its recipe
+// if it was fitted to sums. The year has drift, a break, late partitions, one that is withdrawn, one that
+// occurs twice, lost models, and stopped processes. The break is not promoted, and the time of a night does not
 // grow.
-func TestNightsOfAYear(t *testing.T) {
+func TestRetrainForAYearMatchesTrainingOnTheSameFiles(t *testing.T) {
 	c, iterative, learners := fortnight, fortnight, apprentices(2)[2:3]
 	if os.Getenv("BOCHNER_YEAR") != "" {
 		c, iterative, learners = year, season, apprentices(20)[2:]
@@ -426,10 +426,10 @@ func (n *nights) story(t *testing.T) {
 		t.Fatal(err)
 	}
 	champion, previous := s.Champion, s.Previous
-	if _, err := n.reg.Rollback(jobtest.Ctx, "", registry.Note{Why: "test"}); err != nil {
+	if _, err := n.reg.Rollback(jobtest.Ctx, "", registry.Change{Why: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	report, err := InspectModel(jobtest.Ctx, n.reg.Dir+"@champion")
+	report, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: n.reg.Dir + "@champion"})
 	if err != nil || report.Directory != n.reg.ModelDir(previous) {
 		t.Errorf("after a rollback from %s: %v", champion, err)
 	}

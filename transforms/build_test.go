@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
+func TestWorkerOfAnotherBuildRejectsThePass(t *testing.T) {
 	defer func(was string) { build = was }(build)
 	for _, c := range []struct {
 		driver, worker string
@@ -33,7 +33,7 @@ func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
 	}
 }
 
-// A pass file has the recipe and the place of its file, which is all that a worker elsewhere gets.
+// A pass file has the recipe and the name of its file, which is all that a worker in another process gets.
 func TestRecipesOfAPassGetTheirFiles(t *testing.T) {
 	data, err := learned.Encode(&learned.Frequencies{Count: 2, In: 1, W: []float32{0.25, 0.5}})
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-func TestOneOfManyLoads(t *testing.T) {
+func TestConcurrentGetLoadsOnce(t *testing.T) {
 	var loads atomic.Int32
 	begun := make(chan struct{})
-	c := Cache[*string]{Size: 2}
+	c := cache[*string]{size: 2}
 	load := func() (*string, error) {
 		loads.Add(1)
 		<-begun
@@ -20,7 +20,7 @@ func TestOneOfManyLoads(t *testing.T) {
 	got := make([]*string, 50)
 	var wg sync.WaitGroup
 	for i := range got {
-		wg.Go(func() { got[i], _ = c.Get("a", load) })
+		wg.Go(func() { got[i], _ = c.get("a", load) })
 	}
 	close(begun)
 	wg.Wait()
@@ -37,7 +37,7 @@ func TestOneOfManyLoads(t *testing.T) {
 func TestFailuresAndPanicsAreNotCached(t *testing.T) {
 	failed := errors.New("failed")
 	loads := 0
-	var c Cache[int]
+	c := cache[int]{size: 1}
 	load := func() (int, error) {
 		switch loads++; loads {
 		case 1:
@@ -47,7 +47,7 @@ func TestFailuresAndPanicsAreNotCached(t *testing.T) {
 		}
 		return 7, nil
 	}
-	if _, err := c.Get("a", load); err != failed {
+	if _, err := c.get("a", load); err != failed {
 		t.Errorf("got %v, want the error of load", err)
 	}
 	func() {
@@ -56,18 +56,18 @@ func TestFailuresAndPanicsAreNotCached(t *testing.T) {
 				t.Errorf("recovered %v, want the panic of load", r)
 			}
 		}()
-		c.Get("a", load)
+		c.get("a", load)
 	}()
-	if v, err := c.Get("a", load); v != 7 || err != nil {
+	if v, err := c.get("a", load); v != 7 || err != nil {
 		t.Errorf("third: %d, %v", v, err)
 	}
 }
 
 func TestLeastRecentlyUsedGoesFirst(t *testing.T) {
 	loads := map[string]int{}
-	c := Cache[string]{Size: 2}
+	c := cache[string]{size: 2}
 	for _, name := range []string{"a", "b", "a", "c", "a", "b"} { // c drives b out, b drives c out
-		if v, err := c.Get(name, func() (string, error) {
+		if v, err := c.get(name, func() (string, error) {
 			loads[name]++
 			return name, nil
 		}); v != name || err != nil {

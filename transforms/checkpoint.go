@@ -47,6 +47,14 @@ type checkpoint struct {
 	State  []byte `json:"state"`  // result of Saver.Save
 }
 
+func readCheckpoint(ctx context.Context, name string) (c checkpoint, err error) {
+	data, err := storage.ReadState(ctx, name, MaxState)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	return c, err
+}
+
 // checkpointPrefix is how the names of the checkpoints of a pass begin.
 func checkpointPrefix(pass string) string {
 	dir, name := storage.Split(pass)
@@ -85,17 +93,21 @@ func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int,
 		return 0, nil
 	}
 	defer r.Clock(StoreTime)()
-	reports, err := s.load(ctx, limit)
+	var reports []dataset.Report
+	found, err := readCheckpoint(ctx, s.name)
+	usable := err == nil && 0 < found.Shards && found.Shards <= limit
+	if usable {
+		reports, err = s.Restore(ctx, found.State)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged):
-		s.done = checkpoint{}
 		return 0, nil // the shards are read again
 	case err != nil:
 		return 0, fmt.Errorf("transforms: checkpoint %s: %w", s.name, err)
-	case s.done.Shards == 0:
+	case !usable:
 		return 0, nil
 	}
-	s.done.State = nil
+	s.done = checkpoint{Shards: found.Shards, Rows: found.Rows}
 	if first, _ := r.rest(0); !r.claim(first + s.done.Shards - 1) {
 		return 0, fmt.Errorf("transforms: checkpoint %s: the range of the reader has changed", s.name)
 	}
@@ -110,23 +122,6 @@ func (s *saving) restore(ctx context.Context, r *Reader, limit int) (shards int,
 	s.saved = true
 	r.log(ctx, "continued from a checkpoint", "shards", s.done.Shards, "rows", s.done.Rows)
 	return s.done.Shards, nil
-}
-
-// load reads the checkpoint into done and restores its state. If it covers no shards, or more than limit, done is
-// left empty.
-func (s *saving) load(ctx context.Context, limit int) ([]dataset.Report, error) {
-	data, err := storage.ReadState(ctx, s.name, MaxState)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &s.done); err != nil {
-		return nil, err
-	}
-	if s.done.Shards <= 0 || s.done.Shards > limit {
-		s.done = checkpoint{}
-		return nil, nil
-	}
-	return s.Restore(ctx, s.done.State)
 }
 
 // add counts a shard, and stores a checkpoint if one is due. last says that no shard follows.
@@ -187,13 +182,9 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 			if from < covered {
 				continue // another attempt at the reader has read these shards as well
 			}
-			data, err := storage.ReadState(ctx, sc.checkpointFile(element, from), MaxState)
+			c, err := readCheckpoint(ctx, sc.checkpointFile(element, from))
 			if errors.Is(err, storage.ErrDamaged) {
 				continue
-			}
-			var c checkpoint
-			if err == nil {
-				err = json.Unmarshal(data, &c)
 			}
 			if err != nil {
 				return rows, err

@@ -18,8 +18,9 @@ func (s *countingSaver) Save(context.Context, bool) ([]byte, error) {
 
 func (s *countingSaver) Restore(context.Context, []byte) ([]dataset.Report, error) { return nil, nil }
 
-// After a shard that could not be read, or not to its end, a checkpoint would take its rows for done.
-func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
+// A checkpoint ends before a shard that could not be read, or not to its end; otherwise its rows would count as
+// read.
+func TestCheckpointsExcludeUnreadableShards(t *testing.T) {
 	for what, bad := range map[string]dataset.Report{"unreadable": {Fault: "input/output error"},
 		"stopped": {Stopped: true}} {
 		fn := Fn{Scan: Scan{Pass: filepath.Join(t.TempDir(), "pass-train.json"), Readers: 1, Checkpoint: -1}}

@@ -14,9 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*driveFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*driveFn]()) }
 
 // RunProgram adds a step that runs this program with the given arguments, in a process of its own
 // on one worker. With it, a launcher that accepts only one graph can run a job of several

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-func TestADrivenCommandThatFailsSaysWhy(t *testing.T) {
+// The error of a command that fails has its exit status and the last lines that it wrote.
+func TestFailedCommandNamesTheReason(t *testing.T) {
 	if err := drive(context.Background(), exec.Command("sh", "-c", "echo fine; exit 0")); err != nil {
 		t.Error(err)
 	}

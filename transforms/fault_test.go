@@ -34,7 +34,7 @@ func (f *failFn) ProcessElement([]byte) (int, error) {
 var hardText = `label "a\"b" is not in {"kind":"data"} } ", C:\dir\n` + "\nσ = 7 ≥ 0,\ta tab, \x00 and \u2028\n" +
 	strings.Repeat("long ", 3000) + "end"
 
-func TestFaultsComeThroughTheRunners(t *testing.T) {
+func TestFaultsPassThroughRunners(t *testing.T) {
 	for name, execute := range prismtest.Runners {
 		for _, text := range []string{"plain", "bochner-fault: {", hardText} {
 			p, s := beam.NewPipelineWithRoot()

@@ -17,9 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*featurizeFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*featurizeFn]()) }
 
 // partValues is the largest number of features in one file: 16 Mi numbers, 64 MiB.
 const partValues = 16 << 20
@@ -52,7 +50,7 @@ func (*Featurize) Write(s beam.Scope, sc Scan) (written beam.PCollection) {
 type featurizeFn struct{ Splittable }
 
 func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit func([]byte)) error {
-	return RunSplitReader(ctx, f.Fn, reader, rt, func(r *Reader, p *Featurize) error {
+	return RunReader(ctx, f.Fn, reader, rt, func(r *Reader, p *Featurize) error {
 		m, err := f.Worker.Map(p.Recipe)
 		if err != nil {
 			return err

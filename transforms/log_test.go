@@ -63,8 +63,8 @@ func TestWorkersLogReadFilesWithFields(t *testing.T) {
 	}
 }
 
-// Jobs that run in one process at the same time count their own rows alone.
-func TestJobsAtTheSameTimeCountApart(t *testing.T) {
+// Concurrent jobs in one process count only their own rows.
+func TestConcurrentJobsHaveSeparateCounters(t *testing.T) {
 	sizes := []int{300, 5_000, 20_000}
 	workers := make([]*transforms.Worker, len(sizes))
 	var wg sync.WaitGroup

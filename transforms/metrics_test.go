@@ -54,8 +54,8 @@ func committed(r beam.PipelineResult) map[string]int64 {
 	return sums
 }
 
-// Runners show what became of the rows: what their counters say is what is in the files, also where
-// stripes read them several times.
+// The counters that runners show equal the numbers of rows in the files, also if stripes read them several
+// times.
 func TestCountersAccountForRows(t *testing.T) {
 	const n, bad = 20_000, 37
 	d, size := tableWithBadRows(t, n, bad)
@@ -72,7 +72,7 @@ func TestCountersAccountForRows(t *testing.T) {
 	for name, execute := range prismtest.Runners {
 		readers, tries, sums := 3, 20, "read map fold merge store solve"
 		if name == "direct" {
-			readers, tries, sums = 1, 1, "read map fold store solve" // of steps of one name its result has the counters of the last alone
+			readers, tries, sums = 1, 1, "read map fold store solve" // its result has the counters of the last step of each name only
 		}
 		for what, c := range map[string]struct {
 			pass    transforms.AnyPass

@@ -1,6 +1,6 @@
 // Package transforms holds what all passes over the data share: readers, pass files, the worker
 // of a job in a process, sums and their merging, and metrics. A pass is one Beam pipeline that
-// reads all rows. The passes themselves are in the packages below: survey, gram, epochs, scoring
+// reads all rows. The passes themselves are in the packages below: survey, gram, learn, scoring
 // and rows. Only Featurize, the pass that writes features, is here. Passes know no formats, which
 // package dataset reads, and no formulas, which are in the packages of models and features.
 //
@@ -11,7 +11,7 @@
 // A reader reads some of the shards: it is a separate chain of the graph or an element of one,
 // which a runner may split while it is read. The number of readers and the places where they are
 // split do not change results. StorePass writes what the readers need into a pass file of the work
-// directory, which each process reads once (LoadPass). A DoFn embeds Splittable and calls RunSplitReader,
+// directory, which each process reads once (LoadPass). A DoFn embeds Splittable and calls RunReader,
 // which gives it a Reader; Reader.Each reads the rows.
 package transforms
 
@@ -118,9 +118,6 @@ func StorePass(ctx context.Context, dir string, p AnyPass, files []File) (uri st
 	return uri, storage.WriteState(ctx, uri, data)
 }
 
-// passes holds the last passes used, each as a pointer to its kind.
-type passes struct{ Cache[any] }
-
 // LoadPass returns the pass of a file that StorePass has written, which is read once per job and
 // process.
 func LoadPass[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
@@ -139,26 +136,18 @@ func LoadPass[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	})
 }
 
-// selections caches the last choice of rows by ids: all passes of a job have the same.
-type selections struct{ Cache[*dataset.IDSelection] }
-
 // ShareSelection lets all passes of a job that choose rows by the same list of ids share one copy of the list
 // in this process.
 func (w *Worker) ShareSelection(p *Pass) {
-	only := p.Data.Only
-	if only == nil {
-		return
+	if only := p.Data.Only; only != nil { // it reads its list on first use, so this cannot fail
+		p.Data.Only, _ = Cached(w, 1, only.URI, func() (*dataset.IDSelection, error) { return only, nil })
 	}
-	// An Only reads its list on first use, so this cannot fail.
-	p.Data.Only, _ = Shared(w, func() *selections {
-		return new(selections)
-	}).Get(only.URI, func() (*dataset.IDSelection, error) { return only, nil })
 }
 
-// cached returns the value of type P of a pass file, which it loads once per job and process.
+// cached returns the value of type P of a pass file, which it loads once per job and process. Passes of all kinds
+// share one cache.
 func cached[P any](w *Worker, uri string, load func(*P) error) (*P, error) {
-	loaded := Shared(w, func() *passes { return &passes{Cache[any]{Size: 4}} })
-	p, err := loaded.Get(reflect.TypeFor[P]().String()+" "+uri, func() (any, error) {
+	p, err := Cached(w, 4, reflect.TypeFor[P]().String()+" "+uri, func() (any, error) {
 		p := new(P)
 		return p, load(p)
 	})
@@ -168,17 +157,12 @@ func cached[P any](w *Worker, uri string, load func(*P) error) (*P, error) {
 	return p.(*P), nil
 }
 
-// decodedFiles caches the last files of recipes.
-type decodedFiles struct{ Cache[*features.Files] }
-
 // giveFiles gives recipes the files that they refer to, which are read once per job and process.
 func (w *Worker) giveFiles(ctx context.Context, files []File, recipes []*features.Sealed) error {
 	if len(files) == 0 {
 		return nil
 	}
-	decoded, err := Shared(w, func() *decodedFiles {
-		return new(decodedFiles)
-	}).Get(fmt.Sprint(files), func() (*features.Files, error) {
+	decoded, err := Cached(w, 1, fmt.Sprint(files), func() (*features.Files, error) {
 		all := new(features.Files)
 		for _, f := range files {
 			if err := f.read(ctx, all); err != nil {

@@ -1,13 +1,15 @@
 package transforms
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
-	"runtime/debug"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -46,14 +48,10 @@ func NewReader(f Fn, element int) *Reader {
 	return r
 }
 
-// RunReader runs the work of a DoFn on all shards of an element. It loads the pass from the pass file. At
-// the end it updates the counters of the runner and writes a line to its log.
-func RunReader[P any](ctx context.Context, f Fn, element int, work func(*Reader, *P) error) error {
-	return RunSplitReader(ctx, f, element, nil, work)
-}
-
-// RunSplitReader is RunReader on the range of the element's shards that the tracker of a Splittable holds.
-func RunSplitReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
+// RunReader runs the work of a DoFn on the shards of an element, or on their range that the tracker of a Splittable
+// holds. It loads the pass from the pass file. At the end it updates the counters of the runner and writes a line
+// to its log.
+func RunReader[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker,
 	work func(*Reader, *P) error) error {
 	r := NewReader(f, element)
 	r.tracker = tracker
@@ -126,10 +124,21 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 	defer cancel()
 	request := r.Request
 	request.Label, request.Mode = label, p.Mode
-	queue := newBlockQueue()
-	go queue.fill(ctx, r.Meter, func() *dataset.Reader { return p.Data.ReadFrom(ctx, source, shard, request) })
+	const ahead = 2 // blocks: one being read, one being processed
+	free, full := make(chan *rowio.Block, ahead), make(chan *rowio.Block, ahead)
+	for range ahead {
+		free <- new(rowio.Block)
+	}
+	var reading errgroup.Group
+	reading.Go(func() error {
+		defer close(full)
+		return fault.Guard(func() (err error) {
+			report, err = r.readBlocks(ctx, p.Data.ReadFrom(ctx, source, shard, request), free, full)
+			return err
+		})
+	})
 	var used, aside int64 // in blocks
-	for b := range queue.full {
+	for b := range full {
 		if err == nil {
 			if p.EqualWeights {
 				b.Weights = b.Weights[:0]
@@ -141,13 +150,10 @@ func (r *Reader) Read(ctx context.Context, p *Pass, shard dataset.Shard, source 
 			used, aside = used+int64(b.N)-bad, aside+bad
 			r.countRows(ctx, int64(b.N)-bad, bad)
 		}
-		queue.free <- b
+		free <- b
 	}
-	if err != nil {
-		return report, err
-	}
-	if report, err = queue.report(ctx); err != nil {
-		return report, err
+	if err = cmp.Or(err, reading.Wait()); err != nil {
+		return dataset.Report{}, err
 	}
 	// Rows that were set aside may not be in any block.
 	all := report.Bad + report.Unlabeled + report.Weightless
@@ -166,70 +172,23 @@ func (r *Reader) countRows(ctx context.Context, used, aside int64) {
 	r.Commit(ctx)
 }
 
-// blockQueue passes the blocks of a shard from the goroutine that reads them to the one that works on them.
-type blockQueue struct {
-	free, full chan *rowio.Block
-	end        chan shardEnd // holds at most one; none if the context ended before the shard
-}
-
-// shardEnd is the end of a shard.
-type shardEnd struct {
-	report   dataset.Report
-	panicked string // cause and stack of a panic; "" if there was none
-}
-
-func newBlockQueue() *blockQueue {
-	const ahead = 2 // blocks: one being read, one being processed
-	q := &blockQueue{make(chan *rowio.Block, ahead), make(chan *rowio.Block, ahead), make(chan shardEnd, 1)}
-	for range ahead {
-		q.free <- new(rowio.Block)
-	}
-	return q
-}
-
-// fill opens the shard and reads its rows into the queue.
-func (q *blockQueue) fill(ctx context.Context, m *Meter, open func() *dataset.Reader) {
-	defer close(q.full)
-	defer func() {
-		// A panic of this goroutine would end the process and every other job in it.
-		if cause := recover(); cause != nil {
-			q.end <- shardEnd{panicked: fmt.Sprintf("%v\n%s", cause, debug.Stack())}
-		}
-	}()
-	if report, ok := q.read(ctx, m, open()); ok {
-		q.end <- shardEnd{report: report}
-	}
-}
-
-// read reports false if the context ends before the shard.
-func (q *blockQueue) read(ctx context.Context, m *Meter, in *dataset.Reader) (report dataset.Report, ok bool) {
+// readBlocks reads the rows of a shard into free blocks, and returns its report. It ends early if ctx does.
+func (r *Reader) readBlocks(ctx context.Context, in *dataset.Reader, free <-chan *rowio.Block,
+	full chan<- *rowio.Block) (dataset.Report, error) {
 	defer in.Close()
 	for {
 		var b *rowio.Block
 		select {
-		case b = <-q.free:
+		case b = <-free:
 		case <-ctx.Done():
-			return report, false
+			return dataset.Report{}, ctx.Err()
 		}
-		stop := m.Clock(ReadTime)
+		stop := r.Clock(ReadTime)
 		more := in.Next(b)
 		stop()
 		if !more {
-			return in.Report(), true
+			return in.Report(), nil
 		}
-		q.full <- b
-	}
-}
-
-// report returns the report on the shard after its last block.
-func (q *blockQueue) report(ctx context.Context) (dataset.Report, error) {
-	select {
-	case end := <-q.end:
-		if end.panicked != "" {
-			panic(end.panicked)
-		}
-		return end.report, nil
-	default:
-		return dataset.Report{}, ctx.Err()
+		full <- b
 	}
 }

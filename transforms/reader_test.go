@@ -103,7 +103,7 @@ func settled(want int) int {
 	return runtime.NumGoroutine()
 }
 
-func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
+func TestScanThatFailsLeavesNoGoroutine(t *testing.T) {
 	d := openText(t, tableText(20_000), dataset.Options{Label: "y"})
 	p := &Pass{Data: *d, Shards: d.Shards(50_000), Mode: dataset.FailFast}
 	boom := errors.New("boom")
@@ -139,7 +139,7 @@ func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-func TestAScanEndsWithItsContext(t *testing.T) {
+func TestScanEndsWithItsContext(t *testing.T) {
 	d := openText(t, tableText(50_000), dataset.Options{Label: "y"})
 	p := &Pass{Data: *d, Shards: d.Shards(1 << 30), Mode: dataset.FailFast}
 	before := runtime.NumGoroutine()

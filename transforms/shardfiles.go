@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -39,6 +42,13 @@ type WrittenFile struct {
 	Checksum storage.Checksum `json:"sum"`
 }
 
+// Writing a remote file takes round trips. So small files are written while the next shards are processed.
+const (
+	maxBackgroundFile  = 256 << 10 // largest file, in bytes, that is written in the background
+	maxBackgroundBytes = 4 << 20   // of all files that are being written
+	minShardBytes      = 64 << 10  // least bytes that a shard counts as, so that at most 64 are being written
+)
+
 // ShardName is the prefix of the names of all files written for a shard.
 func ShardName(s dataset.Shard) string { return fmt.Sprintf("file-%05d-at-%015d", s.File, s.Start) }
 
@@ -50,14 +60,17 @@ func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
 // opened and written in the background.
 func WriteShards(ctx context.Context, r *Reader, p *Pass, dir string,
 	write func(dataset.Shard, *dataset.Source, *ShardFiles) (Written, error), emit func([]byte)) (err error) {
-	b := newBackgroundWriter(ctx)
+	tasks, ctx := errgroup.WithContext(ctx)
+	room := semaphore.NewWeighted(maxBackgroundBytes)
 	defer func() {
-		if failed := b.wait(); err == nil || errors.Is(err, context.Canceled) {
+		if failed := tasks.Wait(); err == nil || errors.Is(err, context.Canceled) {
 			err = cmp.Or(failed, err)
 		}
 	}()
-	for shard, source := range r.shardsAhead(b.ctx, p) {
-		files := &ShardFiles{ctx: b.ctx, dir: dir}
+	shards := r.shards(p)
+	first, end := r.rest(len(shards))
+	for shard, source := range r.ahead(ctx, p, shards[:end], first) {
+		files := &ShardFiles{ctx: ctx, dir: dir}
 		w, err := write(shard, source, files)
 		if err != nil {
 			return err
@@ -66,9 +79,14 @@ func WriteShards(ctx context.Context, r *Reader, p *Pass, dir string,
 		if err != nil {
 			return err
 		}
-		if err := b.commit(files, storage.File{Name: DoneName(shard), Data: line}); err != nil {
-			return err
+		weight := min(max(files.bytes+int64(len(line)), minShardBytes), maxBackgroundBytes)
+		if err := room.Acquire(ctx, weight); err != nil {
+			return context.Cause(ctx)
 		}
+		tasks.Go(func() error {
+			defer room.Release(weight)
+			return files.commit(DoneName(shard), line)
+		})
 		emit(line)
 	}
 	return nil
@@ -97,6 +115,20 @@ func (o *ShardFiles) Create(name string, write func(io.Writer) error) (storage.C
 		o.bytes += int64(w.small.Len())
 	}
 	return h.Checksum(), nil
+}
+
+// commit writes the files in memory, and when they are complete the file done.
+func (o *ShardFiles) commit(done string, data []byte) error {
+	for _, f := range o.small {
+		_, err := storage.CreateState(o.ctx, storage.Join(o.dir, f.Name), func(w io.Writer) error {
+			_, err := w.Write(f.Data)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return storage.WriteState(o.ctx, storage.Join(o.dir, done), data)
 }
 
 // Context ends when the first file cannot be written.

@@ -29,7 +29,8 @@ type shardList struct {
 // reader returns the shards of the reader that an element stands for. It does not need Setup.
 func (f *Splittable) reader(ctx context.Context, element int) (*shardList, []dataset.Shard, error) {
 	uri := f.Scan.Pass
-	list, err := cached(worker(jobOf(uri)), fmt.Sprint(uri, " ", f.Scan.Readers), func(list *shardList) error {
+	job := worker(jobOf(uri), func(*Worker) {}) // the DoFn of the reader takes it
+	list, err := cached(job, fmt.Sprint(uri, " ", f.Scan.Readers), func(list *shardList) error {
 		_, err := decode(ctx, uri, list)
 		list.readers = f.Scan.assign(&list.Data, list.Shards)
 		return err
@@ -140,14 +141,7 @@ func (r *Reader) setLeastPiece(d time.Duration) {
 	}
 }
 
-// shardsAhead yields the shards of the reader, as dataset.Dataset.Ahead does, as long as the reader can claim them.
-func (r *Reader) shardsAhead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
-	shards := r.shards(p)
-	from, to := r.rest(len(shards))
-	return r.ahead(ctx, p, shards[:to], from)
-}
-
-// ahead yields the shards from shard from on.
+// ahead yields the shards from shard from on, as dataset.Dataset.Ahead does, as long as the reader can claim them.
 func (r *Reader) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard,
 	*dataset.Source] {
 	return func(yield func(dataset.Shard, *dataset.Source) bool) {

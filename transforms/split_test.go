@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// A runner gets a part of a reader only if it may, if the reader has begun, and if the part lasts long
-// enough to be worth its sums.
-func TestSmallPartsOfAReaderAreNotGivenAway(t *testing.T) {
+// A runner gets a part of a reader only if it may, if the reader has begun, and if the part takes long enough
+// to justify its sums.
+func TestSmallPartsOfAReaderAreNotSplitOff(t *testing.T) {
 	all := offsetrange.Restriction{End: 10}
 	for name, c := range map[string]struct {
 		scan     Scan
@@ -56,9 +56,9 @@ func TestSmallPartsOfAReaderAreNotGivenAway(t *testing.T) {
 	}
 }
 
-// Readers are cut where checkpoints begin. Checkpoints for another number of readers are not used, nor
-// are checkpoints whose shards another one covers. A damaged checkpoint costs only its own rows.
-func TestAContinuedScanCutsReadersAtCheckpoints(t *testing.T) {
+// Readers are cut where checkpoints begin. Checkpoints for another number of readers are not used, nor are
+// checkpoints whose shards another one covers. A damaged checkpoint costs only its own rows.
+func TestContinuedScanCutsReadersAtCheckpoints(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	sc := Scan{Pass: filepath.Join(dir, "pass-train.json"), Readers: 3}

@@ -59,7 +59,7 @@ func RegisterSum[S, P any, K interface {
 	}
 	sumKinds[kind] = sumKind{
 		sum: func(ctx context.Context, f Fn, rt *sdf.LockRTracker, reader int, emit, report func([]byte)) error {
-			return RunSplitReader(ctx, f, reader, rt, func(r *Reader, p *P) error {
+			return RunReader(ctx, f, reader, rt, func(r *Reader, p *P) error {
 				a, err := begin(ctx, r, p)
 				if err != nil {
 					return err
@@ -138,14 +138,7 @@ func (a Accumulator) run(ctx context.Context, r *Reader, p *Pass, add func([]byt
 		return err
 	}
 	emit(wire.Marshal(a.Sum))
-	for _, r := range saver.reports {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		report(line)
-	}
-	return nil
+	return EmitJSON(report, saver.reports...)
 }
 
 // sumSaver stores a small sum in a checkpoint.

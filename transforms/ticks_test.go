@@ -8,7 +8,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-// Flink's runner keeps state in memory for every time that a splittable function resumes.
+// Ticks on Flink come from no splittable function, since Flink's runner keeps state in memory for every time
+// that such a function resumes.
 func TestTicksOnFlinkComeFromNoSplittableFunction(t *testing.T) {
 	for _, flink := range []bool{false, true} {
 		p, s := beam.NewPipelineWithRoot()

@@ -12,8 +12,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/gram"
+	"github.com/bochner-ml/bochner/transforms/learn"
 	_ "github.com/bochner-ml/bochner/transforms/pubsub"
 	"github.com/bochner-ml/bochner/transforms/rows"
 	"github.com/bochner-ml/bochner/transforms/scoring"
@@ -62,7 +62,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"resolve": func(s beam.Scope, sc transforms.Scan) {
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, beam.Impulse(s)))
 	},
-	"rounds": func(s beam.Scope, sc transforms.Scan) { epochs.Rounds(s, sc, 0, 2, 0) },
+	"rounds": func(s beam.Scope, sc transforms.Scan) { learn.Rounds(s, sc, 0, 2, 0) },
 	"predict": func(s beam.Scope, sc transforms.Scan) {
 		transforms.WriteLines(s, "written", new(scoring.Predict).Write(s, sc))
 	},
@@ -116,9 +116,9 @@ func TestEveryKindOfSumIsAmongTheGraphs(t *testing.T) {
 	}
 }
 
-// Runners in this process hide what is not registered; workers elsewhere fail.
-// Beam's generated shims, which vet would have too, are left out on purpose: they
-// save nothing where elements are blocks and sums.
+// All types and functions of the pipelines are registered, which runners in this process do not check and
+// workers in other processes need. Beam's generated shims, which vet would also require, are left out on
+// purpose: they save nothing if elements are blocks and sums.
 func TestEveryPipelineIsRegistered(t *testing.T) {
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()
@@ -143,8 +143,7 @@ func TestVetFindsUnregisteredTypes(t *testing.T) {
 	}
 }
 
-// DoFns travel as JSON: what is not exported is zero on the workers, as is right for
-// what Setup and StartBundle make.
+// All fields of DoFns are exported, since DoFns travel as JSON, except those that Setup and StartBundle make.
 func TestDoFnsHaveNoHiddenFields(t *testing.T) {
 	made := []string{"Worker", "state", "sums", "last", "decoder", "watched"}
 	seen := 0

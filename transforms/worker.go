@@ -1,6 +1,7 @@
 package transforms
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
@@ -27,7 +30,7 @@ type Worker struct {
 	ahead  atomic.Int64 // rows that are done in blocks that are not
 
 	mu     sync.Mutex
-	shared map[reflect.Type]any
+	caches map[any]any // by type and size
 
 	// Guarded by the lock of workers below.
 	users  int  // DoFns that are set up
@@ -43,11 +46,7 @@ var workers = struct {
 // NewWorker returns the worker of a job whose driver is in this process and whose pass
 // files are in the directory. DoFns in this process share it until it is closed.
 func NewWorker(dir string) *Worker {
-	w := worker(jobOf(strings.TrimRight(dir, "/") + "/"))
-	workers.Lock()
-	defer workers.Unlock()
-	w.driven = true
-	return w
+	return worker(jobOf(strings.TrimRight(dir, "/")+"/"), func(w *Worker) { w.driven = true })
 }
 
 // Close frees the memory of the worker once no DoFn of its job runs any more.
@@ -62,8 +61,9 @@ func (w *Worker) Close() {
 // jobOf returns the job of a pass file: the directory that holds it.
 func jobOf(pass string) string { return pass[:strings.LastIndexByte(pass, '/')+1] }
 
-// worker returns the worker of a job, and creates it if there is none.
-func worker(job string) *Worker {
+// worker returns the worker of a job, and creates it if there is none. take says who has it now, before another job
+// can free it.
+func worker(job string, take func(*Worker)) *Worker {
 	workers.Lock()
 	defer workers.Unlock()
 	w := workers.byJob[job]
@@ -75,24 +75,34 @@ func worker(job string) *Worker {
 				delete(workers.byJob, name)
 			}
 		}
-		w = &Worker{job: job, shared: map[reflect.Type]any{}}
+		w = &Worker{job: job}
 		workers.byJob[job] = w
 	}
+	take(w)
 	return w
 }
 
-// Shared returns the value of type T that all DoFns of a job share in this process. It creates
-// the value on first use.
-func Shared[T any](w *Worker, create func() *T) *T {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	kind := reflect.TypeFor[T]()
-	v, ok := w.shared[kind].(*T)
-	if !ok {
-		v = create()
-		w.shared[kind] = v
+// Cached returns the value of a name, of which all DoFns of a job share one copy in this process. It loads the
+// value unless it is one of the last size values of type T; types and sizes have separate caches. The value of a
+// name must never change. Of several concurrent callers, one loads the value while the others wait. All of them
+// get its error or panic, which is not cached.
+func Cached[T any](w *Worker, size int, name string, load func() (T, error)) (T, error) {
+	type key struct {
+		kind reflect.Type
+		size int
 	}
-	return v
+	k := key{reflect.TypeFor[T](), size}
+	w.mu.Lock()
+	c, ok := w.caches[k].(*cache[T])
+	if !ok {
+		c = &cache[T]{size: size}
+		if w.caches == nil {
+			w.caches = map[any]any{}
+		}
+		w.caches[k] = c
+	}
+	w.mu.Unlock()
+	return c.get(name, load)
 }
 
 // Fn is embedded in every DoFn of a pass: what it reads, and the worker it belongs to.
@@ -104,26 +114,22 @@ type Fn struct {
 // Setup finds the worker. In the direct runner several edges of a graph may share one DoFn, and
 // each calls Setup.
 func (f *Fn) Setup() {
-	f.Worker = worker(jobOf(f.Scan.Pass))
-	f.Worker.use(1)
+	f.Worker = worker(jobOf(f.Scan.Pass), func(w *Worker) { w.users++ })
 }
 
 // Teardown releases the worker after the last element.
-func (f *Fn) Teardown() { f.Worker.use(-1) }
-
-func (w *Worker) use(n int) {
+func (f *Fn) Teardown() {
 	workers.Lock()
 	defer workers.Unlock()
-	w.users += n
+	f.Worker.users--
 }
 
-// Cache holds the most recently used of several values that are loaded by name, so that
-// the readers of a process share one copy. The value of a name must never change.
-type Cache[T any] struct {
-	Size int // largest number of values; 0 means 1
+// cache holds the most recently used values of Cached.
+type cache[T any] struct {
+	size int // largest number of values
 
 	mu      sync.Mutex
-	entries []*entry[T] // at most Size, least recently used first
+	entries []*entry[T] // at most size, least recently used first
 }
 
 type entry[T any] struct {
@@ -131,10 +137,7 @@ type entry[T any] struct {
 	value func() (T, error) // loads the value on the first call
 }
 
-// Get returns the value of a name, which it loads with load unless it is cached. Of several
-// concurrent callers, one loads the value while the others wait. All of them get its error
-// or panic, which is not cached.
-func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
+func (c *cache[T]) get(name string, load func() (T, error)) (T, error) {
 	e := c.entry(name, load)
 	ok := false
 	defer func() {
@@ -148,7 +151,7 @@ func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
 }
 
 // entry returns the entry of that name, and creates it if there is none.
-func (c *Cache[T]) entry(name string, load func() (T, error)) *entry[T] {
+func (c *cache[T]) entry(name string, load func() (T, error)) *entry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.entries, func(e *entry[T]) bool { return e.name == name })
@@ -159,14 +162,14 @@ func (c *Cache[T]) entry(name string, load func() (T, error)) *entry[T] {
 	} else {
 		e = &entry[T]{name, sync.OnceValues(load)}
 	}
-	if len(c.entries) == max(c.Size, 1) {
+	if len(c.entries) == c.size {
 		c.entries = slices.Delete(c.entries, 0, 1)
 	}
 	c.entries = append(c.entries, e)
 	return e
 }
 
-func (c *Cache[T]) drop(e *entry[T]) {
+func (c *cache[T]) drop(e *entry[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := slices.Index(c.entries, e); i >= 0 {
@@ -174,17 +177,14 @@ func (c *Cache[T]) drop(e *entry[T]) {
 	}
 }
 
-// maps caches the last maps drawn. A pass has one, or two if rows are changed at random.
-type maps struct{ Cache[features.Map] }
-
-// Map returns the map of a sealed recipe, drawn once in a job and process.
+// Map returns the map of a sealed recipe, drawn once in a job and process. A pass has one, or two if rows are changed
+// at random.
 func (w *Worker) Map(s features.Sealed) (features.Map, error) {
 	name, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	drawn := Shared(w, func() *maps { return &maps{Cache[features.Map]{Size: 2}} })
-	return drawn.Get(string(name), func() (features.Map, error) {
+	return Cached(w, 2, string(name), func() (features.Map, error) {
 		r, err := s.Open()
 		if err != nil {
 			return nil, err
@@ -221,6 +221,17 @@ func (t Task) Apply(m features.Map, phi, x []float32, n int) []float32 {
 	}
 	wg.Wait()
 	return phi
+}
+
+// Parallel calls do for all items, most of them at a time, at least one. It returns the first error, which ends the
+// context of the others. A panic is an error, as of fault.Guard.
+func Parallel[T any](ctx context.Context, most int, items []T, do func(ctx context.Context, i int, item T) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, most))
+	for i, item := range items {
+		g.Go(func() error { return fault.Guard(func() error { return do(ctx, i, item) }) })
+	}
+	return g.Wait()
 }
 
 // GrowFeatures returns a slice of n features: phi if it is large enough, otherwise new memory

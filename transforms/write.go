@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -47,6 +49,34 @@ func StoreLines(ctx context.Context, uri string, lines [][]byte) error {
 		data = append(append(data, line...), '\n')
 	}
 	return storage.WriteState(ctx, uri, data)
+}
+
+// ReadLines reads the values in a file of state whose lines are JSON.
+func ReadLines[T any](ctx context.Context, uri string) (all []T, err error) {
+	data, err := storage.ReadState(ctx, uri, MaxState)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(data) {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			return nil, fmt.Errorf("transforms: reports %s: %w", uri, err)
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// EmitJSON emits values in JSON.
+func EmitJSON[T any](emit func([]byte), values ...T) error {
+	for _, v := range values {
+		line, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		emit(line)
+	}
+	return nil
 }
 
 // Sorted returns copies of the elements, sorted.

@@ -180,7 +180,7 @@ def bins(recipes, r, x):
     parts = []
     for c in r["columns"]:
         v, cuts = x[:, c["index"]], floats(c["cuts"])
-        if r.get("hats"):
+        if r.get("piecewise_linear"):
             knots = np.eye(len(cuts))
             parts += [np.interp(v.astype(float), cuts, knot)[:, None] for knot in knots]
         else:

@@ -28,15 +28,12 @@ func main() {
 }
 
 func run(ctx context.Context, train, test, model string) (accuracy float64, err error) {
-	_, err = pipelines.Train(ctx, options.Train{
-		Prepare: options.Prepare{
-			Data:   dataset.Options{Files: []string{train}, Label: "-1"},
-			Kernel: &fourier.GaussianOptions{Features: 128},
-			Seed:   1,
-		},
-		Model:  model,
-		Lambda: options.Lambda{Path: []float64{1e-6}},
-	})
+	o := options.NewTrain() // the defaults of bochner train
+	o.Data = dataset.Options{Files: []string{train}, Label: "-1"}
+	o.Model = model
+	o.Kernel = &fourier.GaussianOptions{Features: 128}
+	o.Lambda.Path = []float64{1e-6}
+	_, err = pipelines.Train(ctx, o)
 	if err != nil {
 		return 0, err
 	}

@@ -24,8 +24,8 @@ func kernels(in, out int, width float64, form Form, seed uint64) map[string]feat
 	}
 }
 
-// The values were computed from the package comments of fourier and stream by
-// an independent program. They never change.
+// Frequencies never change. The values were computed from the package comments of fourier and stream by an
+// independent program.
 func TestFrequenciesAreGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	indices := []int{0, 1, 1 << 20}
@@ -75,7 +75,7 @@ func TestFrequenciesAreGolden(t *testing.T) {
 	}
 }
 
-func TestFrequencyAloneEqualsFrequencyOfAll(t *testing.T) {
+func TestSingleFrequencyEqualsThatOfTheWholeDraw(t *testing.T) {
 	for name, r := range kernels(300, 512, 3, Offset, 7) { // 153,600 numbers: drawn in parallel
 		all, allB, err := Turns(r, 0, 512)
 		if err != nil {
@@ -93,7 +93,7 @@ func TestFrequencyAloneEqualsFrequencyOfAll(t *testing.T) {
 	}
 }
 
-// A model with more features, or rows with more columns, starts with the same numbers.
+// A map with more features, or for rows with more columns, starts with the same numbers.
 func TestFrequenciesDoNotDependOnSizes(t *testing.T) {
 	small, large := kernels(5, 32, 1, Paired, 3), kernels(9, 64, 1, Paired, 3)
 	for name := range small {
@@ -122,7 +122,7 @@ func TestHeavyTailsStayFinite(t *testing.T) {
 	for _, v := range w {
 		most = max(most, math.Abs(float64(v)))
 	}
-	// Of 4 million Cauchy numbers the largest is of order 4e6·2/π.
+	// The largest of 4 million Cauchy numbers is of order 4e6·2/π.
 	if most = most * 2 * math.Pi * 1e-3; !(most > 1e5 && most < 1e9) {
 		t.Errorf("the largest of 4 million Cauchy numbers is %g", most)
 	}

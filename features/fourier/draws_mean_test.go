@@ -87,7 +87,7 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 
 // At equal D both draws have a smaller squared error than independent frequencies where rows are
 // close, and nowhere a significantly larger one.
-func TestDependentDrawsErrNoMoreThanIid(t *testing.T) {
+func TestDependentDrawsAreNoWorseThanIid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")
 	}

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The values were computed from the package comments of fourier and stream by
-// an independent program. They never change.
+// Frequencies never change. The values were computed from the package comments of fourier and stream by an
+// independent program.
 func TestDependentFrequenciesAreGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestDependentFrequenciesAreGolden(t *testing.T) {
 	}
 }
 
-func TestDependentFrequencyAloneEqualsFrequencyOfAll(t *testing.T) {
+func TestDependentFrequenciesEqualThoseOfTheWholeDraw(t *testing.T) {
 	for _, d := range []Draw{Orthogonal, Structured} {
 		for _, in := range []int{1, 2, 7, 90} {
 			r := Gaussian{In: in, Out: 700, Width: 3, Form: Offset, Draw: d, Seed: 7}
@@ -114,7 +114,7 @@ func TestFrequenciesOfABlockAreOrthogonal(t *testing.T) {
 
 // Each row of an orthogonal draw is N(0, I): its length is χ_d, and its direction
 // is uniform and independent of the length.
-func TestOrthogonalFrequenciesAreNormalOneByOne(t *testing.T) {
+func TestEachOrthogonalFrequencyIsNormal(t *testing.T) {
 	const blocks, width = 4000, 0.5
 	for _, d := range []int{1, 2, 5} {
 		r := Gaussian{In: d, Out: 2 * blocks * d, Width: width, Draw: Orthogonal, Seed: 5}
@@ -155,9 +155,8 @@ func TestOrthogonalFrequenciesAreNormalOneByOne(t *testing.T) {
 	}
 }
 
-// The moments of fourth order of a Haar matrix (Collins & Śniady, Commun. Math. Phys. 264,
-// 2006): E q₁₁²q₂₂² = (d+1)/((d−1)d(d+2)), E q₁₁q₂₂q₁₂q₂₁ = −1/((d−1)d(d+2)), and
-// determinants of both signs alike.
+// Fourth moments are those of a Haar matrix (Collins & Śniady, Commun. Math. Phys. 264, 2006): E q₁₁²q₂₂² =
+// (d+1)/((d−1)d(d+2)), E q₁₁q₂₂q₁₂q₂₁ = −1/((d−1)d(d+2)); and determinants have both signs equally often.
 func TestOrthogonalBlocksAreHaar(t *testing.T) {
 	const blocks = 6000
 	for _, d := range []int{2, 3, 6} {
@@ -196,7 +195,7 @@ func TestStructuredFrequenciesHaveOneLength(t *testing.T) {
 	}
 }
 
-func TestDrawsAreText(t *testing.T) {
+func TestDrawTextRoundTrips(t *testing.T) {
 	for _, d := range []Draw{Iid, Orthogonal, Structured} {
 		text, err := d.MarshalText()
 		var back Draw = 7
@@ -215,7 +214,7 @@ func TestDrawsAreText(t *testing.T) {
 }
 
 // The draw iid is omitted from JSON, so that such models keep their bytes.
-func TestIidDrawsAreNotMentionedInSeals(t *testing.T) {
+func TestIidDrawIsOmittedFromJSON(t *testing.T) {
 	for d, want := range map[Draw]string{
 		Iid:        `{"in":4,"out":8,"width":0.5,"form":"paired","seed":3}`,
 		Orthogonal: `{"in":4,"out":8,"width":0.5,"form":"paired","draw":"orthogonal","seed":3}`,

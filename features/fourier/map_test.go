@@ -39,7 +39,7 @@ func dot(x, z []float32) (sum float64) {
 	return sum
 }
 
-// The naive reference: frequencies in radians, math.Cos, float64 throughout.
+// Features equal a naive reference: frequencies in radians, math.Cos, float64 throughout.
 func TestApplyEqualsTheDefinition(t *testing.T) {
 	for _, form := range []Form{Paired, Offset} {
 		for _, out := range []int{2, 30, 96, 130} {
@@ -224,7 +224,7 @@ func TestMeanOfProductsIsTheKernel(t *testing.T) {
 	}
 }
 
-func TestFormsAreText(t *testing.T) {
+func TestFormTextRoundTrips(t *testing.T) {
 	for _, f := range []Form{Paired, Offset} {
 		text, err := f.MarshalText()
 		var back Form = 7
@@ -241,9 +241,9 @@ func TestFormsAreText(t *testing.T) {
 	}
 }
 
-// The package comment's claim on heavy tails, compared with the same features with
-// angles in float64: if rows have length s widths in ‖·‖₁, the error of the mean is the
-// share of angles beyond 2²³ turns, and one estimate of 256 features changes by far less than its standard deviation, 1/16.
+// Features of heavy-tailed kernels, compared with the same features with angles in float64, are as the package
+// comment says: if rows have length s widths in ‖·‖₁, the error of the mean is the share of angles beyond 2²³
+// turns, and one estimate of 256 features changes by far less than its standard deviation, 1/16.
 func TestFloat32AnglesKeepTheLaplaceKernel(t *testing.T) {
 	const in, out, seeds = 20, 256, 200
 	for _, s := range []float64{10, 1000, 30000} {

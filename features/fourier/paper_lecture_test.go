@@ -100,9 +100,9 @@ func TestKernelsArePositiveDefinite(t *testing.T) {
 	}
 }
 
-// The table of K(Δ) and p(ω). The Laplace row prints (2π)^{-d} Π 1/(1+ω²), whose
-// integral is 2^{-d}: the density is Π 1/(π(1+ω²)). The product row prints
-// Π 2π/(1+ω²), which is 2π at Δ = 0: the kernel is Π 1/(1+Δ²), of p = Π e^{−|ω|}/2.
+// Frequencies have the densities p(ω) of the table of K(Δ). The Laplace row prints (2π)^{-d} Π 1/(1+ω²), whose
+// integral is 2^{-d}: the density is Π 1/(π(1+ω²)). The product row prints Π 2π/(1+ω²), which is 2π at Δ = 0:
+// the kernel is Π 1/(1+Δ²), of p = Π e^{−|ω|}/2.
 func TestFrequenciesHaveTheDensitiesOfTheTable(t *testing.T) {
 	const d, n, width = 4, 20000, 3.0
 	student := func(nu float64) func(float64) float64 {
@@ -202,7 +202,7 @@ func TestBoundsHold(t *testing.T) {
 
 // The simulation can fail: with a tenth of the features that the bound of pairs
 // requires, too many seeds have an error of ε.
-func TestTheBoundOfPairsIsNotIdle(t *testing.T) {
+func TestBoundOfPairsFailsWithATenthOfTheFeatures(t *testing.T) {
 	const epsilon, delta, seeds, n, d = 0.2, 0.05, 100, 20, 10
 	x := normals(n*d, 3)
 	for _, form := range []Form{Paired, Offset} {
@@ -245,8 +245,8 @@ func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float
 	return most
 }
 
-// Hoeffding's bound for one pair, which holds for the Laplace kernel too: with the number
-// of features from kernel.Features the error reaches ε for at most a share δ of the seeds.
+// Hoeffding's bound for one pair holds, for the Laplace kernel too: with the number of features from
+// kernel.Features the error reaches ε for at most a share δ of the seeds.
 func TestPointwiseBoundHolds(t *testing.T) {
 	const epsilon, delta, d = 0.3, 0.1, 4
 	seeds := campaign.Of(100, 300)

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// The naive reference: the dense matrix of Turns, math.Cos, float64 throughout.
-// Sizes end inside, at and after pieces and blocks.
+// Features equal a naive reference: the dense matrix of Turns, math.Cos, float64 throughout. Sizes end inside,
+// at and after pieces and blocks.
 func TestStructuredApplyEqualsTheDenseDefinition(t *testing.T) {
 	const n = 3
 	for _, in := range []int{1, 5, 64, 65, 200} {

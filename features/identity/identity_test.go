@@ -31,7 +31,7 @@ func gridded(t *testing.T, r features.Recipe) features.Gridded {
 	return m.(features.Gridded)
 }
 
-func TestFeaturesAreTheRows(t *testing.T) {
+func TestIdentityFeaturesAreTheRows(t *testing.T) {
 	const n, d = 5, 7
 	x := normals(n * d)
 	m := gridded(t, Identity{In: d, Bound: 3})
@@ -52,7 +52,7 @@ func TestKernelIsTheInnerProductOfFeatures(t *testing.T) {
 	}
 }
 
-func TestItIsNotRandom(t *testing.T) {
+func TestIdentityIsNotARandomRecipe(t *testing.T) {
 	r := Identity{In: 3, Bound: 1}
 	if err := (features.Chain{Steps: []features.Recipe{r, r}}).Validate(); err != nil {
 		t.Error(err)

@@ -58,7 +58,8 @@ func TestMedianEqualsTheNaiveReference(t *testing.T) {
 	}
 }
 
-// Points 0, 1, 3 on a line: distances 1, 2, 3. With 7: 1, 2, 3, 4, 6, 7, the middle two 3 and 4.
+// The median of the distances between 0, 1, 3 on a line, 1, 2, 3, is 2; with the point 7 it is the mean of 3
+// and 4, the middle two of 1, 2, 3, 4, 6, 7.
 func TestMedianOfAFewPoints(t *testing.T) {
 	for _, c := range []struct {
 		x    []float32
@@ -121,8 +122,8 @@ func TestMedianRejectsBadSamples(t *testing.T) {
 	}
 }
 
-// A width is part of a model, so its last bit is fixed: sums over every fourth
-// column, checked with a Python program. Plain sums differ in the last digits.
+// The last bit of a width, which is part of a model, never changes: sums over every fourth column, checked with
+// a Python program. Plain sums differ in the last digits.
 func TestMedianIsGolden(t *testing.T) {
 	const d = 67
 	x := make([]float32, 2*d)
@@ -167,7 +168,7 @@ func TestGammaAndWidthAreInverse(t *testing.T) {
 }
 
 // γ = 1/(d·Var X), scikit-learn's "scale".
-func TestScaleIsTheGammaOfScikitLearn(t *testing.T) {
+func TestScaleMatchesScikitLearnsGamma(t *testing.T) {
 	w, err := ScaleWidth(784, 0.0949)
 	if err != nil || math.Abs(1/(2*w*w)-1/(784*0.0949)) > 1e-15 {
 		t.Errorf("%v, %v", w, err)

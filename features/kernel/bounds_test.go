@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// The values were computed from the formulas in Python; for Uniform the minimum over
-// r was searched on a grid rather than taken from the closed form.
-func TestBoundsAreTheFormulas(t *testing.T) {
+// Bounds equal values that were computed from the formulas in Python; for Uniform the minimum over r was
+// searched on a grid there instead of taken from the closed form.
+func TestBoundsMatchTheirFormulas(t *testing.T) {
 	for _, c := range []struct {
 		bound      Bound
 		eps, delta float64
@@ -27,8 +27,8 @@ func TestBoundsAreTheFormulas(t *testing.T) {
 	}
 }
 
-// Sutherland and Schneider (2015), Propositions 1 and 2: exp(−Dε²/(8(d+2))) with D paired
-// features, exp(−Dε²/(32(d+1))) with D of the offset form.
+// Failure probabilities have the exponents of Propositions 1 and 2 of Sutherland and Schneider (2015):
+// exp(−Dε²/(8(d+2))) with D paired features, exp(−Dε²/(32(d+1))) with D of the offset form.
 func TestExponentsMatchThePropositions(t *testing.T) {
 	const epsilon = 0.125
 	for _, d := range []int{1, 10, 784} {
@@ -43,8 +43,8 @@ func TestExponentsMatchThePropositions(t *testing.T) {
 	}
 }
 
-// Both functions invert the same bound.
-func TestFeaturesAndEpsilonAreWhereTheFailureReachesDelta(t *testing.T) {
+// Features and Epsilon return the values at which the bound reaches δ.
+func TestFeaturesAndEpsilonInvertTheBound(t *testing.T) {
 	for _, eps := range []float64{0.03, 0.2, 1} {
 		for _, delta := range []float64{1e-9, 0.01, 0.5} {
 			for _, d := range []int{1, 20, 784} {

@@ -124,8 +124,8 @@ func TestDefaultsMatchTheZeroValue(t *testing.T) {
 	}
 }
 
-// Families share one flag for options of the same name.
-func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
+// Families share one flag for options of the same name, with one help text, default and type.
+func TestSharedFlagsHaveOneHelpDefaultAndType(t *testing.T) {
 	type flag struct{ help, value, kind, family string }
 	seen := map[string]flag{}
 	for _, f := range kernel.Names() {
@@ -153,7 +153,7 @@ func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 	}
 }
 
-func TestTheRecipeHasThePlannedSize(t *testing.T) {
+func TestRecipeHasThePlannedSize(t *testing.T) {
 	for name, o := range families(t) {
 		c, err := o.Choose(data())
 		if err != nil {
@@ -330,7 +330,7 @@ func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 	}
 }
 
-func TestAFoundKernelStartsFromAGaussianOne(t *testing.T) {
+func TestLearnedKernelsStartFromAGaussian(t *testing.T) {
 	for _, o := range []kernel.Learned{&learned.Options{Width: 3, Features: 20, Form: fourier.Offset,
 		Frequencies: "dir"}, &learned.HarmonicOptions{Width: 3, Features: 20, Frequencies: "dir"}} {
 		want := &fourier.GaussianOptions{Width: 3, Features: 20, Form: fourier.Offset}
@@ -340,7 +340,7 @@ func TestAFoundKernelStartsFromAGaussianOne(t *testing.T) {
 	}
 }
 
-func TestASkeletonIsLoadedFromItsFile(t *testing.T) {
+func TestSkeletonIsLoadedFromItsFile(t *testing.T) {
 	o := &skeleton.Options{File: "s.yaml", Features: 10}
 	loaded, err := o.Load(func(name string, most int64) ([]byte, error) {
 		if name != "s.yaml" || most < 1<<20 {

@@ -45,7 +45,7 @@ func TestWidthsRoundTrip(t *testing.T) {
 	}
 }
 
-func TestWithCopies(t *testing.T) {
+func TestWithDoesNotChangeTheOriginal(t *testing.T) {
 	o := &fourier.GaussianOptions{Features: 10, Draw: fourier.Structured}
 	c, err := kernel.With(o, "features", "64")
 	if err != nil || *c.(*fourier.GaussianOptions) != (fourier.GaussianOptions{Features: 64, Draw: fourier.Structured}) ||

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestMiddleAgreesWithSorting(t *testing.T) {
+func TestMiddleMatchesSorting(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	fill := map[string]func(i, n int) float64{
 		"random":     func(i, n int) float64 { return r.ExpFloat64() },

@@ -70,7 +70,7 @@ func TestFeaturesAreKernelsAtLandmarks(t *testing.T) {
 	}
 }
 
-// A large number of a row may be infinite after scaling.
+// A row with an infinite number, as scaling may make it, has features 0.
 func TestInfinitelyDistantRowsHaveZeroFeatures(t *testing.T) {
 	z := &Set{Count: 3, In: 2, X: []float32{0, 0, 1, 2, -3, 4}}
 	for _, of := range []features.Recipe{fourier.Gaussian{In: 2, Out: 2, Width: 1}, fourier.Laplace{In: 2, Out: 2, Width: 1},
@@ -89,14 +89,14 @@ func TestInfinitelyDistantRowsHaveZeroFeatures(t *testing.T) {
 	}
 }
 
-func TestDistinctRowsAreTakenInOrder(t *testing.T) {
+func TestDistinctRowsKeepTheirOrder(t *testing.T) {
 	x := []float32{1, 2, 3, 4, 1, 2, 5, 6, 7, 8}
 	if r := Distinct(x, 5, 2, 3); r.Count != 3 || !slices.Equal(r.X, []float32{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("%+v", r)
 	}
 }
 
-func TestRecipesThatCannotBeDrawnAreNamed(t *testing.T) {
+func TestInvalidRecipeErrorsNameTheFault(t *testing.T) {
 	r := at(t, fourier.Gaussian{In: 2, Out: 2, Width: 1}, &Set{Count: 2, In: 2, X: []float32{1, 2, 3, 4}})
 	for want, change := range map[string]func(r *Recipe){
 		"kernel is missing":        func(r *Recipe) { r.Of = nil },

@@ -38,7 +38,7 @@ func values(m *harmonicMap, x []float32) []float64 {
 	return y
 }
 
-func TestNumberIsTheFormula(t *testing.T) {
+func TestNumberOfHarmonicsMatchesItsFormula(t *testing.T) {
 	for d := 2; d < 14; d++ {
 		sum := 0
 		for l := range 12 {
@@ -63,7 +63,7 @@ func TestNumberIsTheFormula(t *testing.T) {
 
 // On S² (three coordinates), Gauss-Legendre quadrature in x_3 and equal weights in the angle
 // integrate products of harmonics of degree ≤ J exactly.
-func TestOrthonormalByQuadrature(t *testing.T) {
+func TestHarmonicsAreOrthonormalByQuadrature(t *testing.T) {
 	const degree, steps = 12, 4 * 12
 	m := newMap(3, all(3, degree).Terms)
 	x, w := make([]float64, degree+2), make([]float64, degree+2)
@@ -97,7 +97,7 @@ func TestOrthonormalByQuadrature(t *testing.T) {
 	}
 }
 
-func TestOrthonormalByMonteCarlo(t *testing.T) {
+func TestHarmonicsAreOrthonormalByMonteCarlo(t *testing.T) {
 	const points = 4000
 	for _, c := range []struct{ d, terms int }{{2, 9}, {4, 30}, {5, 40}, {10, 40}} {
 		m := newMap(c.d, FirstHarmonics(c.d, c.terms))
@@ -140,7 +140,7 @@ func gegenbauer(d, degree int, t float64) float64 {
 }
 
 // Σ_m Y_ℓm(x) Y_ℓm(z) = N(d,ℓ) C_ℓ(x·z)/C_ℓ(1)   (Müller, Analysis of Spherical Symmetries, §2)
-func TestAdditionTheorem(t *testing.T) {
+func TestHarmonicsSatisfyTheAdditionTheorem(t *testing.T) {
 	for _, c := range []struct{ d, degree int }{{2, 30}, {3, 40}, {4, 9}, {5, 6}, {10, 4}, {50, 2}} {
 		m := newMap(c.d, all(c.d, c.degree).Terms)
 		for pair := range uint64(20) {
@@ -200,7 +200,7 @@ func TestKernelIsTheInnerProduct(t *testing.T) {
 	}
 }
 
-func TestACountIsASquaredWeight(t *testing.T) {
+func TestRowCountActsAsSquaredWeight(t *testing.T) {
 	once, err := Harmonics{In: 3, Terms: []Harmonic{{1, 0, 1}, {4, 7, 1}}}.New()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A dense product of the same projections takes the greater part. Run with -cpu 1.
+// BenchmarkMap spends most of its time in a dense product of the projections. Run with -cpu 1.
 func BenchmarkMap(b *testing.B) {
 	const n, d, m = 256, 784, 1024
 	for _, q := range []int{1, 2, 4, 16} {

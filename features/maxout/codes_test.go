@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-func TestPackedCodesAreTheCodes(t *testing.T) {
+func TestPackedCodesMatchTheCodes(t *testing.T) {
 	s := stream.New(2, stream.PurposeOf("test/codes"), 0)
 	for _, q := range []int{1, 2, 3, 4, 5, 8, 16, 17, 255, 256} {
 		for _, m := range []int{0, 1, 63, 64, 65, 200} {
@@ -53,8 +53,8 @@ func TestCodesTakeLog2QBits(t *testing.T) {
 	}
 }
 
-// Of equal projections the first has the code; for a row of zeros all are equal.
-func TestTiesHaveTheFirstCode(t *testing.T) {
+// The first of equal projections gives the code; for a row of zeros all are equal.
+func TestTiesTakeTheFirstCode(t *testing.T) {
 	m := mustNew(t, Maxout{In: 3, Out: 20, Q: 4, Bound: 1})
 	codes := make([]uint8, 20)
 	if m.codes(codes, make([]float32, 3), 1); !slices.Equal(codes, make([]uint8, 20)) {

@@ -20,7 +20,7 @@ func (h halve) Apply(dst, x []float32, n int) {
 }
 
 // Codes do not change when a row is scaled, so a chain has the codes of its last map.
-func TestHashesGoThroughChains(t *testing.T) {
+func TestChainHashesLikeItsLastMap(t *testing.T) {
 	const n, d = 7, 5
 	rng := rand.New(rand.NewPCG(3, 4))
 	x := make([]float32, n*d)

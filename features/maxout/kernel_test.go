@@ -19,7 +19,7 @@ func hermite(i, q int) float64 {
 	})
 }
 
-// Values known in closed form (David & Nagaraja, Order Statistics, 3rd ed., §3.2 and exercises).
+// Moments equal values known in closed form (David & Nagaraja, Order Statistics, 3rd ed., §3.2 and exercises).
 func TestMomentsMatchTheTables(t *testing.T) {
 	third := math.Asin(1.0 / 3)
 	for _, c := range []struct {

@@ -40,8 +40,8 @@ func dot(x, z []float32) (sum float64) {
 	return sum
 }
 
-// The values were computed from the package comments of maxout and stream by an
-// independent program. They never change.
+// Projections never change. The values were computed from the package comments of maxout and stream by an
+// independent program.
 func TestDrawIsGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	for p, want := range map[int][3]float32{
@@ -71,7 +71,7 @@ func TestDrawIsGolden(t *testing.T) {
 	}
 }
 
-func TestProjectionAloneEqualsProjectionOfAll(t *testing.T) {
+func TestSingleProjectionEqualsThatOfTheWholeDraw(t *testing.T) {
 	r := Maxout{In: 300, Out: 100, Q: 4, Bound: 1, Seed: 7} // 120,000 numbers: drawn in parallel
 	all, err := r.Projections(0, 400)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestUnitsTakeDifferentProjections(t *testing.T) {
 	}
 }
 
-// shapes are maps of either kind, with sizes at and beside the panels of the kernels.
+// shapes are maps of either kind, with sizes at and next to the panels of the kernels.
 var shapes = []Maxout{
 	{In: 7, Out: 1, Q: 1}, {In: 7, Out: 33, Q: 1}, {In: 7, Out: 16, Q: 2}, {In: 7, Out: 50, Q: 3}, {In: 9, Out: 20, Q: 16},
 	{In: 7, Out: 200, Q: 5}, {In: 3, Out: 3, Q: 256}, {In: 1, Out: 4, Q: 2},
@@ -124,7 +124,7 @@ var shapes = []Maxout{
 		Q: 256, Pool: 300},
 }
 
-// The naive reference: the definition, in float64.
+// Features equal the definition in float64.
 func TestApplyEqualsTheDefinition(t *testing.T) {
 	const n = 5
 	for _, r := range shapes {

@@ -32,9 +32,8 @@ func at(d int, rho, a, b float64) (x []float32) {
 	return x
 }
 
-// Theorem 1: "K(x, z) = E(h(x)h(z)) = σ²(q)⟨x, z⟩κ_q(x, z)". The mean of φ(x)·φ(z) over
-// seeds is Kernel, with projections of their own and with a shared pool (Table 3), and is not
-// the theorem's unless q = 1 or x = z.
+// Theorem 1: "K(x, z) = E(h(x)h(z)) = σ²(q)⟨x, z⟩κ_q(x, z)". The mean of φ(x)·φ(z) over seeds is Kernel, with
+// separate projections and with a shared pool (Table 3), and is not the theorem's unless q = 1 or x = z.
 func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow test")
@@ -75,7 +74,7 @@ func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 	}
 }
 
-// The same on the grid of bytes. Rounding moves each value by half a step at most.
+// The mean of products is Kernel on the grid of bytes too. Rounding moves each value by half a step at most.
 func TestMeanOfProductsOnTheGridIsTheKernel(t *testing.T) {
 	const d, m, seeds = 6, 128, 300
 	for _, q := range []int{1, 4} {
@@ -159,7 +158,7 @@ func coefficient(i, q int) float64 {
 
 // "κ_q = Σ a_i(q) ρⁱ, where the first 3 coefficients are …". The derivatives at 0 of the
 // table's polynomial in θ = arccos ρ: dκ/dρ = −dκ/dθ and d²κ/dρ² = d²κ/dθ² there.
-func TestFirstCoefficientsOfTheSeries(t *testing.T) {
+func TestFirstCoefficientsMatchTheSeries(t *testing.T) {
 	const h = 1e-3
 	for _, q := range []int{2, 3, 4, 8, 16, 64} {
 		c := tableOf(q).kappa

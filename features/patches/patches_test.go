@@ -137,8 +137,7 @@ func TestFeaturesEqualTheirDefinition(t *testing.T) {
 	}
 }
 
-// Filters answer whitened patches: over patches of the sample, responses have mean square 1, and a
-// filter answers its own patch as W(p̂−μ)/s, which is most among patches of its length.
+// Over patches of the sample, the responses of filters have mean square 1.
 func TestResponsesHaveMeanSquareOne(t *testing.T) {
 	s := preprocess.ImageShape{Height: 12, Width: 12, Channels: 1}
 	x := bars(s, 200, 0)
@@ -165,7 +164,7 @@ func TestResponsesHaveMeanSquareOne(t *testing.T) {
 	}
 }
 
-// Brightness and contrast of an image hardly matter, whatever the unit of its pixels.
+// Brightness and contrast of an image hardly change its features, for any unit of its pixels.
 func TestUnitsOfPixelsDoNotMatter(t *testing.T) {
 	s := preprocess.ImageShape{Height: 10, Width: 10, Channels: 3, Planar: true}
 	x := bars(s, 60, 0)
@@ -221,8 +220,8 @@ func TestSameFeaturesOnAllLevelsThreadsAndBlocks(t *testing.T) {
 	}
 }
 
-// No image is beyond what Choose says: r.most bounds features of any image.
-func TestFeaturesAreWithinTheirReach(t *testing.T) {
+// Features of any image are within the bound that Choose states.
+func TestFeaturesStayWithinTheirBound(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	x := bars(s, 50, 0)
 	c, err := (&Options{Patch: 3, Cells: 2, Features: 64}).Choose(data(s, x, 2))
@@ -253,7 +252,7 @@ func TestFeaturesAreWithinTheirReach(t *testing.T) {
 	}
 }
 
-func TestImagesWithoutContrastAreRefused(t *testing.T) {
+func TestImagesWithoutContrastAreRejected(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	o := &Options{Features: 64}
 	if _, err := o.Choose(data(s, make([]float32, 5*64), 1)); err == nil || !strings.Contains(err.Error(), "no contrast") {
@@ -278,8 +277,8 @@ func TestImagesWithoutContrastAreRefused(t *testing.T) {
 	}
 }
 
-// Damaged recipes are refused before anything is allocated for them.
-func TestDamagedRecipesAreRefused(t *testing.T) {
+// Damaged recipes are rejected before anything is allocated for them.
+func TestDamagedRecipesAreRejected(t *testing.T) {
 	s := preprocess.ImageShape{Height: 8, Width: 8, Channels: 1}
 	r := choose(t, Options{Patch: 3, Cells: 2, Features: 32}, data(s, bars(s, 20, 0), 2))
 	good, err := json.Marshal(r)
@@ -314,7 +313,7 @@ func TestDamagedRecipesAreRefused(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestValidateRejectsInvalidOptions(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
 		want string

@@ -30,7 +30,7 @@ type Bins struct {
 	In              int         `json:"in"` // row length
 	Columns         []BinColumn `json:"columns"`
 	Weight          float32     `json:"weight"` // > 0
-	PiecewiseLinear bool        `json:"hats,omitempty"`
+	PiecewiseLinear bool        `json:"piecewise_linear,omitempty"`
 }
 
 // BinColumn is a column of the rows with its cuts. The same column may occur several times.

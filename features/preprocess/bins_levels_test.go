@@ -12,7 +12,7 @@ import (
 // The second of three columns has the levels 1, 2 and 7; other numbers count as the next one below.
 var places = BinLevels{In: 3, Columns: []BinColumn{{1, features.Floats{2, 7}}}, Weight: 0.5}
 
-func TestLevelsTakeThePlaceOfNumbers(t *testing.T) {
+func TestBinLevelsReplaceNumbersByTheirLevel(t *testing.T) {
 	r := features.Chain{Steps: []features.Recipe{places, fourier.Gaussian{In: 6, Out: 4, Width: 1}}}
 	sealed, err := features.Seal(r)
 	if err != nil {

@@ -21,7 +21,7 @@ func applyBins(t *testing.T, r features.Recipe, x ...float32) []float32 {
 	return dst
 }
 
-func TestBinsAndHats(t *testing.T) {
+func TestBinsEncodeKnownValues(t *testing.T) {
 	columns := []BinColumn{{1, features.Floats{0, 1, 3}}}
 	for _, c := range []struct {
 		hats bool
@@ -50,7 +50,7 @@ func TestBinsAndHats(t *testing.T) {
 	}
 }
 
-// Bins are points of every grid; hats are within half a step.
+// Bins are points of every grid; piecewise-linear columns are within half a step of one.
 func TestBinsAreExactOnTheGrid(t *testing.T) {
 	for _, hats := range []bool{false, true} {
 		r := Bins{In: 1, Columns: []BinColumn{{0, features.Floats{0, 1, 3}}, {0, features.Floats{-1, 0.5}}}, Weight: 0.3,

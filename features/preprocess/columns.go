@@ -13,9 +13,9 @@ import (
 // first the numbers of Number and Lookup slots, slot by slot, then the numbers of OneHot slots.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
-	// CrossFit divides the training rows; each part of a Lookup was computed without one of the parts of the rows.
+	// CrossFit divides the training rows; each part of a Lookup was computed without one part of them.
 	// nil if lookups have no parts.
-	CrossFit *CrossFit `json:"cut,omitempty"`
+	CrossFit *CrossFit `json:"cross_fit,omitempty"`
 }
 
 // Slot turns a slot into numbers. Exactly one of its fields is set.

@@ -118,7 +118,7 @@ func TestStatisticsMatchTheNumbers(t *testing.T) {
 	}
 }
 
-func TestChoiceOfEncodings(t *testing.T) {
+func TestEncodingsAreChosenFromStatistics(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
 	r, columns, err := ChooseColumns(trouble, statisticsOf(trouble, x, n), ColumnOptions{}, nil, nil)
@@ -138,7 +138,7 @@ func TestChoiceOfEncodings(t *testing.T) {
 			t.Errorf("%s: unscaled %v", want[j], c.Unscaled)
 		}
 	}
-	// What training rows never miss may be missing later.
+	// A value that training rows never miss may be missing later.
 	y := applyColumns(t, r, slices.Repeat([]float32{nan}, 12), 1)
 	if slices.ContainsFunc(y, func(v float32) bool { return v != v }) {
 		t.Errorf("%v", y)
@@ -148,8 +148,9 @@ func TestChoiceOfEncodings(t *testing.T) {
 	}
 }
 
-// True and false are as far from each other as two levels, and missing is between them.
-func TestBooleansAreLevels(t *testing.T) {
+// True and false are as far from each other as two category values, and a missing value is halfway between
+// them.
+func TestBooleansAreEncodedAsLevels(t *testing.T) {
 	r, _, err := ChooseColumns(&schema.Table{Columns: []schema.Column{{Name: "b", Type: schema.Boolean}}},
 		[]ColumnStatistics{{Rows: 10, Mean: 0.3, Variance: 0.21, High: 1}}, ColumnOptions{Weight: 0.5}, nil, nil)
 	if err != nil {
@@ -161,7 +162,7 @@ func TestBooleansAreLevels(t *testing.T) {
 	}
 }
 
-func TestWrongStatisticsAndOptionsAreRefused(t *testing.T) {
+func TestInvalidStatisticsAndOptionsAreRejected(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{{Name: "k", Type: schema.Category, Levels: []string{"a"}}}}
 	good := []ColumnStatistics{{Rows: 3, Levels: []int64{2, 1}}}
 	for _, c := range []struct {

@@ -36,7 +36,7 @@ func wideRows(r *rand.Rand, n, levels int) (x []float32) {
 	return x
 }
 
-// scalings leaves the numbers of levels alone, divides them, and mixes them.
+// scalings keeps the numbers of levels, divides them, and mixes them.
 func scalings(d int) map[string]features.Recipe {
 	mean, dev := make([]float32, d), slices.Repeat([]float32{1}, d)
 	mean[0], dev[0], mean[2], dev[2] = 0.3, 2, -1, 0.7
@@ -139,8 +139,8 @@ func applyColumns(t *testing.T, r features.Recipe, x []float32, n int) []float32
 	return dst
 }
 
-// The short form stands for the row.
-func TestShortFormStandsForTheRow(t *testing.T) {
+// Every row can be rebuilt from its short form.
+func TestShortFormExpandsToTheRow(t *testing.T) {
 	const n, levels = 60, 7
 	encode := wide(levels)
 	x := wideRows(rand.New(rand.NewPCG(2, 2)), n, levels)
@@ -175,7 +175,7 @@ func TestShortFormStandsForTheRow(t *testing.T) {
 	}
 }
 
-// Rows with a number that overflows an angle are counted in both ways.
+// Rows with a number that overflows an angle are counted with and without the short form.
 func TestOverflowsAreCountedInTheShortForm(t *testing.T) {
 	encode := wide(40)
 	_, d := encode.Dims()

@@ -55,7 +55,7 @@ func TestSlotsBecomeNumbers(t *testing.T) {
 	}
 }
 
-func TestNoNaNGetsPast(t *testing.T) {
+func TestColumnsNeverEmitNaN(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const n = 300
 	x := make([]float32, n*len(recipe.Slots))
@@ -78,8 +78,9 @@ func TestNoNaNGetsPast(t *testing.T) {
 	}
 }
 
-// The documented distances.
-func TestDistancesOfLevels(t *testing.T) {
+// Squared distances between category values and missing values are those that the documentation of OneHot
+// states.
+func TestCategoryDistancesMatchTheDocumentation(t *testing.T) {
 	const w = 0.75
 	r := Columns{Slots: []Slot{{OneHot: &OneHot{Values: 4, Weight: w, Missing: true}},
 		{OneHot: &OneHot{Values: 2, Weight: w}}}}
@@ -184,7 +185,7 @@ func TestTablesSealInSixBytesANumber(t *testing.T) {
 	}
 }
 
-func TestHugeSizesTakeNoMemory(t *testing.T) {
+func TestDecodeRejectsHugeSizesInLittleMemory(t *testing.T) {
 	for _, text := range []string{
 		`{"slots":[{"table":{"values":1048577,"out":1048576,"numbers":""}}]}`,
 		`{"slots":[{"onehot":{"values":1048577,"weight":1}}]}`,
@@ -205,7 +206,7 @@ func TestHugeSizesTakeNoMemory(t *testing.T) {
 	}
 }
 
-func TestNamesOfNumbers(t *testing.T) {
+func TestNamesCombineColumnAndCategory(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{
 		{Name: "age", Type: schema.Number},
 		{Name: "work", Type: schema.Category, Levels: []string{"a", "b"}},

@@ -20,7 +20,7 @@ func TestDifferencesFollowTheRow(t *testing.T) {
 	}
 }
 
-func TestRefusesWrongDifferences(t *testing.T) {
+func TestInvalidDifferencesAreRejected(t *testing.T) {
 	nan := float32(math.NaN())
 	for want, r := range map[string]Differences{
 		"few":                        {In: 2},

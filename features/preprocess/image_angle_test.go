@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-func TestBoundsAreCosineAndSine(t *testing.T) {
+func TestAngleBoundsAreCosineAndSine(t *testing.T) {
 	for n := 1; n <= 180; n++ {
 		b := bounds(n)
 		if len(b) != n-1 {
@@ -28,9 +28,9 @@ func TestBoundsAreCosineAndSine(t *testing.T) {
 	}
 }
 
-// The bins of integer gradients: by the arc tangent away from the bounds, by integer
-// comparison at 45°, 90° and 135°.
-func TestBinsOfWholeNumbers(t *testing.T) {
+// Integer gradients are in the bin of their arc tangent away from the bounds, and in the bin that integer
+// comparison gives at 45°, 90° and 135°.
+func TestAngleBinsOfIntegerGradientsAreExact(t *testing.T) {
 	for n := 1; n <= 180; n++ {
 		b := bounds(n)
 		for x := -12; x <= 12; x++ {
@@ -93,9 +93,9 @@ func TestBytesAreFarFromTheBounds(t *testing.T) {
 	}
 }
 
-// The exact bits, for every platform: cosine and sine of π/8 compared with
-// √(2±√2)/2.
-func TestCosineAndSineOfPiOver8(t *testing.T) {
+// The cosine of π/8 is √(2+√2)/2 rounded correctly, and the sine is within one unit in the last place of
+// √(2−√2)/2.
+func TestCosAndSinOfPiOver8AreWithinOneUlp(t *testing.T) {
 	root := func(x *big.Float) *big.Float { return new(big.Float).SetPrec(200).Sqrt(x) }
 	two := new(big.Float).SetPrec(200).SetInt64(2)
 	want := func(sign int64) float64 {

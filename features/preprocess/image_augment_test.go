@@ -102,7 +102,7 @@ func TestAugmentEqualsItsDefinition(t *testing.T) {
 	}
 }
 
-func TestAugmentDependsOnSeedRowAndRoundAlone(t *testing.T) {
+func TestAugmentDependsOnSeedRowAndRoundOnly(t *testing.T) {
 	a := Augment{Shape: ImageShape{Height: 9, Width: 8, Channels: 3}, Crop: 4, Flip: true, Brightness: 0.5, Contrast: 0.5,
 		Saturation: 0.5, Seed: 3}
 	const n = 6
@@ -110,7 +110,7 @@ func TestAugmentDependsOnSeedRowAndRoundAlone(t *testing.T) {
 	x := pixels(a.Shape, n)
 	image := x[:in]
 	for i := 1; i < n; i++ {
-		copy(x[i*in:], image) // the same image everywhere: only the row's number tells them apart
+		copy(x[i*in:], image) // the same image everywhere: only the row's number differs
 	}
 	together, alone := make([]float32, n*out), make([]float32, out)
 	a.Apply(together, x, n, number, 5)
@@ -195,7 +195,7 @@ func TestCropsAndFlipsAreUniform(t *testing.T) {
 	}
 }
 
-func TestFactorsAreUniform(t *testing.T) {
+func TestBrightnessFactorsAreUniform(t *testing.T) {
 	a := Augment{Shape: ImageShape{Height: 1, Width: 1, Channels: 1}, Brightness: 0.3, Seed: 2}
 	const n = 20000
 	x, dst := make([]float32, n), make([]float32, n)
@@ -212,7 +212,7 @@ func TestFactorsAreUniform(t *testing.T) {
 	}
 }
 
-// Like the numbers of a stream, the choices never change.
+// The choices never change, like the numbers of a stream.
 func TestAugmentIsGolden(t *testing.T) {
 	a := Augment{Shape: ImageShape{Height: 5, Width: 5, Channels: 3}, Crop: 1, Flip: true, Brightness: 0.5, Contrast: 0.5,
 		Saturation: 0.5, Seed: 1}

@@ -105,8 +105,8 @@ func TestFeaturesOfCIFARSeparateTheClasses(t *testing.T) {
 	}
 }
 
-// The first principal direction of patches of photographs is their brightness:
-// all components alike, and more than half of the variance.
+// The first principal direction of patches of photographs is their brightness: its components are equal, and it
+// has more than half of the variance.
 func TestFirstDirectionOfCIFARPatchesIsBrightness(t *testing.T) {
 	x, _ := cifar(t)
 	f := PatchFit{Shape: cifarShape, Patch: 4, Stride: 4, Out: 48}

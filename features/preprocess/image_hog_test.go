@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-// The histograms were computed by testdata/hog.py with scikit-image 0.26.0. Its
-// images have integer values, so many gradients lie exactly on a bound between bins.
+// Histograms equal those that testdata/hog.py computed with scikit-image 0.26.0. Its images have integer
+// values, so many gradients lie exactly on a bound between bins.
 func TestHoGEqualsScikitImage(t *testing.T) {
 	f, err := os.Open("testdata/hog.txt")
 	if err != nil {
@@ -134,7 +134,7 @@ func TestHoGOfColourMatchesTheGrayImage(t *testing.T) {
 	}
 }
 
-// 8 orientations and cells of 4×4 pixels: the 512 features of Bullins et al. (2018).
+// With 8 orientations and cells of 4×4 pixels there are the 512 features of Bullins et al. (2018).
 func TestHoGOfCIFARHas512Features(t *testing.T) {
 	r := HoG{Shape: ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4, Orientations: 8}
 	if in, out := r.Dims(); in != 3072 || out != 512 {

@@ -101,7 +101,7 @@ func TestPatchesAreProjected(t *testing.T) {
 	}
 }
 
-// Against a principal component analysis by singular values.
+// The directions equal those of a principal component analysis by singular values.
 func TestFitFindsThePrincipalDirections(t *testing.T) {
 	f := PatchFit{Shape: ImageShape{Height: 12, Width: 10, Channels: 3}, Patch: 3, Stride: 2, Out: 27}
 	const n = 30
@@ -212,7 +212,7 @@ func TestFitDoesNotDependOnThreadsOrLayout(t *testing.T) {
 	}
 }
 
-func TestFitErrors(t *testing.T) {
+func TestFitPatchPCARejectsInvalidInput(t *testing.T) {
 	s := ImageShape{Height: 2, Width: 2, Channels: 1}
 	good := PatchFit{Shape: s, Patch: 1, Stride: 1, Out: 1}
 	with := func(change func(*PatchFit)) PatchFit { f := good; change(&f); return f }

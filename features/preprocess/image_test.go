@@ -75,7 +75,7 @@ func valid(t testing.TB, s ImageShape) map[string]features.Recipe {
 	}
 }
 
-func TestIndexOfAPixel(t *testing.T) {
+func TestAtIndexesPixelsInBothLayouts(t *testing.T) {
 	s := ImageShape{Height: 2, Width: 3, Channels: 2}
 	if s.Len() != 12 || s.At(1, 2, 1) != 11 || s.At(1, 0, 1) != 7 {
 		t.Errorf("side by side: %d, %d, %d", s.Len(), s.At(1, 2, 1), s.At(1, 0, 1))
@@ -164,7 +164,7 @@ func TestRecipesSealAndOpen(t *testing.T) {
 	}
 }
 
-func TestChainOfImageRecipes(t *testing.T) {
+func TestImageChainEqualsItsSteps(t *testing.T) {
 	s := ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}
 	cropped := Crop{Shape: s, Size: 24}
 	gray := Gray{Shape: cropped.Result()}

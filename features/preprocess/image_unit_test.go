@@ -31,8 +31,8 @@ func TestUnitPixelsHaveLengthOne(t *testing.T) {
 	}
 }
 
-// With a single pixel it is Unit.
-func TestUnitPixelsOfOnePixelIsUnit(t *testing.T) {
+// UnitPixels of an image with a single pixel equals Unit.
+func TestUnitPixelsOfOnePixelEqualsUnit(t *testing.T) {
 	s := ImageShape{Height: 1, Width: 1, Channels: 9, Planar: true}
 	x := pixels(s, 3)
 	if !slices.Equal(applyImage(t, UnitPixels{Shape: s}, x, 3), applyImage(t, Unit{In: 9}, x, 3)) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The example of TensorFlow's documentation of tf.image.per_image_standardization.
+// Whiten equals the example in TensorFlow's documentation of tf.image.per_image_standardization.
 func TestWhitenEqualsTensorFlow(t *testing.T) {
 	x := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	want := []float32{-1.593255, -1.3035723, -1.0138896, -0.7242068, -0.4345241, -0.14484136,
@@ -41,7 +41,7 @@ func TestWhitenedImagesHaveMeanZeroAndDeviationOne(t *testing.T) {
 }
 
 // For n values with a deviation below 1/√n, the distances to the mean are multiplied by √n.
-func TestFlatImagesAreNotBlownUp(t *testing.T) {
+func TestFlatImagesAreNotAmplified(t *testing.T) {
 	s := ImageShape{Height: 2, Width: 2, Channels: 1}
 	y := applyImage(t, Whiten{Shape: s}, []float32{7, 7, 7, 7, 0.25, -0.25, 0.25, -0.25}, 2)
 	if want := []float32{0, 0, 0, 0, 0.5, -0.5, 0.5, -0.5}; !slices.Equal(y, want) {

@@ -45,9 +45,9 @@ func draw(t *testing.T, r features.Recipe) features.Map {
 	return m
 }
 
-// Features stand side by side, the kernel is the sum, and each part has the numbers on its grid that
-// it has alone, at 8 and at 16 bits.
-func TestPartsMatchSinglePreprocessing(t *testing.T) {
+// Features of the parts are side by side, the kernel is the sum of their kernels, and each part has the same
+// numbers on its grid as it has without the others, at 8 and at 16 bits.
+func TestJoinedPartsMatchSeparatePreprocessing(t *testing.T) {
 	const n = 333
 	x := rowsOf(n)
 	for count := 1; count <= len(parts()); count++ {
@@ -121,7 +121,7 @@ func TestJoinIsWideIfAllPartsAre(t *testing.T) {
 	}
 }
 
-// Behind an encoding with a short form of rows, all parts see what they see of whole rows.
+// After an encoding with a short form of rows, all parts have the numbers that they have for whole rows.
 func TestJoinTakesTheShortForm(t *testing.T) {
 	const levels, n = 40, 400
 	encode := preprocess.Columns{Slots: []preprocess.Slot{{Number: &preprocess.Number{}},

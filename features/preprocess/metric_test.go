@@ -40,7 +40,7 @@ func someMetric(t testing.TB, d int) (FullMetric, []float32) {
 	return r, a
 }
 
-func TestFullIsTheProduct(t *testing.T) {
+func TestFullMetricIsTheMatrixProduct(t *testing.T) {
 	for _, d := range []int{1, 5, 16, 47, 130} {
 		r, a := someMetric(t, d)
 		m, err := r.New()
@@ -90,7 +90,7 @@ func TestKernelMeasuresInTheMetric(t *testing.T) {
 	}
 }
 
-func TestDiagonalHasParts(t *testing.T) {
+func TestDiagonalMetricMultipliesColumnwise(t *testing.T) {
 	m, err := DiagonalMetric{A: features.Floats{1, 2, 3, 0}}.New()
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestDiagonalHasParts(t *testing.T) {
 	}
 }
 
-func TestFilesOfAMetric(t *testing.T) {
+func TestMetricFilesRoundTrip(t *testing.T) {
 	m := &MetricMatrix{2, []float32{1, -2, 0.5, 1e-30}}
 	data := encode(t, m)
 	if !bytes.Equal(data, encode(t, m)) {

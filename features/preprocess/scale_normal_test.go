@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-// skewed returns n rows of 4 columns: log-normal, ties, constant, and one that is left alone.
+// skewed returns n rows of 4 columns: log-normal, ties, constant, and one that stays unchanged.
 func skewed(n int) []float32 {
 	s := stream.New(1, stream.PurposeOf("test/normal"), 0)
 	var x []float32
@@ -100,8 +100,9 @@ func TestNormalScoresRiseAndEndAtTheKnots(t *testing.T) {
 	}
 }
 
-// One row, and columns of all distinct values, with as many knots as rows.
-func TestNormalScoresOfFewRows(t *testing.T) {
+// One row has the score 0, and a column of distinct values with as many knots as rows has the normal quantiles
+// of its ranks.
+func TestNormalScoresOfFewRowsAreQuantiles(t *testing.T) {
 	if y := applyScale(t, NewNormalScores([]float32{5, -1}, 1, 2, 2, nil), []float32{5, 3}, 1); y[0] != 0 || y[1] != 0 {
 		t.Errorf("one row: %v", y)
 	}
@@ -114,7 +115,7 @@ func TestNormalScoresOfFewRows(t *testing.T) {
 	}
 }
 
-func TestClipLeavesUnmarkedColumnsAlone(t *testing.T) {
+func TestClipDoesNotChangeUnmarkedColumns(t *testing.T) {
 	nan := float32(math.NaN())
 	r := Clip{At: []float32{3, 0, 2}}
 	y := applyScale(t, r, []float32{5, 5, 5, -5, -5, -5, 1, nan, nan, -inf, inf, -2}, 4)
@@ -126,7 +127,7 @@ func TestClipLeavesUnmarkedColumnsAlone(t *testing.T) {
 	}
 }
 
-// Parts of both are the same columns of the whole, so that rows keep their short form.
+// Parts of both scalings equal the same columns of the whole, so that rows keep their short form.
 func TestColumnScalingsHaveParts(t *testing.T) {
 	const n = 300
 	x := skewed(n)
@@ -147,7 +148,7 @@ func TestColumnScalingsHaveParts(t *testing.T) {
 	}
 }
 
-func TestKnotsAndClipsAreChecked(t *testing.T) {
+func TestInvalidKnotsAndClipsAreRejected(t *testing.T) {
 	column := func(at, scores features.Floats) NormalScores {
 		return NormalScores{Columns: []Knots{{}, {at, scores}}}
 	}

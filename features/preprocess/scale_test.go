@@ -21,7 +21,7 @@ func applyScale(t *testing.T, r features.Recipe, x []float32, n int) []float32 {
 	return dst
 }
 
-// The naive references: the formulas in float64 with each operation rounded to float32.
+// Scalings equal naive references: the formulas in float64 with each operation rounded to float32.
 func TestScalingsEqualTheirFormulas(t *testing.T) {
 	const n, d = 20, 7
 	s := stream.New(1, stream.PurposeOf("test/scale"), 0)
@@ -114,7 +114,7 @@ func TestStandardMakesMeanZeroAndVarianceOne(t *testing.T) {
 	}
 }
 
-func TestUnitLeavesZeroRowsAndLongRowsFinite(t *testing.T) {
+func TestUnitKeepsZeroAndLongRowsFinite(t *testing.T) {
 	y := applyScale(t, Unit{In: 2}, []float32{0, 0, 3e38, 3e38, 1e-45, 0}, 3)
 	want := float32(1 / math.Sqrt2)
 	if !slices.Equal(y, []float32{0, 0, want, want, 1, 0}) {
@@ -197,7 +197,7 @@ func TestScalesPanicOnShortSlices(t *testing.T) {
 	}
 }
 
-func TestAColumnOfTooSmallADeviationIsConstant(t *testing.T) {
+func TestColumnOfTinyDeviationIsConstant(t *testing.T) {
 	r := NewStandard([]float64{1e-40, 0}, []float64{1e-80, 1e-70})
 	if err := r.Validate(); err != nil || r.Dev[0] != 0 || r.Dev[1] == 0 {
 		t.Errorf("%v: %v", r.Dev, err)

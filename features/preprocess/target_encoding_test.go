@@ -96,8 +96,8 @@ func (l labelled) mean(slot int, like float32, class int, use func(i int) bool) 
 	return float32((of + smoothing*(all/n)) / (m + smoothing))
 }
 
-// Each row has the mean labels of other rows: held-out and new rows of all training rows, training
-// rows of all other parts.
+// Each row has the mean labels of other rows: held-out and new rows have those of all training rows, and
+// training rows those of all other parts.
 func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 	for _, c := range []struct {
 		classes int
@@ -216,8 +216,8 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 	}
 }
 
-// A row of weight 3 is three rows, whatever the unit of weights is.
-func TestWeightsAreRepeatedRows(t *testing.T) {
+// A row of weight 3 equals three rows, for any unit of weights.
+func TestWeightsEqualRepeatedRows(t *testing.T) {
 	l := labelledRows(rand.New(rand.NewPCG(6, 6)), 100, 0)
 	cut := CrossFit{Held: 3, Parts: 4}
 	once, err := NewLabelSums(cut, 0, Categories(labelledTable, ColumnOptions{Encode: TargetEncoding}, TargetEncoding))
@@ -243,7 +243,7 @@ func TestWeightsAreRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestTooManySumsAreRefused(t *testing.T) {
+func TestTooManySumsAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		cut        CrossFit
 		classes    int

@@ -7,8 +7,8 @@ import (
 
 var ()
 
-// The series of the activations against their closed forms; a_i ≥ 0, Σ a_i = 1.
-func TestSeriesAreTheDualActivations(t *testing.T) {
+// The series of the activations equal their closed forms; a_i ≥ 0, Σ a_i = 1.
+func TestSeriesEqualTheDualActivations(t *testing.T) {
 	stepDual := func(rho float64) float64 { return 1 - math.Acos(rho)/math.Pi }
 	for name, a := range activations {
 		c := a.coefficients(MaxDegree)

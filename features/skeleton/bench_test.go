@@ -36,7 +36,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// Rows are taken by one thread.
+// BenchmarkApply maps rows on one thread.
 func BenchmarkApply(b *testing.B) {
 	const n = 256
 	for _, p := range pictures {
@@ -57,7 +57,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// A million features, 10,000 of them at a time.
+// BenchmarkApplyRange maps a million features, 10,000 of them at a time.
 func BenchmarkApplyRange(b *testing.B) {
 	const n, out, block = 64, 1_000_000, 10_000
 	m := mustNew(b, Compositional{Skeleton: pictures[1].s, Out: out, Seed: 1})

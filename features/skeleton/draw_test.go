@@ -55,8 +55,8 @@ var goldenMixed = Skeleton{Columns: 6, Nodes: []Node{
 	{Name: "out", Activation: Activation{Polynomial: []float64{0.1, 0.3, 0.6}}, Inputs: []string{"inner", "angle"}},
 }}
 
-// Computed from the package comments of skeleton and stream by a program that
-// shares no code with them. They never change.
+// Features equal values that a program computed which shares no code with these packages, from the package
+// comments of skeleton and stream. They never change.
 func TestFeaturesAreGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	for _, c := range []struct {
@@ -168,8 +168,8 @@ func (w *twin) rfss(name string) func(x []float32) complex128 {
 	}
 }
 
-// The dumb twin: M draws without merging give the same inner products, and the
-// draws are cut where the budget says: values on random rows tell features apart.
+// M draws without merging give the same inner products as the map, and the draws end where the budget does;
+// values on random rows distinguish the features.
 func TestMapEqualsTheDefinition(t *testing.T) {
 	const n, out = 40, 60
 	for name, s := range map[string]Skeleton{
@@ -306,7 +306,7 @@ func TestFeaturesDoNotDependOnTheBudget(t *testing.T) {
 	}
 }
 
-// All features of a small skeleton can be had, one more cannot.
+// A small skeleton gives all of its features, and one more is an error.
 func TestBudgetBeyondTheFeaturesIsAnError(t *testing.T) {
 	s := connected(4, Space{Binary: true}, Activation{Polynomial: []float64{0, 0, 1}})
 	m := mustNew(t, Compositional{Skeleton: s, Out: 7}) // 1 and 6 pairs of signs

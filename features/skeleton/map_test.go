@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// every holds maps of each path through Apply: phases alone, waves, products,
+// every holds maps of each path through Apply: phases only, waves, products,
 // hybrids, and all of them at once; three chunks of features, the last not whole.
 func every(t testing.TB) map[string]*Map {
 	const out = 2*chunk + 77
@@ -120,7 +120,7 @@ func TestQuantizeRoundsApply(t *testing.T) {
 	}
 }
 
-// A vector that is longer than 1 is beyond the base space, and is told.
+// A vector that is longer than 1 is outside the base space, and is counted.
 func TestRowsOffTheSphereSaturate(t *testing.T) {
 	m := every(t)["products"]
 	in, out := m.Dims()
@@ -195,7 +195,7 @@ func TestShortSlicesPanic(t *testing.T) {
 	}
 }
 
-// Counts of pairs from the columns of each feature, one by one.
+// Cooccur equals counts of pairs from the columns of each feature, one by one.
 func TestCooccurCountsDraws(t *testing.T) {
 	for name, m := range every(t) {
 		in, out := m.Dims()
@@ -223,8 +223,8 @@ func TestCooccurCountsDraws(t *testing.T) {
 	}
 }
 
-// The columns of a feature are those that its value changes with.
-func TestColumnsAreThoseThatMatter(t *testing.T) {
+// The columns of a feature are the columns that change its value.
+func TestColumnsAreThoseThatChangeTheFeature(t *testing.T) {
 	for name, m := range every(t) {
 		in, out := m.Dims()
 		base, dst := make([]float32, out), make([]float32, out)
@@ -248,7 +248,7 @@ func TestColumnsAreThoseThatMatter(t *testing.T) {
 			set = slices.Compact(set)
 			have := m.columnsOf(nil, j)
 			same := slices.Equal(set, have) || len(set)+len(have) == 0
-			if m.productTo != nil { // the real part of x_j + i·x_k changes with x_j alone
+			if m.productTo != nil { // the real part of x_j + i·x_k changes only with x_j
 				same = !slices.ContainsFunc(set, func(c int32) bool { return !slices.Contains(have, c) })
 			}
 			if !same {

@@ -26,9 +26,9 @@ func estimate(t *testing.T, r Compositional, seeds int, x, z []float32) stattest
 	})
 }
 
-// Definition of an RFS: "k(x, x') = E[ψ(ω, x) ψ(ω, x')*]", for each base space of
-// §4 (Examples 1 to 6), alone and under each activation. Where the paper prints
-// e^{iωx/2πn} for categories, the mean over ω is 1 or 0 only with e^{2πiωx/n}.
+// Definition of an RFS: "k(x, x') = E[ψ(ω, x) ψ(ω, x')*]", for each base space of §4 (Examples 1 to 6), without
+// and with each activation. Where the paper prints e^{iωx/2πn} for categories, the mean over ω is 1 or 0 only
+// with e^{2πiωx/n}.
 func TestMeanOfProductsIsTheKernelOfEachSpaceAndActivation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -366,7 +366,7 @@ func TestDeepFeaturesAreLocal(t *testing.T) {
 		}
 		var a, b []float64
 		for c := range side * side {
-			p := float64(counts[side*side+c]) / float64(m.Draws()) // beside pixel (1, 1)
+			p := float64(counts[side*side+c]) / float64(m.Draws()) // next to pixel (1, 1)
 			switch y, x := c/side, c%side; {
 			case c == 9:
 			case y < 2 && x < 2:

@@ -52,7 +52,7 @@ func TestRecipesSealAndOpen(t *testing.T) {
 	}
 }
 
-// Scalings go before, as for every map, and the chain is on the grid.
+// A chain of scalings and a skeleton is on the grid, as with every map.
 func TestChainsOfScalingsAreGridded(t *testing.T) {
 	c := features.Chain{Steps: []features.Recipe{preprocess.Divide{In: 16, By: 255},
 		Compositional{Skeleton: goldenConv, Out: 40}}}
@@ -110,7 +110,7 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 	}
 }
 
-// Products of many coordinates of a sphere have a bound that no float32 holds.
+// A skeleton whose products of many coordinates of a sphere have a bound beyond float32 is an error.
 func TestBoundsBeyondFloat32AreAnError(t *testing.T) {
 	high := make([]float64, 200)
 	high[199] = 1
@@ -120,8 +120,8 @@ func TestBoundsBeyondFloat32AreAnError(t *testing.T) {
 	}
 }
 
-// ReLUs have products of any number of coordinates, which are bounded by nothing useful on the sphere:
-// their grid is for what rows have.
+// The grid of a skeleton with ReLUs on the sphere, whose features have no useful bound, follows from the
+// features of rows.
 func TestBoundsOnSpheresAreFoundOnRows(t *testing.T) {
 	const n, d = 40, 10
 	s := stream.New(1, stream.PurposeOf("test/sphere"), 0)

@@ -57,8 +57,8 @@ func TestParseReadsYAMLAndJSON(t *testing.T) {
 	}
 }
 
-// The sizes of the paper's deep structure: 24×24 pixels, 10×10, 4×4 and 1 nodes. The
-// windows end with pixel 22, so that the last row and column are in none.
+// Layers have the sizes of the paper's deep structure: 24×24 pixels, 10×10, 4×4 and 1 nodes. The windows end
+// with pixel 22, so that the last row and column are in none.
 func TestConvolutionsHaveTheSizesOfThePaper(t *testing.T) {
 	s, err := Parse([]byte(cifar))
 	if err != nil {
@@ -122,7 +122,7 @@ func TestExpandedSkeletonsAreTheSame(t *testing.T) {
 	}
 }
 
-// The recurrence of §5 by plain recursion, which evaluates a node as often as it is taken.
+// The kernel equals the recurrence of §5 by plain recursion, which evaluates a node as often as it is used.
 func TestKernelEqualsTheRecurrence(t *testing.T) {
 	nodes := map[string]Node{}
 	for _, n := range mixed.Nodes {
@@ -160,8 +160,8 @@ func TestKernelEqualsTheRecurrence(t *testing.T) {
 	}
 }
 
-// A chain of 100,000 nodes, and one that halves a range of inputs again and
-// again: neither recursion nor repeated work may be in it.
+// A chain of 100,000 nodes, and a chain that halves a range of inputs repeatedly, are evaluated without
+// recursion and without repeated work.
 func TestDeepGraphsAreEvaluatedOnce(t *testing.T) {
 	chain := Skeleton{Columns: 1, Nodes: []Node{{Name: "0", Space: Space{Circle: 2}, Columns: []int{0}}}}
 	linear := Activation{Polynomial: []float64{0, 1}}
@@ -297,7 +297,7 @@ func TestErrorsNameTheNode(t *testing.T) {
 	}
 }
 
-func TestParseIsStrict(t *testing.T) {
+func TestParseRejectsInvalidSkeletons(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{`{"columns":3,"space":{"circle":2},"layers":[{"full":true,"activation":{"relu":true}}],"seed":1}`,
 			`skeleton: unknown field "seed"`},
@@ -352,7 +352,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// What parses is valid, and is the same after a round trip.
+		// A skeleton that parses is valid, and is the same after a round trip.
 		j, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Random123's kat_vectors for philox4x32 with 10 rounds.
+// Words equal Random123's kat_vectors for philox4x32 with 10 rounds.
 func TestPhiloxKnownAnswers(t *testing.T) {
 	for _, c := range []struct {
 		counter [4]uint32
@@ -35,8 +35,7 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 
 func golden() *Stream { return New(0x0123456789abcdef, PurposeOf("golden"), 0xfedcba9876543210) }
 
-// The values below were computed from the package comment by an independent
-// program. They never change.
+// Words never change. The values below were computed from the package comment by an independent program.
 func TestWordsAreGolden(t *testing.T) {
 	if p := PurposeOf("golden"); p != 0x1705ad44 {
 		t.Errorf("purpose %#x", p)
@@ -96,7 +95,8 @@ func TestNumbersAreGolden(t *testing.T) {
 	}
 }
 
-// FNV-1a 64 of the bytes, little-endian, of 20,000 numbers: all branches, the far tail included.
+// The FNV-1a 64 hash of 20,000 numbers, little-endian, never changes; the numbers take all branches, the far
+// tail included.
 func TestLongRunsAreGolden(t *testing.T) {
 	shape := 0
 	for _, c := range []struct {

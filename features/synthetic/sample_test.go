@@ -36,7 +36,7 @@ func numbers(t testing.TB, line string) (x []float64, y float64) {
 	return x[:len(x)-1], x[len(x)-1]
 }
 
-func TestARowIsAFunctionOfItsNumberAndSeed(t *testing.T) {
+func TestRowDependsOnItsNumberAndSeedOnly(t *testing.T) {
 	for _, s := range Sets {
 		long, short := csv(t, s, 5000, 3, s.Noise), csv(t, s, 17, 3, s.Noise)
 		for i := range short[:17] {
@@ -67,7 +67,7 @@ func TestARowIsAFunctionOfItsNumberAndSeed(t *testing.T) {
 	}
 }
 
-// Both classes are as likely, and the label says which.
+// Both classes are equally likely, and the label names the class.
 func TestClassesAreBalanced(t *testing.T) {
 	const n = 20_000
 	for _, name := range []string{"windmill", "moons", "checkerboard"} {
@@ -88,7 +88,7 @@ func TestClassesAreBalanced(t *testing.T) {
 	}
 }
 
-func TestRowsAreWhereTheSetSays(t *testing.T) {
+func TestWindmillAndCheckerboardRowsHaveTheirRadius(t *testing.T) {
 	const n = 20_000
 	for name, radius := range map[string]func(x []float64) float64{
 		"windmill":     func(x []float64) float64 { return math.Hypot(x[0], x[1]) },
@@ -113,7 +113,7 @@ func TestRowsAreWhereTheSetSays(t *testing.T) {
 	}
 }
 
-func TestFriedmanIsItsFormula(t *testing.T) {
+func TestFriedmanMatchesItsFormula(t *testing.T) {
 	s, _ := Find("friedman")
 	clean, noisy := csv(t, s, 4000, 1, 0), csv(t, s, 4000, 1, 1)
 	var squares float64
@@ -131,7 +131,7 @@ func TestFriedmanIsItsFormula(t *testing.T) {
 	}
 }
 
-func TestWritingHoldsOneRow(t *testing.T) {
+func TestWriteCSVUsesLittleMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	s, _ := Find("windmill")
 	var before, after runtime.MemStats
@@ -145,7 +145,7 @@ func TestWritingHoldsOneRow(t *testing.T) {
 	}
 }
 
-func TestWritingStops(t *testing.T) {
+func TestWriteCSVStopsWithItsContextAndWriter(t *testing.T) {
 	s, _ := Find("moons")
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &stopper{cancel: cancel}

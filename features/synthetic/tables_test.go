@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTablesAreTheirFormulas(t *testing.T) {
+func TestTablesMatchTheirFormulas(t *testing.T) {
 	for name, f := range map[string]func(x []float64) float64{
 		"irrelevant": func(x []float64) float64 { return 2*math.Sin(2*x[0]) + x[1]*x[2] + 2/(1+x[3]*x[3]) },
 		"tails": func(x []float64) float64 {
@@ -49,7 +49,7 @@ func TestTablesAreTheirFormulas(t *testing.T) {
 	}
 }
 
-// The directions of rotated are orthogonal and of length one, and no column is one of them.
+// The directions of rotated are orthogonal and of length one, and none of them is a column.
 func TestDirectionsAreRotated(t *testing.T) {
 	for _, k := range []int{3, 5, 7} {
 		a := make([]float64, 20)
@@ -72,7 +72,7 @@ func TestDirectionsAreRotated(t *testing.T) {
 	}
 }
 
-// Levels are as likely as each other, and both classes occur often.
+// Category values are equally likely, and both classes occur often.
 func TestCategoriesHaveTheirLevels(t *testing.T) {
 	const n = 20_000
 	s, _ := Find("categories")

@@ -18,9 +18,8 @@ func grid[T float32 | float64](r *rand.Rand, n int) []T {
 	return s
 }
 
-// Models are files, and must come out the same years later and on other
-// machines: these sums never change. They are of this package's definitions, as
-// computed by plain Go on amd64 and arm64 and by the assembly alike.
+// The digests of what this package computes never change, so that models come out the same on other machines
+// and years later. Plain Go on amd64 and arm64 and the assembly agree on them.
 func TestBitsNeverChange(t *testing.T) {
 	sum32 := func(s []float32) uint64 {
 		h := fnv.New64a()

@@ -53,7 +53,7 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 	})
 }
 
-func TestQuantizeMatchesTheTwin(t *testing.T) {
+func TestQuantizeMatchesTheReference(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, s := range []struct{ n, d int }{{0, 4}, {1, 1}, {3, 16}, {4, 16}, {5, 17}, {7, 48}, {8, 47}, {1023, 33},
 			{1024, 16}} {
@@ -80,7 +80,7 @@ func TestQuantizeMatchesTheTwin(t *testing.T) {
 	})
 }
 
-func TestRowsMayBeQuantizedApart(t *testing.T) {
+func TestQuantizeRowsMatchesQuantize(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, d := range []int{1, 16, 37} {
 			const n = 43
@@ -135,7 +135,7 @@ func TestResetClears(t *testing.T) {
 	mustPanic(t, "column 5", func() { b.At(0, 5) })
 }
 
-func TestDotAndAxpyMatchTheTwin(t *testing.T) {
+func TestDotAndAxpyMatchTheReference(t *testing.T) {
 	for n := range 300 {
 		r := random(uint64(n))
 		x, checkX := guarded[float32](t, n)

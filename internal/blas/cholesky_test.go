@@ -192,8 +192,8 @@ func TestCholeskySolveSolves(t *testing.T) {
 	}
 }
 
-// Both against the definition, for shapes round the blocks of the kernels.
-func TestRowsSolvedAndSubProductAreTheirDefinitions(t *testing.T) {
+// Both equal the definition, for shapes near the blocks of the kernels.
+func TestRowsSolvedAndSubProductMatchTheirDefinitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	random := func(n int) []float64 {
 		v := make([]float64, n)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDotsMatchTheTwin(t *testing.T) {
+func TestDotsMatchTheReference(t *testing.T) {
 	for n := range 40 {
 		for k := range 10 {
 			r := random(uint64(n))

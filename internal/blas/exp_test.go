@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestExpEachIsExp(t *testing.T) {
+func TestExpEachMatchesExp(t *testing.T) {
 	odd := []float64{0, math.Copysign(0, -1), 1, -1, -708, math.Nextafter(-708, -800), -709, -1e300, 709.7827,
 		math.Nextafter(709.7827, 800),
 		709.78271289338397, 710, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), 709, 709.5, 0.5 * math.Ln2, -0.5 * math.Ln2,
@@ -36,7 +36,7 @@ func TestExpEachIsExp(t *testing.T) {
 	})
 }
 
-func TestFloatsAreTheNumbers(t *testing.T) {
+func TestFloatsConvertsExactly(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for n := range 70 {
 			dst, check := guarded[float32](t, n)

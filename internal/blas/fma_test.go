@@ -59,7 +59,7 @@ func TestFMA32RoundsOnce(t *testing.T) {
 	}
 }
 
-func TestFMA32OfSpecialValues(t *testing.T) {
+func TestFMA32HandlesSpecialValues(t *testing.T) {
 	inf, nan, zero := float32(math.Inf(1)), float32(math.NaN()), float32(0)
 	neg := float32(math.Copysign(0, -1))
 	for _, c := range []struct{ x, y, z, want float32 }{

@@ -45,7 +45,7 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 		t.Skipf("the generator's modules are not in the module cache; BLAS_GENERATE=1 fetches them: %v\n%s", err, out)
 	}
 	// The command line is part of the generated files, so the paths must be those
-	// of go:generate: the files are made beside a copy of the generator.
+	// of go:generate: the files are made next to a copy of the generator.
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, generator), os.DirFS(generator)); err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func mustGenerate(t *testing.T, generator, name string, args ...string) {
 	}
 }
 
-// The assembly for arm64 is words, with the instruction beside each.
-func TestWordsAreTheInstructionsBesideThem(t *testing.T) {
+// Each word of the assembly for arm64 encodes the instruction in its comment.
+func TestEncodedWordsMatchTheAssembly(t *testing.T) {
 	var code, source []byte
 	for _, line := range lines(t, "kernels_arm64.s", "WORD", `\tWORD \$0x([0-9a-f]{8}) // (.*)\n`, 1000) {
 		code = append(code, unhex(line[1], 4)...)
@@ -79,8 +79,8 @@ func TestWordsAreTheInstructionsBesideThem(t *testing.T) {
 	mustAssemble(t, code, source, "aarch64-linux-gnu-", "binutils-aarch64-linux-gnu", "-march=armv8.2-a+dotprod+i8mm")
 }
 
-// The dot products of AVX-VNNI are a long and a byte, with the instruction above them.
-func TestBytesAreTheInstructionsBesideThem(t *testing.T) {
+// The bytes of each dot product of AVX-VNNI encode the instruction in the comment above them.
+func TestEncodedBytesMatchTheAssembly(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the GNU assembler of this machine is for another")
 	}

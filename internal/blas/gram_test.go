@@ -14,7 +14,7 @@ func randomBytes(t testing.TB, r *rand.Rand, n, d int) (*Bytes, []float32) {
 		z[i] = float32(r.IntN(255) - 127)
 	}
 	b := NewGrid(d, MostByte)
-	// What was in the block before must not count.
+	// Earlier contents of the block must not count.
 	b.Reset(MaxRows)
 	for i := range b.data {
 		b.data[i] = 99
@@ -177,7 +177,7 @@ func TestTargetsAreExact(t *testing.T) {
 	})
 }
 
-func TestSumsRefuseValuesOutOfRange(t *testing.T) {
+func TestSumsPanicOnValuesOutOfRange(t *testing.T) {
 	b := NewGrid(3, MostByte)
 	b.Reset(2)
 	r := make([]float64, 6)

@@ -33,7 +33,7 @@ func TestHadamardIsTheMatrixOfSigns(t *testing.T) {
 	})
 }
 
-func TestHadamardMatchesTheTwin(t *testing.T) {
+func TestHadamardMatchesTheReference(t *testing.T) {
 	for d := 1; d <= 1<<14; d *= 2 {
 		n := 1 + 3*1024/d
 		was := normals[float32](random(uint64(d)), n*d)
@@ -56,7 +56,7 @@ func TestHadamardMatchesTheTwin(t *testing.T) {
 	}
 }
 
-func TestHadamardTwiceIsTheLengthTimes(t *testing.T) {
+func TestHadamardTwiceScalesByTheLength(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		const d = 1024
 		x := make([]float32, d)
@@ -98,7 +98,7 @@ func TestAffineRoundsOnce(t *testing.T) {
 	}
 }
 
-func TestTurnsOfVectorsMatchTheTwin(t *testing.T) {
+func TestCosTurnsAndCosSinTurnsMatchTheReference(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 15, 16, 17, 31, 32, 33, 255, 256, 257, 272, 511, 700} {
 		was := normals[float32](random(uint64(n)), n)
 		wantCos, wantSin := make([]float32, n), make([]float32, n)
@@ -129,7 +129,7 @@ func TestTurnsOfVectorsMatchTheTwin(t *testing.T) {
 	}
 }
 
-func TestShapesOfVectorsAreChecked(t *testing.T) {
+func TestVectorFunctionsPanicOnInvalidShapes(t *testing.T) {
 	f := make([]float32, 64)
 	mustPanic(t, "length 3", func() { Hadamard(f, 1, 3, 1) })
 	mustPanic(t, "length 0", func() { Hadamard(f, 1, 0, 1) })

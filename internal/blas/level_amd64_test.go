@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// The first CPUs with AVX-512 have no VNNI; their products of bytes are those
-// of AVX2.
-func TestGramWithoutVNNI(t *testing.T) {
+// With AVX-512 but without VNNI, as on the first such CPUs, the products of bytes are those of AVX2.
+func TestGramMatchesWithoutVNNI(t *testing.T) {
 	if !slices.Contains(Levels(), "avx512") {
 		t.Skip("no AVX-512 here")
 	}
@@ -23,10 +22,9 @@ func TestGramWithoutVNNI(t *testing.T) {
 	mustGram(t, &l)
 }
 
-// Of CPUs with dot products at 256 bits, most have the encoding of AVX-VNNI only. The same kernel
-// with the encoding of AVX-512 shows that all but the encoding is right, which
-// TestBytesAreTheInstructionsBesideThem compares.
-func TestGramOfDotProductsAt256Bits(t *testing.T) {
+// The kernel for dot products at 256 bits is right with the encoding of AVX-512. Most CPUs with such products
+// have the encoding of AVX-VNNI only, which TestEncodedBytesMatchTheAssembly compares.
+func TestGramMatchesAt256Bits(t *testing.T) {
 	if !cpu.X86.HasAVX512VNNI || !cpu.X86.HasAVX512VL {
 		t.Skip("no VNNI of AVX-512 here")
 	}

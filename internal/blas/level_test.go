@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-func TestTheEnvironmentForcesALevel(t *testing.T) {
+func TestEnvironmentForcesALevel(t *testing.T) {
 	if os.Getenv("BLAS_TEST_TELL_LEVEL") != "" {
 		os.Stdout.WriteString("level=" + Level() + ";")
 		return
 	}
 	tell := func(name string) string {
-		args := []string{os.Args[0], "-test.run=^TestTheEnvironmentForcesALevel$"}
+		args := []string{os.Args[0], "-test.run=^TestEnvironmentForcesALevel$"}
 		if emulator := os.Getenv("BOCHNER_TEST_EXEC"); emulator != "" {
 			args = append([]string{emulator}, args...)
 		}
@@ -40,7 +40,7 @@ func TestTheEnvironmentForcesALevel(t *testing.T) {
 	}
 }
 
-// BLAS_TEST_LEVELS lists the levels of an emulated CPU.
+// The levels are those of the CPU; BLAS_TEST_LEVELS lists the levels of an emulated one.
 func TestLevelsMatchTheCPU(t *testing.T) {
 	want := os.Getenv("BLAS_TEST_LEVELS")
 	if want == "" {

@@ -64,7 +64,7 @@ func TestMaxIsTheLargestOfEachGroup(t *testing.T) {
 	}
 }
 
-func TestMaxKeepsNaNWhereverItIs(t *testing.T) {
+func TestMaxKeepsNaN(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, q := range []int{2, 3, 5, 8, 13} {
 			for at := range q {
@@ -83,7 +83,7 @@ func TestMaxKeepsNaNWhereverItIs(t *testing.T) {
 	})
 }
 
-func TestMaxChecksItsShapes(t *testing.T) {
+func TestMaxPanicsOnInvalidShapes(t *testing.T) {
 	p, f := Pack(make([]float32, 12), nil, 6, 2), make([]float32, 100)
 	mustPanic(t, "q = 4 of 6", func() { p.Max(f, f, 1, 4, 1) })
 	mustPanic(t, "q = 0", func() { p.Max(f, f, 1, 0, 1) })

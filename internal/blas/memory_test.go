@@ -2,7 +2,7 @@ package blas
 
 import "testing"
 
-func TestMakeGivesZerosFromALineOn(t *testing.T) {
+func TestMakeReturnsZerosOnACacheLine(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 17, 1000, large/4 - 1, large / 4, 3*large + 5} {
 		for range 3 { // small ones may lie on a line by chance
 			s, b := Make[float32](n), Make[int8](n)

@@ -24,7 +24,7 @@ func TestParallelDoesEveryItemOnce(t *testing.T) {
 	}
 }
 
-func TestAPanicOfAWorkerReachesTheCaller(t *testing.T) {
+func TestWorkerPanicReachesTheCaller(t *testing.T) {
 	for _, threads := range []int{1, 2, 8} {
 		var calls atomic.Int32
 		func() {

@@ -28,8 +28,7 @@ func wideRows(seed uint64, n, d int, narrow bool) []float32 {
 	return z
 }
 
-// All that is added up of a block is the sum of products of its whole numbers, split
-// or not.
+// All sums over a block, split or not, are sums of products of its whole numbers.
 func TestSumsOfSplitBlocksAreExact(t *testing.T) {
 	const k = 3
 	eachLevel(t, func(t *testing.T) {
@@ -93,8 +92,8 @@ func TestSumsOfSplitBlocksAreExact(t *testing.T) {
 	})
 }
 
-// Every number of steps, those halfway between two, and what is cut.
-func TestTheKernelSplitsAsItsTwin(t *testing.T) {
+// Every number of steps, numbers halfway between two, and numbers that are cut are split as by plain Go.
+func TestSplitMatchesTheReference(t *testing.T) {
 	var z []float32
 	for v := -2 * (MaxSteps + 3); v <= 2*(MaxSteps+3); v++ {
 		z = append(z, float32(v)/2)

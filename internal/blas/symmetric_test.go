@@ -17,7 +17,7 @@ func symmetric(a []float64, n, threads int) *Symmetric {
 
 // A product equals the product with the whole matrix, and has the same bits on every level and for every number of
 // threads. Nothing above the diagonal is read.
-func TestASymmetricMatrixMultiplies(t *testing.T) {
+func TestSymmetricProductMatchesTheWholeMatrix(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 33, TileDim - 1, TileDim, TileDim + 1, 2*TileDim + 77} {
 		a := normals[float64](random(uint64(n)), n*n)
 		for i := range n {

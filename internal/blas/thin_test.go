@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestScoresMatchTheTwin(t *testing.T) {
+func TestScoresMatchTheReference(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 23, 24, 31} {
 		for _, d := range []int{0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100} {
 			for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 10} {
@@ -31,7 +31,7 @@ func TestScoresMatchTheTwin(t *testing.T) {
 	}
 }
 
-func TestGradientsMatchTheTwin(t *testing.T) {
+func TestGradientsMatchTheReference(t *testing.T) {
 	for _, n := range []int{1, 3, 31, 32, 33, 70} {
 		for _, d := range []int{1, 15, 16, 17, 63, 64, 65, 100, thinCols - 1, thinCols + 37} {
 			for _, k := range []int{1, 2, 3, 4, 7, 10} {
@@ -81,7 +81,7 @@ func TestGradientsMatchTheTwin(t *testing.T) {
 	}
 }
 
-func TestThinProductsAreProducts(t *testing.T) {
+func TestThinProductsMatchPlainProducts(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		const n, d, k = 37, 83, 7
 		x, w, c := make([]float32, n*d), make([]float32, k*d), make([]float32, n*k)
@@ -120,7 +120,7 @@ func TestThinProductsAreProducts(t *testing.T) {
 }
 
 // The rows of a gradient may come in several calls.
-func TestGradientGoesOnWhereItStopped(t *testing.T) {
+func TestGradientAddsUpOverCalls(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		const n, d, k = 50, 40, 3
 		r := random(5)
@@ -134,7 +134,7 @@ func TestGradientGoesOnWhereItStopped(t *testing.T) {
 	})
 }
 
-func TestThinProductsRefuseShortSlices(t *testing.T) {
+func TestThinProductsPanicOnShortSlices(t *testing.T) {
 	f := func(n int) []float32 { return make([]float32, n) }
 	mustPanic(t, "short rows", func() { Scores(f(6), f(5), 2, 3, f(9), 3, 1) })
 	mustPanic(t, "short weights", func() { Scores(f(6), f(6), 2, 3, f(8), 3, 1) })

@@ -11,7 +11,7 @@ import (
 
 // A matrix in tiles has the same factor as in one square, the same solutions and the same bad pivot, bit for bit, on
 // any number of threads.
-func TestAFactorInTilesMatchesTheSquare(t *testing.T) {
+func TestTiledCholeskyMatchesTheSquareOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	for _, d := range []int{1, 31, TileDim - 1, TileDim, TileDim + 1, 2*TileDim + 200, 3*TileDim + 65} {
 		if testing.Short() && d > TileDim+1 {

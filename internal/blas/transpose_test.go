@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A transpose moves every element, whatever its bits, and writes nothing else: at every level, for all sizes
-// near the sizes of the kernels.
+// A transpose moves every element, with any bits, and writes nothing else: at every level, for all sizes near
+// the sizes of the kernels.
 func TestTransposeMovesEveryElement(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		testTranspose(t, func(i int) float64 { return math.Float64frombits(0x7ff0_0000_0000_0001 + uint64(i)) },

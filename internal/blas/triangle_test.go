@@ -90,8 +90,8 @@ func TestTriangleBytesMatchesTheAllocation(t *testing.T) {
 	}
 }
 
-// A triangle that is set again holds nothing of the matrix before.
-func TestATriangleIsSetAgain(t *testing.T) {
+// A triangle that is set again keeps nothing of the previous matrix.
+func TestTriangleCanBeSetAgain(t *testing.T) {
 	for _, n := range []int{3, triangleRows, triangleRows + 77} {
 		a, _ := definite32(n)
 		other := make([]float32, n*n)

@@ -59,7 +59,7 @@ func TestQuarterTurnsAreExact(t *testing.T) {
 	}
 }
 
-func TestCosineNeverPassesOne(t *testing.T) {
+func TestCosineNeverExceedsOne(t *testing.T) {
 	for i := range 1 << 21 {
 		r := float32(i) / (1 << 22)
 		if c, s := cosReduced(r), sinReduced(r); abs32(c) > 1 || abs32(s) > 1 {
@@ -68,7 +68,8 @@ func TestCosineNeverPassesOne(t *testing.T) {
 	}
 }
 
-func TestStreamedFeaturesAreTheSame(t *testing.T) {
+// Features that bypass the cache equal features that do not.
+func TestStreamingStoresMatchPlainStores(t *testing.T) {
 	r := random(4)
 	eachLevel(t, func(t *testing.T) {
 		for _, c := range []struct{ rows, vecs, ds, sin, shift int }{

@@ -105,7 +105,7 @@ func TestSumsOfWeightedRowsAreExact(t *testing.T) {
 	})
 }
 
-func TestWeightsOutOfRangeAreRefused(t *testing.T) {
+func TestWeightsOutOfRangePanic(t *testing.T) {
 	b := NewGrid(3, MostByte)
 	b.Reset(2)
 	for _, weights := range [][]int64{{1}, {1, -1}, {1, 1 << 32}} {
@@ -120,7 +120,7 @@ func TestWeightsOutOfRangeAreRefused(t *testing.T) {
 	}
 }
 
-// The cost of weights against none: equal ones, of a byte, and of two.
+// BenchmarkGramOfWeights compares no weights with equal ones, with weights of a byte, and of two.
 func BenchmarkGramOfWeights(b *testing.B) {
 	for _, d := range []int{1024, 4096} {
 		z := NewGrid(d, MostByte)

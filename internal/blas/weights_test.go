@@ -59,7 +59,8 @@ func TestMulIsOneChainForEachElement(t *testing.T) {
 	}
 }
 
-// Sums next to midpoints of float32, and sums below its normal numbers of factors that are not.
+// Sums close to midpoints of float32, and sums below its normal numbers of factors that are not, are rounded
+// once.
 func TestMulRoundsOnce(t *testing.T) {
 	const in, out = 40, 80
 	for _, n := range []int{1, 2, 7} {
@@ -152,7 +153,7 @@ func endings(t *testing.T, p *Weights, x []float32, n, threads int) []float32 {
 	return all
 }
 
-// mustBePadded checks that what Gram reads besides the block itself is zero.
+// mustBePadded checks that Gram reads zeros around the block.
 func mustBePadded(t *testing.T, b *Bytes) {
 	t.Helper()
 	for j := range len(b.data) / panelBytes * lanes {
@@ -164,7 +165,7 @@ func mustBePadded(t *testing.T, b *Bytes) {
 	}
 }
 
-func TestEndingsMatchTheTwin(t *testing.T) {
+func TestCosineEpiloguesMatchTheReference(t *testing.T) {
 	for _, s := range mulSizes {
 		r := random(uint64(s.n + 1000*s.in))
 		w, bias := normals[float32](r, s.out*s.in), normals[float32](r, s.out)
@@ -214,7 +215,7 @@ func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 	})
 }
 
-func TestWildAnglesGiveTheSameAtAllLevels(t *testing.T) {
+func TestHugeAnglesGiveTheSameAtAllLevels(t *testing.T) {
 	wild := []float32{
 		0, float32(math.Copysign(0, -1)), 1e-45, -1e-45, 1e-38, 0.25, -0.25, 0.5, -0.5, 0.75, 1, -1, 1.5, 2.5, -2.5,
 		1 << 22, 1<<22 + 0.5, 1<<23 - 0.5, 1 << 23, 1<<24 + 2, 1e10, -1e30, math.MaxFloat32, -math.MaxFloat32,
@@ -247,7 +248,7 @@ func TestWildAnglesGiveTheSameAtAllLevels(t *testing.T) {
 	}
 }
 
-func TestShapesAreChecked(t *testing.T) {
+func TestProductsPanicOnInvalidShapes(t *testing.T) {
 	p := Pack(make([]float32, 6), nil, 2, 3)
 	f := make([]float32, 100)
 	mustPanic(t, "short weights", func() { Pack(f[:5], nil, 2, 3) })

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAProcessIsGoneOnlyIfItIsKnownToHaveEnded(t *testing.T) {
+func TestProcessIsGoneOnlyIfItsEndIsCertain(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no process is known to have ended here")
 	}

@@ -41,7 +41,7 @@ func TestEncodingIsCompact(t *testing.T) {
 	}
 }
 
-func TestDamagedEncodingIsRefused(t *testing.T) {
+func TestDamagedEncodingIsRejected(t *testing.T) {
 	limb := []byte{1, 0, 0, 0, 0, 0, 0, 0}
 	zero := make([]byte, 8)
 	for name, b := range map[string][]byte{

@@ -56,7 +56,7 @@ func TestMomentsAreRoundedOnce(t *testing.T) {
 	}
 }
 
-// Rounded to 64 bits first, the mean would be a tie and come to 1.
+// The mean is not 1, as it would be after rounding to 64 bits first, where it is a tie.
 func TestMeanIsNotRoundedTwice(t *testing.T) {
 	var s Sum
 	for _, x := range []float32{1, 0x1p-53, 0x1p-80} {
@@ -80,7 +80,7 @@ func TestConstantsHaveNoVariance(t *testing.T) {
 	}
 }
 
-func TestMomentsOfManyAndOfNone(t *testing.T) {
+func TestMomentsOfNoRowsAndOfManyRows(t *testing.T) {
 	if m, v := Moments(0, new(Sum), new(Sum)); m != 0 || v != 0 {
 		t.Errorf("of none: %v, %v", m, v)
 	}

@@ -27,7 +27,7 @@ func anyFloat(r *rand.Rand) float32 {
 	}
 }
 
-// units returns x in units of 2⁻²⁹⁸, by way of math/big alone.
+// units returns x in units of 2⁻²⁹⁸, by math/big only.
 func units(x float32) *big.Int {
 	f := new(big.Float).SetFloat64(float64(x))
 	f.SetMantExp(f, unitBits)
@@ -201,7 +201,7 @@ func TestFloat64RoundsHalvesToEven(t *testing.T) {
 	}
 }
 
-// Halves at every place in the limbs, and a hair to either side of them.
+// Halves at every place in the limbs, and numbers just above and below them, are rounded correctly.
 func TestFloat64RoundsCorrectlyEverywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	pow := func(s *Sum, e int, sign float32) { // adds ±2ᵉ
@@ -227,8 +227,8 @@ func TestFloat64RoundsCorrectlyEverywhere(t *testing.T) {
 	}
 }
 
-// The worst terms, doubled until they stand for 2⁸⁴ of them, still fit.
-func TestRoomForMoreTermsThanCanBeCounted(t *testing.T) {
+// The largest terms, doubled until they stand for 2⁸⁴ of them, still fit.
+func TestSumHoldsMoreTermsThanCanBeCounted(t *testing.T) {
 	for _, sign := range []float32{1, -1} {
 		var s Sum
 		s.AddProduct(math.MaxFloat32, sign*math.MaxFloat32)
@@ -321,7 +321,7 @@ func TestFloat64AreAddedExactly(t *testing.T) {
 	}
 }
 
-// Terms are w·x² with what is below the unit cut off.
+// Terms are w·x², truncated to the unit.
 func TestWeightedSquaresEqualBigArithmetic(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for range 300 {
@@ -345,7 +345,7 @@ func TestWeightedSquaresEqualBigArithmetic(t *testing.T) {
 	}
 }
 
-func TestWholeWeightsAreRepetitions(t *testing.T) {
+func TestWholeWeightsEqualRepeatedTerms(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	for range 200 {
 		var weights, sum, squares, s, q Sum

@@ -11,7 +11,7 @@ const (
 	byAddress = "ulimit -v, less what a Go program reserves,"
 )
 
-func TestTheLeastLimitCounts(t *testing.T) {
+func TestSmallestMemoryLimitCounts(t *testing.T) {
 	files := func(more map[string]string) fstest.MapFS {
 		fs := fstest.MapFS{}
 		all := map[string]string{
@@ -65,9 +65,9 @@ func TestTheLeastLimitCounts(t *testing.T) {
 	}
 }
 
-// The sizes were measured on processes of Go 1.26 on amd64 under these limits. Under the smaller
-// ones the runtime goes without an index of 537 MB.
-func TestUnderALargerLimitThereIsNeverLessRoom(t *testing.T) {
+// A larger limit never leaves less memory, for sizes that were measured on processes of Go 1.26 on amd64. Under
+// the smaller limits the runtime does without an index of 537 MB.
+func TestLargerLimitNeverLeavesLessMemory(t *testing.T) {
 	before := int64(0)
 	for _, p := range []struct{ limit, size int64 }{ // kB
 		{900_000, 795_512}, {1_000_000, 795_504}, {1_200_000, 795_768}, {1_400_000, 1_320_052}, {1_600_000,

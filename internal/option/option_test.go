@@ -83,7 +83,7 @@ func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 	}
 }
 
-func TestAnOptionNamesItsField(t *testing.T) {
+func TestOptionNamesItsField(t *testing.T) {
 	const pkg = "github.com/bochner-ml/bochner/internal/option"
 	list := List(new(every))
 	for name, want := range map[string]string{"width": pkg + ".width.Width", "name": pkg + ".every.Name"} {
@@ -135,7 +135,7 @@ func TestTextThatDoesNotFitIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnOptionOfSeveralStructsIsListedOnceAndSetInAll(t *testing.T) {
+func TestOptionOfSeveralStructsIsListedOnceAndSetInAll(t *testing.T) {
 	type matern struct {
 		width
 		Nu float64 `flag:"nu"`
@@ -211,7 +211,7 @@ func TestStructsThatCannotBeListedPanic(t *testing.T) {
 
 type kind int
 
-func TestAnErrorBeginsWithTheNameOfTheOption(t *testing.T) {
+func TestErrorBeginsWithTheNameOfTheOption(t *testing.T) {
 	err := Errorf("features", "must be at least 1 (have %d)", 0)
 	if got := err.Error(); got != "features must be at least 1 (have 0)" {
 		t.Error(got)
@@ -272,7 +272,7 @@ type nested struct {
 	Log string
 }
 
-func TestTagsOfStructsHoldForTheirOptions(t *testing.T) {
+func TestStructTagsApplyToTheirOptions(t *testing.T) {
 	var v nested
 	v.Data.Each = []any{&width{Width: "7"}}
 	var got []string
@@ -296,7 +296,7 @@ func TestTagsOfStructsHoldForTheirOptions(t *testing.T) {
 	}{})
 }
 
-func TestTextsOfListsWordsAndUnits(t *testing.T) {
+func TestListsWordsAndUnitsAreSetFromText(t *testing.T) {
 	var v struct {
 		Lambda  []float64 `flag:"lambda,common"`
 		Budgets []int     `flag:"budgets" default:"64,256"`

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDeepOrLargeInputTakesLittleMemory(t *testing.T) {
+func TestMemoryOfDeepOrLargeInputIsBounded(t *testing.T) {
 	for _, deep := range []string{"[", "- ", "{a: ", "? ", "a: ", "[{a: ", "- a:\n  ", "? [] : ", "a: &a [", "*a,"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -57,7 +57,7 @@ type panics struct{}
 
 func (*panics) UnmarshalYAML([]byte) error { panic("out of range") }
 
-func TestPanicsOfTheLibraryAreErrors(t *testing.T) {
+func TestLibraryPanicsBecomeErrors(t *testing.T) {
 	if err := UnmarshalYAML([]byte("a"), new(panics)); err == nil || !strings.Contains(err.Error(), "out of range") {
 		t.Error(err)
 	}

@@ -10,7 +10,7 @@ import (
 type small struct{}
 type large struct{}
 
-func TestThingsAreFoundByNameAliasAndOptions(t *testing.T) {
+func TestRegistryFindsByNameAliasAndOptionType(t *testing.T) {
 	r := NewRegistry[int]("number")
 	r.Add(2, &large{}, "two", "deux")
 	r.Add(1, &small{}, "one")

@@ -22,7 +22,7 @@ func TestDistanceCountsEdits(t *testing.T) {
 	}
 }
 
-func TestOnlyCloseNamesAreMeant(t *testing.T) {
+func TestOnlyCloseNamesAreSuggested(t *testing.T) {
 	names := []string{"cauchy", "gaussian", "laplace", "matern", "mae", "r2", "sepal_length", "größe"}
 	for word, want := range map[string]string{
 		"guassian": "gaussian", "gausian": "gaussian", "matérn": "matern", "Laplace": "laplace", "cachy": "cauchy",

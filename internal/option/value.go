@@ -34,7 +34,8 @@ func (o *Option) typeName(v reflect.Value) string {
 		return ""
 	case t == reflect.TypeFor[[]string]():
 		return "stringSlice"
-	case v.Kind() == reflect.Bool && len(o.Values) == 2, o.Unit == "days", isNumbers(t):
+	case v.Kind() == reflect.Bool && len(o.Values) == 2, o.Unit == "days", t == reflect.TypeFor[[]float64](),
+		t == reflect.TypeFor[[]int]():
 		return "string"
 	case t == reflect.TypeFor[*float64]():
 		return "float64"
@@ -44,10 +45,6 @@ func (o *Option) typeName(v reflect.Value) string {
 		return v.Kind().String()
 	}
 	return ""
-}
-
-func isNumbers(t reflect.Type) bool {
-	return t == reflect.TypeFor[[]float64]() || t == reflect.TypeFor[[]int]()
 }
 
 // auto is the text of a list of numbers without any.
@@ -86,10 +83,13 @@ func (o *Option) text(v reflect.Value) string {
 		}
 		return strconv.FormatBool(x)
 	case int:
-		if o.Unit == "days" {
-			return days(x)
+		switch {
+		case o.Unit != "days":
+			return strconv.Itoa(x)
+		case x == 0:
+			return "" // none
 		}
-		return strconv.Itoa(x)
+		return strconv.Itoa(x) + "d"
 	default:
 		return fmt.Sprint(x)
 	}
@@ -104,26 +104,21 @@ func JoinList(words []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// days returns a number of days as text, "" for none.
-func days(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n) + "d"
-}
-
 // setField sets a field from text. It appends to a list that was given before.
-func (o *Option) setField(v reflect.Value, text string) error {
+func (o *Option) setField(v reflect.Value, text string) (err error) {
 	switch to := v.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
+		return to.UnmarshalText([]byte(text))
 	case *bool:
-		if len(o.Values) != 2 {
-			return set(v, text)
+		if len(o.Values) == 2 {
+			i := slices.Index(o.Values, text)
+			if i < 0 {
+				return fmt.Errorf("want %s", strings.Join(o.Values, " or "))
+			}
+			*to = i == 1
+		} else if *to, err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
 		}
-		i := slices.Index(o.Values, text)
-		if i < 0 {
-			return fmt.Errorf("want %s", strings.Join(o.Values, " or "))
-		}
-		*to = i == 1
 	case *string:
 		if o.List == "joined" && o.given {
 			text = *to + "," + text
@@ -139,27 +134,54 @@ func (o *Option) setField(v reflect.Value, text string) error {
 		}
 		*to = words
 	case *int, *int64:
-		switch o.Unit {
-		case "bytes":
-			n, err := ParseBytes(text)
-			if err != nil {
-				return err
-			}
-			v.SetInt(n)
-			return nil
-		case "days":
-			n, err := strconv.Atoi(strings.TrimSuffix(cmp.Or(text, "0"), "d"))
-			if err != nil || n < 1 && text != "" {
-				return fmt.Errorf("%q is not a number of days; write it as 90d", text)
-			}
-			v.SetInt(int64(n))
-			return nil
+		n, err := o.whole(text, v.Type().Bits())
+		if err != nil {
+			return err
 		}
-		return set(v, text)
-	default:
-		return set(v, text)
+		v.SetInt(n)
+	case *uint64:
+		if *to, err = strconv.ParseUint(text, 0, 64); err != nil {
+			return fmt.Errorf("%q is not a whole number from 0 up%s", text, tooLarge(err))
+		}
+	case *float64:
+		if *to, err = strconv.ParseFloat(text, 64); err != nil {
+			return fmt.Errorf("%q is not a number%s", text, tooLarge(err))
+		}
+	case **float64:
+		n := new(float64)
+		if err := o.setField(reflect.ValueOf(n).Elem(), text); err != nil {
+			return err
+		}
+		*to = n
+	case *time.Duration:
+		if *to, err = time.ParseDuration(text); err != nil {
+			return fmt.Errorf("%q is not a duration such as 90s or 2h", text)
+		}
+	case *[]float64, *[]int:
+		return setNumbers(v, text)
+	default: // a string of a named type
+		v.SetString(text)
 	}
 	return nil
+}
+
+// whole reads a whole number in the unit of the option.
+func (o *Option) whole(text string, bits int) (int64, error) {
+	switch o.Unit {
+	case "bytes":
+		return parseBytes(text)
+	case "days":
+		n, err := strconv.ParseInt(strings.TrimSuffix(cmp.Or(text, "0"), "d"), 10, bits)
+		if err != nil || n < 1 && text != "" {
+			return 0, fmt.Errorf("%q is not a number of days; write it as 90d", text)
+		}
+		return n, nil
+	}
+	n, err := strconv.ParseInt(text, 0, bits)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number%s", text, tooLarge(err))
+	}
+	return n, nil
 }
 
 // split returns the words of a list, with quotes as in CSV.
@@ -174,47 +196,6 @@ func split(text string) ([]string, error) {
 	return words, nil
 }
 
-func set(v reflect.Value, text string) error {
-	var err error
-	switch to := v.Addr().Interface().(type) {
-	case encoding.TextUnmarshaler:
-		return to.UnmarshalText([]byte(text))
-	case *bool:
-		if *to, err = strconv.ParseBool(text); err != nil {
-			return fmt.Errorf("%q is neither true nor false", text)
-		}
-	case *int, *int64:
-		n, err := strconv.ParseInt(text, 0, v.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("%q is not a whole number%s", text, tooLarge(err))
-		}
-		v.SetInt(n)
-	case *uint64:
-		if *to, err = strconv.ParseUint(text, 0, 64); err != nil {
-			return fmt.Errorf("%q is not a whole number from 0 up%s", text, tooLarge(err))
-		}
-	case *float64:
-		if *to, err = strconv.ParseFloat(text, 64); err != nil {
-			return fmt.Errorf("%q is not a number%s", text, tooLarge(err))
-		}
-	case **float64:
-		var n float64
-		if err := set(reflect.ValueOf(&n).Elem(), text); err != nil {
-			return err
-		}
-		*to = &n
-	case *time.Duration:
-		if *to, err = time.ParseDuration(text); err != nil {
-			return fmt.Errorf("%q is not a duration such as 90s or 2h", text)
-		}
-	case *[]float64, *[]int:
-		return setNumbers(v, text)
-	default: // a string of a named type
-		v.SetString(text)
-	}
-	return nil
-}
-
 // setNumbers sets a list of numbers from text with commas between them.
 func setNumbers(v reflect.Value, text string) error {
 	v.SetZero()
@@ -223,7 +204,7 @@ func setNumbers(v reflect.Value, text string) error {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		n := reflect.New(v.Type().Elem()).Elem()
-		if err := set(n, strings.TrimSpace(word)); err != nil {
+		if err := new(Option).setField(n, strings.TrimSpace(word)); err != nil {
 			v.SetZero()
 			return err
 		}
@@ -232,8 +213,8 @@ func setNumbers(v reflect.Value, text string) error {
 	return nil
 }
 
-// ParseBytes reads a number of bytes: 8000000000, 8GB (powers of 1,000) or 8GiB (of 1,024).
-func ParseBytes(text string) (int64, error) {
+// parseBytes reads a number of bytes: 8000000000, 8GB (powers of 1,000) or 8GiB (of 1,024).
+func parseBytes(text string) (int64, error) {
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return n, nil
 	}
@@ -250,7 +231,7 @@ func Wrong(kind, text string) error {
 	for _, t := range []reflect.Type{duration, reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int64](),
 		reflect.TypeFor[uint64](), reflect.TypeFor[float64]()} {
 		if v := reflect.New(t).Elem(); new(Option).typeName(v) == kind {
-			return set(v, text)
+			return new(Option).setField(v, text)
 		}
 	}
 	return nil
@@ -326,22 +307,18 @@ func (l list) Set(text string) error {
 		return err
 	}
 	var words []string
+	if l.Given() {
+		words = l.GetSlice()
+	}
+	given := len(words)
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		if line != "" {
 			words = append(words, line)
 		}
 	}
-	if len(words) == 0 {
+	if len(words) == given {
 		return fmt.Errorf("%s has no names", name)
 	}
-	return l.Replace(append(l.given(), words...))
-}
-
-// given returns the words that were set before.
-func (l list) given() []string {
-	if !l.Option.Given() {
-		return nil
-	}
-	return l.GetSlice()
+	return l.Replace(words)
 }

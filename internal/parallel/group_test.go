@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAPanicReachesTheWaiter(t *testing.T) {
+func TestPanicReachesTheWaiter(t *testing.T) {
 	done := 0
 	defer func() {
 		p, ok := recover().(*Panic)
@@ -20,7 +20,7 @@ func TestAPanicReachesTheWaiter(t *testing.T) {
 	t.Error("Wait returned")
 }
 
-func TestAPanicInARangeReachesTheCaller(t *testing.T) {
+func TestPanicInARangeReachesTheCaller(t *testing.T) {
 	defer func() {
 		if p, ok := recover().(*Panic); !ok || p.Value != 7 {
 			t.Errorf("recovered %v", p)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheFirstBarIsOnTop(t *testing.T) {
+func TestFirstBarIsOnTop(t *testing.T) {
 	p, err := Bars{Title: "title", X: "share", Y: "name", Names: []string{"first", "second", "last"},
 		Values: []float64{3, 1, 0}}.Plot()
 	if err != nil {

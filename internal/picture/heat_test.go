@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAPlaneIsColouredWhereItsValuesAre(t *testing.T) {
+func TestPlaneIsColouredAtItsValues(t *testing.T) {
 	p := Heat{Title: "t", X: "x", Y: "y", Half: 1, Rows: 2, Cols: 2, Values: []float64{1, 1, -1, -1}, Signed: true,
 		Levels: []float64{0}}
 	if p.At(0, 2) != -0.5 || p.At(1, 2) != 0.5 {

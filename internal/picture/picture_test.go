@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAChartIsDrawnTheSameTwice(t *testing.T) {
+func TestChartIsDrawnTheSameTwice(t *testing.T) {
 	chart := Lines{
 		Title: "title", X: "features", Y: "error", LogX: true, LogY: true,
 		Series: []Series{{Name: "first", X: []float64{10, 100, 1000}, Y: []float64{1, 0.3, 0.1},
@@ -48,7 +48,7 @@ func TestAChartIsDrawnTheSameTwice(t *testing.T) {
 	}
 }
 
-func TestAxesOfFewAndOfZeroValues(t *testing.T) {
+func TestLinesOfFewOrZeroValuesAreDrawn(t *testing.T) {
 	for name, s := range map[string]Series{
 		"one point": {X: []float64{1000}, Y: []float64{0.1}, Low: []float64{0.1}, High: []float64{0.1}},
 		"zero":      {X: []float64{10, 1000}, Y: []float64{0, 0}, Low: []float64{0, 0}, High: []float64{0, 0}},

@@ -35,8 +35,8 @@ func TestTicksAreRoundNumbersInRange(t *testing.T) {
 	}
 }
 
-// Pairs of colour and shape are different for as many series as there are classes in a scatter plot of digits, and
-// so are shapes alone.
+// Pairs of colour and shape differ for as many series as a scatter plot of digits has classes, and so do shapes
+// without colours.
 func TestSeriesDifferInShape(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 10 {
@@ -74,8 +74,8 @@ func TestInlineChartsTakeTheColoursOfThePage(t *testing.T) {
 	}
 }
 
-// Labels of ticks do not touch each other, however long they are and small the chart is.
-func TestLabelsOfTicksHaveRoom(t *testing.T) {
+// Labels of ticks do not touch each other, even if they are long and the chart is small.
+func TestTickLabelsDoNotOverlap(t *testing.T) {
 	for _, width := range []float64{3, 5, 9.4, 18} {
 		for _, l := range []Lines{
 			{Series: []Series{{X: []float64{19_302, 1_033_222}, Y: []float64{0, 1}}}},
@@ -99,7 +99,7 @@ func TestLabelsOfTicksHaveRoom(t *testing.T) {
 	}
 }
 
-func TestChartsWithoutNamesOfAxesPanic(t *testing.T) {
+func TestChartsWithoutAxisNamesPanic(t *testing.T) {
 	for _, f := range []Figure{Lines{Title: "t", X: "x"}, Bars{Title: "t", Y: "y"}, Histogram{X: "x", Y: "y"}} {
 		func() {
 			defer func() {
@@ -112,7 +112,7 @@ func TestChartsWithoutNamesOfAxesPanic(t *testing.T) {
 	}
 }
 
-func TestNumbersAreForPeople(t *testing.T) {
+func TestNumberAndRangeFormatForReading(t *testing.T) {
 	for want, got := range map[string]string{
 		"47,551": Number(47550.8, 5), "73,300": Number(73_286, 3), "0.8301": Number(0.83008, 4), "−1.5": Number(-1.5, 4),
 		"1.2e−9": Number(1.23e-9, 2), "0": Number(0, 4), "1 to 2,000": Range(1, 2000, 4), "-": Range(math.NaN(), 1, 4),

@@ -174,7 +174,7 @@ func TestEveryTypeAndCodecIsReadInShards(t *testing.T) {
 	}
 }
 
-func TestRowsThatCannotBeUsedHaveTheirRecordNumber(t *testing.T) {
+func TestBadRowsHaveTheirRecordNumber(t *testing.T) {
 	records, _ := samples(80)
 	d, err := open(t, dataset.Options{Columns: []string{"double", "float"}, Label: "level",
 		Roles: dataset.Roles{ID: "text"}},
@@ -191,7 +191,7 @@ func TestRowsThatCannotBeUsedHaveTheirRecordNumber(t *testing.T) {
 	}
 }
 
-func TestAnotherFileMayHaveOtherColumns(t *testing.T) {
+func TestFilesMayHaveDifferentColumns(t *testing.T) {
 	records, _ := samples(3)
 	d, err := open(t, dataset.Options{Columns: []string{"double", "long"}, Label: "level"}, write(t, records, 2))
 	if err != nil {

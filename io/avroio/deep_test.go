@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A small schema describes records with 2⁶⁰ empty fields, which cannot be visited one by one.
+// Records with 2⁶⁰ empty fields, which a small schema describes, are skipped without visiting each field.
 func TestEmptyRecordsAreSkippedAtOnce(t *testing.T) {
 	schema := `{"type":"record","name":"r0","fields":[{"name":"a","type":"null"}]}`
 	for i := 1; i <= 60; i++ {
@@ -27,7 +27,7 @@ func TestEmptyRecordsAreSkippedAtOnce(t *testing.T) {
 	}
 }
 
-// An array may say in a few bytes that it has 2⁶⁰ empty elements.
+// An array that states 2⁶⁰ empty elements in a few bytes is skipped without visiting each of them.
 func TestEmptyElementsAreSkippedAtOnce(t *testing.T) {
 	for _, items := range []string{`"null"`, `{"type":"fixed","name":"f","size":0}`,
 		`{"type":"record","name":"e","fields":[{"name":"a","type":"null"}]}`} {

@@ -77,7 +77,7 @@ func reservedFlags(data []byte) bool {
 	return false
 }
 
-// The allowed window bounds memory, whatever a frame requests. With the full 128 MiB a
+// The allowed window bounds memory, for any request of a frame. With the full 128 MiB a
 // frame of ten bytes could allocate that much, so the fuzz target uses a smaller
 // window.
 func FuzzZstd(f *testing.F) {

@@ -80,7 +80,7 @@ func readAll(r io.Reader) ([]byte, Kind, error) {
 	return b, kind, err
 }
 
-func TestSniff(t *testing.T) {
+func TestSniffRecognisesGzipAndZstd(t *testing.T) {
 	for _, c := range []struct {
 		head string
 		want Kind
@@ -101,7 +101,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-func TestReadsFilesOfTheTools(t *testing.T) {
+func TestReaderReadsFilesOfGzipAndZstd(t *testing.T) {
 	for want, s := range map[Kind]string{Gzip: goldenGzip, Zstd: goldenZstd} {
 		b, kind, err := readAll(bytes.NewReader(unhex(t, s)))
 		if string(b) != "bochner\n" || kind != want || err != nil {
@@ -144,7 +144,7 @@ func TestMembersAndFramesReadAsOne(t *testing.T) {
 	}
 }
 
-// A cut between members or frames looks like a shorter file; any other cut must be an error.
+// A cut inside a member or frame is an error; a cut between two looks like a shorter file.
 func TestEveryCutIsAnError(t *testing.T) {
 	type stream struct {
 		data  []byte
@@ -259,7 +259,7 @@ func TestZeroPaddingAfterGzipIsTolerated(t *testing.T) {
 	}
 }
 
-func TestErrorsStay(t *testing.T) {
+func TestReaderRepeatsItsFirstError(t *testing.T) {
 	zs := zstded(t, text(100_000))
 	zs[len(zs)-1] ^= 1
 	gz := gzipped(t, "", text(100_000))
@@ -280,7 +280,7 @@ func TestErrorsStay(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheSourceAreReturned(t *testing.T) {
+func TestSourceErrorsAreReturned(t *testing.T) {
 	// net/http reports a connection that breaks as io.ErrUnexpectedEOF, which must not
 	// count as the end of the file between two frames.
 	for _, broken := range []error{errors.New("disk on fire"), io.ErrUnexpectedEOF} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRefusesTextsThatAreNotUTF8(t *testing.T) {
+func TestTextsThatAreNotUTF8AreRejected(t *testing.T) {
 	const text = "x,city\n1,Z\xfcrich\n2,Bern\n"
 	l, _, err := readLayout(strings.NewReader(text), layoutHints{})
 	if err != nil {

@@ -166,7 +166,7 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 	}
 }
 
-func TestForeignHeaderIsRefused(t *testing.T) {
+func TestForeignHeaderIsRejected(t *testing.T) {
 	l := Layout{Comma: ',', Header: true, TableLayout: dataset.TableLayout{Columns: []string{"a", "b"}, Label: -1,
 		Features: []int{0, 1}}}
 	for text, want := range map[string]string{
@@ -311,7 +311,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestInvalidLayoutsAreRefused(t *testing.T) {
+func TestInvalidLayoutsAreRejected(t *testing.T) {
 	if l := columns(',', 3, 1); l.Validate() != nil {
 		t.Error(l.Validate())
 	}

@@ -30,8 +30,8 @@ func permutations(n int, f func(order []int)) {
 	extend(nil)
 }
 
-// Column order, and columns that only some files have, do not change any row, whatever
-// the order of the files.
+// Neither the order of columns, nor columns that only some files have, nor the order of the files change any
+// row.
 func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 	dir := t.TempDir()
 	contents := []string{"x1,y,x2\n1,7,2\n", "id,x2,x1,y\nq,4,3,8\n", "y,x2,x1\n9,6,5\n", "",
@@ -89,7 +89,7 @@ func TestRowsDoNotDependOnTheOrderOfFilesAndColumns(t *testing.T) {
 
 // If every file lacks a column of another one, or the label is a different column, the
 // files are rejected in every order.
-func TestIncompatibleHeadersAreRefusedInEveryOrder(t *testing.T) {
+func TestIncompatibleHeadersAreRejectedInEveryOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
 		label string
@@ -115,7 +115,7 @@ func TestIncompatibleHeadersAreRefusedInEveryOrder(t *testing.T) {
 	}
 }
 
-func TestDataThatLooksIncompleteIsNotedOrRefused(t *testing.T) {
+func TestDataThatLooksIncompleteIsNotedOrRejected(t *testing.T) {
 	table := []byte("a,b,y\n1,2,3\n")
 	for name, c := range map[string]struct {
 		files map[string][]byte

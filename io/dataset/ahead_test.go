@@ -77,7 +77,7 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 }
 
 // A file that cannot be opened is reported at its turn, and the others are read.
-func TestAFaultIsReportedAtTheShardsTurn(t *testing.T) {
+func TestFaultIsReportedAtTheShardsTurn(t *testing.T) {
 	dir := t.TempDir()
 	const files = 200
 	for i := range files {

@@ -10,7 +10,7 @@ import (
 	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
-func TestEstimatedRows(t *testing.T) {
+func TestEstimateRowsIsExactWhereHeadersCountRows(t *testing.T) {
 	line := "0.25,0.5,1\n"
 	for _, c := range []struct {
 		name  string

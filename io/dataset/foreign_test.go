@@ -169,7 +169,7 @@ func TestTablesThatLookLikeOtherFilesAreRead(t *testing.T) {
 }
 
 // Naming a format does not make other encodings and compressed files readable.
-func TestANamedFormatStillRequiresText(t *testing.T) {
+func TestNamedFormatStillRequiresText(t *testing.T) {
 	for name, c := range map[string]struct{ content, is string }{
 		"CR":       {strings.ReplaceAll(text, "\n", "\r"), "ends its lines with CR alone"},
 		"UTF-32LE": {utf32Of(text, binary.LittleEndian), "is UTF-32LE text"},
@@ -185,8 +185,8 @@ func TestANamedFormatStillRequiresText(t *testing.T) {
 	}
 }
 
-// The model that was trained on generated column names recognises such a header.
-func TestAModelsColumnsSayWhetherThereIsAHeader(t *testing.T) {
+// A model that was trained on generated column names recognises a header of such names.
+func TestModelColumnsDecideWhetherThereIsAHeader(t *testing.T) {
 	dir := t.TempDir()
 	open := func(content string, o Options) *Dataset {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
-func TestListsOfIDs(t *testing.T) {
+func TestReadIDsParsesOnePerLine(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		n    int
@@ -48,9 +48,9 @@ func elsewhere(t *testing.T, o *IDSelection) *IDSelection {
 	return &IDSelection{URI: write(t, t.TempDir(), "ids", data)}
 }
 
-// However a file is cut, the rows with an id of the list are read, and no others, and it is known which
-// ids have none.
-func TestOnlyRowsWithTheIDs(t *testing.T) {
+// For every cut of a file the rows with an id of the list are read, and no others, and ids without a row are
+// reported.
+func TestOnlyRowsWithListedIDsAreRead(t *testing.T) {
 	ctx := context.Background()
 	text := "k,x,y\n"
 	for i := range 300 {

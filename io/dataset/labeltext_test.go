@@ -8,7 +8,7 @@ import (
 	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
-func TestTextOfLabelsIsChangedBeforeItIsUsed(t *testing.T) {
+func TestLabelTextIsNormalisedBeforeUse(t *testing.T) {
 	name := write(t, t.TempDir(), "d.csv", []byte("x,y\n1,Yes.\n2, no.\n3,.\n4,YES\n"))
 	for _, c := range []struct {
 		text      LabelText

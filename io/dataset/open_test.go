@@ -77,13 +77,13 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 	}
 }
 
-func TestNoFilesAreRefused(t *testing.T) {
+func TestOpenRequiresFiles(t *testing.T) {
 	if _, err := Open(context.Background(), Options{}); err == nil || !strings.Contains(err.Error(), "no files to read") {
 		t.Errorf("opened nothing: %v", err)
 	}
 }
 
-func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
+func TestFilesOfDifferentKindsAreRejected(t *testing.T) {
 	images := idx(8, []int{2, 2}, make([]float32, 4))
 	for _, c := range []struct {
 		name  string
@@ -259,7 +259,7 @@ func TestDataIsReadLikeTheModelsData(t *testing.T) {
 }
 
 // For a model trained without a header, the first line is a row even if it looks like names.
-func TestAModelWithoutHeaderReadsTheFirstLineAsARow(t *testing.T) {
+func TestModelWithoutHeaderReadsTheFirstLineAsARow(t *testing.T) {
 	dir := t.TempDir()
 	like := likeOf(t, Options{Files: []string{write(t, dir, "a", []byte("1,2\n4,5\n"))}})
 	for _, header := range [][]FormatOptions{nil, headers(csvio.Auto)} {
@@ -270,7 +270,7 @@ func TestAModelWithoutHeaderReadsTheFirstLineAsARow(t *testing.T) {
 	}
 }
 
-func TestADamagedSchemaIsRefused(t *testing.T) {
+func TestDamagedSchemaIsRejected(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `{"format":"csv"}`, `{"format":"csv","dim":-1}`, `{"format":"libsvm","dim":2000000}`,
 		`{"format":"xml","dim":1}`,
@@ -289,7 +289,7 @@ func TestADamagedSchemaIsRefused(t *testing.T) {
 	}
 }
 
-func TestAFileCountsOnce(t *testing.T) {
+func TestFileNamedTwiceIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.csv", []byte("1,2\n"))
 	t.Chdir(dir)
@@ -304,8 +304,8 @@ func TestAFileCountsOnce(t *testing.T) {
 	}
 }
 
-// A Dataset is sent to every worker.
-func TestADatasetDoesNotHoldFileContent(t *testing.T) {
+// The encoding of a Dataset, which is sent to every worker, does not grow with the files.
+func TestDatasetDoesNotHoldFileContent(t *testing.T) {
 	dir := t.TempDir()
 	line := []byte(strings.Repeat("1,2,3\n", 1<<18)) // 1.5 MB
 	for i := range 4 {
@@ -338,8 +338,8 @@ func TestErrorsNameTheFileAndWrapTheCause(t *testing.T) {
 	}
 }
 
-// Writers of many files produce such empty files.
-func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
+// Empty files, as writers of many files produce them, have no rows.
+func TestEmptyFilesAmongOthersAddNoRows(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"a-empty.csv": "", "b-blank.csv": "\n\n", "c-header.csv": "x,y\n", "d.csv": "x,y\n1,2\n3,4\n", "e-header.csv": "x,y",

@@ -49,7 +49,7 @@ func TestReportsListOnlyTheFirstBadRowsAndCountAll(t *testing.T) {
 }
 
 // Place keeps row i at index i: bad rows are zeros, and listed.
-func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
+func TestPlaceKeepsEveryRowAtItsIndex(t *testing.T) {
 	const n = 3000
 	rng := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder
@@ -151,9 +151,8 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 	}
 }
 
-// One row with a large index among many short ones takes the memory of one block, not
-// of a thousand such rows.
-func TestALongRowAmongShortOnesDoesNotBlowUpTheBlock(t *testing.T) {
+// One row with a large index among many short ones takes the memory of one block, not of a thousand such rows.
+func TestOneLongRowDoesNotEnlargeTheBlock(t *testing.T) {
 	text := strings.Repeat("1 1:1\n", 1000) + fmt.Sprintf("2 2:2 %d:3\n", rowio.MaxDim) + strings.Repeat("1 1:1\n", 1000)
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(text))}})
 	var before, after runtime.MemStats
@@ -184,7 +183,7 @@ func TestALongRowAmongShortOnesDoesNotBlowUpTheBlock(t *testing.T) {
 	}
 }
 
-func TestAFileThatChangedAfterListingIsAFault(t *testing.T) {
+func TestFileThatChangedAfterListingIsAFault(t *testing.T) {
 	for _, how := range packings {
 		dir := t.TempDir()
 		name := write(t, dir, "d", pack(t, how, []byte("x,y\n1,2\n3,4\n")))
@@ -201,7 +200,7 @@ func TestAFileThatChangedAfterListingIsAFault(t *testing.T) {
 	}
 }
 
-func TestACompressedFileCutShortIsAFault(t *testing.T) {
+func TestCompressedFileCutShortIsAFault(t *testing.T) {
 	for _, how := range packings[1:] {
 		data := pack(t, how, []byte(csvText(120_000, false)))
 		name := write(t, t.TempDir(), "d", data[:len(data)-9])

@@ -125,8 +125,8 @@ func checkTiles(t *testing.T, d *Dataset, reports []Report, want []string) {
 	}
 }
 
-// A reader cannot detect that its shard begins inside a quoted field, in either mode.
-// Tile returns the file; read whole, it gives the right rows.
+// Tile returns a file whose shards begin inside a quoted field, which a reader cannot detect in either mode;
+// read whole, the file gives the right rows.
 func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.csv", []byte("x,y\n1,2\n3,4\n"))
@@ -168,8 +168,8 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	}
 }
 
-// A truly bad row is not hidden by later shards that do not tile.
-func TestABadRowBeforeACutIsNotReadAgain(t *testing.T) {
+// A bad row is reported even if later shards do not tile.
+func TestBadRowBeforeACutIsNotReadAgain(t *testing.T) {
 	text := "x,y\n1,p\noops,q\n" + strings.Repeat("2,r\n", 50)
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "a.csv", []byte(text))}, Label: "y"})
 	for size := int64(1); size < 250; size += 3 {
@@ -254,7 +254,7 @@ func linesOf(reports []Report) (out []int64) {
 	return out
 }
 
-func TestPlaces(t *testing.T) {
+func TestSetAsideNamesFileLineAndColumn(t *testing.T) {
 	if got := (SetAside{File: "a.csv", Line: 3}).Place(); got != "a.csv:3" {
 		t.Error(got)
 	}
@@ -263,7 +263,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestAShardThatEndsAtZeroIsEmpty(t *testing.T) {
+func TestShardThatEndsAtZeroIsEmpty(t *testing.T) {
 	d := open(t, Options{Files: []string{write(t, t.TempDir(), "d", []byte(csvText(10, false)))}, Label: "y"})
 	rows, report := readShard(d, Shard{Exact: true}, nil, FailFast)
 	if len(rows) > 0 || report.Fault != "" || report.Lines > 0 {

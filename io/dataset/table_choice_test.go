@@ -92,7 +92,7 @@ func TestPatternsMatchWholeNames(t *testing.T) {
 	}
 }
 
-func TestPositionsThatMeanAnotherColumnAreRefused(t *testing.T) {
+func TestPositionsThatMeanAnotherColumnAreRejected(t *testing.T) {
 	first := []string{"a", "b", "y"}
 	for _, c := range []struct {
 		choice Choice

@@ -53,7 +53,7 @@ func TestSeveralLabelsAreGivenByNamePositionAndPattern(t *testing.T) {
 	}
 }
 
-func TestSeveralLabelsAreMatched(t *testing.T) {
+func TestMatchFindsSeveralLabels(t *testing.T) {
 	model := &TableLayout{Columns: []string{"y", "a", "z", "b"}, Label: 0, Targets: []int{0, 2}, Features: []int{1, 3}}
 	for _, c := range []struct {
 		file   TableLayout
@@ -67,7 +67,7 @@ func TestSeveralLabelsAreMatched(t *testing.T) {
 			[]int{1, 0}}, // named in another order
 		{TableLayout{Columns: []string{"y", "a", "z", "b"}, Label: 2}, true, []int{2}},
 		{TableLayout{Columns: []string{"c1", "c2", "c3", "c4"}, Label: -1}, false, []int{0, 2}},
-		{TableLayout{Columns: []string{"c1", "c2"}, Label: -1}, false, nil}, // features alone
+		{TableLayout{Columns: []string{"c1", "c2"}, Label: -1}, false, nil}, // features only
 	} {
 		m, err := Match(model, &file{c.file, c.named})
 		if err != nil || !slices.Equal(m.Labels(), c.labels) || m.Validate() != nil {

@@ -72,7 +72,7 @@ func TestMatchFindsFeatures(t *testing.T) {
 	}
 }
 
-func TestMatchRefusesAmbiguousColumns(t *testing.T) {
+func TestMatchRejectsAmbiguousColumns(t *testing.T) {
 	for _, c := range []struct {
 		model, other file
 		want         string
@@ -95,7 +95,7 @@ func TestMatchRefusesAmbiguousColumns(t *testing.T) {
 	}
 }
 
-func TestListIsShortened(t *testing.T) {
+func TestLongListsAreShortened(t *testing.T) {
 	names := strings.Split(strings.Repeat("a,", 24)+strings.Repeat("b", 100), ",")
 	if got := NameList(names); !strings.HasSuffix(got, "a and 5 more") {
 		t.Error(got)

@@ -119,7 +119,7 @@ func TestSetsAreTextsOrArrays(t *testing.T) {
 	}
 }
 
-func TestMistakesAreErrors(t *testing.T) {
+func TestWriterRejectsInvalidTables(t *testing.T) {
 	if _, err := Files("xls", nil); err == nil || !strings.Contains(err.Error(), "csv, jsonl, npy, safetensors") {
 		t.Errorf("an unknown format: %v", err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// The example's format works like the formats of this module: it is recognised by its content, read
-// in shards of any size, and its bad rows have line numbers.
-func TestARegisteredFormatIsReadLikeAllOthers(t *testing.T) {
+// The example's format works like the formats of this module: it is recognised by its content and read in
+// shards of any size, and its bad rows have line numbers.
+func TestRegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 	text := "@yes 1 2\n@no -3 0.5\n@yes 4\n@no 5 six\n@no 7 8\n"
 	name := filepath.Join(t.TempDir(), "rows")
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {

@@ -92,7 +92,7 @@ func TestAnyCutOfCIFARReadsTheSameRows(t *testing.T) {
 	}
 }
 
-func TestALabelThatIsNotAClassMakesABadRow(t *testing.T) {
+func TestLabelThatIsNotAClassMakesABadRow(t *testing.T) {
 	for l, want := range map[CIFARLayout]string{
 		CIFAR10:        "2: label byte 1 is 10; CIFAR-10 has 0 to 9 (is the file of another format?)",
 		CIFAR100Coarse: "2: label byte 1 is 20; CIFAR-100 (coarse labels) has 0 to 19 (is the file of another format?)",
@@ -140,7 +140,7 @@ func TestStreamsThatEndEarlyAreErrors(t *testing.T) {
 	}
 }
 
-func TestRecordsOfASize(t *testing.T) {
+func TestRecordCountFollowsFromFileSize(t *testing.T) {
 	for _, c := range []struct {
 		l          CIFARLayout
 		size, want int64
@@ -155,7 +155,7 @@ func TestRecordsOfASize(t *testing.T) {
 	}
 }
 
-func TestPlausible(t *testing.T) {
+func TestPlausibleRecognisesCIFARFiles(t *testing.T) {
 	ten, _, _ := file(CIFAR10, 4)
 	hundred, _, _ := file(CIFAR100Fine, 4)
 	wrong := bytes.Clone(ten)
@@ -190,7 +190,7 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
-func TestWrongUseOfCIFARPanics(t *testing.T) {
+func TestNewCIFARReaderPanicsOnInvalidArguments(t *testing.T) {
 	for name, f := range map[string]func(){
 		"layout": func() { NewCIFARReader(nil, CIFARLayout(7), 0, 0) },
 		"first":  func() { NewCIFARReader(nil, CIFAR10, -1, 0) },
@@ -206,9 +206,8 @@ func TestWrongUseOfCIFARPanics(t *testing.T) {
 	}
 }
 
-// The first record of data_batch_1 is a frog, class 6, whose first row of red
-// values begins 59, 43, 50.
-func TestCIFAR10(t *testing.T) {
+// The first record of data_batch_1 is a frog, class 6, whose first row of red values begins 59, 43, 50.
+func TestCIFAR10FirstRecordIsAFrog(t *testing.T) {
 	data := realdata.Read(t, "cifar10", "first4000.bin.gz")
 	r := NewCIFARReader(bytes.NewReader(data), CIFAR10, 0, -1)
 	x, label, err := r.Append(nil)
@@ -220,8 +219,8 @@ func TestCIFAR10(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: no panic, memory in proportion to the input, no more rows than
-// the data holds, and io.EOF only after whole records.
+// Any bytes are read without a panic, in memory in proportion to the input, give no more rows than the data
+// holds, and end with io.EOF only after whole records.
 func FuzzCIFAR(f *testing.F) {
 	for i, l := range layouts {
 		data, _, _ := file(l, 2)

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Whatever the bytes: no panic, memory in proportion to the input, no more rows than
-// the data holds, and io.EOF only when the sizes agree to the byte.
+// Any bytes are read without a panic, in memory in proportion to the input, give no more rows than the data
+// holds, and end with io.EOF only if the sizes agree to the byte.
 func FuzzIDX(f *testing.F) {
 	for _, typ := range []byte{typeUint8, typeInt8, typeInt16, typeInt32, typeFloat32, typeFloat64} {
 		f.Add(encode(typ, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}), encode(typeUint8, []int{3}, []float64{7, 8, 9}))

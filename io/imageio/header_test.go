@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestHeaderOfTheMNISTImages(t *testing.T) {
+func TestMNISTHeaderIsRead(t *testing.T) {
 	r := strings.NewReader("\x00\x00\x08\x03\x00\x00\xea\x60\x00\x00\x00\x1c\x00\x00\x00\x1cimages")
 	h, err := readHeader(r)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestHeaderOfTheMNISTImages(t *testing.T) {
 	}
 }
 
-func TestDamagedHeadersAreRefused(t *testing.T) {
+func TestDamagedHeadersAreRejected(t *testing.T) {
 	for _, c := range []struct{ name, head, want string }{
 		{"empty", "", "header ends after 0 of 4 bytes (truncated?): unexpected EOF"},
 		{"short magic", "\x00\x00\x08", "header ends after 3 of 4 bytes (truncated?): unexpected EOF"},
@@ -102,7 +102,7 @@ func TestLabelsMustFitTheData(t *testing.T) {
 	}
 }
 
-func TestSniff(t *testing.T) {
+func TestSniffRecognisesIDX(t *testing.T) {
 	for head, want := range map[string]bool{
 		"\x00\x00\x08\x03": true, "\x00\x00\x0e\x01": true, "\x00\x00\x08": false,
 		"\x00\x00\x0a\x01": false, "\x00\x00\x08\x00": false, "\x00\x01\x08\x01": false, "1,2,3": false,

@@ -222,7 +222,7 @@ func TestFilesOfTheWrongSizeAreErrors(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheStreamNameTheRecord(t *testing.T) {
+func TestStreamErrorsNameTheRecord(t *testing.T) {
 	broken := errors.New("gzip checksum does not match")
 	data := encode(typeUint8, []int{5, 4}, make([]float64, 20))
 	for n, want := range map[int]string{
@@ -240,7 +240,7 @@ func TestErrorsOfTheStreamNameTheRecord(t *testing.T) {
 	}
 }
 
-func TestWrongUsePanics(t *testing.T) {
+func TestNewReaderPanicsOnInvalidArguments(t *testing.T) {
 	h, lh := header{Type: typeUint8, Dims: []int{5, 4}}, header{Type: typeUint8, Dims: []int{4}}
 	for name, f := range map[string]func(){
 		"range":    func() { newReader(strings.NewReader(""), nil, h, lh, 3, 3) },

@@ -59,7 +59,7 @@ func TestRowsAreTheValuesOfKeys(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatCannotBeReadDoesNotHideTheFormat(t *testing.T) {
+func TestUnreadableObjectDoesNotHideTheFormat(t *testing.T) {
 	for first, aside := range map[string]string{
 		`{"a": NaN, "y": 1}`:               `1:1: column "a": is missing`,
 		`{"a": Infinity, "y": 1}`:          `1:1: column "a": "Infinity" is not a number`,
@@ -145,7 +145,7 @@ func TestNestedAndUnknownColumnsAreNamed(t *testing.T) {
 	}
 }
 
-func TestAModelFindsItsColumns(t *testing.T) {
+func TestModelFindsItsColumns(t *testing.T) {
 	train, err := open(t, dataset.Options{Label: "y", Roles: dataset.Roles{ID: "id"}}, `{"id":"p","a":1,"b":2,"y":0}`)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestListsAreColumns(t *testing.T) {
 	}
 }
 
-func TestFieldsGoToTheTable(t *testing.T) {
+func TestFieldsAreReadByTheirTypes(t *testing.T) {
 	d, err := open(t, dataset.Options{Label: "y"},
 		`{"n":"?","c":"b","t":true,"d":"2024-02-29","y":1}`+"\n"+`{"n":2,"c":7,"y":2}`)
 	if err != nil {

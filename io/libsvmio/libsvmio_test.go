@@ -169,7 +169,7 @@ func compare(t *testing.T, text string, dim int) (good int) {
 	return good
 }
 
-func TestAppendAgreesWithTwin(t *testing.T) {
+func TestAppendMatchesTheReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(15, 16))
 	words := []string{"1", "-1", "a", "1:1", "2:0.5", "3:-2", "5:1e3", "4:", ":4", "6:nan", "7:1e39", "0:1", "#", "# c",
 		"2:1#", "9:0x1", "qid:1", "\x00"}
@@ -213,7 +213,7 @@ func TestNewReaderPanicsOnRowLengthOutOfRange(t *testing.T) {
 	}
 }
 
-func TestSniff(t *testing.T) {
+func TestSniffRecognisesLIBSVM(t *testing.T) {
 	for text, want := range map[string]bool{
 		"+1 1:0.5 3:2\n-1 2:1\n":      true,
 		"1 1:2":                       true,

@@ -30,7 +30,7 @@ const (
 	quotedAlphabet = "ab1,,\"\"\"\"  \r\n\n\x00"
 )
 
-func TestNextAgreesWithTwin(t *testing.T) {
+func TestNextMatchesTheReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	n, bad := campaign.Of(5000, 15_000), 0
 	for i := range n {
@@ -61,8 +61,8 @@ func TestNextAgreesWithTwin(t *testing.T) {
 	}
 }
 
-// Records around the buffer's length, which the short texts above never fill.
-func TestNextAgreesWithTwinAcrossBuffers(t *testing.T) {
+// Records of about the buffer's length, which the short texts above never fill, are read as by the reference.
+func TestNextMatchesTheReferenceAcrossBuffers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for i := range 40 {
 		o := Options{Quote: i%2 == 0, Comma: ',', MaxLen: bufferSize/2 + rnd.IntN(3*bufferSize)}
@@ -129,7 +129,7 @@ func TestCutInsideQuotedFieldShowsInOffsets(t *testing.T) {
 	}
 }
 
-func TestLineEndsAndBlankLines(t *testing.T) {
+func TestLineEndsAndBlankLinesAreSkipped(t *testing.T) {
 	got := read(strings.NewReader("\xef\xbb\xbfa\r\n\r\n   \nb\rc\n\n\td\r"), Options{})
 	want := result{
 		Records: []record{
@@ -144,8 +144,9 @@ func TestLineEndsAndBlankLines(t *testing.T) {
 	}
 }
 
-// As Python's csv module writes them on Windows to a file that was opened without newline="".
-func TestLineEndsThatWindowsTranslatedTwiceAreLineEnds(t *testing.T) {
+// Lines end with \r\r\n too, as Python's csv module ends them on Windows in a file that was opened without
+// newline="".
+func TestDoublyTranslatedLineEndsAreLineEnds(t *testing.T) {
 	got := read(strings.NewReader("a,\"b\"\r\r\n\r\r\n\"c\r\nd\"\r\r\ne\r\r\n"), Options{Quote: true, Comma: ','})
 	want := result{
 		Records: []record{{Text: `a,"b"`, Line: 1, Offset: 8}, {Text: "\"c\r\nd\"", Line: 3, Offset: 20},
@@ -192,7 +193,7 @@ func TestUTF16IsNamed(t *testing.T) {
 	}
 }
 
-func TestFailingInputIsNotTheEnd(t *testing.T) {
+func TestReadErrorIsNotTheEndOfInput(t *testing.T) {
 	broken := errors.New("broken pipe")
 	for _, quote := range []bool{false, true} {
 		in := io.MultiReader(strings.NewReader("1,2\n3,\"4"), iotest.ErrReader(broken))
@@ -259,8 +260,8 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 	}
 }
 
-// Each line opens a quote. Searching up to MaxLen for the end of each would read 16 MiB
-// two million times.
+// Two million lines that each open a quote take linear time, although the end of each quote is searched up to
+// MaxLen.
 func TestUnclosedQuotesCostLinearTime(t *testing.T) {
 	for _, pattern := range []string{"a\"b,\"c\n", "\"\"\"\n", "\"a\"\",\n", "x,\"y\n"} {
 		in := &repeat{pattern: pattern, n: 2 << 20}

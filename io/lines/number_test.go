@@ -79,7 +79,7 @@ func step(d float64, n int) float64 {
 	return math.Float64frombits(math.Float64bits(d) + uint64(n))
 }
 
-func TestParseAtTheEdges(t *testing.T) {
+func TestParseRoundsAtTheLimitsOfFloat32(t *testing.T) {
 	for _, s := range []string{
 		"0", "-0", "+0", "0e999999999999999999999", "-0.000e-5", ".5", "5.", "+5", "007",
 		"16777216", "16777217", "16777218", "16777219", "16777217.0000000000000000000000001",

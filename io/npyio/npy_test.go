@@ -260,7 +260,7 @@ func TestRowsWithNaNAreSetAside(t *testing.T) {
 	}
 }
 
-func TestArraysThatAreNoTablesAreRefused(t *testing.T) {
+func TestArraysThatAreNotTablesAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	two := bytesOf(t, "<f4", []float64{1, 2})
 	for want, data := range map[string][]byte{
@@ -287,7 +287,7 @@ func TestArraysThatAreNoTablesAreRefused(t *testing.T) {
 	}
 }
 
-// No header makes the reader fail in another way than with an error, or allocate more than the file has.
+// A header causes an error at most, and no allocation beyond the size of the file.
 func FuzzRead(f *testing.F) {
 	f.Add(file("<f4", "(2, 2)", make([]byte, 16)))
 	f.Add(inColumns(file("<f4", "(3, 2)", make([]byte, 24)), 1))

@@ -185,8 +185,9 @@ const emptyOfArrow = "PAR1\x15\x04\x15\x00\x15\x02L\x15\x00\x15\x00\x12\x00\x00\
 	"\x15\x00%\x02\x18\x05truth\x00\x16\x00\x19\x1c\x19,&\x00\x1c\x15\x0a\x19%\x00\x06\x19\x18\x06double\x15\x02\x16\x00\x16\x1c\x16\x1e&\x00&\x08)\x1c\x15\x04\x15\x00\x15\x02\x00\x00\x00&\x00\x1c\x15\x00\x19\x15\x06\x19\x18\x05truth\x15\x02\x16\x00\x16\x00\x16\x00&\x00I\x0c\x00\x00\x16\x1c\x16\x00&\x08\x16\x1e\x00(" +
 	" parquet-cpp-arrow version 26.0.1\x19,\x1c\x00\x00\x1c\x00\x00\x00\xab\x00\x00\x00PAR1"
 
-// Spark and Arrow write a file for a part without rows. It adds nothing to the others, wherever it is among them.
-func TestAFileWithoutRowsAddsNothing(t *testing.T) {
+// A file without rows, as Spark and Arrow write for an empty partition, adds nothing to the others, at any
+// position among them.
+func TestEmptyFileAddsNoRows(t *testing.T) {
 	rows, _ := samples(100)
 	file := write(t, rows, 50)
 	o := dataset.Options{Columns: []string{"double"}, Label: "truth"}
@@ -214,7 +215,7 @@ func TestAFileWithoutRowsAddsNothing(t *testing.T) {
 	}
 }
 
-func TestATableDecodesDictionariesAndCounts(t *testing.T) {
+func TestTableDecodesDictionariesAndCounts(t *testing.T) {
 	rows, _ := samples(600)
 	file := write(t, rows, 200)
 	d, err := open(t, dataset.Options{Columns: []string{"missing", "level", "date", "number"}}, file)

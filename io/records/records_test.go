@@ -113,7 +113,7 @@ func TestPlainNumbersMayBeMissingOnlyWhereTheModelSaysSo(t *testing.T) {
 	}
 }
 
-func TestRowsWithoutNamesAreWhole(t *testing.T) {
+func TestRowsWithoutNamesHaveAllValues(t *testing.T) {
 	type picture struct {
 		Pixels []float32 `bochner:",values"`
 	}
@@ -125,7 +125,7 @@ func TestRowsWithoutNamesAreWhole(t *testing.T) {
 	}
 }
 
-func TestTypesThatCannotBeRowsAreRefused(t *testing.T) {
+func TestTypesThatCannotBeRowsAreRejected(t *testing.T) {
 	s, o := houses()
 	s2 := *s
 	s2.Table = nil

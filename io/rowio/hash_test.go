@@ -41,8 +41,8 @@ func sparseRow(r *rand.Rand, n int, share float64) []float32 {
 	return row
 }
 
-// These values must not change: folds, samples and so models depend on them. They were
-// also computed with the reference implementation of XXH64.
+// Hashes never change, because folds, samples and so models depend on them. The values were also computed with
+// the reference implementation of XXH64.
 func TestHashStreamNeverChanges(t *testing.T) {
 	long := make([]float32, 1000)
 	for i := range long {
@@ -105,7 +105,7 @@ func TestHashIgnoresZerosOnly(t *testing.T) {
 	}
 }
 
-// Changing one bit of a value changes each bit of the hash half of the time.
+// Changing one bit of a value changes each bit of the hash in half of the cases.
 func TestHashMixesEveryBit(t *testing.T) {
 	const trials = 4000
 	r := rand.New(rand.NewPCG(2, 2))

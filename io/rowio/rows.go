@@ -72,7 +72,19 @@ const NoID = "\xff"
 // Row returns row i of the block, sharing its memory.
 func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
 
-// Labels returns the class or the targets of row i, sharing the block's memory. Rows must have
+// Append appends row i of another block of the same width, with its labels, weight and key.
+func (b *Block) Append(from *Block, i int) {
+	b.N++
+	b.X, b.Y = append(b.X, from.Row(i)...), append(b.Y, from.Labels(i)...)
+	if len(from.Weights) > 0 {
+		b.Weights = append(b.Weights, from.Weights[i])
+	}
+	if len(from.Keys) > 0 {
+		b.Keys = append(b.Keys, from.Keys[i])
+	}
+}
+
+// Labels returns the class or the targets of row i, sharing the block's memory; none if rows have no
 // labels.
 func (b *Block) Labels(i int) []float64 {
 	k := len(b.Y) / b.N

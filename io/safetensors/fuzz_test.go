@@ -8,6 +8,7 @@ import (
 	"testing"
 )
 
+// allocated returns the bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -52,6 +53,8 @@ func TestMemoryStaysInProportionToTheHeader(t *testing.T) {
 	}
 }
 
+// Any bytes are read without a panic, in memory in proportion to the input, and give no more numbers than the
+// file has bytes. A file that is read and can be written again reads the same.
 func FuzzSafetensors(f *testing.F) {
 	f.Add(golden(f))
 	f.Add(written(f, nil))

@@ -16,7 +16,7 @@ func npy(t *testing.T, x Tensor) string {
 	return b.String()
 }
 
-// NumPy 2 writes these bytes for numpy.save(np.array([[1, 2.5]], '<f4')) and for arrays of one dimension.
+// The bytes equal those of NumPy 2 for numpy.save(np.array([[1, 2.5]], '<f4')) and for arrays of one dimension.
 func TestBytesMatchNumPy(t *testing.T) {
 	for name, c := range map[string]struct {
 		head, data string
@@ -45,7 +45,7 @@ func TestNumbersBeginAtAMultipleOf64Bytes(t *testing.T) {
 	}
 }
 
-func TestNPYRefusesWhatItCannotWrite(t *testing.T) {
+func TestNPYRejectsWhatItCannotWrite(t *testing.T) {
 	if err := WriteNPY(io.Discard, Of("", []int8{1}, 1)); err == nil {
 		t.Error("an array of bytes is written")
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestDamagedFilesAreRefused(t *testing.T) {
+func TestDamagedFilesAreRejected(t *testing.T) {
 	entry := func(dtype, shape, offsets string) string {
 		return fmt.Sprintf(`{"dtype":%q,"shape":%s,"data_offsets":%s}`, dtype, shape, offsets)
 	}
@@ -113,7 +113,7 @@ func TestTypesThatCannotBeLoadedAreListed(t *testing.T) {
 	}
 }
 
-func TestAFileShorterThanItsSizeIsAnError(t *testing.T) {
+func TestFileShorterThanItsSizeIsAnError(t *testing.T) {
 	b := written(t, nil, Of("w", make([]float64, 1000), 1000))
 	for _, n := range []int{0, 5, 8, 30, len(b) - 8000, len(b) - 1} {
 		f, err := Read(bytes.NewReader(b[:n]), int64(len(b)))

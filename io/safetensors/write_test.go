@@ -181,7 +181,7 @@ func TestNamesAndMetadataMakeTheRoundTrip(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesUnreadableContent(t *testing.T) {
+func TestWriteRejectsUnreadableContent(t *testing.T) {
 	for want, c := range map[string]struct {
 		meta    map[string]string
 		tensors []Tensor
@@ -201,7 +201,7 @@ func TestWriteRefusesUnreadableContent(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesAHeaderThatReadersRefuse(t *testing.T) {
+func TestWriteRejectsAHeaderThatReadersReject(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 300 MB")
 	}
@@ -244,8 +244,7 @@ func TestOfPanicsIfTheShapeDoesNotFit(t *testing.T) {
 	}
 }
 
-// allocated returns the bytes that f allocates.
-func TestWriteDoesNotHoldTheFile(t *testing.T) {
+func TestWriteDoesNotBufferTheFile(t *testing.T) {
 	w := Of("w", make([]float64, 4<<20), 4<<20)
 	if got := allocated(func() {
 		if err := Write(io.Discard, nil, []Tensor{w}); err != nil {
@@ -256,9 +255,6 @@ func TestWriteDoesNotHoldTheFile(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: no panic, memory in proportion to the input, and no more
-// numbers than the file has bytes. What is read and can be written again reads
-// the same.
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{40_960, 4 << 20} {
 		w := []Tensor{Of("w", make([]float32, n), n)}

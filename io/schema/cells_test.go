@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestCellsDependOnTheNumbersAlone(t *testing.T) {
+func TestCellsDependOnTheNumbersOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	wide := 0
 	for range 300 {

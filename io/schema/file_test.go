@@ -58,7 +58,7 @@ func bare(d *Description) *Description {
 	return b
 }
 
-func TestAnUneditedFileIsTheSameDescription(t *testing.T) {
+func TestUneditedFileRoundTrips(t *testing.T) {
 	columns := []func(int) string{
 		reals, cycleFile("a", "b"), reals, cycleFile("yes", "No"), cycleFile("1.2.2024",
 			"NA"), func(i int) string { return fmt.Sprint("x", i%2000) },
@@ -131,7 +131,7 @@ func TestEditedFilesAreRead(t *testing.T) {
 	}
 }
 
-func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
+func TestMistakesInFilesNameTheirLine(t *testing.T) {
 	column := "columns:\n  - name: a\n    type: number\n"
 	levels := column + "  - name: b\n    type: category\n    levels:\n"
 	for text, want := range map[string]string{
@@ -206,7 +206,7 @@ func TestMistakesInFilesAreNamedWithTheirLine(t *testing.T) {
 	}
 }
 
-func TestUnknownRolesAreRefused(t *testing.T) {
+func TestUnknownRolesAreRejected(t *testing.T) {
 	a, b := Field{Column: Column{Name: "a", Type: Number}, Role: Feature}, Field{Role: "lable"}
 	if err := (&Description{Fields: []Field{a, b}}).Validate(); err == nil || !strings.Contains(err.Error(),
 		`unknown role "lable" (did you mean label?)`) {
@@ -214,7 +214,7 @@ func TestUnknownRolesAreRefused(t *testing.T) {
 	}
 }
 
-func TestSimpleScalarsAreThoseOfTheLibrary(t *testing.T) {
+func TestSimpleScalarsMatchTheLibrary(t *testing.T) {
 	simple := 0
 	for _, text := range append(hostile, "b # c", `"b" # c`, `"b"c`, `'b'  `, `'b''c'`, `"b\"c"`, "1.50", "0x1F", "nULL", "a-",
 		`"b\"c" # d`, `"\u00e9\n\\"`, `"\x41"`, `"\xc3\xa9"`, `"\101"`, `"\/"`, `"\ud83d\ude42"`) {
@@ -235,7 +235,7 @@ func TestSimpleScalarsAreThoseOfTheLibrary(t *testing.T) {
 	}
 }
 
-func TestLargeFilesTakeLittleMemory(t *testing.T) {
+func TestMemoryOfLargeFilesIsBounded(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("columns:\n- name: a\n  type: category\n  levels:\n")
 	for i := range 150_000 {

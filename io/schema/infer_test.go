@@ -264,8 +264,8 @@ func TestOpenColumnsAreCompletedFromTheData(t *testing.T) {
 	}
 }
 
-// TestRealTables infers the tables that BOCHNER_DATA names.
-func TestRealTables(t *testing.T) {
+// The tables that BOCHNER_DATA names have the inferred types that a reader expects.
+func TestTypesOfRealTablesAreInferred(t *testing.T) {
 	dir := os.Getenv("BOCHNER_DATA")
 	if dir == "" {
 		t.Skip("BOCHNER_DATA is not set")
@@ -320,7 +320,8 @@ func TestRealTables(t *testing.T) {
 	}
 }
 
-// A sample of a table has gaps in its row numbers, and rows come in any order.
+// Row numbers are noted by the name of their column, even if they have gaps and are in any order, as in a
+// sample of a table.
 func TestRowNumbersWithGapsAreNotedByName(t *testing.T) {
 	gaps := func(i int) string { return fmt.Sprint((i*617%1000)*7 + i%3) }
 	skewed := func(i int) string { return fmt.Sprint(i*i + 1) }

@@ -115,7 +115,7 @@ func TestSummaryDescribesTheLabels(t *testing.T) {
 	}
 }
 
-// Every property of the tally agrees with a count over all labels.
+// Every property of the tally equals a count over all labels.
 func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	pool := []string{"1", "-7", "0.5", "1e39", "-0", "cat", "", "9007199254740993"}
@@ -156,7 +156,7 @@ func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 	}
 }
 
-func TestMergeLeavesItsArgument(t *testing.T) {
+func TestMergeDoesNotChangeItsArgument(t *testing.T) {
 	a, b := collect([]string{"1", "2"}), collect([]string{"2", "3"})
 	before := wire.Marshal(b)
 	a.Merge(b)
@@ -166,7 +166,7 @@ func TestMergeLeavesItsArgument(t *testing.T) {
 	}
 }
 
-func TestDamagedLabelCountsAreRefused(t *testing.T) {
+func TestDamagedLabelCountsAreRejected(t *testing.T) {
 	good := [][]byte{
 		wire.Marshal(collect([]string{"a", "b", "b"})),
 		wire.Marshal(collect([]string{"1", strings.Repeat("z", 300)})),

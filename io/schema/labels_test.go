@@ -57,7 +57,7 @@ func TestVocabularyDecidesByAllLabels(t *testing.T) {
 	}
 }
 
-func TestIndexRefusesMissingTensors(t *testing.T) {
+func TestIndexRejectsMissingTensors(t *testing.T) {
 	v := NewVocabulary([]string{"1", "3"})
 	for _, l := range []string{"", "2", "one", "1 3", "nan", "1.0000001"} {
 		if i, ok := v.Index([]byte(l)); ok {
@@ -73,7 +73,7 @@ func TestIndexRefusesMissingTensors(t *testing.T) {
 	}
 }
 
-func TestLabelsAreClassesHoweverTheirNumberIsWritten(t *testing.T) {
+func TestClassesAreIndependentOfNumberNotation(t *testing.T) {
 	var v Vocabulary
 	if err := json.Unmarshal([]byte(`{"classes":["5","10000000000000000"],"numeric":true}`), &v); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestVocabularyJSONRoundTrips(t *testing.T) {
 	}
 }
 
-func TestDamagedVocabularyIsRefused(t *testing.T) {
+func TestDamagedVocabularyIsRejected(t *testing.T) {
 	for _, c := range []struct{ json, want string }{
 		{`{"classes":["b","a"]}`, "out of order"},
 		{`{"classes":["a","a"]}`, "repeated"},
@@ -151,7 +151,7 @@ func TestDamagedVocabularyIsRefused(t *testing.T) {
 	}
 }
 
-func TestClassesThatJSONWouldChangeAreRefused(t *testing.T) {
+func TestClassesThatJSONWouldChangeAreRejected(t *testing.T) {
 	v := NewVocabulary([]string{"caf\xe9", "tea"})
 	if err := v.Check(); err == nil || !strings.Contains(err.Error(), "UTF-8") {
 		t.Errorf("error %v", err)
@@ -183,7 +183,7 @@ func TestCanonicalReadsBackAsTheSameNumber(t *testing.T) {
 	}
 }
 
-func TestParseTarget(t *testing.T) {
+func TestParseTargetAcceptsFiniteNumbersOnly(t *testing.T) {
 	for _, c := range []struct {
 		label  string
 		want   float64

@@ -88,7 +88,7 @@ func TestNumbersKeepTheDigitsThatFloat32Lacks(t *testing.T) {
 	}
 }
 
-func TestTablesAreSummedUpInWords(t *testing.T) {
+func TestTablesAreDescribedInText(t *testing.T) {
 	for want, columns := range map[string][]Column{
 		"1 number":              {{Type: Number}},
 		"2 numbers and 1 time":  {{Type: Number}, {Type: Time}, {Type: Number}},

@@ -109,7 +109,7 @@ func TestAnyOrderAndCutOfFieldsGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestTheBoundOnAllColumnsIsAFunctionOfTheFields(t *testing.T) {
+func TestBoundOnAllColumnsDependsOnTheFieldsOnly(t *testing.T) {
 	const columns, distinct = 30, maxWeight / 15
 	fill := func(s *Survey, step int) {
 		for i := range distinct {
@@ -138,7 +138,7 @@ func TestTheBoundOnAllColumnsIsAFunctionOfTheFields(t *testing.T) {
 	}
 }
 
-func TestSteadyStateOfASurveyTakesNoMemory(t *testing.T) {
+func TestSurveyInSteadyStateDoesNotAllocate(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	records := randomRecords(r, 500)
 	s := surveyed(records, Rules{Missing: DefaultMissing})
@@ -157,7 +157,7 @@ func TestSteadyStateOfASurveyTakesNoMemory(t *testing.T) {
 	}
 }
 
-func TestDamagedSurveysAreRefused(t *testing.T) {
+func TestDamagedSurveysAreRejected(t *testing.T) {
 	good := wire.Marshal(surveyed(randomRecords(rand.New(rand.NewPCG(3, 3)), 20), Rules{Missing: DefaultMissing}))
 	for n := range good {
 		if wire.Unmarshal(new(Survey), good[:n]) == nil {

@@ -167,7 +167,7 @@ func FuzzParseTime(f *testing.F) {
 	})
 }
 
-func TestTextsLookLikeDates(t *testing.T) {
+func TestLikeTimeRecognisesDates(t *testing.T) {
 	for text, want := range map[string]bool{
 		"03JAN2024": true, "Jan-3": true, "2024-03": true, "2024-03-01T10:00:00 UTC": true, "Mon, 3 March 2024": true,
 		"marker 1": false, "Mars 5": false, "may": false, "12-34": false, "4711-5": false, "2024": false, "": false,
@@ -190,7 +190,7 @@ func layoutsOf(text string) (names []string) {
 }
 
 // The last seconds of a month may be rounded to the next day, but stay in their month.
-func TestMonths(t *testing.T) {
+func TestRoundedTimesStayInTheirMonth(t *testing.T) {
 	row := make([]float32, 4)
 	for text, want := range map[string]string{
 		"2024-02-01":                "2024-02",

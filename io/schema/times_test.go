@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTimesBecomeNumbersOfTheCalendar(t *testing.T) {
+func TestTimesBecomeCalendarNumbers(t *testing.T) {
 	table := &Table{Columns: []Column{{Name: "t", Type: Time, Layout: "iso"}}}
 	d := NewDecoder(table, nil)
 	for text, want := range map[string]string{

@@ -96,7 +96,7 @@ func TestFilesAreReturnedOnceInTheOrderTheyWereWritten(t *testing.T) {
 	w.want(9, "[] 0 0 0")
 }
 
-func TestAFileOnDiskIsWholeWhenNothingIsWrittenToIt(t *testing.T) {
+func TestFileOnDiskIsWholeWhenNobodyWritesToIt(t *testing.T) {
 	w := watch(t, "*")
 	w.Settle = 10 * time.Second
 	w.put("a", 9*time.Second)
@@ -105,8 +105,8 @@ func TestAFileOnDiskIsWholeWhenNothingIsWrittenToIt(t *testing.T) {
 	w.want(9, "[a] 0 0 0")
 }
 
-// Its time cannot say that a file with a time in the future is whole: its size and time do, once they stay.
-func TestATimeInTheFutureIsNotWaitedFor(t *testing.T) {
+// A file with a time in the future is whole once its size and time stay the same.
+func TestFutureModificationTimeIsNotWaitedFor(t *testing.T) {
 	w := watch(t, "*")
 	w.Settle = 10 * time.Second
 	w.put("a", -24*time.Hour)
@@ -127,7 +127,7 @@ func TestATimeInTheFutureIsNotWaitedFor(t *testing.T) {
 	w.noted(0, 0)
 }
 
-func TestAFileThatIsWrittenToAfterItWasDoneIsNotedOnce(t *testing.T) {
+func TestFileWrittenAfterItWasDoneIsNotedOnce(t *testing.T) {
 	w := watch(t, "*")
 	w.Done = func(context.Context) (map[string]time.Time, error) {
 		at := w.now.Add(-time.Minute)
@@ -149,7 +149,8 @@ func TestAFileThatIsWrittenToAfterItWasDoneIsNotedOnce(t *testing.T) {
 	w.noted(0, 0)
 }
 
-// What cannot be read is counted as long as it is there, and noted when it or its reason is new; many share notes.
+// An entry that cannot be read is counted as long as it exists, and noted when it or its reason is new; many
+// entries share a note.
 func TestUnreadableFilesWaitAndAreNotedOnce(t *testing.T) {
 	w := watch(t, "in/*", "in/x*")
 	w.want(9, "[] 0 0 0")
@@ -186,7 +187,8 @@ func TestUnreadableFilesWaitAndAreNotedOnce(t *testing.T) {
 	w.noted(9, 0, "dir0: is a directory; name its files, as in ", "dir1", "dir2", "dir3", "(and 4 more)")
 }
 
-// A stream that begins while its directory is replaced does not ask of each file whether it is done.
+// A finished file is not returned, even if it appears only after the first listing, as when a stream begins
+// while its directory is replaced.
 func TestFinishedFilesAreKnownAfterBrokenListings(t *testing.T) {
 	w := watch(t, "*")
 	w.Done = func(context.Context) (map[string]time.Time, error) {
@@ -199,8 +201,8 @@ func TestFinishedFilesAreKnownAfterBrokenListings(t *testing.T) {
 	w.want(9, "[] 0 0 0")
 }
 
-// What is done is asked for once; names that no longer match, or are too old, are not kept.
-func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
+// Each finished file is asked for once; names that no longer match, or are too old, are not kept.
+func TestRemovedFilesAreForgotten(t *testing.T) {
 	w := watch(t, "dt=*/*")
 	w.MaxAge = time.Hour
 	asked := 0
@@ -236,7 +238,7 @@ func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
 	}
 }
 
-// Files that were returned and are not done after a while are returned again.
+// Files that were returned and are not done after some time are returned again.
 func TestUnfinishedFilesAreReturnedAgain(t *testing.T) {
 	w := watch(t, "*")
 	w.Recheck = time.Minute
@@ -253,7 +255,7 @@ func TestUnfinishedFilesAreReturnedAgain(t *testing.T) {
 	w.want(9, "[] 0 0 0")
 }
 
-func TestTheBaseIsTheDirectoryThatAllPatternsBeginWith(t *testing.T) {
+func TestBaseIsTheCommonDirectoryOfPatterns(t *testing.T) {
 	defer Replace("gs", Replace("gs", named{}))
 	for _, test := range []struct {
 		patterns []string

@@ -28,7 +28,7 @@ func clearUp(name string) error {
 	return err
 }
 
-func TestClearTakesOnlyItsOwn(t *testing.T) {
+func TestClearRemovesOnlyItsOwnFiles(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "model")
 	os.Mkdir(tmpName(dir), 0o777)
@@ -42,8 +42,9 @@ func TestClearTakesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// The sums of a fit that was killed while it published them are as large as the sums.
-func TestPublishClearsWhatAKilledOneLeft(t *testing.T) {
+// Publish removes the unfinished files of a run that was killed while it published under the same name; they
+// can be as large as the sums.
+func TestPublishRemovesLeftoversOfAKilledRun(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "sums")
 	os.Mkdir(tmpName(dir), 0o777)
@@ -55,8 +56,8 @@ func TestPublishClearsWhatAKilledOneLeft(t *testing.T) {
 	}
 }
 
-// What a publisher has written so far must not be taken for what a killed one left.
-func TestWhoCannotClaimANameCannotClearIt(t *testing.T) {
+// The unfinished files of a publisher are not removed while it holds the claim.
+func TestClearRequiresTheClaim(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "model")
 	first, err := AcquireClaim(ctx, dir)
@@ -115,7 +116,7 @@ func (l late) Note(data []byte) error {
 	return l.FileLock.Note(data)
 }
 
-func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
+func TestBusyErrorNamesTheCurrentOwner(t *testing.T) {
 	open := make(chan struct{})
 	defer disk.Swap(noting{open: open})()
 	dir := filepath.Join(t.TempDir(), "model")
@@ -161,7 +162,7 @@ func (full) Lock(name string) (disk.FileLock, error) {
 
 func (unwritten) Note([]byte) error { return syscall.ENOSPC }
 
-func TestAClaimOnAFullDiskLeavesNothing(t *testing.T) {
+func TestClaimOnAFullDiskLeavesNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	defer disk.Swap(full{})()
 	if c, err := AcquireClaim(ctx, filepath.Join(dir, "model")); !errors.Is(err, syscall.ENOSPC) {
@@ -177,7 +178,7 @@ type lockless struct{ disk.OS }
 
 func (lockless) Lock(string) (disk.FileLock, error) { return nil, errors.ErrUnsupported }
 
-func TestWithoutLocksTheFileItselfIsTheClaim(t *testing.T) {
+func TestClaimWithoutLocksIsTheFileItself(t *testing.T) {
 	defer disk.Swap(lockless{})()
 	dir := filepath.Join(t.TempDir(), "model")
 	var wg sync.WaitGroup

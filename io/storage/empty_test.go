@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRemoveEmptyTakesNothingThatHoldsFiles(t *testing.T) {
+func TestRemoveEmptyKeepsDirectoriesWithFiles(t *testing.T) {
 	root := t.TempDir()
 	full, empty := filepath.Join(root, "full"), filepath.Join(root, "empty")
 	for _, dir := range []string{full, empty} {

@@ -49,7 +49,7 @@ func ExamplePublish() {
 	// true
 }
 
-// What went wrong is in fields.
+// The operation, the name and the cause of a failure are fields.
 func ExampleError() {
 	_, err := storage.Stat(context.Background(), "archive://none")
 	var failed *storage.Error

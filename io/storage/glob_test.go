@@ -53,7 +53,7 @@ func below(t *testing.T, files ...string) string {
 	return dir
 }
 
-func TestPatternsMatchByParts(t *testing.T) {
+func TestPatternsMatchElementByElement(t *testing.T) {
 	dir := below(t, "a/x.csv", "a/y.csv", "b/x.csv", "b/deep/er/x.csv", ".h/x.csv", "b/.h.csv", "b/we[i]rd *?\\\n.csv",
 		"plain", "-n", "ü/x.csv")
 	if err := os.Symlink("a", "link"); err != nil {
@@ -95,7 +95,7 @@ func TestPatternsMatchByParts(t *testing.T) {
 	}
 }
 
-// The standard library's matches are ours, where it can read everything.
+// List finds the matches of the standard library, where that can read everything.
 func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 	below(t, "a/b/c.csv", "a/b/d.csv", "a/c.csv", "e/b/c.csv", "e/f", "c.csv", "g[1]/b/c.csv")
 	for _, pattern := range []string{"*", "*/*", "*/*/*", "a/*", "*/b", "*/b/*.csv", "?/b/[c-d].csv", "a/[^b]*",
@@ -119,8 +119,8 @@ func TestGlobMatchesTheStandardLibraryExceptHiddenParts(t *testing.T) {
 	}
 }
 
-// What cannot be listed is an error that names it, wherever in the walk it stands.
-func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
+// A directory that cannot be listed is an error that names it, at any depth of the walk.
+func TestUnreadableDirectoryIsAnError(t *testing.T) {
 	below(t, "a/1.csv", "a/2.csv", "a/3.csv", "b/1.csv", "c/d/1.csv")
 	for _, fault := range []error{syscall.EIO, syscall.EACCES, syscall.ESTALE, syscall.EMFILE} {
 		for _, c := range []struct{ pattern, at string }{
@@ -157,7 +157,7 @@ func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestPatternsThatMatchNothingSayWhy(t *testing.T) {
+func TestErrorOfAnUnmatchedPatternNamesTheReason(t *testing.T) {
 	dir := below(t, "a/1.csv", "b.csv")
 	for from, to := range map[string]string{"gone": "nowhere", "round": ".", "self": "self"} {
 		if err := os.Symlink(to, from); err != nil {

@@ -22,8 +22,8 @@ func (g ghost) IsDir() bool                { return false }
 func (g ghost) Type() fs.FileMode          { return 0 }
 func (g ghost) Info() (fs.FileInfo, error) { return nil, fs.ErrNotExist }
 
-// Each entry that cannot be read is told of, with the reason; all files are listed, whatever is beside them.
-func TestABadEntryConcernsItselfAlone(t *testing.T) {
+// Each entry that cannot be read is reported with its reason, and all files are listed.
+func TestUnreadableEntriesAreReportedAndSkipped(t *testing.T) {
 	below(t, "in/a.csv", "in/dt=1/b.csv", "in/dt=1/sub/c.csv", "in/folder.csv/x", "outside/secret.csv",
 		"outside/dt=9/b.csv")
 	for name, to := range map[string]string{
@@ -89,8 +89,8 @@ func TestABadEntryConcernsItselfAlone(t *testing.T) {
 	}
 }
 
-// A file may become a pipe after it was listed. Reading it as listed does not wait for a writer.
-func TestAFileThatHasBecomeAPipeIsNotWaitedFor(t *testing.T) {
+// Reading a file that became a pipe after it was listed does not wait for a writer.
+func TestFileThatBecameAPipeIsNotWaitedFor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.csv")
 	if err := os.WriteFile(name, []byte("a\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -120,8 +120,9 @@ func TestAFileThatHasBecomeAPipeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A link that leads out is not listed either if the directory before the wildcard is gone when the link is checked.
-func TestALinkOutIsNotListedWhileItsDirectoryIsReplaced(t *testing.T) {
+// A link that leads out of the directory before the wildcard is not listed, even if that directory is gone when
+// the link is checked.
+func TestOutsideLinkIsNotListedWhileItsDirectoryIsReplaced(t *testing.T) {
 	below(t, "in/a.csv", "outside/secret.csv")
 	point := func(to string) {
 		os.Remove("current")

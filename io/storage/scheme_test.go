@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-func TestASchemeThatIsRegisteredIsRead(t *testing.T) {
+func TestRegisteredSchemeIsRead(t *testing.T) {
 	ctx := t.Context()
 	found, err := storage.List(ctx, "archive://rows/*.csv")
 	if err != nil || len(found) != 2 || found[1].Name != "archive://rows/b.csv" || found[1].Size != 5 {
@@ -50,7 +50,7 @@ func TestASchemeThatIsRegisteredIsRead(t *testing.T) {
 	}
 }
 
-// What a program learns of a failure is in fields, whatever the sentence says.
+// The operation, the name, the cause and whether to retry are fields of an error, besides its text.
 func TestErrorsHaveFields(t *testing.T) {
 	ctx := t.Context()
 	_, stat := storage.Stat(ctx, "archive://none")
@@ -81,7 +81,7 @@ func TestErrorsHaveFields(t *testing.T) {
 	}
 }
 
-func TestAnUnknownSchemeListsTheSchemes(t *testing.T) {
+func TestUnknownSchemeErrorListsTheSchemes(t *testing.T) {
 	for name, want := range map[string]string{
 		"gs://b/f":  "storage: stat gs://b/f: unknown scheme gs://; have paths of the local disk, archive://; a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it",
 		"ftp://h/f": "storage: stat ftp://h/f: unknown scheme ftp://; have paths of the local disk, archive://; a program knows a scheme if it imports the package that registers it",
@@ -92,8 +92,8 @@ func TestAnUnknownSchemeListsTheSchemes(t *testing.T) {
 	}
 }
 
-// The local disk and the registry are all that a program gets unless it asks for more.
-func TestSchemesAreTakenAway(t *testing.T) {
+// A scheme that was replaced by nothing is unknown until it is registered again.
+func TestReplacedSchemeIsUnknown(t *testing.T) {
 	before := storage.Replace("archive", nil)
 	_, err := storage.Stat(t.Context(), "archive://rows/a.csv")
 	if again := storage.Replace("archive", before); again != nil || !errors.Is(err, storage.ErrUnknownScheme) ||

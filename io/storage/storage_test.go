@@ -73,7 +73,7 @@ func TestListSortsAndPassesOverHiddenFilesAndDirectories(t *testing.T) {
 	}
 }
 
-func TestListRefusesWithTheReason(t *testing.T) {
+func TestListErrorsNameTheReason(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "sub"), 0o777)
 	for pattern, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestOpenReadsARange(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatChangedIsNotRead(t *testing.T) {
+func TestChangedObjectIsNotRead(t *testing.T) {
 	name := write(t, filepath.Join(t.TempDir(), "f"), "before")
 	o, err := Stat(ctx, name)
 	if err != nil {
@@ -130,9 +130,9 @@ func TestAnObjectThatChangedIsNotRead(t *testing.T) {
 	}
 }
 
-// Size and time of modification can be made what they were; the time of change
-// cannot.
-func TestAReplacedObjectOfEqualSizeAndTimeIsNotRead(t *testing.T) {
+// A replaced file is not read, even if its size and modification time are made what they were; its time of
+// change differs.
+func TestReplacedObjectOfEqualSizeAndTimeIsNotRead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time of change is asked on Linux only")
 	}
@@ -178,9 +178,8 @@ func TestAReplacedObjectOfEqualSizeAndTimeIsNotRead(t *testing.T) {
 	}
 }
 
-// Who writes into a file that is being read has it fail before what was written is
-// taken for what was listed.
-func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {
+// A read fails if somebody writes into the file meanwhile, before it returns bytes that were not listed.
+func TestObjectThatChangesDuringAReadFails(t *testing.T) {
 	for what, change := range map[string]func(name string) error{
 		"overwritten": func(name string) error {
 			f, err := os.OpenFile(name, os.O_WRONLY, 0)
@@ -223,7 +222,7 @@ func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {
 	}
 }
 
-func TestReadFileRefusesLargeFiles(t *testing.T) {
+func TestReadFileRejectsLargeFiles(t *testing.T) {
 	name := write(t, filepath.Join(t.TempDir(), "f"), "12345")
 	if got, err := ReadFile(ctx, name, 5); string(got) != "12345" || err != nil {
 		t.Errorf("ReadFile = %q, %v", got, err)
@@ -233,7 +232,7 @@ func TestReadFileRefusesLargeFiles(t *testing.T) {
 	}
 }
 
-func TestCreateLeavesNothingWhenTheWriterFails(t *testing.T) {
+func TestCreateLeavesNoFilesWhenTheWriterFails(t *testing.T) {
 	dir := t.TempDir()
 	name := write(t, filepath.Join(dir, "f"), "old")
 	err := Create(ctx, name, func(w io.Writer) error {
@@ -281,7 +280,7 @@ func TestPublishIsWholeOrAbsent(t *testing.T) {
 	}
 }
 
-func TestOneOfManyPublishersWins(t *testing.T) {
+func TestConcurrentPublishHasOneWinner(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "model")
 	var wg sync.WaitGroup
@@ -310,7 +309,7 @@ func TestOneOfManyPublishersWins(t *testing.T) {
 	}
 }
 
-func TestALockIsHeldOnce(t *testing.T) {
+func TestLockIsHeldOnce(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "work", "lock")
 	unlock, err := Lock(ctx, name)
 	if err != nil {
@@ -328,9 +327,9 @@ func TestALockIsHeldOnce(t *testing.T) {
 	}
 }
 
-// A job removes its work directory, lock and all, while it holds the lock: one that
-// waits at the door must not get in by the file that is gone.
-func TestALockWhoseFileWasRemovedKeepsOthersOut(t *testing.T) {
+// A job that waits for a lock does not get it by a file that was removed with the work directory of the job
+// that holds the lock.
+func TestLockOfARemovedFileExcludesOthers(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "work")
 	var inside, times atomic.Int32
 	var wg sync.WaitGroup
@@ -362,7 +361,7 @@ func TestALockWhoseFileWasRemovedKeepsOthersOut(t *testing.T) {
 	}
 }
 
-func TestAReadThatFailsIsTheStoragesFault(t *testing.T) {
+func TestFailedReadIsAStorageError(t *testing.T) {
 	dir := t.TempDir() // which opens as a file does, and cannot be read
 	fi, err := os.Stat(dir)
 	if err != nil {
@@ -383,7 +382,7 @@ func TestAReadThatFailsIsTheStoragesFault(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhetherTryingAgainHelps(t *testing.T) {
+func TestErrorsTellWhetherToRetry(t *testing.T) {
 	for err, want := range map[error]bool{
 		fs.ErrPermission: true, syscall.ENOSPC: true, syscall.EFBIG: true, syscall.EIO: false, io.ErrUnexpectedEOF: false,
 	} {

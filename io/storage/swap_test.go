@@ -39,7 +39,7 @@ func count(name string, n int) error {
 	return nil
 }
 
-func TestSwapsOfManyAreNotLost(t *testing.T) {
+func TestConcurrentSwapsAreNotLost(t *testing.T) {
 	name := t.TempDir() + "/dir/n"
 	if err := storage.CompareAndSwap(ctx, name, nil, []byte("0")); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestSwapsOfManyAreNotLost(t *testing.T) {
 	}
 }
 
-func TestSwapRefusesChangedObjects(t *testing.T) {
+func TestSwapRejectsChangedObjects(t *testing.T) {
 	name := t.TempDir() + "/f"
 	for i, c := range []struct {
 		old, new string
@@ -97,9 +97,9 @@ func TestSwapRefusesChangedObjects(t *testing.T) {
 
 var errDead = errors.New("the process is gone")
 
-// Whatever happens at whichever call, the file has the old content or the new one, the new
-// one if CompareAndSwap said so, and can be swapped again.
-func TestASwapIsWholeOrAbsent(t *testing.T) {
+// For any failure at any call, the file has the old content or the new one, the new one if CompareAndSwap
+// succeeded, and can be swapped again.
+func TestSwapIsWholeOrAbsent(t *testing.T) {
 	restore := disk.Swap(disk.OS{})
 	t.Cleanup(restore)
 	for _, way := range []struct {

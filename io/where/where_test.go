@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestConditions(t *testing.T) {
+func TestConditionsSelectByNameAndValue(t *testing.T) {
 	values := map[string]string{"country": "DE", "dt": "2026-01-15", "n": "10", "app name": "old app", "hour": "2026-01-15T07",
 		"none": ""}
 	for text, want := range map[string]bool{
@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestWrongConditionsNameTheirPlace(t *testing.T) {
+func TestInvalidConditionsNameTheirPosition(t *testing.T) {
 	for text, want := range map[string]string{
 		"country":          "ends where =, !=, <, <=, >, >= or in should follow",
 		"country=":         "ends where a value should follow",
@@ -98,8 +98,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A text that looks like a date but is none would compare as text, and hold for the wrong days.
-func TestADateComparesWithDatesOnly(t *testing.T) {
+// A text that looks like a date but is none is an error; as text it would compare, and hold for the wrong days.
+func TestDateComparesWithDatesOnly(t *testing.T) {
 	for text, want := range map[string]string{"dt<2026-12-3": "no date", "dt!=2026-13-01": "no date", "dt in (03/12/2026)": "no date",
 		"dt='soon'": "no date", "dt>=2026-02": "", "dt='2026-12'": ""} {
 		c, err := Parse(text)

@@ -102,7 +102,7 @@ func TestFilesRoundTrip(t *testing.T) {
 	}
 }
 
-func TestForbiddenRequestsAreRefused(t *testing.T) {
+func TestUnmarshalRejectsInvalidValues(t *testing.T) {
 	for name, spoil := range map[string]func(*sum){
 		"a count below 0":     func(s *sum) { s.Count = -1 },
 		"what Check refuses":  func(s *sum) { s.Count = 100 },

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -46,43 +45,38 @@ type figure struct {
 
 // accuracies measures the methods on the tables. It stores every figure in work, and measures it again only
 // when the program, its flags, the scripts or the rows have changed.
-func (o options) accuracies(show func(string, ...any), data, work, sets, only string,
-	steps bool) (accuracyTable, error) {
-	if err := os.MkdirAll(filepath.Join(work, "figures"), 0o777); err != nil {
-		return accuracyTable{}, err
+func (o settings) accuracies(show func(string, ...any)) (all accuracyTable, err error) {
+	if err := os.MkdirAll(filepath.Join(o.work, "figures"), 0o777); err != nil {
+		return all, err
 	}
-	tables, err := datasets(show, data, work, nameFilter(sets))
-	if err != nil {
-		return accuracyTable{}, err
+	if all.tables, err = datasets(show, o.data, o.work, nameFilter(o.sets)); err != nil {
+		return all, err
 	}
 	_, help, err := timed(o.program, "train", "--help_all")
 	if err != nil {
-		return accuracyTable{}, err
+		return all, err
 	}
-	all := accuracyTable{tables: tables}
 	for _, m := range methods {
-		if !nameFilter(only)(m.name) || m.step && !steps && only == "" {
+		if !nameFilter(o.only)(m.name) || m.step && !o.steps && o.only == "" {
 			continue
 		}
 		if m.boosted != "" && !executable(o.python) {
 			show("without %s: %s is missing (make bench-accuracy makes it where PyPI can be reached)\n", m.about, o.python)
 			continue
 		}
-		if i := slices.IndexFunc(m.flags, func(f string) bool {
-			return strings.HasPrefix(f, "--") &&
-				!strings.Contains(help, f+" ")
-		}); i >= 0 {
+		unknown := func(f string) bool { return strings.HasPrefix(f, "--") && !strings.Contains(help, f+" ") }
+		if i := slices.IndexFunc(m.flags, unknown); i >= 0 {
 			show("without %s: the program has no %s\n", m.about, m.flags[i])
 			continue
 		}
 		all.methods = append(all.methods, m)
 	}
-	for _, t := range tables {
+	for _, t := range all.tables {
 		for _, m := range all.methods {
 			if m.boosted == "tuned" && t.images || m.boosted != "" && t.ours {
 				continue // the one would take an hour, the other is there already
 			}
-			f, again, err := o.accuracy(t, m, work)
+			f, again, err := o.accuracy(t, m, o.work)
 			if err != nil {
 				return all, err
 			}
@@ -95,7 +89,7 @@ func (o options) accuracies(show func(string, ...any), data, work, sets, only st
 	if err != nil {
 		return all, err
 	}
-	return all, os.WriteFile(filepath.Join(work, "accuracy.json"), append(text, '\n'), 0o666)
+	return all, os.WriteFile(filepath.Join(o.work, "accuracy.json"), append(text, '\n'), 0o666)
 }
 
 // nameFilter returns a function that reports whether a name is in a list separated by commas. The empty list
@@ -212,7 +206,7 @@ func (o options) ourFigure(t dataset, m method, work string) (f figure, err erro
 		Classes *struct{ Error float64 }
 		Targets *struct{ R2 float64 }
 	}
-	err = json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&s)
+	err = json.Unmarshal([]byte(out), &s)
 	switch {
 	case err != nil:
 		return f, err

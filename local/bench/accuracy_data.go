@@ -4,15 +4,14 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/synthetic"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // dataset is a table with its training rows and its test rows, in files as a user has them.
@@ -44,33 +43,27 @@ const generated = 10_000
 // part keep it; of the others every fifth row is a test row. Rows of generated tables are drawn with
 // seed 1, test rows with seed 2.
 func datasets(show func(string, ...any), data, work string, wanted func(name string) bool) ([]dataset, error) {
-	in := func(parts ...string) string { return filepath.Join(append([]string{data}, parts...)...) }
+	gz := func(folder string, names ...string) (files []string) {
+		for _, name := range names {
+			files = append(files, filepath.Join(data, folder, name+".gz"))
+		}
+		return files
+	}
+	mnist := dataset{Name: "mnist", Format: "idx", Task: "classification", images: true,
+		Train: gz("mnist", "train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+		Test:  gz("mnist", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")}
+	wide := mnist
+	wide.Name, wide.ours, wide.flags = "mnist-10000", true, []string{"--features", "10000"}
 	tables := []dataset{
-		{Name: "houses", Format: "csv", Task: "regression", Train: []string{in("csv", "houses.tsv.gz")}, Label: "target",
-			Header: true},
-		{Name: "letter", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "letter.scale.gz")}},
-		{
-			Name: "adult", Format: "csv", Task: "classification", Train: []string{in("csv", "adult-train.csv.gz")},
-			Test: []string{in("csv", "adult-test.csv.gz")}, Label: "-1",
-			flags: []string{"--label_strip", " ."},
-		},
-		{Name: "a9a", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "a9a.gz")},
-			Test: []string{in("libsvm", "a9a.t.gz")}},
-		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "svmguide1.gz")},
-			Test: []string{in("libsvm", "svmguide1.t.gz")}},
-		{
-			Name: "mnist", Format: "idx", Task: "classification", images: true,
-			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
-			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
-		},
-		{
-			Name: "mnist-10000", Format: "idx", Task: "classification", images: true, ours: true,
-			flags: []string{"--features", "10000"},
-			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
-			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
-		},
-		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")},
-			images: true},
+		{Name: "houses", Format: "csv", Task: "regression", Train: gz("csv", "houses.tsv"), Label: "target", Header: true},
+		{Name: "letter", Format: "libsvm", Task: "classification", Train: gz("libsvm", "letter.scale")},
+		{Name: "adult", Format: "csv", Task: "classification", Train: gz("csv", "adult-train.csv"),
+			Test: gz("csv", "adult-test.csv"), Label: "-1", flags: []string{"--label_strip", " ."}},
+		{Name: "a9a", Format: "libsvm", Task: "classification", Train: gz("libsvm", "a9a"), Test: gz("libsvm", "a9a.t")},
+		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: gz("libsvm", "svmguide1"),
+			Test: gz("libsvm", "svmguide1.t")},
+		mnist, wide,
+		{Name: "cifar", Format: "cifar10", Task: "classification", Train: gz("cifar10", "first4000.bin"), images: true},
 	}
 	for _, name := range []string{"irrelevant", "tails", "rotated", "interactions", "hidden", "categories"} {
 		task := "regression"
@@ -80,7 +73,7 @@ func datasets(show func(string, ...any), data, work string, wanted func(name str
 		tables = append(tables, dataset{Name: name, Format: "csv", Task: task, Label: "y", Header: true})
 	}
 	var chosen []dataset
-	for _, t := range slices.Concat(tables, shipped(filepath.Join(work, "tables")), mixed(in)) {
+	for _, t := range slices.Concat(tables, shipped(filepath.Join(work, "tables")), mixed(gz)) {
 		if !wanted(t.Name) || t.large && wanted("") { // the list is empty
 			continue
 		}
@@ -138,43 +131,46 @@ func (t *dataset) write(work string) error {
 		ending = ".csv"
 	}
 	train, test := filepath.Join(work, t.Name+"-train"+ending), filepath.Join(work, t.Name+"-test"+ending)
-	var parts [2]bytes.Buffer
-	if len(t.Train) == 0 {
-		set, ok := synthetic.Find(t.Name)
-		if !ok {
-			return fmt.Errorf("no such sample")
-		}
-		for i := range parts {
-			if err := set.WriteCSV(context.Background(), &parts[i], generated, uint64(i+1), set.Noise); err != nil {
-				return err
-			}
-		}
-	} else if err := t.cut(&parts); err != nil {
+	var halves [2]bytes.Buffer
+	cut := t.split
+	switch {
+	case len(t.Train) == 0:
+		cut = t.generate
+	case t.isTest != nil:
+		cut = t.splitColumns
+	}
+	if err := cut(&halves); err != nil {
 		return err
 	}
 	t.Train, t.Test = []string{train}, []string{test}
 	for i, name := range []string{train, test} {
-		if text, err := os.ReadFile(name); err == nil && bytes.Equal(text, parts[i].Bytes()) {
+		if text, err := os.ReadFile(name); err == nil && bytes.Equal(text, halves[i].Bytes()) {
 			continue // another run may read it
 		}
-		if err := os.WriteFile(name, parts[i].Bytes(), 0o666); err != nil {
+		if err := os.WriteFile(name, halves[i].Bytes(), 0o666); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cut splits the rows of a file.
-func (t *dataset) cut(parts *[2]bytes.Buffer) error {
-	if t.isTest != nil {
-		return t.splitColumns(parts)
+// generate draws the rows of a sample.
+func (t *dataset) generate(halves *[2]bytes.Buffer) error {
+	set, ok := synthetic.Find(t.Name)
+	if !ok {
+		return fmt.Errorf("no such sample")
 	}
-	return t.split(parts)
+	for i := range halves {
+		if err := set.WriteCSV(context.Background(), &halves[i], generated, uint64(i+1), set.Noise); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // split makes every fifth row a test row.
-func (t *dataset) split(parts *[2]bytes.Buffer) error {
-	text, err := unzipped(t.Train[0])
+func (t *dataset) split(halves *[2]bytes.Buffer) error {
+	text, err := realdata.Unzip(t.Train[0])
 	if err != nil {
 		return err
 	}
@@ -191,30 +187,16 @@ func (t *dataset) split(parts *[2]bytes.Buffer) error {
 		text = text[end:]
 		switch {
 		case header:
-			parts[0].Write(line)
-			parts[1].Write(line)
+			halves[0].Write(line)
+			halves[1].Write(line)
 			header, row = false, -1
 		case row%5 == 4:
-			parts[1].Write(line)
+			halves[1].Write(line)
 		default:
-			parts[0].Write(line)
+			halves[0].Write(line)
 		}
 	}
 	return nil
-}
-
-// unzipped returns the content of a gzip file.
-func unzipped(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(r)
 }
 
 // files returns the flags that name files for the program.

@@ -10,20 +10,22 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // mixed are large tables of mixed columns, measured where they are named. Their test rows are other clients
 // than the training rows, and later flights.
-func mixed(in func(parts ...string) string) []dataset {
+func mixed(gz func(folder string, names ...string) []string) []dataset {
 	return []dataset{
 		{
-			Name: "policies", Format: "csv", Task: "regression", Train: []string{in("csv", "pg17.csv.gz")}, Label: "vh_value",
+			Name: "policies", Format: "csv", Task: "regression", Train: gz("csv", "pg17.csv"), Label: "vh_value",
 			Header: true, large: true, Drop: []string{"id_client"}, flags: []string{"--group_column", "id_client"},
 			without: []string{"id_vehicle", "id_policy", "id_year"},
 			isTest:  func(of func(column string) string) bool { return crc32.ChecksumIEEE([]byte(of("id_client")))%5 == 0 },
 		},
 		{
-			Name: "flights", Format: "csv", Task: "regression", Train: []string{in("csv", "hflights.csv.gz")},
+			Name: "flights", Format: "csv", Task: "regression", Train: gz("csv", "hflights.csv"),
 			Label: "ArrDelay", Header: true, large: true, flags: []string{"--time_column", "Month", "--time_split"},
 			without: []string{"Year", "ArrTime", "ActualElapsedTime", "AirTime", "TaxiIn", "TaxiOut", "Cancelled",
 				"CancellationCode", "Diverted"},
@@ -32,9 +34,9 @@ func mixed(in func(parts ...string) string) []dataset {
 	}
 }
 
-// splitColumns writes the rows with a label to the parts that isTest says, without some of their columns.
-func (t *dataset) splitColumns(parts *[2]bytes.Buffer) error {
-	text, err := unzipped(t.Train[0])
+// splitColumns writes the rows with a label to the halves that isTest says, without some of their columns.
+func (t *dataset) splitColumns(halves *[2]bytes.Buffer) error {
+	text, err := realdata.Unzip(t.Train[0])
 	if err != nil {
 		return err
 	}
@@ -47,18 +49,18 @@ func (t *dataset) splitColumns(parts *[2]bytes.Buffer) error {
 	if label < 0 {
 		return fmt.Errorf("no column %s", t.Label)
 	}
-	w := [2]*csv.Writer{csv.NewWriter(&parts[0]), csv.NewWriter(&parts[1])}
-	write := func(part int, row []string) error {
+	w := [2]*csv.Writer{csv.NewWriter(&halves[0]), csv.NewWriter(&halves[1])}
+	write := func(half int, row []string) error {
 		var kept []string
 		for j, v := range row {
 			if !slices.Contains(t.without, names[j]) {
 				kept = append(kept, v)
 			}
 		}
-		return w[part].Write(kept)
+		return w[half].Write(kept)
 	}
-	for part := range w {
-		if err := write(part, names); err != nil {
+	for half := range w {
+		if err := write(half, names); err != nil {
 			return err
 		}
 	}
@@ -73,11 +75,11 @@ func (t *dataset) splitColumns(parts *[2]bytes.Buffer) error {
 		if _, err := strconv.ParseFloat(row[label], 64); err != nil {
 			continue // flights that did not arrive
 		}
-		part := 0
+		half := 0
 		if t.isTest(func(column string) string { return row[slices.Index(names, column)] }) {
-			part = 1
+			half = 1
 		}
-		if err := write(part, row); err != nil {
+		if err := write(half, row); err != nil {
 			return err
 		}
 	}

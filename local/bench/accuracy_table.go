@@ -90,27 +90,27 @@ func (a accuracyTable) String() string {
 		}
 		line(cells...)
 	}
-	rule := func() { b.WriteString(strings.Repeat("|---", len(a.methods)+1) + "|\n") }
+	figures := func(head func(t dataset) string, cell func(t dataset, f figure) string) {
+		each("", func(m method) string { return m.about })
+		b.WriteString(strings.Repeat("|---", len(a.methods)+1) + "|\n")
+		for _, t := range a.tables {
+			each(head(t), func(m method) string {
+				f, ok := a.find(t.Name, m.name)
+				if !ok {
+					return ""
+				}
+				return cell(t, f)
+			})
+		}
+	}
 
 	b.WriteString("\n")
-	each("", func(m method) string { return m.about })
-	rule()
-	for _, t := range a.tables {
-		kind := "error, %"
+	figures(func(t dataset) string {
 		if t.Task == "regression" {
-			kind = "R²"
+			return t.Name + ", R²"
 		}
-		each(t.Name+", "+kind, func(m method) string {
-			f, ok := a.find(t.Name, m.name)
-			switch {
-			case !ok:
-				return ""
-			case t.Task == "regression":
-				return fmt.Sprintf("%.3f", 1-f.Error)
-			}
-			return fmt.Sprintf("%.2f", 100*f.Error)
-		})
-	}
+		return t.Name + ", error, %"
+	}, func(t dataset, f figure) string { return t.share(f.Error) })
 	of := func(cell func(s summary) string) func(method) string {
 		return func(m method) string {
 			i := slices.IndexFunc(a.Methods, func(s summary) bool { return s.Method == m.name })
@@ -126,25 +126,23 @@ func (a accuracyTable) String() string {
 	each("CPU seconds", of(func(s summary) string { return fmt.Sprintf("%.0f", s.CPU) }))
 
 	b.WriteString("\nHeld-out error, CPU seconds and peak MB of training:\n\n")
-	each("", func(m method) string { return m.about })
-	rule()
-	for _, t := range a.tables {
-		each(t.Name, func(m method) string {
-			f, ok := a.find(t.Name, m.name)
-			if !ok {
-				return ""
-			}
-			held := ""
-			if f.HeldOut != nil && t.Task == "regression" {
-				held = fmt.Sprintf("%.3f; ", 1-*f.HeldOut)
-			} else if f.HeldOut != nil {
-				held = fmt.Sprintf("%.2f; ", 100**f.HeldOut)
-			}
-			return held + fmt.Sprintf("%.1f s; %.0f MB", f.CPU, f.PeakMB)
-		})
-	}
+	figures(func(t dataset) string { return t.Name }, func(t dataset, f figure) string {
+		held := ""
+		if f.HeldOut != nil {
+			held = t.share(*f.HeldOut) + "; "
+		}
+		return held + fmt.Sprintf("%.1f s; %.0f MB", f.CPU, f.PeakMB)
+	})
 	a.writeSteps(&b, line)
 	return b.String()
+}
+
+// share writes an error: R² of a regression, percent of a classification.
+func (t dataset) share(e float64) string {
+	if t.Task == "regression" {
+		return fmt.Sprintf("%.3f", 1-e)
+	}
+	return fmt.Sprintf("%.2f", 100*e)
 }
 
 // writeSteps writes what each step of the search gains.

@@ -116,7 +116,7 @@ func run() error {
 }
 
 func (r *report) measureAccuracy(o settings, show func(string, ...any)) error {
-	got, err := o.accuracies(show, o.data, o.work, o.sets, o.only, o.steps)
+	got, err := o.accuracies(show)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/models"
 )
 
 // duel compares an iterative learner with one of scikit-learn on the same features, which this program writes
@@ -97,11 +101,7 @@ func (o options) duel(b bout) (d duel, err error) {
 	defer os.RemoveAll(work)
 	in := func(name string) string { return filepath.Join(work, name) }
 	command := func(args ...[]string) (cost, string, error) {
-		var flat []string
-		for _, a := range args {
-			flat = append(flat, a...)
-		}
-		return timed(o.program, append(flat, "--quiet")...)
+		return timed(o.program, append(slices.Concat(args...), "--quiet")...)
 	}
 	spent, _, err := command([]string{"train", "--search", "none", "--model", in("model"), "--lambda",
 		fmt.Sprint(b.lambda)}, b.train, b.features, b.ours)
@@ -109,19 +109,14 @@ func (o options) duel(b bout) (d duel, err error) {
 		return d, err
 	}
 	d.Ours.Seconds = spent.Seconds
-	var manifest struct {
-		Learner struct {
-			Course struct{ Objective, Gap float64 }
-		}
-	}
-	text, err := os.ReadFile(in("model/manifest.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &manifest)
-	}
+	m, err := models.ReadManifest(context.Background(), in("model"))
 	if err != nil {
 		return d, err
 	}
-	d.Ours.Objective, d.Gap = manifest.Learner.Course.Objective, manifest.Learner.Course.Gap
+	d.Ours.Objective = m.Learner.Log.Objective
+	if gap := m.Learner.Log.Gap; gap != nil {
+		d.Gap = *gap
+	}
 	_, out, err := command([]string{"evaluate", "--json", "--model", in("model")}, b.test)
 	if err != nil {
 		return d, err

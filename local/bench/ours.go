@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,17 +94,17 @@ var cases = map[string]func(n, threads int) work{
 		if threads > 1 {
 			panic("bench: Apply runs on one thread")
 		}
-		return withoutPrepare(func() { m.Apply(dst, x, mapRows) })
+		return work{call: func() { m.Apply(dst, x, mapRows) }}
 	},
 	"gemm": func(d, threads int) work {
 		w := blas.Pack(normals(mapWidth*d), nil, mapWidth, d)
 		x, dst := normals(mapRows*d), ones[float32](mapRows*mapWidth)
-		return withoutPrepare(func() { w.Mul(dst, x, mapRows, threads) })
+		return work{call: func() { w.Mul(dst, x, mapRows, threads) }}
 	},
 	"gram": func(dim, threads int) work {
 		z, tiles := blas.NewGrid(dim, blas.MostByte), filledTiles(dim)
 		z.Quantize(normals(blas.MaxRows*dim), blas.MaxRows, 3, threads)
-		return withoutPrepare(func() { blas.Gram(tiles, z, threads) })
+		return work{call: func() { blas.Gram(tiles, z, threads) }}
 	},
 	"mapgram":        func(d, threads int) work { return mapGram(d, threads, fourier.Offset) },
 	"mapgram-paired": func(d, threads int) work { return mapGram(d, threads, fourier.Paired) },
@@ -123,70 +124,62 @@ var cases = map[string]func(n, threads int) work{
 			}
 		}}
 	},
-	"dot": func(n, _ int) work {
-		x, y := ones[float32](n), ones[float32](n)
-		return withoutPrepare(func() { blas.Dot(x, y) })
-	},
-	"axpy": func(n, _ int) work {
-		x, y := ones[float32](n), ones[float32](n)
-		return withoutPrepare(func() { blas.Axpy(1e-9, x, y) })
-	},
+	"dot":        vectors(func(_ int, x, y []float32) { blas.Dot(x, y) }),
+	"axpy":       vectors(func(_ int, x, y []float32) { blas.Axpy(1e-9, x, y) }),
+	"gonum-dot":  vectors(func(n int, x, y []float32) { gonum.Implementation{}.Sdot(n, x, 1, y, 1) }),
+	"gonum-axpy": vectors(func(n int, x, y []float32) { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) }),
 	// As in learners, where several outputs learn from the rows of a batch: one axpy for each row and output.
-	"axpys": func(n, threads int) work {
-		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
-		return withoutPrepare(func() { blas.Gradient(g, c, x, batchRows, n, batchOutputs, threads) })
-	},
+	"axpys": batches(func(n, threads int, g, c, x []float32) {
+		blas.Gradient(g, c, x, batchRows, n, batchOutputs, threads)
+	}),
 	// Search as many bytes as two vectors of n numbers have for a byte that does not occur.
 	"read": func(n, _ int) work {
 		x := make([]byte, 8*n)
 		for i := range x {
 			x[i] = byte(i) | 1
 		}
-		return withoutPrepare(func() {
+		return work{call: func() {
 			if bytes.IndexByte(x, 0) >= 0 {
 				panic("bench: there is no zero")
 			}
-		})
+		}}
 	},
-	"gonum-dot": func(n, _ int) work {
-		x, y := ones[float32](n), ones[float32](n)
-		return withoutPrepare(func() { gonum.Implementation{}.Sdot(n, x, 1, y, 1) })
-	},
-	"gonum-axpy": func(n, _ int) work {
-		x, y := ones[float32](n), ones[float32](n)
-		return withoutPrepare(func() { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) })
-	},
-	"gonum-axpys": func(n, _ int) work {
-		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
-		return withoutPrepare(func() {
-			for i := range batchRows {
-				for o := range batchOutputs {
-					gonum.Implementation{}.Saxpy(n, c[i*batchOutputs+o], x[i*n:][:n], 1, g[o*n:][:n], 1)
-				}
+	"gonum-axpys": batches(func(n, _ int, g, c, x []float32) {
+		for i := range batchRows {
+			for o := range batchOutputs {
+				gonum.Implementation{}.Saxpy(n, c[i*batchOutputs+o], x[i*n:][:n], 1, g[o*n:][:n], 1)
 			}
-		})
-	},
+		}
+	}),
+}
+
+// vectors is a case on two vectors of n numbers.
+func vectors(call func(n int, x, y []float32)) func(n, threads int) work {
+	return func(n, _ int) work {
+		x, y := ones[float32](n), ones[float32](n)
+		return work{call: func() { call(n, x, y) }}
+	}
 }
 
 // batchRows is the size of a batch of a learner with ten classes.
 const batchRows, batchOutputs = 32, 10
 
-// tiny returns n numbers that hardly change a sum.
-func tiny(n int) []float32 {
-	x := ones[float32](n)
-	for i := range x {
-		x[i] = 1e-9
+// batches is a case on the gradients g of a batch x of rows of n numbers, with coefficients c that hardly change sums.
+func batches(call func(n, threads int, g, c, x []float32)) func(n, threads int) work {
+	return func(n, threads int) work {
+		x, g := ones[float32](batchRows*n), ones[float32](batchOutputs*n)
+		c := slices.Repeat([]float32{1e-9}, batchRows*batchOutputs)
+		return work{call: func() { call(n, threads, g, c, x) }}
 	}
-	return x
 }
 
 func mapGram(d, threads int, form fourier.Form) work {
 	m, x := gaussian(d, form), normals(mapRows*d)
 	z, tiles := features.NewGrid(mapWidth, features.ByteSteps), filledTiles(mapWidth)
-	return withoutPrepare(func() {
+	return work{call: func() {
 		m.Quantize(z, x, mapRows, threads)
 		blas.Gram(tiles, (*blas.Bytes)(z), threads)
-	})
+	}}
 }
 
 // structured computes the frequencies of a structured map. Rows of d numbers are padded to a power of two and
@@ -203,7 +196,7 @@ func structured(d, threads int) work {
 		signs[i] -= float32(i * i % 3 % 2 * 2)
 	}
 	offsets := ones[float32](mapWidth)
-	return withoutPrepare(func() {
+	return work{call: func() {
 		for i := range mapRows {
 			for block := 0; block < mapWidth; block += side {
 				s := signs[3*block:][:3*side]
@@ -218,10 +211,8 @@ func structured(d, threads int) work {
 				blas.CosTurns(dst[i*mapWidth+block:][:side], t, 0.1)
 			}
 		}
-	})
+	}}
 }
-
-func withoutPrepare(call func()) work { return work{call: call} }
 
 func gaussian(d int, form fourier.Form) features.Gridded {
 	m, err := fourier.Gaussian{In: d, Out: mapWidth, Width: 10, Seed: 1, Form: form}.New()

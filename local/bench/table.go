@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -31,94 +32,83 @@ func (r row) name() string {
 	return name
 }
 
+// pairs are levels of ours and kernels of OpenBLAS for the same processors.
+var pairs = []struct{ level, core string }{{"avx512", "SkylakeX"}, {"avx2", "Haswell"}}
+
 // rows returns what this machine can run, on two threads where it has two cores.
-func rows() []row {
-	var all []row
-	add := func(r row) {
-		if r.core != "" {
-			r.against = "OpenBLAS " + r.core
+func rows() (all []row) {
+	// add adds a row of a pair. Theirs are OpenBLAS and the case of the same name, unless r says otherwise.
+	add := func(pair int, r row) {
+		r.level, r.threads, r.theirs = pairs[pair].level, max(1, r.threads), cmp.Or(r.theirs, r.ours)
+		if r.against == "" {
+			r.core, r.against = pairs[pair].core, "OpenBLAS "+pairs[pair].core
 		}
 		if slices.Contains(blas.Levels(), r.level) && r.threads <= runtime.NumCPU() {
 			all = append(all, r)
 		}
 	}
-	type pair struct{ level, core string }
-	pairs := []pair{{"avx512", "SkylakeX"}, {"avx2", "Haswell"}}
-	for i, p := range pairs {
+	const product = 2e-9 * mapRows * mapWidth // a multiply and an add for each row and feature
+	for i := range pairs {
 		for j, d := range []int{20, 100, 784, 3000} {
-			r := row{ours: "fourier", theirs: "fourier", what: "map d =", n: d, threads: 1, level: p.level, core: p.core,
-				work: 2e-9 * mapRows * mapWidth * float64(d), unit: "GF/s"}
-			if i == 0 {
-				r.target = []float64{2.5, 1.5, 1.05, 0.95}[j]
-			}
-			add(r)
+			add(i, row{ours: "fourier", what: "map d =", n: d, work: product * float64(d), unit: "GF/s",
+				target: [][]float64{{2.5, 1.5, 1.05, 0.95}, {0, 0, 0, 0}}[i][j]})
 		}
 	}
-	for i, p := range pairs {
+	gemm := func(i, d, threads int) {
+		add(i, row{ours: "gemm", what: "gemm d =", n: d, threads: threads, work: product * float64(d), unit: "GF/s",
+			target: []float64{0.95, 0.85}[i]})
+	}
+	for i := range pairs {
 		for _, d := range []int{100, 784, 3000} {
-			add(row{ours: "gemm", theirs: "gemm", what: "gemm d =", n: d, threads: 1, level: p.level, core: p.core,
-				work: 2e-9 * mapRows * mapWidth * float64(d), unit: "GF/s", target: []float64{0.95, 0.85}[i]})
+			gemm(i, d, 1)
 		}
 	}
-	for i, p := range pairs {
-		add(row{ours: "gemm", theirs: "gemm", what: "gemm d =", n: 784, threads: 2, level: p.level, core: p.core,
-			work: 2e-9 * mapRows * mapWidth * 784, unit: "GF/s", target: []float64{0.95, 0.85}[i]})
+	for i := range pairs {
+		gemm(i, 784, 2)
 	}
-	for i, p := range pairs {
+	for i := range pairs {
 		for _, d := range []int{4096, 8192} {
 			for _, threads := range []int{1, 2} {
-				add(row{ours: "gram", theirs: "gram", what: "gram D =", n: d, threads: threads, level: p.level, core: p.core,
+				add(i, row{ours: "gram", what: "gram D =", n: d, threads: threads,
 					work: 1e-9 * blas.MaxRows * float64(d) * float64(d+1), unit: "Gop/s", target: []float64{3.3, 1.15}[i]})
 			}
 		}
 	}
-	for i, p := range pairs {
+	for i := range pairs {
 		for _, ours := range []string{"mapgram", "mapgram-paired"} {
 			for _, threads := range []int{1, 2} {
-				r := row{ours: ours, theirs: "mapgram", what: ours + " d =", n: 784, threads: threads, level: p.level,
-					core: p.core, work: mapRows * 1e-3, unit: "krow/s"}
-				if i == 0 {
-					r.target = 1.9
-				}
-				add(r)
+				add(i, row{ours: ours, theirs: "mapgram", what: ours + " d =", n: 784, threads: threads, work: mapRows * 1e-3,
+					unit: "krow/s", target: []float64{1.9, 0}[i]})
 			}
 		}
 	}
-	for i, p := range pairs {
-		add(row{ours: "sorf", theirs: "fourier", what: "structured map d =", n: 784, threads: 1, level: p.level,
-			against: "own dense map",
-			work:    mapRows * 1e-3, unit: "krow/s", target: []float64{8, 0}[i]})
+	for i := range pairs {
+		add(i, row{ours: "sorf", theirs: "fourier", what: "structured map d =", n: 784, against: "own dense map",
+			work: mapRows * 1e-3, unit: "krow/s", target: []float64{8, 0}[i]})
 	}
-	for _, p := range pairs {
+	for i := range pairs {
 		for _, threads := range []int{1, 2} {
-			add(row{ours: "cholesky", theirs: "cholesky", what: "cholesky", n: 4096, threads: threads, level: p.level,
-				core: p.core,
-				work: 4096. * 4096 * 4096 / 3e9, unit: "GF/s", target: 0.85})
+			add(i, row{ours: "cholesky", what: "cholesky", n: 4096, threads: threads, work: 4096. * 4096 * 4096 / 3e9,
+				unit: "GF/s", target: 0.85})
 		}
 	}
-	for _, p := range pairs {
+	for i := range pairs {
 		for _, n := range []int{10_000, 1_000_000} {
-			vectorRows(add, p.level, n)
+			vectors := func(ours, theirs, what, against string, work float64, unit string) {
+				add(i, row{ours: ours, theirs: theirs, what: what + " n =", n: n, against: against, work: work * float64(n),
+					unit: unit})
+			}
+			vectors("dot", "gonum-dot", "dot", "gonum", 2e-9, "GF/s")
+			vectors("axpy", "gonum-axpy", "axpy", "gonum", 2e-9, "GF/s")
+			vectors("axpys", "gonum-axpys", fmt.Sprintf("axpy, %d rows × %d,", batchRows, batchOutputs), "gonum",
+				2e-9*batchRows*batchOutputs, "GF/s")
+			// Both read as many bytes, which is what takes their time: these vectors fit into the
+			// cache of the second level, or the third.
+			vectors("dot", "read", "dot", "plain read", 8e-9, "GB/s")
+			vectors("axpy", "read", "axpy", "plain read", 8e-9, "GB/s")
 		}
 	}
 	return all
-}
-
-// vectorRows adds the rows of kernels on vectors of n numbers.
-func vectorRows(add func(row), level string, n int) {
-	for _, name := range []string{"dot", "axpy"} {
-		add(row{ours: name, theirs: "gonum-" + name, what: name + " n =", n: n, threads: 1, level: level,
-			against: "gonum", work: 2e-9 * float64(n), unit: "GF/s"})
-	}
-	add(row{ours: "axpys", theirs: "gonum-axpys",
-		what: fmt.Sprintf("axpy, %d rows × %d, n =", batchRows, batchOutputs), n: n, threads: 1,
-		level: level, against: "gonum", work: 2e-9 * batchRows * batchOutputs * float64(n), unit: "GF/s"})
-	// Both read as many bytes, which is what takes their time: these vectors fit into the
-	// cache of the second level, or the third.
-	for _, name := range []string{"dot", "axpy"} {
-		add(row{ours: name, theirs: "read", what: name + " n =", n: n, threads: 1, level: level, against: "plain read",
-			work: 8e-9 * float64(n), unit: "GB/s"})
-	}
 }
 
 // result is a row with its figures, in units of work a second.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -205,8 +206,8 @@ func (c *cluster) stop() {
 	c.mu.Lock()
 	roles := c.running
 	c.mu.Unlock()
-	for i := len(roles) - 1; i >= 0; i-- {
-		roles[i].stop()
+	for _, r := range slices.Backward(roles) {
+		r.stop()
 	}
 	c.keepers.Wait()
 	if c.held == nil {
@@ -232,17 +233,10 @@ func free() (int, error) {
 // classPath returns the jars in lib, except for those whose names begin with one of the words.
 func (c *cluster) classPath(without ...string) string {
 	jars, _ := filepath.Glob(filepath.Join(c.lib(), "*.jar"))
-	var path []string
-jars:
-	for _, jar := range jars {
-		for _, w := range without {
-			if strings.HasPrefix(filepath.Base(jar), w) {
-				continue jars
-			}
-		}
-		path = append(path, jar)
-	}
-	return strings.Join(path, string(filepath.ListSeparator))
+	jars = slices.DeleteFunc(jars, func(jar string) bool {
+		return slices.ContainsFunc(without, func(word string) bool { return strings.HasPrefix(filepath.Base(jar), word) })
+	})
+	return strings.Join(jars, string(filepath.ListSeparator))
 }
 
 // role is a process of the cluster, with its process group.

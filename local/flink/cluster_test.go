@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestADirectoryHasOneCluster(t *testing.T) {
+func TestDirectoryHasOneCluster(t *testing.T) {
 	first := &cluster{options: options{dir: t.TempDir()}}
 	if err := first.lock(); err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestADirectoryHasOneCluster(t *testing.T) {
 	second.held.Close()
 }
 
-func TestQuotedWordsAreReadAgainAsTheyWere(t *testing.T) {
+func TestQuotedWordsRoundTrip(t *testing.T) {
 	if got, want := quoted([]string{"--a", `{"b":"c d"}`, "it's {}"}), `--a '{"b":"c d"}' 'it'\''s {}'`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

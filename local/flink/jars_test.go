@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestCheckWantsTheFilesThatHaveASumAndNoOthers(t *testing.T) {
+func TestCheckRequiresExactlyTheListedFiles(t *testing.T) {
 	sums := fmt.Sprintf("%x  a.jar\n%x  b.jar\n", sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b")))
 	for name, test := range map[string]struct {
 		files map[string]string

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// listenInside is the process of TestNobodyElseReachesAnOwnNetwork: it listens on all addresses, as Beam's job server does.
+// listenInside is the process of TestPrivateNetworkIsUnreachable: it listens on all addresses, as Beam's job server does.
 func listenInside() error {
 	if err := raiseLoopback(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func listenInside() error {
 	return nil
 }
 
-func TestNobodyElseReachesAnOwnNetwork(t *testing.T) {
+func TestPrivateNetworkIsUnreachable(t *testing.T) {
 	if os.Getenv("BOCHNER_TEST_INSIDE") != "" {
 		if err := listenInside(); err != nil {
 			fmt.Println(err)
@@ -48,7 +48,7 @@ func TestNobodyElseReachesAnOwnNetwork(t *testing.T) {
 		}
 		os.Exit(0)
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestNobodyElseReachesAnOwnNetwork$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPrivateNetworkIsUnreachable$")
 	cmd.Env = append(os.Environ(), "BOCHNER_TEST_INSIDE=1")
 	var err error
 	if cmd.SysProcAttr, err = ownNetwork(os.Getuid(), os.Getgid()); err != nil {

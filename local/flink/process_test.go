@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestStopEndsAllThatAProcessHasStarted(t *testing.T) {
+func TestStopEndsAllChildProcesses(t *testing.T) {
 	// The child ignores the word that it should end.
 	cmd := exec.Command("sh", "-c", `sh -c 'trap "" TERM; while :; do sleep 0.1; done' & echo child $!; wait`)
 	r, err := launch(t.TempDir(), "role", cmd)
@@ -38,7 +38,7 @@ func TestStopEndsAllThatAProcessHasStarted(t *testing.T) {
 	}
 }
 
-func TestSaysTellsWhyAProcessEnded(t *testing.T) {
+func TestExitReasonIsReported(t *testing.T) {
 	r, err := launch(t.TempDir(), "role", exec.Command("sh", "-c", "echo no memory; exit 3"))
 	if err != nil {
 		t.Fatal(err)

@@ -43,13 +43,6 @@ func (d digests) write(name string) error {
 	return os.WriteFile(name, []byte(text.String()), 0o666)
 }
 
-func (d digests) size() (n int) {
-	for _, outputs := range d {
-		n += len(outputs)
-	}
-	return n
-}
-
 const missing = "missing"
 
 // whole returns the digests of all outputs of a job.

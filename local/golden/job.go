@@ -7,62 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // runner runs jobs.
 type runner struct {
 	program  string
 	dir      string
-	endpoint string // of the job server
-}
-
-// serve builds and starts prism, Beam's job server for one machine, and waits until it answers.
-func (r *runner) serve(ctx context.Context) (stop func(), err error) {
-	server, err := filepath.Abs(filepath.Join(r.dir, "prism"))
-	if err != nil {
-		return nil, err
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", server, "github.com/apache/beam/sdks/v2/go/cmd/prism")
-	if text, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building prism: %w\n%s", err, text)
-	}
-	l, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		return nil, err
-	}
-	r.endpoint = l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	_, port, _ := net.SplitHostPort(r.endpoint)
-	cmd := exec.CommandContext(ctx, server, "-serve_http=false", "-job_port", port, "-log_level", "error")
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	stop = func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	}
-	for {
-		c, err := net.Dial("tcp", r.endpoint)
-		if err == nil {
-			return stop, c.Close()
-		}
-		select {
-		case <-ctx.Done():
-			stop()
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	endpoint string // of the job server of this process
 }
 
 // job runs all commands on a data set in a variant.

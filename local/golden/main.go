@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,6 +24,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/internal/testing/prismtest"
 )
 
 func main() {
@@ -54,13 +57,14 @@ var variants = []variant{
 const digestsFile = "local/golden/digests.txt"
 
 func run(ctx context.Context) error {
-	binary := flag.String("binary", "build/bochner", "program to run")
-	data := flag.String("data", os.Getenv("BOCHNER_DATA"),
+	flags := flag.NewFlagSet("golden", flag.ExitOnError) // without Beam's flags
+	binary := flags.String("binary", "build/bochner", "program to run")
+	data := flags.String("data", os.Getenv("BOCHNER_DATA"),
 		"folder of the real data sets; without it only generated ones are used")
-	dir := flag.String("dir", "build/golden", "directory for what the commands write, replaced")
-	only := flag.String("only", "", "regular expression: the jobs to run, named VARIANT/SET")
-	update := flag.Bool("update", false, "record the digests instead of comparing them")
-	flag.Parse()
+	dir := flags.String("dir", "build/golden", "directory for what the commands write, replaced")
+	only := flags.String("only", "", "regular expression: the jobs to run, named VARIANT/SET")
+	update := flags.Bool("update", false, "record the digests instead of comparing them")
+	flags.Parse(os.Args[1:])
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
 		return err
@@ -93,7 +97,11 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("%d outputs are not as recorded; compare the files in %s with the previous program's",
 			len(changes), *dir)
 	}
-	fmt.Printf("%d outputs are as recorded\n", found.size())
+	n := 0
+	for _, outputs := range found {
+		n += len(outputs)
+	}
+	fmt.Printf("%d outputs are as recorded\n", n)
 	return nil
 }
 
@@ -104,11 +112,10 @@ func runAll(ctx context.Context, r *runner, sets []*set, pattern *regexp.Regexp)
 	if err != nil {
 		return nil, err
 	}
-	stop, err := r.serve(ctx)
-	if err != nil {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // where prism reports every step
+	if r.endpoint, err = prismtest.Serve(ctx, 0); err != nil {
 		return nil, err
 	}
-	defer stop()
 	var jobs []*job
 	for _, v := range variants {
 		for _, s := range sets {

@@ -2,17 +2,17 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 )
 
 // set is a data set: rows to train on, and rows to test on.
@@ -108,7 +108,7 @@ func dataSets(ctx context.Context, r *runner, folder string) ([]*set, error) {
 		{set{name: "adult", kinds: []string{"classes", "binary"}, label: []string{"--label", "-1"}},
 			"csv/adult-train.csv.gz"},
 	} {
-		text, err := unpacked(filepath.Join(folder, s.file))
+		text, err := realdata.Unzip(filepath.Join(folder, s.file))
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func images(folder string) (*set, error) {
 	}{{"--data", "images-idx3", ".images", 16, 28 * 28}, {"--label_files", "labels-idx1", ".labels", 8, 1}} {
 		t := table{flag: kind.flag, ext: kind.ext}
 		for part, rows := range map[string]int{"train": 5000, "t10k": 500} {
-			text, err := unpacked(filepath.Join(folder, "mnist", part+"-"+kind.file+"-ubyte.gz"))
+			text, err := realdata.Unzip(filepath.Join(folder, "mnist", part+"-"+kind.file+"-ubyte.gz"))
 			if err != nil {
 				return nil, err
 			}
@@ -196,17 +196,4 @@ func images(folder string) (*set, error) {
 		s.tables = append(s.tables, t)
 	}
 	return s, nil
-}
-
-func unpacked(file string) ([]byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return io.ReadAll(z)
 }

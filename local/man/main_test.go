@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTextIsNotTakenForRequests(t *testing.T) {
+func TestTextIsNotReadAsRoffRequests(t *testing.T) {
 	for text, want := range map[string]string{
 		`.csv files`: `\&.csv files`, `'*.csv'`: `\&'*.csv'`, `--data a\b`: `\-\-data a\eb`, "λ ≥ 0": `\[u03BB] \[u2265] 0`,
 	} {

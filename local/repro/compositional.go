@@ -82,8 +82,8 @@ func (e experiment) compositional(ctx context.Context) error {
 	for _, dim := range budgets {
 		for _, k := range []kernel.Options{&skeleton.Options{Skeleton: mnist, Features: dim},
 			&fourier.GaussianOptions{Features: dim}} {
-			percent, trained, err := e.testError(ctx, "compositional-model", options.Prepare{Kernel: k, Seed: 1},
-				options.Lambda{})
+			percent, trained, err := e.errorOn(ctx, e.mnist("t10k"), "compositional-model",
+				options.Prepare{Data: e.mnist("train"), Kernel: k, Seed: 1}, options.Lambda{})
 			if err != nil {
 				return err
 			}

@@ -30,34 +30,43 @@ func (d digits) rows(dim, classes int) align.Rows {
 	return align.Rows{X: d.x, D: dim, Class: d.class, Classes: classes}
 }
 
-// digits reads a part of MNIST.
-func (e experiment) digits(ctx context.Context, part string) (d digits, err error) {
-	files, err := dataset.Open(ctx, e.mnist(part))
+// read reads images of ten classes, as the numbers that a map makes of them; nil leaves the pixels.
+func read(ctx context.Context, o dataset.Options, m features.Map) (d digits, err error) {
+	files, err := dataset.Open(ctx, o)
 	if err != nil {
 		return d, err
 	}
 	label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
-	r := files.Read(ctx, dataset.Whole(0), label, dataset.FailFast)
-	defer r.Close()
-	var b rowio.Block
-	for r.Next(&b) {
-		d.x = append(d.x, b.X...)
-		for _, y := range b.Y {
-			d.class = append(d.class, int32(y))
+	for file := range files.Files {
+		r := files.Read(ctx, dataset.Whole(file), label, dataset.FailFast)
+		var b rowio.Block
+		for r.Next(&b) {
+			x := b.X
+			if m != nil {
+				_, out := m.Dims()
+				x = make([]float32, b.N*out)
+				m.Apply(x, b.X, b.N)
+			}
+			d.x = append(d.x, x...)
+			for _, y := range b.Y {
+				d.class = append(d.class, int32(y))
+			}
 		}
-	}
-	if f := r.Report().Fault; f != "" {
-		return d, fmt.Errorf("mnist: %s: %s", part, f)
+		fault := r.Report().Fault
+		r.Close()
+		if fault != "" {
+			return d, fmt.Errorf("%s: %s", files.Files[file].Name, fault)
+		}
 	}
 	return d, nil
 }
 
-// allRows reads both parts of MNIST.
+// allRows reads the training rows and the test rows of MNIST.
 func (e experiment) allRows(ctx context.Context) (train, test digits, err error) {
-	if train, err = e.digits(ctx, "train"); err != nil {
+	if train, err = read(ctx, e.mnist("train"), nil); err != nil {
 		return train, test, err
 	}
-	test, err = e.digits(ctx, "t10k")
+	test, err = read(ctx, e.mnist("t10k"), nil)
 	return train, test, err
 }
 

@@ -36,7 +36,8 @@ func TestSplitHoldsOutEveryFifthRow(t *testing.T) {
 	}
 }
 
-// One fit scores 1 for the class and −1 for others, one gives all rows to class 3.
+// Losses equal those of two known fits: one scores 1 for the class and −1 for others, one assigns all rows to
+// class 3.
 func TestLossesMatchEachFit(t *testing.T) {
 	const n = 600 // more than two blocks, and a part of one
 	right := &ridge.Solution{Weights: make([]float32, classes*classes), Intercept: make([]float32, classes)}
@@ -66,9 +67,9 @@ func TestLossesMatchEachFit(t *testing.T) {
 	}
 }
 
-// With a λ that leaves no weights all rows are in one class; two smaller ones make
-// no error: the greater of them is taken, and the smaller has the least squares. So it is with many features, for
-// which Solve overwrites a sum that is its only one.
+// Among three values of λ, one leaves no weights, so that all rows are in one class, and two make no error: the
+// larger of these is chosen, and the smaller has the least squared error. The same holds with many features,
+// for which Solve overwrites a sum that is its only one.
 func TestHoldOutTakesTheFewestErrors(t *testing.T) {
 	for _, dim := range []int{classes, 1100} {
 		byErrors, bySquares, err := holdOut(identity.Identity{In: dim, Bound: 1}, []float64{1e-6, 1e-4, 1e6}, marked(500, dim),

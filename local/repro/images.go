@@ -1,10 +1,8 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/patches"
 	"github.com/bochner-ml/bochner/features/skeleton"
+	"github.com/bochner-ml/bochner/internal/testing/realdata"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
@@ -67,26 +66,17 @@ func imageModels(features int) (all []imageModel, err error) {
 
 // imageTable learns from the first 500 to 3,000 of the 4,000 images and tests on the last 1,000.
 func (e experiment) imageTable(ctx context.Context) error {
-	file, err := os.Open(filepath.Join(e.data, "cifar10", "first4000.bin.gz"))
+	data, err := realdata.Unzip(filepath.Join(e.data, "cifar10", "first4000.bin.gz"))
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		return err
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		return err
-	}
-	part := func(name string, first, last int) (dataset.Options, error) {
+	rows := func(name string, first, last int) (dataset.Options, error) {
 		const record = 1 + 3*32*32
 		name = filepath.Join(e.out, name)
 		return dataset.Options{Files: []string{name}, Format: "cifar10"},
 			os.WriteFile(name, data[first*record:last*record], 0o666)
 	}
-	test, err := part("test.bin", 3000, 4000)
+	test, err := rows("test.bin", 3000, 4000)
 	if err != nil {
 		return err
 	}
@@ -99,7 +89,7 @@ func (e experiment) imageTable(ctx context.Context) error {
 		e.searches = m.search
 		fmt.Printf("%-26s", m.name)
 		for _, n := range []int{500, 1000, 2000, 3000} {
-			train, err := part("train.bin", 0, n)
+			train, err := rows("train.bin", 0, n)
 			if err != nil {
 				return err
 			}

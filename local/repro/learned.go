@@ -10,9 +10,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
-
-	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/models/align"
 )
 
 // paperLearned is Table 1 of Bullins, Zhang and Zhang ("Not-So-Random Features", ICLR 2018):
@@ -183,78 +180,63 @@ func (e experiment) table(ctx context.Context, g game, task string,
 	if len(e.features) > 0 {
 		sizes = e.features
 	}
-	cells := map[string]*learnedCell{}
+	var cells []*learnedCell // by size, then by method
+	for _, m := range sizes {
+		for i, method := range methods {
+			cells = append(cells, &learnedCell{Task: task, Features: m, Method: method, Paper: paperLearned[task][m][i]})
+		}
+	}
 	tested := 0
 	for trial := range max(e.seeds, e.large) {
 		train, test := split(trial)
 		tested = len(test.class)
-		mine := slices.DeleteFunc(slices.Clone(sizes), func(m int) bool { return trial >= e.seedsOf(m) })
+		mine := slices.DeleteFunc(slices.Clone(cells), func(c *learnedCell) bool { return trial >= e.seedsOf(c.Features) })
 		if len(mine) == 0 {
 			break
 		}
-		seed := uint64(trial + 1)
-		in := len(train.x) / len(train.class)
-		width := medianDistance(train.x, in)
-		most := slices.Max(mine) / 2
+		most := 0
+		for _, c := range mine {
+			most = max(most, c.Features/2)
+		}
 		for _, method := range methods {
-			var w []float32 // frequencies of all sizes: larger sets begin with the smaller ones
-			var q []float64
-			var err error
-			switch method {
-			case "RBF":
-				w = align.Propose(most, in, width, seed)
-			case "LKRF":
-				w, q, err = g.weighed(train, width, max(g.proposals, 4*most), seed)
-			default:
-				w, err = g.play(train, 2, width, most, seed)
-			}
+			choose, err := g.frequencies(method, train, most, uint64(trial+1)) // larger sets begin with the smaller ones
 			if err != nil {
 				return err
 			}
-			for _, m := range mine {
+			for _, c := range mine {
+				if c.Method != method {
+					continue
+				}
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				f := &learned.Frequencies{In: in, Count: m / 2, W: w[:m/2*in]}
-				if q != nil {
-					f = g.chosen(w, q, in, m/2, seed)
-				}
-				r, err := recipeOf(f)
+				accuracy, err := judgeFrequencies(choose(c.Features/2), train, test, g.c)
 				if err != nil {
 					return err
 				}
-				accuracy, err := judge(r, train, test, g.c)
-				if err != nil {
-					return err
-				}
-				key := fmt.Sprint(m, method)
-				if cells[key] == nil {
-					cells[key] = &learnedCell{Task: task, Features: m, Method: method}
-				}
-				cells[key].Accuracy = append(cells[key].Accuracy, accuracy)
+				c.Accuracy = append(c.Accuracy, accuracy)
 			}
 		}
 	}
-	var out []*learnedCell
-	for _, m := range sizes {
-		fmt.Printf("%-17s m = %4d ", task, m)
-		for i, method := range methods {
-			cell := cells[fmt.Sprint(m, method)]
-			cell.compare(paperLearned[task][m][i], tested)
-			out = append(out, cell)
-			fmt.Printf("  %s %5.2f ± %.2f (%d)", method, cell.Mean, cell.Error, len(cell.Accuracy))
-			if cell.Paper > 0 {
-				fmt.Printf(" | %5.2f (%+.1f)", cell.Paper, cell.Apart)
-			}
+	for i, c := range cells {
+		if i%len(methods) == 0 {
+			fmt.Printf("%-17s m = %4d ", task, c.Features)
 		}
-		fmt.Println()
+		c.compare(tested)
+		fmt.Printf("  %s %5.2f ± %.2f (%d)", c.Method, c.Mean, c.Error, len(c.Accuracy))
+		if c.Paper > 0 {
+			fmt.Printf(" | %5.2f (%+.1f)", c.Paper, c.Apart)
+		}
+		if i%len(methods) == len(methods)-1 {
+			fmt.Println()
+		}
 	}
-	return e.write(strings.ReplaceAll(task, " ", "-")+".json", out)
+	return e.write(strings.ReplaceAll(task, " ", "-")+".json", cells)
 }
 
 // compare sets the fields that follow from the accuracies and the number of test rows.
-func (c *learnedCell) compare(paper float64, tested int) {
-	c.Mean, c.Paper = stat.Mean(c.Accuracy, nil), paper
+func (c *learnedCell) compare(tested int) {
+	c.Mean = stat.Mean(c.Accuracy, nil)
 	p := c.Mean / 100
 	sampling := 100 * math.Sqrt(p*(1-p)/float64(tested)) // of an accuracy on the test rows
 	// The paper prints no deviations. Assume that its trials vary as samples of test rows do.
@@ -263,8 +245,8 @@ func (c *learnedCell) compare(paper float64, tested int) {
 	if n := len(c.Accuracy); n > 1 {
 		c.Error = stat.StdErr(stat.StdDev(c.Accuracy, nil), float64(n))
 	}
-	if paper > 0 {
-		c.Apart = (c.Mean - paper) / math.Sqrt(c.Error*c.Error+theirs*theirs+sampling*sampling)
+	if c.Paper > 0 {
+		c.Apart = (c.Mean - c.Paper) / math.Sqrt(c.Error*c.Error+theirs*theirs+sampling*sampling)
 	}
 }
 

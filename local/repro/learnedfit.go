@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"runtime"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/svm"
@@ -48,40 +45,14 @@ func (d digits) fifth(trial int) (rest, held digits) {
 }
 
 // images reads the available CIFAR-10 images, as histograms of 512 numbers.
-func (e experiment) images(ctx context.Context) (d digits, err error) {
+func (e experiment) images(ctx context.Context) (digits, error) {
+	shape := preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}
+	histograms, err := preprocess.HoG{Shape: shape, Cell: 4, Orientations: 8}.New()
+	if err != nil {
+		return digits{}, err
+	}
 	names := filepath.Join(e.data, "cifar10", "*.bin*")
-	files, err := dataset.Open(ctx, dataset.Options{Files: []string{names}, Format: "cifar10"})
-	if err != nil {
-		return d, err
-	}
-	made, err := preprocess.HoG{Shape: preprocess.ImageShape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4,
-		Orientations: 8}.New()
-	if err != nil {
-		return d, err
-	}
-	in, out := made.Dims()
-	for file := range files.Files {
-		label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
-		r := files.Read(ctx, dataset.Whole(file), label, dataset.FailFast)
-		var b rowio.Block
-		for r.Next(&b) {
-			if b.D != in {
-				return d, fmt.Errorf("cifar10: rows of %d numbers, want %d", b.D, in)
-			}
-			x := make([]float32, b.N*out)
-			made.Apply(x, b.X, b.N)
-			d.x = append(d.x, x...)
-			for _, y := range b.Y {
-				d.class = append(d.class, int32(y))
-			}
-		}
-		fault := r.Report().Fault
-		r.Close()
-		if fault != "" {
-			return d, errors.New(fault)
-		}
-	}
-	return d, nil
+	return read(ctx, dataset.Options{Files: []string{names}, Format: "cifar10"}, histograms)
 }
 
 // medianDistance returns the median distance between two of the first rows.
@@ -113,23 +84,32 @@ func (g game) play(d digits, classes int, width float64, frequencies int, seed u
 	return r.W, nil
 }
 
-// weighed returns drawn frequencies and their weights (Sinha and Duchi 2016).
-func (g game) weighed(d digits, width float64, proposals int, seed uint64) (w []float32, q []float64, err error) {
-	n := len(d.class)
-	in := len(d.x) / n
-	w = align.Propose(proposals, in, width, seed)
-	v := align.Alignment(align.NewField(d.x, n, in), w, proposals, d.rows(in, 2), runtime.GOMAXPROCS(0))
-	q, err = align.Weigh(v, g.rho)
-	return w, q, err
-}
-
-// chosen returns n of the frequencies w (m×d), chosen by their weights.
-func (g game) chosen(w []float32, q []float64, d, n int, seed uint64) *learned.Frequencies {
-	index, weight := align.Top(q, n)
-	if g.pick == "draw" {
-		index, weight = align.Draw(q, n, seed)
+// frequencies returns the function that chooses n of at most the given number of frequencies by a method.
+func (g game) frequencies(method string, d digits, most int,
+	seed uint64) (choose func(n int) *learned.Frequencies, err error) {
+	rows := len(d.class)
+	in := len(d.x) / rows
+	width := medianDistance(d.x, in)
+	var w []float32
+	switch method {
+	case "RBF":
+		w = align.Propose(most, in, width, seed)
+	case "LKRF": // drawn frequencies with weights (Sinha and Duchi 2016)
+		n := max(g.proposals, 4*most)
+		w = align.Propose(n, in, width, seed)
+		v := align.Alignment(align.NewField(d.x, rows, in), w, n, d.rows(in, 2), runtime.GOMAXPROCS(0))
+		q, err := align.Weigh(v, g.rho)
+		return func(n int) *learned.Frequencies {
+			index, weight := align.Top(q, n)
+			if g.pick == "draw" {
+				index, weight = align.Draw(q, n, seed)
+			}
+			return align.Select(w, in, index, weight)
+		}, err
+	default:
+		w, err = g.play(d, 2, width, most, seed)
 	}
-	return align.Select(w, d, index, weight)
+	return func(n int) *learned.Frequencies { return &learned.Frequencies{In: in, Count: n, W: w[:n*in]} }, err
 }
 
 // recipeOf returns the recipe of paired features of the frequencies.
@@ -155,6 +135,15 @@ func heldOutC(r features.Recipe, d digits, c []float64) (best float64, err error
 		}
 	}
 	return best, nil
+}
+
+// judgeFrequencies is judge for paired features of frequencies.
+func judgeFrequencies(f *learned.Frequencies, train, test digits, c float64) (float64, error) {
+	r, err := recipeOf(f)
+	if err != nil {
+		return 0, err
+	}
+	return judge(r, train, test, c)
 }
 
 // judge returns the test accuracy in percent of a support vector machine on the features.

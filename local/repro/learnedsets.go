@@ -81,63 +81,60 @@ func (e experiment) windmill(ctx context.Context, g game) error {
 
 // windmills runs the comparison of windmill with a given number of rows.
 func (e experiment) windmills(ctx context.Context, g game, n int64) error {
-	var cells []*learnedCell
+	paper := map[string]float64{"RBF 1000": 92.1, "learned 100": 98.6, "learned 300": 99.1, "learned 1000": 99.3}
+	var cells []*learnedCell // with the C of the paper, then with the C of held-out rows
 	for _, kind := range []struct {
 		method string
 		t      int
 	}{{"learned", 100}, {"learned", 300}, {"learned", 1000}, {"RBF", 100}, {"RBF", 1000}} {
-		for _, rule := range []string{"", ", C held out"} {
-			cells = append(cells, &learnedCell{Task: fmt.Sprintf("windmill, %d rows", n), Features: kind.t,
-				Method: kind.method + rule})
-		}
+		task := fmt.Sprintf("windmill, %d rows", n)
+		cells = append(cells, &learnedCell{Task: task, Features: kind.t, Method: kind.method,
+			Paper: paper[fmt.Sprint(kind.method, " ", kind.t)]},
+			&learnedCell{Task: task, Features: kind.t, Method: kind.method + ", C held out"})
 	}
 	for seed := uint64(1); seed <= uint64(e.seeds); seed++ {
 		train, test, err := sets(ctx, "windmill", n, seed)
 		if err != nil {
 			return err
 		}
-		width := medianDistance(train.x, 2)
-		found, err := g.play(train, 2, width, 1000, seed)
-		if err != nil {
-			return err
+		choose := map[string]func(int) *learned.Frequencies{}
+		for _, method := range []string{"learned", "RBF"} {
+			if choose[method], err = g.frequencies(method, train, 1000, seed); err != nil {
+				return err
+			}
 		}
-		drawn := align.Propose(1000, 2, width, seed)
 		fmt.Printf("seed %d:", seed)
 		for i := 0; i < len(cells); i += 2 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			t, w := cells[i].Features, found
-			if cells[i].Method == "RBF" {
-				w = drawn
-			}
-			r, err := recipeOf(&learned.Frequencies{In: 2, Count: t, W: w[:2*t]})
+			cell, held := cells[i], cells[i+1]
+			r, err := recipeOf(choose[cell.Method](cell.Features))
 			if err != nil {
 				return err
 			}
-			c := g.c * float64(t)
-			accuracy, err := judge(r, train, test, c)
-			if err != nil {
-				return err
-			}
-			cells[i].Accuracy = append(cells[i].Accuracy, accuracy)
+			c := g.c * float64(cell.Features)
 			best, err := heldOutC(r, train, []float64{c, 10 * c})
 			if err != nil {
 				return err
 			}
+			accuracy, err := judge(r, train, test, c)
+			if err != nil {
+				return err
+			}
+			cell.Accuracy = append(cell.Accuracy, accuracy)
 			if best != c {
 				if accuracy, err = judge(r, train, test, best); err != nil {
 					return err
 				}
 			}
-			cells[i+1].Accuracy = append(cells[i+1].Accuracy, accuracy)
-			fmt.Printf("  %s T = %d %.2f, C %g %.2f", cells[i].Method, t, cells[i].Accuracy[seed-1], best, accuracy)
+			held.Accuracy = append(held.Accuracy, accuracy)
+			fmt.Printf("  %s T = %d %.2f, C %g %.2f", cell.Method, cell.Features, cell.Accuracy[seed-1], best, accuracy)
 		}
 		fmt.Println()
 	}
-	paper := map[string]float64{"RBF 1000": 92.1, "learned 100": 98.6, "learned 300": 99.1, "learned 1000": 99.3}
 	for i, cell := range cells {
-		cell.compare(paper[fmt.Sprint(cell.Method, " ", cell.Features)], testRows)
+		cell.compare(testRows)
 		if i%2 == 0 {
 			fmt.Printf("%5d rows  %-8s T = %4d  %5.2f ± %.2f (%d)", n, cell.Method, cell.Features, cell.Mean, cell.Error,
 				len(cell.Accuracy))
@@ -166,12 +163,8 @@ func (e experiment) checkerboard(ctx context.Context, g game) error {
 		}
 		fmt.Printf("seed %d  RBF of 2,000 features, C = 10,000, by width over the median distance:", seed)
 		for _, share := range []float64{1, 0.5, 0.25, 0.125} {
-			drawn, err := recipeOf(&learned.Frequencies{In: 3, Count: 1000,
-				W: align.Propose(1000, 3, share*medianDistance(train.x, 3), seed)})
-			if err != nil {
-				return err
-			}
-			accuracy, err := judge(drawn, train, test, 10000)
+			drawn := align.Propose(1000, 3, share*medianDistance(train.x, 3), seed)
+			accuracy, err := judgeFrequencies(&learned.Frequencies{In: 3, Count: 1000, W: drawn}, train, test, 10000)
 			if err != nil {
 				return err
 			}

@@ -126,13 +126,6 @@ func (e experiment) mnist(part string) dataset.Options {
 	}
 }
 
-// testError trains on MNIST and returns the error on its test part in percent.
-func (e experiment) testError(ctx context.Context, name string, o options.Prepare,
-	lambda options.Lambda) (float64, *results.Train, error) {
-	o.Data = e.mnist("train")
-	return e.errorOn(ctx, e.mnist("t10k"), name, o, lambda)
-}
-
 // errorOn trains and returns the error on test rows in percent.
 func (e experiment) errorOn(ctx context.Context, test dataset.Options, name string, o options.Prepare,
 	lambda options.Lambda) (float64, *results.Train, error) {

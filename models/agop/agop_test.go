@@ -364,8 +364,8 @@ func fitted(t testing.TB, n int, index func(x []float64) float64, in int) []floa
 	return waves(t, r).Outer(sum, s.Weights, o.Step, o.Ranges, 2)
 }
 
-// Functions of few directions of the rows: M finds the directions, the better the more rows there are.
-func TestTheSubspaceOfIndexModelsIsFound(t *testing.T) {
+// M finds the few directions on which a function of the rows depends, and finds them better with more rows.
+func TestSubspaceOfIndexModelsIsFound(t *testing.T) {
 	const in = 10
 	along := func(x []float64, first int) float64 { // (±1, ±1, …)/√in, orthogonal for first = 0 and 1
 		var sum float64
@@ -471,7 +471,7 @@ func TestRootsHaveTheDistancesOfM(t *testing.T) {
 	}
 }
 
-func TestOtherFeaturesAreRefused(t *testing.T) {
+func TestOtherFeaturesAreRejected(t *testing.T) {
 	gaussian := fourier.Gaussian{In: d, Out: 8, Width: 1}
 	for want, r := range map[string]features.Recipe{
 		"in the offset form": fourier.Laplace{In: d, Out: 8, Width: 1, Form: fourier.Offset},

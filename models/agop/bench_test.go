@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// The time of M for D features, d numbers and K outputs, on one thread.
+// BenchmarkOuter measures M for D features, d numbers and K outputs, on one thread.
 func BenchmarkOuter(b *testing.B) {
 	for _, c := range []struct{ dim, d, k int }{{1024, 8, 1}, {2048, 16, 26}, {2048, 100, 2}, {4096, 100, 10}} {
 		b.Run(fmt.Sprintf("D=%d/d=%d/K=%d", c.dim, c.d, c.k), func(b *testing.B) {

@@ -95,7 +95,7 @@ func TestPotentialIsTheAlignmentOfItsKernel(t *testing.T) {
 	}
 }
 
-func TestAFrequencyDoesNotDependOnOthersOrThreads(t *testing.T) {
+func TestFrequencyDoesNotDependOnOthersOrThreads(t *testing.T) {
 	const n, d, m, k = 1500, 6, 131, 2
 	x, w, a := normals(n*d, 1, 7), normals(m*d, 0.1, 8), normals(k*n, 1, 9)
 	f := NewField(x, n, d)

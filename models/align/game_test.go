@@ -74,7 +74,7 @@ func regress(x, y []float64) float64 {
 
 // Upper is a bound on max_α F(α, q̂), which a quadratic program computes here. Lower is a bound on
 // the value of the best measure, which is not larger.
-func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
+func TestCertificateBoundsTheValueOfItsMeasure(t *testing.T) {
 	const n, r = 300, 60
 	x, class, y := rings(n, 2)
 	z := cosines(x, n, r)

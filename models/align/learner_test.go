@@ -152,7 +152,7 @@ func TestPartitionsPlayTheGameOfAllRows(t *testing.T) {
 	}
 }
 
-func TestTheSampleMovesAsTheRowsDo(t *testing.T) {
+func TestSampleMovesAsTheRowsDo(t *testing.T) {
 	const n = 300
 	x, class := threeRings(n)
 	o := small(3)
@@ -301,7 +301,7 @@ func FuzzState(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(state)
-	// What was found and kept, for all phases.
+	// Frequencies that were found and kept, for all phases.
 	var own []byte
 	for range 8 {
 		r, err := l.Open(state)
@@ -342,7 +342,7 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-func TestRoundsBeyondTheEndChangeNothing(t *testing.T) {
+func TestRoundsBeyondTheEndDoNotChangeTheState(t *testing.T) {
 	const n = 300
 	x, class := threeRings(n)
 	l := &Learner{Options: small(4), Dim: 2, Classes: 3, Partitions: 1, X: x, Class: class}

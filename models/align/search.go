@@ -33,7 +33,7 @@ type Search struct {
 	Width float64
 	// StartDeviation > 0 is the standard deviation of each coordinate of a chain's first frequency, in
 	// units of 1/σ.
-	StartDeviation float64 `json:"Spread"`
+	StartDeviation float64 `json:"StartDeviation"`
 	// Step > 0 is the length of the gradient part of the first step, in units of 1/σ. The length
 	// falls linearly to Step/Steps in the last step, so that chains settle.
 	Step float64

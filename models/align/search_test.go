@@ -69,7 +69,7 @@ func TestChainsDoNotDependOnTheirAssignment(t *testing.T) {
 	}
 }
 
-func TestPickTakesTheLargestThatAreApart(t *testing.T) {
+func TestPickKeepsLargestFrequenciesAtADistance(t *testing.T) {
 	f := &searchResult{Chain: []int{0, 1, 2, 3, 4}, W: []float32{0.1, -0.101, 0.5, 0.3, 0.3}, V: []float64{3, 4, 1, 2, 2}}
 	if got := f.pick(10, 0); !slices.Equal(got, []int{1, 0, 3, 4, 2}) {
 		t.Errorf("all: %v", got)
@@ -82,7 +82,7 @@ func TestPickTakesTheLargestThatAreApart(t *testing.T) {
 	}
 }
 
-func TestSampleSizeIsTheTheorem(t *testing.T) {
+func TestSampleSizeMatchesTheTheorem(t *testing.T) {
 	got, err := SampleSize(3, 2, 5, 0.1, 0.05)
 	want := math.Ceil(8 * 4 * 25 / 0.01 * (3*math.Log(2*2*5/0.1) + math.Log(20)))
 	if err != nil || math.Abs(got/want-1) > 1e-12 {
@@ -93,7 +93,7 @@ func TestSampleSizeIsTheTheorem(t *testing.T) {
 	}
 }
 
-// One potential has no slope; in the other case the angles of rows overflow float32.
+// Chains stay where they are if the potential has no slope, or if the angles of rows overflow float32.
 func TestChainsThatCannotClimbStay(t *testing.T) {
 	s := Search{Chains: 4, Steps: 3, Width: 1, StartDeviation: 1, Step: 1, Noise: 1, Seed: 5}
 	still := s.run(NewField(make([]float32, 6), 3, 2), Weightings{[]float32{1, 1, 1}, 1}, chains{0, 0, 4}, 1)

@@ -125,7 +125,7 @@ func TestPartitionsHaveTheStarts(t *testing.T) {
 	}
 }
 
-// Needles whose potentials are far above the drawn frequencies' are added to these.
+// Needles whose potentials are far above those of the drawn frequencies are added to these.
 func TestNeedlesAreProposed(t *testing.T) {
 	const n, d, m = 1500, 30, 200
 	x, class := needle(n, d, 2, false, 1)
@@ -143,7 +143,7 @@ func TestNeedlesAreProposed(t *testing.T) {
 	}
 }
 
-// Of five classes, each is rarer than all others together, which must not hide a needle.
+// Needles are proposed for each of five classes, although each class is rarer than the others together.
 func TestNeedlesOfFiveClassesAreProposed(t *testing.T) {
 	const n, d, m = 2000, 20, 200
 	x, class := normals(n*d, 1, 3), make([]int32, n)

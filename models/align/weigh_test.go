@@ -49,7 +49,7 @@ func twin(v []float64, rho float64) []float64 {
 	return q
 }
 
-func TestWeightsAreTheBestOfTheBall(t *testing.T) {
+func TestWeightsMaximiseOverTheBall(t *testing.T) {
 	for seed := range uint64(40) {
 		m := 2 + int(seed%9)
 		v := wide(normals(m, 1, seed))

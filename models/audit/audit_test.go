@@ -99,7 +99,7 @@ func (a *audited) wrong(s *ridge.Sum) string {
 var auditedShapes = []ridge.Shape{{Dim: 5, Outputs: 2}, {Dim: 7, Outputs: 2, Regression: true},
 	{Dim: 4, Outputs: 3, Weighted: true}, {Dim: 3, Outputs: 1, Regression: true, Weighted: true}}
 
-// An audit of the rows confirms their sum: of all shapes and grids, in every order and cut.
+// An audit of the rows confirms their sum, for all shapes and grids, in every order and cut.
 func TestAuditsConfirmSumsOfTheRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	shapes := append(slices.Clone(auditedShapes), ridge.Shape{Dim: 385, Outputs: 2}, ridge.Shape{Dim: 1, Outputs: 1},
@@ -180,8 +180,8 @@ func TestAuditsFindEveryTampering(t *testing.T) {
 	}
 }
 
-// An audit names what is wrong.
-func TestAuditsNameWhatIsWrong(t *testing.T) {
+// An audit names the fault that it finds.
+func TestAuditsNameTheFault(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, c := range []struct {
 		shape    ridge.Shape

@@ -164,8 +164,8 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 	}
 }
 
-// The last report gives the residual of the published weights, in equations made without this package.
-func TestTheResidualMatchesAnIndependentComputation(t *testing.T) {
+// The last report gives the residual of the published weights, in equations that are made without this package.
+func TestResidualMatchesAnIndependentComputation(t *testing.T) {
 	const n, lambda = 600, 1e-4
 	data := waves(gaussian(t, 3, 128), n, 3, 0)
 	o := cg.NewLearnerOptions()

@@ -59,7 +59,7 @@ func counted(s *profile.Statistics, b *rowio.Block) *Counts {
 	return c
 }
 
-// In 1,000 draws without drift, a distance above 0 is said to be certain in at most 5 %.
+// In 1,000 draws without drift, at most 5% report a distance above 0 as certain.
 func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	draws := campaign.Of(40, 1000)
@@ -134,8 +134,8 @@ func TestMovedColumnsAreNamed(t *testing.T) {
 	}
 }
 
-// Figures of all rows see less: a small shift of the mean, labels, and rows that occur twice.
-func TestSumsSeeMore(t *testing.T) {
+// Figures of 20,000 rows show a small shift of the mean, new labels, and rows that occur twice.
+func TestDriftOfSumsFindsShiftsLabelsAndCopies(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), 0, tableNames)
@@ -160,7 +160,7 @@ func TestSumsSeeMore(t *testing.T) {
 	}
 }
 
-// Tables with few different rows are not a false alarm, though their sample has each row once.
+// Tables with few distinct rows are not a false alarm, though their sample has each row once.
 func TestCopiesAreNoDrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	few := func(n int) *profile.Sum {
@@ -228,7 +228,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-func TestCellsAreFoundWithoutBranches(t *testing.T) {
+func TestCellMatchesALinearSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	ref := summed(drawn(r, 500, nil)).Statistics()
 	ref.Deciles[0][4], ref.Deciles[1][0] = float32(math.Copysign(0, -1)), math.MaxFloat32
@@ -254,7 +254,7 @@ func TestCellsAreFoundWithoutBranches(t *testing.T) {
 	}
 }
 
-// Rows that differ in little are counted as often as others.
+// Rows that differ little are sampled as often as others.
 func TestDigestsAreUniform(t *testing.T) {
 	for _, d := range []int{1, 2, 3, 4, 7, 50} {
 		for name, value := range map[string]func(i, j int) float32{
@@ -328,7 +328,8 @@ func BenchmarkAddRow(b *testing.B) {
 	}
 }
 
-// A decile bounds a share: nine in ten rows have 0 in the column, which is all that deciles tell of 99 in 100.
+// A share that follows from deciles is reported as a bound: if 99 in 100 rows have 0 in a column, deciles show
+// nine in ten.
 func TestDecilesAreNamedAsBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	rare := func(share float64) *rowio.Block {
@@ -351,9 +352,9 @@ func TestDecilesAreNamedAsBounds(t *testing.T) {
 	}
 }
 
-// A column in other units has most of its values beyond the range of before, on both sides together, or most of those before
-// beyond its own: 60 rows are enough to say so.
-func TestAColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
+// A column in other units is reported after 60 rows, because most of its values, on both sides together, are
+// outside the earlier range, or most earlier values are outside of its own.
+func TestColumnInOtherUnitsIsNoticedInFewRows(t *testing.T) {
 	rowsIn := func(seed uint64, unit float32) *profile.Sum {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := &rowio.Block{D: 2}

@@ -10,7 +10,7 @@ import (
 )
 
 // The distance is between the means of the rows' features, and is compared with their covariance.
-func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
+func TestDistanceComparesMeansOfFeatures(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const d = 300 // more than a tile
 	draw := func(n int, shift float32) (*ridge.Sum, *features.Grid) {
@@ -82,7 +82,7 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	}
 }
 
-// The unit of the weights does not matter.
+// The unit of the weights does not change the distance.
 func TestDistanceCountsEffectiveRows(t *testing.T) {
 	w := newDrawing(t, 3, 64, 2)
 	rows := func(n int, shift float32, weight int64) FeatureSum {

@@ -55,7 +55,7 @@ func (w *drawing) sum(n int, change func(row []float32)) *ridge.Sum {
 	return s
 }
 
-// Two sets of rows that are drawn alike are told apart at 5% in 5 ± 1% of 1,000 draws and more.
+// A test at 5% rejects two sets of rows that are drawn alike in 5 ± 1% of at least 1,000 draws.
 func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 	draws := 1000
 	if campaign.Whole() {
@@ -91,7 +91,7 @@ func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 	}
 }
 
-// What features see that columns do not: two columns that are swapped, or no longer related.
+// Features show drift that no column shows: two columns that are swapped, or no longer related.
 func TestFeaturesSeeJointDrift(t *testing.T) {
 	w := newDrawing(t, 4, 256, 2)
 	before := w.sum(4000, func(row []float32) { row[1] = 2*row[0] + row[1]*0.2 })
@@ -123,7 +123,7 @@ func TestFeaturesSeeJointDrift(t *testing.T) {
 	}
 }
 
-// Rows count once, whatever their weights: 20 rows of weight 1,000 are too few.
+// Rows count once, for any weights: 20 rows of weight 1,000 are too few.
 func TestFewRowsWithLargeWeightsAreNotCompared(t *testing.T) {
 	w := newDrawing(t, 2, 64, 1)
 	shape := ridge.Shape{Dim: w.features, Outputs: 2, Weighted: true}

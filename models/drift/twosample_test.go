@@ -111,7 +111,7 @@ func drawnFeatures(t testing.TB, x []float32, a, n, dim int, width float64) (all
 	return all
 }
 
-// The mean and the variance over all divisions of 10 rows into 4 and 6, one by one.
+// The moments equal the mean and the variance over all divisions of 10 rows into 4 and 6.
 func TestTwoSampleMomentsMatchAllDivisions(t *testing.T) {
 	const n, a, d = 10, 4, 3
 	r := rand.New(rand.NewPCG(1, 2))
@@ -164,7 +164,8 @@ func TestTwoSampleMomentsMatchAllDivisions(t *testing.T) {
 	}
 }
 
-// Σ λ_i χ²₂ is a sum of exponential variables, whose distribution is known.
+// Tail probabilities of Σ λ_i χ²₂, a sum of exponential variables whose distribution is known, are never too
+// small.
 func TestTwoSampleTailsAreNeverTooLight(t *testing.T) {
 	weights := []float64{1, 0.6, 0.3, 0.2, 0.1, 0.05}
 	var c cumulants
@@ -240,8 +241,8 @@ func TestTwoSampleKeepsItsLevel(t *testing.T) {
 	}
 }
 
-// The distance that is certain is below the true one in 95% of draws, also if the smaller table has
-// the larger variance.
+// The lower bound of the distance is below the true distance in 95% of draws, also if the smaller table has the
+// larger variance.
 func TestTwoSampleDistancesAreCertain(t *testing.T) {
 	const draws = 100
 	r := rand.New(rand.NewPCG(8, 8))
@@ -272,7 +273,7 @@ func TestTwoSampleDistancesAreCertain(t *testing.T) {
 	}
 }
 
-func TestTwoSampleOfEqualOrFewRows(t *testing.T) {
+func TestTwoSampleHandlesEqualAndFewRows(t *testing.T) {
 	same := make([]float32, 100)
 	f := drawnFeatures(t, same, 50, 100, 16, 1)
 	if got := TwoSample(f[0], f[1], 1); got.P != 1 || got.Distance != 0 || got.AtLeast != 0 {
@@ -294,8 +295,8 @@ func TestTwoSampleOfEqualOrFewRows(t *testing.T) {
 	}
 }
 
-// At 1,000 and 1,000 rows of 10 columns the test in 512 features finds as much as the test that
-// takes all pairs of rows and permutes them.
+// With 1,000 and 1,000 rows of 10 columns the test in 512 features finds at least 0.93 times as many
+// differences as the test that uses all pairs of rows and permutes them.
 func TestTwoSamplePowerMatchesAllPairs(t *testing.T) {
 	campaign.Long(t)
 	const d, a, n, dim, permutations = 10, 1000, 2000, 512, 199

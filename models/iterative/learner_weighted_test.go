@@ -47,9 +47,9 @@ func distance(a, b *iterative.FitResult) float64 {
 	return math.Sqrt(d / size)
 }
 
-// The optimum for weighted rows is that for repeated rows: the objectives are equal within
-// both duality gaps, and so are the weights nearly, because the objective is strongly convex.
-func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
+// The optimum for weighted rows is the optimum for repeated rows: the objectives are equal within both duality
+// gaps, and the weights are nearly equal, because the objective is strongly convex.
+func TestOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	for _, lossName := range []string{"hinge", "logistic", "squared_hinge"} {
 		for _, classWeights := range [][]string{nil, {"balanced"}, {"1=3"}} {
@@ -81,7 +81,7 @@ func TestTheOptimumOfWeightedRowsMatchesRepeatedRows(t *testing.T) {
 	}
 }
 
-// Batches are other rows, so the paths differ, and not where they lead to.
+// Weighted and repeated rows lead to nearly the same objective, although their batches and paths differ.
 func TestStepsOfWeightedRowsEndNearRepeatedRows(t *testing.T) {
 	weighted, repeated := weighed(t, 300)
 	for _, method := range []sgd.Method{sgd.Momentum, sgd.AdaGrad, sgd.SGD} {
@@ -123,7 +123,7 @@ func TestComponentsOfWeightedRowsMatchRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestEqualWeightsChangeNothing(t *testing.T) {
+func TestEqualWeightsDoNotAffectTheModel(t *testing.T) {
 	d, _ := weighed(t, 200)
 	for i := range d.Weights {
 		d.Weights[i] = 0.3

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestGridsAreOfTheTargetsInTurn(t *testing.T) {
+func TestGridsApplyToTheirTargets(t *testing.T) {
 	g := Grids{{Low: -1, High: 1}, {Low: 100, High: 300}}
 	if got := g.Append([]int32{7}, []float64{-1, 100, 1, 200}); !slices.Equal(got,
 		[]int32{7, -maxTarget, -maxTarget, maxTarget, 0}) {

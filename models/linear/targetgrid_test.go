@@ -44,7 +44,7 @@ func TestGridRoundsToEven(t *testing.T) {
 	}
 }
 
-func TestTargetsOutsideAreCutToTheRange(t *testing.T) {
+func TestTargetsOutsideTheRangeAreClipped(t *testing.T) {
 	g := TargetGrid{Low: -1, High: 2}
 	for y, want := range map[float64]int32{-1.001: -maxTarget, 2.001: maxTarget, float64(math.Inf(1)): maxTarget,
 		float64(math.Inf(-1)): -maxTarget} {
@@ -58,7 +58,7 @@ func TestTargetsOutsideAreCutToTheRange(t *testing.T) {
 	}
 }
 
-func TestGridRefusesBoundsOutOfOrder(t *testing.T) {
+func TestGridRejectsBoundsOutOfOrder(t *testing.T) {
 	for _, g := range []TargetGrid{{1, 0}, {math.NaN(), 1}, {0, math.Inf(1)}, {math.Inf(-1), math.Inf(-1)}} {
 		if g.Validate() == nil {
 			t.Errorf("%+v is accepted", g)
@@ -66,7 +66,7 @@ func TestGridRefusesBoundsOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestTheSpreadMatchesTheQuartiles(t *testing.T) {
+func TestSpreadMatchesTheQuartiles(t *testing.T) {
 	span := TargetGrid{Low: 0, High: 2000}
 	scaled := []float32{1}
 	for i := range 1000 {

@@ -75,7 +75,7 @@ func TestSmoothnessIsReached(t *testing.T) {
 	})
 }
 
-func TestFenchelYoung(t *testing.T) {
+func TestLossesSatisfyFenchelYoung(t *testing.T) {
 	scalars(t, func(t *testing.T, l Scalar, label func(*stream.Stream) float64) {
 		for i := range uint64(2000) {
 			r := stream.New(2, tests, i)
@@ -108,8 +108,7 @@ func TestConjugateIsInfiniteOutsideItsDomain(t *testing.T) {
 	}
 }
 
-// The dual step is compared with the best of a fine grid about it and of the
-// whole domain.
+// The dual step is at least as good as the best point of a fine grid near it and of the whole domain.
 func TestStepMaximisesTheDual(t *testing.T) {
 	scalars(t, func(t *testing.T, l Scalar, label func(*stream.Stream) float64) {
 		for i := range uint64(400) {
@@ -172,7 +171,7 @@ func TestSoftmaxOfTwoIsLogistic(t *testing.T) {
 	}
 }
 
-func TestSoftmaxFenchelYoungAndDifferences(t *testing.T) {
+func TestSoftmaxSatisfiesFenchelYoungAndMatchesDifferences(t *testing.T) {
 	l, _ := newLoss("softmax", true, 0)
 	const k = 5
 	for i := range uint64(200) {
@@ -255,7 +254,7 @@ func TestLossesOfScoresTooLargeForExpAreFinite(t *testing.T) {
 	}
 }
 
-func TestNamesAndTheirTasks(t *testing.T) {
+func TestNewLossRejectsInvalidArguments(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		classes bool

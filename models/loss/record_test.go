@@ -36,7 +36,7 @@ func TestRecordsKeepTheFirstError(t *testing.T) {
 	}
 }
 
-func TestAStateIsOfItsOptionsAndRound(t *testing.T) {
+func TestOpenStateRejectsOtherOptionsAndRounds(t *testing.T) {
 	type options struct{ A int }
 	data := EncodeState("state", options{1}, 7, map[string]string{"more": "b"}, safetensors.Of("x", []float32{1, 2}, 2))
 	r, round := OpenState(data, "state", options{1}, 8)

@@ -231,8 +231,8 @@ func TestGraphsAreWellFormed(t *testing.T) {
 	}
 }
 
-// Probabilities of a loss with class weights are divided by the weights. Curves were fitted to rows that count
-// equally, so their probabilities are not.
+// Probabilities of a loss with class weights are divided by the weights. Probabilities of curves are not, since
+// curves are fitted to rows that count equally.
 func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 	divisions := func(kind score.Method, weights []float64) int {
 		m := modelOf(t, gaussian, nil, nil)
@@ -256,8 +256,8 @@ func TestOnlyProbabilitiesOfLossesAreDividedByClassWeights(t *testing.T) {
 	}
 }
 
-// In the squared distance of an infinite number, ∞ − ∞ would be NaN.
-func TestDistancesToLandmarksAreOfFiniteNumbers(t *testing.T) {
+// The graph clips infinite numbers before it takes squared distances, in which ∞ − ∞ would be NaN.
+func TestLandmarkDistancesUseFiniteNumbers(t *testing.T) {
 	r, err := landmarks.RecipeOf(gaussian, &landmarks.Set{Count: 2, In: 5, X: make([]float32, 10)})
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestDistancesToLandmarksAreOfFiniteNumbers(t *testing.T) {
 	}
 }
 
-func TestWhatAGraphCannotExpressIsNamed(t *testing.T) {
+func TestUnsupportedModelsAreNamed(t *testing.T) {
 	hashed := &schema.Table{Columns: []schema.Column{{Name: "shop", Type: schema.Category, Buckets: 8}}}
 	hot := preprocess.Columns{Slots: []preprocess.Slot{{OneHot: &preprocess.OneHot{Values: 8, Weight: 1}}}}
 	large := fourier.Gaussian{In: 4096, Out: 1 << 19, Width: 1, Draw: fourier.Structured}
@@ -303,7 +303,7 @@ func TestWhatAGraphCannotExpressIsNamed(t *testing.T) {
 	}
 }
 
-func TestWordsAreKnownInAllCases(t *testing.T) {
+func TestWordsAreListedInAllCases(t *testing.T) {
 	for word, want := range map[string][]string{
 		"na": {"na", "nA", "Na", "NA"}, "": {""}, "1": {"1"}, "é": {"é", "É"},
 		"not there": {"not there", "not there", "NOT THERE", "Not there"},

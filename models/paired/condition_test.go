@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestConditionsAreReadInWords(t *testing.T) {
+func TestParseConditionReadsText(t *testing.T) {
 	for text, want := range map[string]Condition{
 		"not worse by 0.2 % at 95 %":        {Amount: 0.2, Percent: true, Confidence: 95},
 		"  error not worse by 0.2% at 95%":  {Metric: Error, Amount: 0.2, Percent: true, Confidence: 95},

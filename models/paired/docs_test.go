@@ -42,9 +42,8 @@ func powerTable() string {
 	return b.String()
 }
 
-// The table of the documentation is what Design.Rows says, which TestPowerIsAsTheTableSays
-// simulates.
-func TestTheTableOfTheDocumentationIsComputed(t *testing.T) {
+// The table of the documentation has the results of Design.Rows, which TestPowerMatchesTheTable simulates.
+func TestDocumentedTableMatchesDesignRows(t *testing.T) {
 	page, err := os.ReadFile("../../docs/comparing.md")
 	if err != nil {
 		t.Fatal(err)

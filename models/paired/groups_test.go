@@ -34,8 +34,8 @@ func groupedRows(r *rand.Rand, groups, rows int, add func(group uint64, champion
 	}
 }
 
-// The test at 5% rejects that equal models are equal in 5% of the cases, also where rows of groups depend on each
-// other. Rows alone would reject it in half of them. BOCHNER_HONEST has many more cases.
+// The test at 5% rejects the equality of equal models in 5% of the cases, also if rows of groups depend on each
+// other. A test by rows would reject it in half of them. BOCHNER_HONEST has many more cases.
 func TestGroupsKeepTheLevelOfATest(t *testing.T) {
 	trials, slack := 200, 0.045
 	if os.Getenv("BOCHNER_HONEST") != "" {
@@ -96,8 +96,8 @@ func TestGroupedSumsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// The mean loss of all possible groups is within 1.96 standard errors of as many independent rows as Independent says
-// 95 times in 100; by the number of rows it would be half as often.
+// The mean loss of all possible groups is within 1.96 standard errors, of as many independent rows as
+// Independent returns, 95 times in 100; by the number of rows it would be half as often.
 func TestRowsOfGroupsAreAsCertainAsFewerIndependentOnes(t *testing.T) {
 	trials := 400
 	if os.Getenv("BOCHNER_HONEST") != "" {

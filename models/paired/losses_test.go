@@ -77,8 +77,8 @@ func TestMomentsMatchTheRows(t *testing.T) {
 	}
 }
 
-// Tiny differences of large losses are known as well as others: nothing cancels.
-func TestNearlyEqualModelsAreTold(t *testing.T) {
+// Mean and standard error of tiny differences between large losses are accurate: nothing cancels.
+func TestDifferencesOfNearlyEqualLossesAreAccurate(t *testing.T) {
 	l := new(losses)
 	r := rand.New(rand.NewPCG(2, 2))
 	var diff []float64

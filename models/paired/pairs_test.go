@@ -34,8 +34,7 @@ func TestMcNemarIsTheBinomialOfTheRowsThatDiffer(t *testing.T) {
 	}
 }
 
-// nullVariance maximises the likelihood of three shares under the margin; the dumb twin tries
-// many.
+// nullVariance maximises the likelihood of three shares under the margin, compared with many other values.
 func TestNullVarianceMaximisesTheLikelihood(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
@@ -99,9 +98,9 @@ func size(n int64, margin, discordance, level float64) float64 {
 	return total
 }
 
-// A true hypothesis is rejected at most as often as the level says, whatever the share of rows on
-// which the models differ. Without the correction for continuity this fails.
-func TestTheTestOfErrorsKeepsItsLevel(t *testing.T) {
+// A true hypothesis is rejected at most as often as the level states, for any share of rows on which the models
+// differ. Without the correction for continuity this fails.
+func TestErrorTestKeepsItsLevel(t *testing.T) {
 	for _, level := range []float64{0.1, 0.05, 0.01} {
 		largest, cases := 0.0, 0
 		for _, n := range []int64{30, 100, 1000, 10_000, 100_000} {
@@ -161,8 +160,8 @@ func promotions(t *testing.T, words string, nights int, n int64, champion, chall
 	return held
 }
 
-// In 10,000 nights of equal models, and of models that are worse by just what a condition allows
-// for, the challenger is promoted in at most 5% (the test above says so without chance).
+// In 10,000 nights of models that are equal, or worse by exactly the margin of a condition, the challenger is
+// promoted in at most 5% (the test above shows it without chance).
 func TestEqualModelsAreRarelyPromoted(t *testing.T) {
 	const nights = 10_000
 	for _, c := range []struct {
@@ -222,8 +221,8 @@ func TestBoundsCoverTheTruth(t *testing.T) {
 	}
 }
 
-// A test with as many rows as the table says shows what is true as often as it says.
-func TestPowerIsAsTheTableSays(t *testing.T) {
+// A test with as many rows as the table states shows a true difference as often as the table states.
+func TestPowerMatchesTheTable(t *testing.T) {
 	for _, c := range []Design{
 		{Discordance: 0.02, Difference: -0.005, Confidence: 0.95, Power: 0.8},
 		{Discordance: 0.05, Difference: -0.005, Confidence: 0.95, Power: 0.8},
@@ -251,7 +250,7 @@ func TestPowerIsAsTheTableSays(t *testing.T) {
 	}
 }
 
-func TestDetectableIsTheInverseOfRows(t *testing.T) {
+func TestDetectableInvertsRows(t *testing.T) {
 	for _, n := range []int64{1000, 10_000, 1_000_000} {
 		d := leastDetectable(n, 0.03, 0.95, 0.8)
 		rows := Design{Discordance: 0.03, Difference: -d, Confidence: 0.95, Power: 0.8}.Rows()

@@ -68,8 +68,8 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// The interval of a model's difference from itself does not exclude 0 by a rounding error.
-func TestAModelDoesNotDifferFromItself(t *testing.T) {
+// A rounding error does not exclude 0 from the interval of a model's difference from itself.
+func TestModelDoesNotDifferFromItself(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, weighted := range []bool{false, true} {
 		for _, metrics := range metricSets {
@@ -94,8 +94,7 @@ func TestAModelDoesNotDifferFromItself(t *testing.T) {
 	}
 }
 
-// With whole weights a Sum equals the Sum of repeated rows, except for the number of rows that a test
-// takes.
+// With whole weights a Sum equals the Sum of repeated rows, except for the number of rows that a test uses.
 func TestWeightsRepeatRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	weighted, repeated := NewSum(true, Error, LogLoss), NewSum(true, Error, LogLoss)
@@ -185,7 +184,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 			t.Errorf("mse of classes: %v", err)
 		}
 	}
-	// What cannot be judged does not hold.
+	// A condition that cannot be judged does not hold.
 	few := NewSum(false, MSE)
 	for range 20 {
 		few.Add(0, 1, []float64{1}, []float64{0.1})

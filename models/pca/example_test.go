@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 )
 
-// Kernel PCA: the first component of Gaussian features tells two clusters apart.
+// Kernel PCA: the first component of Gaussian features separates two clusters.
 func ExampleFit() {
 	var x []float32
 	for i := range 200 {

@@ -155,7 +155,7 @@ func TestScoresAreCentredWithTheirVariance(t *testing.T) {
 	}
 }
 
-func TestThreadsAndCutsLeaveNoTrace(t *testing.T) {
+func TestThreadsAndCutsDoNotChangeTheFit(t *testing.T) {
 	const n, d, k = 600, 390, 6
 	x := rowsOf(n, d)
 	sum, step, _ := sumOf(t, x, n, d, false)
@@ -230,7 +230,7 @@ func TestEigenvaluesThatCoincideAreAllFound(t *testing.T) {
 	}
 }
 
-func TestJacobiTakesAMatrixApart(t *testing.T) {
+func TestJacobiDecomposesASymmetricMatrix(t *testing.T) {
 	for _, m := range []int{1, 2, 7, 40} {
 		r := stream.New(6, tests, uint64(m))
 		a := make([]float64, m*m)

@@ -28,7 +28,7 @@ func TestEncodingRoundTrips(t *testing.T) {
 	}
 }
 
-func TestDamagedEncodingIsRefused(t *testing.T) {
+func TestDamagedEncodingIsRejected(t *testing.T) {
 	good := encode(t, collect(Options{Sample: 3}, randomTable(rand.New(rand.NewPCG(2, 2)), 20, 4)))
 	for n := range good {
 		if wire.Unmarshal(new(Sum), good[:n]) == nil {
@@ -47,7 +47,7 @@ func TestDamagedEncodingIsRefused(t *testing.T) {
 	}
 }
 
-func TestSizesAreCheckedBeforeMemoryIsTaken(t *testing.T) {
+func TestSizesAreCheckedBeforeAllocating(t *testing.T) {
 	b := encode(t, &Sum{opts: Options{Sample: 1000}, rows: 5})
 	const columns = 4 + 1 + 8 + 8                     // where their number is
 	binary.LittleEndian.PutUint32(b[columns:], 1<<20) // in a few bytes
@@ -62,7 +62,7 @@ func TestSizesAreCheckedBeforeMemoryIsTaken(t *testing.T) {
 	}
 }
 
-func TestContradictionsAreRefused(t *testing.T) {
+func TestContradictionsAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*Sum){
 		"none":                    func(s *Sum) {},
 		"sample out of order":     func(s *Sum) { s.sample.rows[0], s.sample.rows[1] = s.sample.rows[1], s.sample.rows[0] },

@@ -156,7 +156,7 @@ const (
 type FoldRule struct {
 	By      FoldBy   `json:"by"`
 	Columns []string `json:"columns"` // names of the columns that give the key
-	Folds   int      `json:"parts"`   // number of folds, 2 or more
+	Folds   int      `json:"folds"`   // number of folds, 2 or more
 	// Gap says that folds with odd numbers are gaps in time: they are not judged, and not fitted to when
 	// the fold before them is judged.
 	Gap bool `json:"gap,omitempty"`
@@ -166,7 +166,7 @@ type FoldRule struct {
 	// Keys are the groups that were placed, or the numbers of given folds, and FoldOfKey are their folds.
 	// For other groups their hash decides.
 	Keys      HashSet `json:"keys,omitempty"`
-	FoldOfKey []int   `json:"folds,omitempty"`
+	FoldOfKey []int   `json:"fold_of_key,omitempty"`
 	// Cuts are the times at which folds begin, ascending: the latest fold is fold 0.
 	Cuts HashSet `json:"cuts,omitempty"`
 }

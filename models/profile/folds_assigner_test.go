@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Rows have equal hashes if they have the same numbers, labels, weight and key, in whatever block they are.
-func TestContentsTellRowsApart(t *testing.T) {
+// Rows have equal hashes if and only if they have the same numbers, labels, weight and key, in any block.
+func TestRowHashDependsOnContentOnly(t *testing.T) {
 	nan := float32(math.NaN())
 	block := func(x []float32, y, weight float64, key uint64) *rowio.Block {
 		return &rowio.Block{N: 1, D: 2, X: x, Y: []float64{y}, Weights: []float64{weight}, Keys: []uint64{key}}

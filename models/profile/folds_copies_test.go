@@ -107,10 +107,9 @@ func few(r *rand.Rand, n, kinds int, label func(kind int) float32) []labeled {
 	return out
 }
 
-// What a fold has depends on the rows alone: not on their order, the cut, or what
-// else the summaries held on to. Above 65,536 rows some contents are not counted,
-// above 8,192 some rows are not frequent.
-func TestFoldsDependOnContentAlone(t *testing.T) {
+// The rows of a fold depend on the rows only, not on their order, the cut, or the other contents of the
+// summaries. Above 65,536 rows some contents are not counted, above 8,192 some rows are not frequent.
+func TestFoldsDependOnContentOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, kinds, levels int
 		noise            int // rows that do not repeat
@@ -145,8 +144,8 @@ func TestFoldsDependOnContentAlone(t *testing.T) {
 	}
 }
 
-// The copies of a content are assigned as rows that do not repeat are: each fold has its
-// share of them, up to chance, and so has each label of a row in each fold.
+// The copies of a content are assigned like distinct rows: each fold has its share of them, up to chance, and
+// so has each label of a row in each fold.
 func TestCopiesAreDealtLikeDifferentRows(t *testing.T) {
 	const n, kinds, k = 40_000, 10, 5
 	r := rand.New(rand.NewPCG(6, 6))
@@ -174,8 +173,7 @@ func TestCopiesAreDealtLikeDifferentRows(t *testing.T) {
 	}
 }
 
-// A class counts by its name, so that it has the same folds whatever other classes
-// there are.
+// A class counts by its name, so that its rows are in the same folds for any other classes.
 func TestClassesCountByName(t *testing.T) {
 	a, b := FoldLabelsOf([]string{"no", "yes"}), FoldLabelsOf([]string{"maybe", "no", "yes"})
 	if a.key(1) != b.key(2) || a.key(0) == a.key(1) {
@@ -188,8 +186,7 @@ func TestClassesCountByName(t *testing.T) {
 
 func negativeZero() float64 { z := 0.0; return -z }
 
-// The stream of hashes is a promise: models depend on it. A second implementation, in Python, gives
-// these numbers.
+// Hashes never change, because models depend on them. A second implementation, in Python, gives these numbers.
 func TestDealtHashesAreFixed(t *testing.T) {
 	row := RowHash(1, []float32{1, 0, -2.5})
 	c := content(row, FoldLabelsOf([]string{"yes"}).key(0))
@@ -246,9 +243,8 @@ func lookupError(byFold map[labeled][]int) float64 {
 	return wrong / all
 }
 
-// Labels that are coin flips have a held-out error of one half. They would not if the
-// copies of each content were assigned in turn: every fold would then have the labels of
-// the others in their proportions.
+// Labels that are coin flips have a held-out error of one half. If the copies of each content were assigned in
+// turn, every fold would have labels in the proportions of the others, and the error would differ.
 func TestHeldOutErrorOfCoinFlipsIsOneHalf(t *testing.T) {
 	const n, kinds, k, seeds = 640, 32, 5, 40
 	var chance, inTurn float64

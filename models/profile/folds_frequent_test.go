@@ -34,9 +34,9 @@ func frequencyOf(t *testing.T, b *rowio.Block, l FoldLabels) *Copies {
 	return NewCopies(different.Few(int64(b.N)), tally)
 }
 
-// The rows of the folds are the same whether copies are numbered in the order of the rows, or
-// counted apart in parts that are added.
-func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
+// The rows of the folds are the same if copies are numbered in the order of the rows, and if they are counted
+// separately in parts that are added.
+func TestSeparatelyCountedCopiesKeepTheirFolds(t *testing.T) {
 	for _, weights := range []bool{false, true} {
 		const folds = 5
 		b, labels := discrete(700, weights), FoldLabelsOf([]string{"a", "b"})
@@ -96,7 +96,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 	}
 }
 
-func TestContentsCannotOccurLessThanNever(t *testing.T) {
+func TestNegativeCopiesAreRejected(t *testing.T) {
 	a := []FrequentRow{{Hash: 1, Copies: 2}, {Hash: 7, Copies: 1}}
 	got, err := AddFrequentRows(a, []FrequentRow{{Hash: 1, Copies: 1}, {Hash: 7, Copies: 1}}, -1)
 	if err != nil || len(got) != 1 || got[0].Copies != 1 {

@@ -8,9 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Copies of a row are in folds by their number, so they must be equal: with other weights they
-// are other contents, and which weights a fold has does not depend on the order of the rows.
-func TestTheWeightIsPartOfTheContent(t *testing.T) {
+// Rows with other weights are other contents, so that the weights of a fold do not depend on the order of the
+// rows.
+func TestWeightIsPartOfTheContent(t *testing.T) {
 	one := func(w float64) *rowio.Block {
 		return &rowio.Block{N: 1, D: 1, X: []float32{7}, Y: []float64{0}, Weights: []float64{w}}
 	}

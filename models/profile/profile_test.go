@@ -202,7 +202,7 @@ func twin(tab table) Profile {
 	return p
 }
 
-func TestResultEqualsTwin(t *testing.T) {
+func TestProfileMatchesTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for i := range 20 {
 		tab := randomTable(r, 1+r.IntN(60), 1+r.IntN(30))
@@ -213,7 +213,7 @@ func TestResultEqualsTwin(t *testing.T) {
 	}
 }
 
-func TestZerosLeftOutCount(t *testing.T) {
+func TestOmittedZerosCount(t *testing.T) {
 	s := New(Options{})
 	add(s, [][]float32{{2}, {4}})
 	add(s, [][]float32{{0, 0, -3}, {6, 0, 0}})
@@ -231,7 +231,7 @@ func TestZerosLeftOutCount(t *testing.T) {
 	}
 }
 
-func TestProfileOfNothingIsFinite(t *testing.T) {
+func TestEmptyProfileIsFinite(t *testing.T) {
 	s := New(Options{})
 	s.AddBlock(&rowio.Block{D: 7}, nil)
 	p := s.Result()
@@ -261,7 +261,7 @@ func TestProfileJSONRoundTrips(t *testing.T) {
 	}
 }
 
-func TestMergeLeavesItsArgument(t *testing.T) {
+func TestMergeDoesNotChangeItsArgument(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 10 {
 		a := collect(Options{Sample: 20}, randomTable(r, 100, 6))
@@ -277,7 +277,7 @@ func TestMergeLeavesItsArgument(t *testing.T) {
 	}
 }
 
-func TestWrongUsePanics(t *testing.T) {
+func TestProfilePanicsOnInvalidArguments(t *testing.T) {
 	b := block([][]float32{{1, 2}})
 	for name, f := range map[string]func(){
 		"hashes missing":    func() { New(Options{}).AddBlock(b, nil) },

@@ -80,7 +80,7 @@ func TestEqualHashesAreOrderedByContent(t *testing.T) {
 	}
 }
 
-// The sample shrinks when long rows turn up, early or late, to the same rows.
+// The sample shrinks when long rows come, early or late, to the same rows.
 func TestSampleShrinksAsRowsGrowLonger(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	tab := randomTable(r, 900, 10)
@@ -161,7 +161,7 @@ func TestContentRoundTripsWithoutZeros(t *testing.T) {
 	}
 }
 
-func TestASampleHasFewerRowsIfTheyAreLong(t *testing.T) {
+func TestSampleHasFewerRowsIfTheyAreLong(t *testing.T) {
 	for dim, want := range map[int]int{0: 1000, 1: 1000, 4194: 1000, 8192: 512, 1 << 20: 50} {
 		s := New(Options{})
 		s.columns = make([]column, dim)

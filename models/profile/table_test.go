@@ -120,7 +120,7 @@ func TestAnyOrderAndCutOfTablesGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// The encoding of plain numbers is part of fingerprints.
+// The encoding of plain numbers, which is part of fingerprints, has no part for typed columns.
 func TestPlainNumbersHaveNoTypedPart(t *testing.T) {
 	rws := [][]float32{{1, 2}, {3, 0}}
 	plain, table := New(Options{}), NewTable(Options{}, []int{0, 0})
@@ -135,7 +135,7 @@ func TestPlainNumbersHaveNoTypedPart(t *testing.T) {
 	}
 }
 
-func TestContradictionsOfTablesAreRefused(t *testing.T) {
+func TestContradictionsOfTablesAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*Sum){
 		"none":                     func(s *Sum) {},
 		"more missing than rows":   func(s *Sum) { s.columns[0].missing = 3 },

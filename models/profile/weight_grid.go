@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
@@ -42,6 +43,7 @@ const (
 	mostTotal = 1 << 31 // largest sum of exact weights: sums of 8-bit features and targets stay exact
 	mostSum   = 1 << 29 // largest sum of rounded weights
 	mostClass = 1 << 38 // largest sum of weights of rows times classes, where there are no targets
+	maxWeight = 1 << 32 // above the largest weight of a row in a blas.Weighted
 	scoreBits = 37      // bits of the sum of all weights in scores
 )
 
@@ -74,7 +76,7 @@ func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 	g.Exact = w.Max/w.Unit <= MaxExact && w.Sum/w.Unit <= mostTotal
 	if g.Exact {
 		g.Unit = w.Unit
-		g.scaleClasses(w.Sum/w.Unit, byClass)
+		g.scaleClasses(w, byClass)
 		for c, sum := range byClass {
 			g.Total += int64(math.Ceil(sum / w.Unit * float64(g.class(c))))
 		}
@@ -97,8 +99,9 @@ func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 	return g
 }
 
-// scaleClasses sets One, given the sum of the weights of the rows on the grid.
-func (g *WeightGrid) scaleClasses(total float64, byClass []float64) {
+// scaleClasses sets One: the mean weight of a class gets classBits, fewer if sums or the weight of a row would be too
+// large, or more if the smallest weight of a class would be rounded by more than 3%.
+func (g *WeightGrid) scaleClasses(w *Weights, byClass []float64) {
 	if g.Classes == nil {
 		return
 	}
@@ -106,11 +109,38 @@ func (g *WeightGrid) scaleClasses(total float64, byClass []float64) {
 	for c, s := range byClass {
 		sum, all = sum+float64(s*g.Classes[c]), all+s
 	}
+	one := func(bits int) float64 { return math.Ldexp(1, bits-1-floorLog2(sum/all)) }
+	lightest, heaviest := slices.Min(g.Classes), slices.Max(g.Classes)
+	fits := func(bits int) bool {
+		return w.Sum/w.Unit*math.Ldexp(1, bits) <= mostClass && w.Max/w.Unit*heaviest*one(bits) < maxWeight/2
+	}
 	bits := g.classBits()
-	for bits > 2 && total*math.Ldexp(1, bits) > mostClass {
+	for bits > 2 && !fits(bits) {
 		bits--
 	}
-	g.One = math.Ldexp(1, bits-1-floorLog2(sum/all))
+	for lightest*one(bits) < 16 && fits(bits+1) {
+		bits++
+	}
+	g.One = one(bits)
+}
+
+// CheckClasses returns an error if a class has too small a share of the weight to count on the grid of rows with
+// weights w.
+func (g *WeightGrid) CheckClasses(w *Weights, names []string) error {
+	if g == nil || g.Classes == nil {
+		return nil
+	}
+	for c, weight := range g.Classes {
+		mean := weight * g.One
+		if !g.Exact {
+			mean = weight * w.Sum / float64(w.Rows) / g.Unit
+		}
+		if mean < 1 || g.Exact && w.Max/w.Unit*float64(g.class(c)) >= maxWeight {
+			return option.Errorf("class_weight", "gives class %q a weight that differs too much from the mean of all "+
+				"rows for exact sums; use weights that differ less, or another learner", names[c])
+		}
+	}
+	return nil
 }
 
 func (g *WeightGrid) classBits() int {

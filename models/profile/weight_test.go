@@ -18,7 +18,7 @@ func sumOf(weights ...float64) *WeightSum {
 	return s
 }
 
-func TestTheUnitDividesAllWeights(t *testing.T) {
+func TestUnitDividesAllWeights(t *testing.T) {
 	for _, c := range []struct {
 		weights []float64
 		unit    float64
@@ -32,7 +32,7 @@ func TestTheUnitDividesAllWeights(t *testing.T) {
 	}
 }
 
-// A sum does not depend on order and cut, and its encoding gives it back.
+// A sum does not depend on order and cut, and is the same after encoding and decoding.
 func TestSumsMergeInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var weights []float64
@@ -88,7 +88,7 @@ func whole(g *WeightGrid, weights, classes []float64) []int64 {
 	return g.AppendWeights(nil, &rowio.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
 }
 
-func TestMultiplesAreUsedAsTheyAre(t *testing.T) {
+func TestMultiplesOfAUnitAreExact(t *testing.T) {
 	weights := []float64{2.5, 5, 12.5, 2.5e4}
 	g := NewWeightGrid(sumOf(weights...).Result(), nil, nil)
 	if got := whole(g, weights, nil); !g.Exact || got[0] != 1 || got[1] != 2 || got[2] != 5 || got[3] != 10000 {
@@ -141,7 +141,8 @@ func TestOtherWeightsAreRoundedToSignificantBits(t *testing.T) {
 	}
 }
 
-// Exact sums take weights of at most 24 significant bits, and clusters of rows a sum below 2³⁸.
+// Weights of scores are used unchanged, except for bits that exact sums cannot hold: more than 24 significant
+// bits, and more than 38 bits of the sum of a cluster of rows.
 func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, spread := range []float64{0, 0.3, 2, 20} {
@@ -181,5 +182,32 @@ func TestManyRowsKeepSumsExact(t *testing.T) {
 	balanced := NewWeightGrid(UnitWeights(1<<33), []float64{0.5, 1 << 20}, []float64{1<<33 - 4096, 4096})
 	if balanced.Total > 1<<39 || balanced.Validate() != nil {
 		t.Errorf("%+v", balanced)
+	}
+}
+
+// Class weights are accurate to 3% and fit into a blas.Weighted, or they are rejected.
+func TestClassWeightsFitTheGridOrAreRejected(t *testing.T) {
+	equal := UnitWeights(10_000_003)
+	whole := &Weights{Rows: 3000, Sum: 1e8, Min: 1, Max: 1 << 16, Unit: 1, Effective: 1}
+	fractions := &Weights{Rows: 33000, Sum: 16754.6, Min: 0.01, Max: 1.01, Unit: 0x1p-30, Effective: 1}
+	for _, c := range []struct {
+		w       *Weights
+		rare    float64 // weight of a class of three rows
+		refused bool
+	}{{equal, 1e6, false}, {equal, 1e11, true}, {equal, 1e-9, true}, {whole, 1000, false}, {whole, 1e8, true},
+		{fractions, 1e5, false}, {fractions, 1e8, true}} {
+		classes, mean := []float64{1, c.rare}, c.w.Sum/float64(c.w.Rows)
+		g := NewWeightGrid(c.w, classes, []float64{c.w.Sum - 3*mean, 3 * mean})
+		if err := g.CheckClasses(c.w, []string{"common", "rare"}); (err != nil) != c.refused {
+			t.Errorf("weight %g: %+v, %v", c.rare, g, err)
+		}
+		if c.refused || !g.Exact {
+			continue
+		}
+		for i, want := range classes {
+			if v := float64(g.class(i)) * c.w.Max / c.w.Unit; v >= 1<<32 || math.Abs(g.Class(i)/want-1) > 0.04 {
+				t.Errorf("weight %g: class %d has %g, on the grid at most %g", c.rare, i, g.Class(i), v)
+			}
+		}
 	}
 }

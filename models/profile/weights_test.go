@@ -34,8 +34,8 @@ func weighedBlocks(n int) (weighted, repeated rowio.Block, labels []string) {
 	return weighted, repeated, labels
 }
 
-// Weighted rows have the means and deviations of repeated rows, to the last bit, and the same
-// encoding wherever rows are cut.
+// Weighted rows have the means and deviations of repeated rows, to the last bit, and the same encoding for
+// every cut.
 func TestMomentsOfWholeWeightsMatchRepeatedRows(t *testing.T) {
 	weighted, repeated, labels := weighedBlocks(700)
 	add := func(s *Sum, lo, hi int) {

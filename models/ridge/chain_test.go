@@ -53,7 +53,7 @@ func mse(t *testing.T, all []*Sum, o Options, held int, learned []int, lambda fl
 	return s.Table[0].MSE
 }
 
-func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
+func TestFoldIsJudgedByEarlierRowsOnly(t *testing.T) {
 	for _, c := range []struct {
 		gap, first bool
 		judged     map[int][]int // fold, and those that it is judged by
@@ -87,7 +87,7 @@ func TestAFoldIsJudgedByEarlierRowsAlone(t *testing.T) {
 	}
 }
 
-// Where folds lead to different smaller λ, each trial still belongs to its row of the table.
+// If folds lead to different smaller λ, each trial still belongs to its row of the table.
 func TestTrialsOfAChainBelongToItsTable(t *testing.T) {
 	all, o := sums(5, 20)
 	o.Lambda, o.Smaller = []float64{1, 10}, []float64{0.5, 0.25, 0.125, 0.0625, 0.03125}

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// Weights are fitted to one sum and judged on another. Their errors match a fit to the rows of the first
-// that predicts the rows of the second one by one.
+// If weights are fitted to one sum, their errors on another sum match predictions for the rows of that sum, one
+// by one.
 func TestErrorsOnOtherSumsMatchTheirRows(t *testing.T) {
 	campaign.Long(t)
 	for _, shape := range shapes() {
@@ -67,8 +67,8 @@ func (m twin) squares0(s *sample, rows []int) float64 {
 	return m.squares(s, rows)
 }
 
-// A sum that is scaled by a whole number has the weights of rows that are there as often.
-func TestAScaledSumIsOfRepeatedRows(t *testing.T) {
+// A sum that is scaled by a whole number gives the weights of rows that occur so many times.
+func TestScaledSumEqualsRepeatedRows(t *testing.T) {
 	for _, shape := range shapes()[:3] {
 		s := draw(shape, 120, 2, 3)
 		in, out := s.split(0)
@@ -86,7 +86,7 @@ func TestAScaledSumIsOfRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestASingularMatrixHasNoErrors(t *testing.T) {
+func TestSingularMatrixHasNoErrors(t *testing.T) {
 	s := draw(Shape{Dim: 70, Outputs: 1, Regression: true}, 100, 2, 1)
 	e, err := NewEvaluator(s.sum(s.all()), s.options(1).Units, 2)
 	if err != nil {

@@ -29,9 +29,9 @@ func drawRows(n, dim, labels int, weighted bool, most int) *GridRows {
 	return s
 }
 
-// Rows that are encoded in pieces, or put into a block and added from it, are the same rows, and their order is that
-// of the rows alone.
-func TestRowsSurvive(t *testing.T) {
+// Rows that are encoded in pieces, or put into a block and added from it, are the same rows, in an order that
+// depends on the rows only.
+func TestGridRowsRoundTripThroughPieces(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		for _, most := range []int{features.ByteSteps, features.MaxSteps} {
 			s := drawRows(37, 21, 2, weighted, most)
@@ -64,7 +64,7 @@ func TestRowsSurvive(t *testing.T) {
 	}
 }
 
-func TestPickTakesSomeFeatures(t *testing.T) {
+func TestPickKeepsTheChosenColumns(t *testing.T) {
 	s := drawRows(3, 9, 1, true, 127)
 	p := s.pick([]int{1, 4, 8})
 	for i := range s.N() {
@@ -75,7 +75,7 @@ func TestPickTakesSomeFeatures(t *testing.T) {
 	}
 }
 
-// What is not the encoding of rows is refused before it is allocated.
+// Bytes that are not the encoding of rows are rejected before memory for the rows is allocated.
 func FuzzDecode(f *testing.F) {
 	for _, weighted := range []bool{false, true} {
 		f.Add(drawRows(2, 5, 2, weighted, 127).Encode(0, 2), weighted)

@@ -10,7 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Copies of a row with the same coin flip are no evidence that the flip can be predicted, if they are said to belong together.
+// Copies of a row with the same coin flip predict the flip if rows are held out one by one, and do not if the
+// copies are one group.
 func TestGroupsOfRowsInMemoryAreHeldOutTogether(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	m, err := fourier.Gaussian{In: 2, Out: 256, Width: 0.3, Seed: 1}.New()

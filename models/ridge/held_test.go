@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The weights fitted without fold 0 equal, bit for bit, the weights of a Solve that never saw fold
-// 0. The weights of all rows are the same with and without HeldOut.
-func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
+// The weights fitted without fold 0 equal, bit for bit, the weights of a Solve that never saw fold 0. The
+// weights of all rows are the same with and without FitWithoutFirst.
+func TestFitWithoutFirstUsesTheOtherFoldsOnly(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 250, 3, 1)
 		for name, o := range map[string]Options{"path": s.options(1e-2, 1e-5, 1e-3), "given": s.options(1e-3)} {

@@ -135,8 +135,7 @@ func TestPrimalAndDualGiveTheSamePredictions(t *testing.T) {
 	}
 }
 
-// With many features the model tends to exact kernel ridge regression, its
-// distance falling as 1/√D.
+// The model tends to exact kernel ridge regression as features are added: its distance falls as 1/√D.
 func TestManyFeaturesGiveKernelRidge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

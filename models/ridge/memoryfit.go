@@ -86,6 +86,9 @@ func newMemoryFit(d *linear.Data, lambda []float64, classWeights []string) (*mem
 		return nil, err
 	}
 	grid := profile.NewWeightGrid(weights, classes, byClass)
+	if err := grid.CheckClasses(weights, d.Names(outputs)); err != nil {
+		return nil, err
+	}
 	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil, Weighted: grid != nil}
 	if err = shape.Validate(); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Rows in memory may miss values where the map takes them.
+// Fit accepts rows in memory with missing values if the map does.
 func TestFitTakesMissingValuesOfColumns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	d := &linear.Data{}

@@ -19,7 +19,7 @@ func (s *sample) variance(rows []int, c int) (v float64) {
 
 // R² compares the errors of rows with the variance of the same rows. If it took the variance of all rows, nearly all
 // of which comes from one row of another fold, the mean would explain 99% on the first fold.
-func TestR2IsOfTheRowsThatArePredicted(t *testing.T) {
+func TestR2UsesTheVarianceOfThePredictedRows(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		for _, k := range []int{1, 2} {
 			s := draw(Shape{Dim: 40, Outputs: k, Regression: true}, 200, 4, 11)

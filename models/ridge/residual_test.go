@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Weights that solve the equations are within the bound, whatever the shape and λ. A weight that is
-// a unit in the last place away is found, and the bound finds one that is far away.
+// Weights that solve the equations are within the bound, for any shape and λ. A weight that is a unit in the
+// last place away is found, and the bound finds one that is far away.
 func TestCheckedWeightsMatchTheSum(t *testing.T) {
 	for i, shape := range []Shape{{Dim: 40, Outputs: 3}, {Dim: 30, Outputs: 2, Regression: true}, {Dim: 400, Outputs: 2}} {
 		for _, lambda := range []float64{1e-1, 1e-5, 1e-8} {

@@ -2,9 +2,9 @@ package ridge
 
 import "testing"
 
-// A grid is too coarse for a small λ where none below it has been tried, where one below it may be better, or where
-// rounding is a part of the error that counts.
-func TestAGridIsTooCoarseWhereAFinerOneMayBeBetter(t *testing.T) {
+// A grid is too coarse for a small λ if no smaller one was tried, if a smaller one may be better, or if
+// rounding makes up a part of the error that matters.
+func TestGridIsTooCoarseWhereAFinerOneMayBeBetter(t *testing.T) {
 	row := func(lambda, mse, rounding float64) CVResult {
 		return CVResult{Lambda: lambda, MSE: mse, FoldMSE: mse, Rounding: rounding, Folds: 1}
 	}

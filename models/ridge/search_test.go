@@ -85,8 +85,8 @@ func TestSearchMatchesTryingAll(t *testing.T) {
 	}
 }
 
-// Which folds try which λ does not depend on the unit of the targets.
-func TestTheUnitOfTargetsDoesNotMatter(t *testing.T) {
+// The folds that try each λ do not depend on the unit of the targets.
+func TestUnitOfTargetsDoesNotMatter(t *testing.T) {
 	for seed := range uint64(8) {
 		var want []CVResult
 		for _, scale := range []float64{1, 1e-6, 1e6} {
@@ -106,8 +106,8 @@ func TestTheUnitOfTargetsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// The chosen λ has neighbours on both sides that are no better, or there are none.
-func TestTheChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
+// No neighbour of the chosen λ, on either side, is better.
+func TestChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
 	s := draw(Shape{Dim: 90, Outputs: 2}, 300, 3, 5)
 	grid := []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 	p, chosen := searched(t, s, grid, nil, false)
@@ -143,7 +143,7 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 }
 
 // The sum of a subset of the features equals the sum of rows with only these features.
-func TestASubsetIsASumOfFewerFeatures(t *testing.T) {
+func TestSubsetEqualsASumOfFewerFeatures(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 60, 1, 3)
 		subset := solver.SubsetOf(shape.Dim)
@@ -166,8 +166,8 @@ func TestASubsetIsASumOfFewerFeatures(t *testing.T) {
 	}
 }
 
-// Where the first fold leads to a λ that the grid is too coarse for, because none below it can be
-// tried, no other fold tries it; otherwise the search is the same.
+// If the first fold leads to a λ for which the grid is too coarse, no other fold tries it; otherwise the search
+// is the same.
 func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
 	s := draw(Shape{Dim: 130, Outputs: 1, Regression: true}, 900, 4, 1)
 	below := []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}

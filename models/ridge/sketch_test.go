@@ -60,8 +60,8 @@ func (m *Sketch) of(s *sample, i int) (sum float64) {
 	return sum
 }
 
-// The squares of a sketch are the leverage: exactly if there are as many as features, otherwise nearly, with a mean
-// of 1 over the rows. Without the first fold they are the leverage in a fit to the other rows.
+// The squares of a sketch sum to the leverage: exactly if there are as many as features, otherwise nearly, with
+// a mean of 1 over the rows. Without the first fold they sum to the leverage in a fit to the other rows.
 func TestSketchIsTheLeverage(t *testing.T) {
 	const n, lambda = 250, 1e-4
 	for _, shape := range shapes() {

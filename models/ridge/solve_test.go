@@ -123,7 +123,7 @@ func TestFoldsAndThreadsDoNotChangeTheWeights(t *testing.T) {
 	}
 }
 
-func TestSolveLeavesTheSumsAlone(t *testing.T) {
+func TestSolveDoesNotModifyItsSums(t *testing.T) {
 	s := draw(Shape{Dim: 40, Outputs: 3}, 90, 2, 3)
 	o, sums := s.options(1e-3), s.sums()
 	o.Source = Source{Sums: sums}
@@ -171,8 +171,8 @@ func TestRankDeficientLambdaIsNotChosen(t *testing.T) {
 	}
 }
 
-// Rounding leaves a positive pivot where exact arithmetic has 0, in about half of
-// such matrices.
+// A singular matrix is found, although rounding leaves a positive pivot in about half of such matrices where
+// exact arithmetic has 0.
 func TestRoundingDoesNotHideASingularMatrix(t *testing.T) {
 	for seed := range uint64(40) {
 		s := draw(Shape{Dim: 3, Outputs: 2}, 50, 1, seed)
@@ -186,7 +186,7 @@ func TestRoundingDoesNotHideASingularMatrix(t *testing.T) {
 	}
 }
 
-func TestLambdaZeroIsPlainLeastSquaresOfFullRank(t *testing.T) {
+func TestLambdaZeroGivesLeastSquaresAtFullRank(t *testing.T) {
 	s := draw(Shape{Dim: 12, Outputs: 2}, 400, 2, 5)
 	fit, err := Solve(s.options(0))
 	if err != nil {
@@ -200,7 +200,7 @@ func TestLambdaZeroIsPlainLeastSquaresOfFullRank(t *testing.T) {
 	}
 }
 
-func TestOfEqualErrorsTheLargerLambdaIsTaken(t *testing.T) {
+func TestLargerLambdaWinsAtEqualErrors(t *testing.T) {
 	s := draw(Shape{Dim: 10, Outputs: 1, Regression: true}, 50, 2, 6)
 	for i := range s.y {
 		s.y[i][0] = -7 // nothing to explain: weights are 0, errors are 0
@@ -233,7 +233,7 @@ func TestConstantTargetsGiveNoWeights(t *testing.T) {
 	}
 }
 
-func TestSolveRefusesInASentence(t *testing.T) {
+func TestSolveErrorsNameTheFault(t *testing.T) {
 	classes := Shape{Dim: 6, Outputs: 3}
 	good := draw(classes, 40, 2, 7)
 	huge := good.sum(good.all())
@@ -313,7 +313,7 @@ func TestSolveRefusesInASentence(t *testing.T) {
 	}
 }
 
-func TestAFoldWithoutRowsIsSkipped(t *testing.T) {
+func TestFoldWithoutRowsIsSkipped(t *testing.T) {
 	s := draw(Shape{Dim: 6, Outputs: 2}, 40, 2, 8)
 	want, err := Solve(s.options(1e-3, 1e-4))
 	if err != nil {
@@ -329,7 +329,7 @@ func TestAFoldWithoutRowsIsSkipped(t *testing.T) {
 	}
 }
 
-// The figure is for people who plan a run: Solve must not pass it, nor stay far below. Memory is measured
+// Solve takes at most the memory that Memory states for planning, and not much less. Memory is measured
 // whenever Solve reads the sum of a fold; descents need more in between.
 func TestMemoryMatchesSolve(t *testing.T) {
 	const threads = 2

@@ -41,8 +41,8 @@ func TestStripesHaveEveryPartOnce(t *testing.T) {
 	}
 }
 
-// As few stripes are taken as fit, and one if no number of them does.
-func TestTheFewestStripesThatFitAreTaken(t *testing.T) {
+// The number of stripes is the smallest with which they fit, and one if they fit with no number.
+func TestFewestStripesThatFitAreTaken(t *testing.T) {
 	shape := Shape{Dim: 4 * blas.TileDim, Outputs: 2}
 	one := shape.Bytes()
 	size := func(folds int, bytes int64) int64 { return bytes + int64(folds)*1000 }

@@ -198,7 +198,7 @@ func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weight
 		var n, more int64
 		for i := range left {
 			w := weightOf(weights, i)
-			take := min(left[i], mostCopies/max(w, 1))
+			take := min(left[i], max(1, mostCopies/max(w, 1)))
 			left[i], total[i] = left[i]-take, take*w
 			n, more = n+take, more+left[i]
 		}

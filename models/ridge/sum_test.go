@@ -92,7 +92,7 @@ func TestSumMatchesItsHeader(t *testing.T) {
 	}
 }
 
-// Σq² passes 2⁵³ after eight million rows; its limbs do not.
+// Σq² exceeds 2⁵³ after eight million rows and stays exact, because its limbs do not.
 func TestSquaresOfTargetsStayExactForAllRows(t *testing.T) {
 	shape := Shape{Dim: 1, Outputs: 1, Regression: true}
 	sum := NewSum(shape)
@@ -162,7 +162,7 @@ func TestPartsOfTenThousandClassesStaySmall(t *testing.T) {
 	}
 }
 
-func TestAPartOfAnotherLengthIsRefused(t *testing.T) {
+func TestPartOfAnotherLengthIsRejected(t *testing.T) {
 	sum := NewSum(Shape{Dim: 4, Outputs: 2})
 	for _, err := range []error{sum.SetPart(0, make([]float64, 4)), sum.AddPart(0, make([]float64, 2))} {
 		if err == nil || !strings.HasSuffix(err.Error(), "numbers, want 3") {

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// What a sum of some parts has is what the sum of all of them has there, and it takes the memory that
-// it is said to take.
-func TestASumOfSomePartsIsPartOfTheSum(t *testing.T) {
+// A sum of some parts has the values of the whole sum in these parts, and takes PartBytes of memory.
+func TestSumOfSomePartsMatchesTheWholeSum(t *testing.T) {
 	const n = 37
 	for _, shape := range []Shape{
 		{Dim: 900, Outputs: 3}, {Dim: 900, Outputs: 2, Regression: true}, {Dim: 900, Outputs: 3, Weighted: true}, {Dim: 900,

@@ -42,7 +42,7 @@ func alone(d *linear.Data, target int) *linear.Data {
 	return &one
 }
 
-func TestSeveralTargetsHaveTheWeightsOfEachAlone(t *testing.T) {
+func TestSeveralTargetsMatchSeparateFits(t *testing.T) {
 	for _, c := range []struct {
 		dim, n, k int
 		weights   bool

@@ -2,8 +2,8 @@ package ridge
 
 import "testing"
 
-// The dual problem of rows needs a λ with which the matrix of all features is positive definite.
-func TestTheDualProblemIsForPositiveLambda(t *testing.T) {
+// The dual problem of rows is used only for a λ with which the matrix of all features is positive definite.
+func TestDualProblemRequiresPositiveLambda(t *testing.T) {
 	for least, want := range map[float64]bool{1e-8: true, 0: false, 1e-20: false} {
 		s := draw(Shape{Dim: 1100, Outputs: 1}, 40, 2, 3)
 		o := s.options(least, 1e-3)

@@ -52,8 +52,8 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 	}
 }
 
-// A choice of λ with one sum in memory at a time chooses what one with all of them does, and has the same weights and
-// errors, bit for bit.
+// A choice of λ with one sum in memory at a time leads to the same λ, weights and errors as with all sums in
+// memory, bit for bit.
 func TestRereadingHasTheSameSolution(t *testing.T) {
 	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2},
 		Shape{Dim: solver.SubsetFrom + 8, Outputs: 13}) { // so many outputs that all systems are solved exactly
@@ -76,7 +76,7 @@ func TestRereadingHasTheSameSolution(t *testing.T) {
 	}
 }
 
-// 32,768 features fit into 8 GB with a choice of λ.
+// A choice of λ with 32,768 features fits into 8 GB.
 func TestManyFeaturesFitIntoEightGigabytes(t *testing.T) {
 	const most = int64(6_900_000_000) // 8 GB without an eighth, and what is read
 	for _, rows := range []int64{0, 100, 3000, 40_000, 1e6, 1e9} {
@@ -99,8 +99,8 @@ func TestManyFeaturesFitIntoEightGigabytes(t *testing.T) {
 	}
 }
 
-// What Memory says beside the sums is what is there: an outline has the tiles of the diagonal.
-func TestAnOutlineHasTheDiagonal(t *testing.T) {
+// An outline has the diagonal of its sum, in no more numbers than the tiles of the diagonal have.
+func TestOutlineHasTheDiagonal(t *testing.T) {
 	shape := Shape{Dim: 2*blas.TileDim + 5, Outputs: 2}
 	s := draw(shape, 50, 1, 1)
 	whole, some := s.sum(s.all()), outline(shape)

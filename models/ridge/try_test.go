@@ -79,8 +79,8 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 	}
 }
 
-// What float32 cannot factor is factored in float64, and what that cannot is not
-// tried.
+// A system that cannot be factored in float32 is factored in float64, and one that cannot be factored there
+// either is not tried.
 func TestSystemsBeyondDescentAreFactored(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
 	want := table(t, s, solver.Exactly, 2, 0, 1e-12, 1e-3)
@@ -134,8 +134,8 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	}
 }
 
-// Where the factor of a neighbour is too far off for a descent, the system has one of its own.
-func TestAFactorTooFarOffIsReplaced(t *testing.T) {
+// If the factor of a neighbour is too far off for a descent, the system is factored itself.
+func TestFactorTooFarOffIsReplaced(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 2000, 3, 6)
 	p := openedBy(t, s, solver.SharedFactor, 2, 1e-6)
 	fold, err := p.load(0)

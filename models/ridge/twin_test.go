@@ -272,7 +272,7 @@ func (s *sample) units() []float64 {
 	return units
 }
 
-// apart is the largest difference of two vectors, relative to the largest entry.
+// apart returns the largest difference of two vectors, relative to the largest entry.
 func apart(got []float32, want []float64) float64 {
 	var diff, size float64
 	for i, w := range want {

@@ -80,9 +80,9 @@ func mustEqual(t *testing.T, what string, got, want *ridge.FitResult) {
 
 func upToFive(r *rand.Rand) float64 { return float64(r.IntN(6)) }
 
-// A row of weight w is w rows: repeated rows give the same weights, errors of every λ and chosen λ,
-// bit for bit, whatever computes them.
-func TestWholeWeightsAreRepeatedRows(t *testing.T) {
+// A row of weight w equals w rows: repeated rows give the same weights, errors of every λ and chosen λ, bit for
+// bit, with every solver.
+func TestWholeWeightsEqualRepeatedRows(t *testing.T) {
 	level := blas.Level()
 	defer func() { _ = blas.SetLevel(level) }()
 	for _, targets := range []bool{false, true} {
@@ -124,8 +124,9 @@ func TestWholeWeightsAreRepeatedRows(t *testing.T) {
 	}
 }
 
-// Many features and many rows of few and of many weights fill blocks of equal weights.
-func TestManyWholeWeightsAreRepeatedRows(t *testing.T) {
+// Weights equal repeated rows also with many features, and with rows of few and of many weights, which fill
+// blocks of equal weights.
+func TestManyWholeWeightsEqualRepeatedRows(t *testing.T) {
 	for most, lambda := range map[int][]float64{6: nil, 300: {1e-5}} {
 		d := weighted(t, 9000, 40, most == 300, func(r *rand.Rand) float64 {
 			if r.IntN(8) > 0 {
@@ -138,7 +139,7 @@ func TestManyWholeWeightsAreRepeatedRows(t *testing.T) {
 	}
 }
 
-func TestEqualWeightsAreNone(t *testing.T) {
+func TestEqualWeightsMatchNoWeights(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		for _, w := range []float64{1, 2.5, 0.1, 1e9} {
 			d := weighted(t, 300, 30, targets, func(*rand.Rand) float64 { return w })
@@ -149,7 +150,7 @@ func TestEqualWeightsAreNone(t *testing.T) {
 	}
 }
 
-// Weights of classes multiply the weights of rows, as a caller could have done.
+// Weights of classes multiply the weights of rows, as a caller could do.
 func TestClassWeightsMultiplyRowWeights(t *testing.T) {
 	d := weighted(t, 700, 50, false, upToFive)
 	got := mustFit(t, d, []float64{1e-3}, &ridge.LearnerOptions{Weights: []string{"0=4", "1=2", "2=2"}})
@@ -170,8 +171,8 @@ func TestClassWeightsMultiplyRowWeights(t *testing.T) {
 	}
 }
 
-// Real weights are rounded to 8 significant bits, and features to a grid: predictions differ from
-// weighted least squares in float64 by a small part of what another sample would change.
+// Predictions with real weights, which are rounded to 8 significant bits, and with features on a grid differ
+// from weighted least squares in float64 by a small part of the change that another sample would make.
 func TestRealWeightsGiveWeightedLeastSquares(t *testing.T) {
 	for name, draw := range map[string]func(r *rand.Rand) float64{
 		"uniform":    func(r *rand.Rand) float64 { return r.Float64() },
@@ -261,7 +262,7 @@ func leastSquares(d *linear.Data, lambda float64) (w []float64, b float64) {
 	return w, a[dim][k]
 }
 
-func TestWeightsThatCannotBeUsedAreRefused(t *testing.T) {
+func TestWeightsThatCannotBeUsedAreRejected(t *testing.T) {
 	for want, change := range map[string]func(d *linear.Data){
 		"row 3: weight -1 is below 0":  func(d *linear.Data) { d.Weights[3] = -1 },
 		"row 2: the weight is missing": func(d *linear.Data) { d.Weights[2] = math.NaN() },

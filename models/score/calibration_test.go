@@ -119,7 +119,7 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	}
 }
 
-// Fitting scores whose probabilities are a sigmoid recovers the sigmoid.
+// A fit to scores whose probabilities are a sigmoid recovers the sigmoid.
 func TestPlattFindsThePlantedSigmoid(t *testing.T) {
 	curve := func(seed uint64) CalibrationCurve {
 		scores, class := sample(seed, 2000, 2)
@@ -133,7 +133,7 @@ func TestPlattFindsThePlantedSigmoid(t *testing.T) {
 	stattest.Over(40, func(seed uint64) float64 { return curve(seed).Offset }).Near(t, "offset", -0.5, 0.02)
 }
 
-// The twin is plain gradient descent on the rows themselves.
+// The sigmoid equals the result of plain gradient descent on the rows themselves.
 func TestPlattIsTheMaximumOfTheLikelihood(t *testing.T) {
 	scores, class := sample(3, 300, 3)
 	counts := counted(t, scores, class, 3)
@@ -190,8 +190,7 @@ func TestPlattOfSeparableScoresIsFinite(t *testing.T) {
 	}
 }
 
-// The twin is the formula f_i = max over a ≤ i of min over b ≥ i of the mean of
-// points a to b.
+// Shares equal the formula f_i = max over a ≤ i of min over b ≥ i of the mean of points a to b.
 func TestPooledSharesAreTheMaxMinOfMeans(t *testing.T) {
 	for seed := range uint64(20) {
 		scores, class := sample(seed, 60, 2)
@@ -222,8 +221,9 @@ func TestPooledSharesAreTheMaxMinOfMeans(t *testing.T) {
 	}
 }
 
-// Isotonic curves ascend, are constant beyond their ends, and never say that a class is impossible or certain, however few
-// rows there are of it. Their log loss on other rows is hardly larger than the true sigmoid's.
+// Isotonic curves ascend, are constant beyond their ends, and never state that a class is impossible or
+// certain, for any number of its rows. Their log loss on other rows is hardly larger than the loss of the true
+// sigmoid.
 func TestIsotonicCurvesOfFewRowsAreNeitherCertainNorNoise(t *testing.T) {
 	for _, n := range []int{40, 100, 500} {
 		var isotonic, platt float64
@@ -280,7 +280,7 @@ func addRows(r *Reliability, p []float32, class []int32) error {
 	return nil
 }
 
-// Rows whose class was said to be impossible are counted.
+// Rows whose class has a probability below MinProbability are counted.
 func TestRowsBelowTheFloorOfTheLogLossAreCounted(t *testing.T) {
 	r := NewReliability(2, 10)
 	if err := addRows(r, []float32{1, 0, 1, 0, 0.5, 0.5}, []int32{1, 0, 1}); err != nil {
@@ -344,7 +344,7 @@ func overconfident(t *testing.T, k int, most float64) {
 	}
 }
 
-func TestReliabilityByHand(t *testing.T) {
+func TestReliabilityMatchesAHandComputedExample(t *testing.T) {
 	r := NewReliability(2, 10)
 	// Confidences 0.75 (right), 0.75 (wrong), 1 (right), 0.5 (right, at an edge).
 	if err := addRows(r, []float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}); err != nil {
@@ -379,8 +379,8 @@ func TestReliabilityByHand(t *testing.T) {
 	}
 }
 
-// Every prediction for a row of none of the classes is wrong.
-func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
+// Every prediction for a row of an unknown class is wrong.
+func TestRowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
 	if err := addRows(r, []float32{0.75, 0.25}, []int32{Unseen}); err != nil {
 		t.Fatal(err)
@@ -398,7 +398,7 @@ func fitted(c *CalibrationCounts, method Method) (*Calibration, error) {
 	return curves, curves.Validate()
 }
 
-func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
+func TestCheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 	names := []string{"ant", "bee", "cow"}
 	for want, class := range map[string][]int32{
 		"":                                      {0, 1, 2, 2},
@@ -499,9 +499,8 @@ func parse(data []byte) (*Calibration, error) {
 	return c, c.Validate()
 }
 
-// Where two classes have the same probability, the row is right if the class that is
-// predicted is the row's.
-func TestTheBinsAreOfThePredictedClass(t *testing.T) {
+// If two classes have the same probability, the row is right if the predicted class is its own.
+func TestReliabilityBinsUseThePredictedClass(t *testing.T) {
 	for predicted, right := range []float64{0, 1} {
 		r := NewReliability(2, 10)
 		if err := r.Add([]float32{0.5, 0.5}, 1, predicted, 1); err != nil {
@@ -546,7 +545,8 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// The log loss of all possible rows is in its interval 95 times in 100, even if few rows make up most of it.
+// The log loss of all possible rows is in its interval in 95% of the cases, even if few rows make up most of
+// it.
 func TestLogLossIntervalsCover(t *testing.T) {
 	trials, slack := 300, 0.045
 	if os.Getenv("BOCHNER_HONEST") != "" {
@@ -592,8 +592,8 @@ func TestLogLossIntervalsCover(t *testing.T) {
 	}
 }
 
-// Weights change means and shares; counts are of rows.
-func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
+// Weights change means and shares but not counts of rows.
+func TestReliabilityCountsRowsNotWeights(t *testing.T) {
 	weighted, plain := NewReliability(2, 10), NewReliability(2, 10)
 	for i := range 40 {
 		p := []float32{float32(i) / 40, 1 - float32(i)/40}
@@ -613,8 +613,8 @@ func TestCountsOfAReliabilityAreOfRows(t *testing.T) {
 	}
 }
 
-// Where scores part the classes the ends of the curves stay as far from 0 and 1 as so many rows tell, also in
-// float32, so that the log loss of a row on the other side stays small.
+// If scores separate the classes, the ends of the curves stay as far from 0 and 1 as the number of rows
+// requires, also in float32, so that the log loss of a row on the other side stays small.
 func TestIsotonicEndsNeverReachZeroOrOne(t *testing.T) {
 	for _, n := range []int{30, 5000} {
 		counts := NewCalibrationCounts(2)

@@ -71,7 +71,7 @@ func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-func TestClassReportEqualsTwin(t *testing.T) {
+func TestClassReportMatchesTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, k := range []int{1, 2, 7, 40, maxConfusion + 1} {
 		p := randomPairs(r, 300, k)
@@ -135,15 +135,15 @@ func TestClassReportEqualsTwin(t *testing.T) {
 	}
 }
 
-// The example of scikit-learn's classification_report, y_true = 0 1 2 2 2 and
-// y_pred = 0 0 2 2 1: precision 0.50 0.00 1.00, recall 1.00 0.00 0.67,
-// F1 0.67 0.00 0.80, accuracy 0.60, macro averages 0.50 0.56 0.49.
+// The report has the values of the example of scikit-learn's classification_report, y_true = 0 1 2 2 2 and
+// y_pred = 0 0 2 2 1: precision 0.50 0.00 1.00, recall 1.00 0.00 0.67, F1 0.67 0.00 0.80, accuracy 0.60, macro
+// averages 0.50 0.56 0.49.
 func TestClassReportOfAKnownExample(t *testing.T) {
 	got := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}}).Report([]string{"a", "b", "c"})
 	// Variables, so that each step is rounded as it is in the report.
 	p, q, thirds, f1 := 0.6, 0.4, 2./3, 0.8
 	low, high := WilsonInterval(2, 5)
-	// Of the recalls 1, 0 and 2/3 of 1, 1 and 3 rows, drawn towards 3/5 by two rows each.
+	// The recalls are 1, 0 and 2/3 of 1, 1 and 3 rows, drawn towards 3/5 by two rows each.
 	mean, variance := (1+thirds)/3, 0.0
 	for _, c := range [][2]float64{{1, 1}, {0, 1}, {2, 3}} {
 		r := (c[0] + float64(borrowed*p)) / (c[1] + borrowed)
@@ -186,7 +186,7 @@ func TestWorstPairsComeFirst(t *testing.T) {
 	}
 }
 
-func TestReportOfNothingIsFinite(t *testing.T) {
+func TestEmptyReportIsFinite(t *testing.T) {
 	r := classReport(NewClasses(3))
 	if r.Rows != 0 || r.Accuracy != 0 || r.ErrorLow != 0 || r.ErrorHigh != 1 || r.BalancedHigh != 1 || r.MacroF1 != 0 {
 		t.Errorf("%+v", r)
@@ -208,7 +208,7 @@ func TestReportJSONRoundTrips(t *testing.T) {
 	}
 }
 
-func TestWrongUseOfClassesPanics(t *testing.T) {
+func TestClassCountsPanicOnInvalidArguments(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no classes":        func() { NewClasses(0) },
 		"too many classes":  func() { NewClasses(1 << 20) },
@@ -230,7 +230,7 @@ func TestWrongUseOfClassesPanics(t *testing.T) {
 	}
 }
 
-func TestDamagedClassCountsAreRefused(t *testing.T) {
+func TestDamagedClassCountsAreRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, k := range []int{3, maxConfusion + 1} {
 		good := wire.Marshal(count(k, randomPairs(r, 50, k)))
@@ -253,7 +253,7 @@ func TestDamagedClassCountsAreRefused(t *testing.T) {
 	}
 }
 
-func TestContradictoryTotalsAreRefused(t *testing.T) {
+func TestContradictoryTotalsAreRejected(t *testing.T) {
 	const k = maxConfusion + 1
 	for name, change := range map[string]func(*Classes){
 		"none":                   func(c *Classes) {},

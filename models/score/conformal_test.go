@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// Kept scores are those at their places, with ties, however the rows are cut and ordered; a row of weight 3 counts
-// as three rows do, where all do.
+// Kept scores are those at their places, with ties, for every cut and order of the rows; a row of weight 3
+// counts as three rows if all do.
 func TestConformalKeepsTheScoresAtTheirPlaces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 7, 100, 101, 1234, 5000} {

@@ -10,7 +10,7 @@ import (
 
 // With few and skewed rows the plain t test promotes too often on one side; corrected, it keeps
 // its level.
-func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
+func TestSkewedLossTestKeepsItsLevel(t *testing.T) {
 	const nights, n = 20_000, 200
 	r := rand.New(rand.NewPCG(4, 4))
 	corrected, plain := [2]int{}, [2]int{}
@@ -49,7 +49,7 @@ func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
 	}
 }
 
-func TestTheTransformationHasItsInverse(t *testing.T) {
+func TestTransformationHasItsInverse(t *testing.T) {
 	for _, skew := range []float64{-0.8, -0.1, 0, 1e-9, 0.01, 0.5} {
 		for s := -4.0; s <= 4; s += 0.25 {
 			d := Mean{Skew: skew}
@@ -68,8 +68,8 @@ func TestTheTransformationHasItsInverse(t *testing.T) {
 	}
 }
 
-// The values are of the formula, computed apart with Python's math module.
-func TestIntervalsOfRates(t *testing.T) {
+// Intervals equal the formula, computed separately with Python's math module.
+func TestRateIntervalsMatchPython(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int64
 		low, high float64
@@ -87,10 +87,9 @@ func TestIntervalsOfRates(t *testing.T) {
 	}
 }
 
-// The interval holds the rate for about 95% of all samples, where p ± 1.96·SE does so
-// for 4% of samples of 40 rows of which one in a thousand is wrong. Coverage is summed
-// over the binomial distribution, not sampled. (Brown, Cai and DasGupta 2001, Fig. 4:
-// below 0.95 it dips for rates near 0, and to no less than 0.83.)
+// The interval contains the rate for about 95% of all samples, where p ± 1.96·SE does so for 4% of samples of
+// 40 rows of which one in a thousand is wrong. Coverage is summed over the binomial distribution, not sampled.
+// (Brown, Cai and DasGupta 2001, Fig. 4: below 0.95 it dips for rates near 0, and to no less than 0.83.)
 func TestIntervalsHoldTheRate(t *testing.T) {
 	for _, n := range []int64{40, 500} {
 		for _, p := range []float64{0.001, 0.01, 0.05, 0.3, 0.5, 0.9} {

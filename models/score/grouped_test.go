@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// The interval of an error rate covers the truth in 95% of the cases where all rows of a group are right or wrong
-// together; counted as independent rows it would in half of them.
+// The interval of an error rate covers the truth in 95% of the cases in which all rows of a group are right or
+// wrong together; with rows counted as independent it would in half of them.
 func TestIntervalsOfGroupsCoverTheTruth(t *testing.T) {
 	for _, c := range []struct{ groups, rows int }{{20, 10}, {60, 10}, {200, 5}} {
 		r := rand.New(rand.NewPCG(uint64(c.groups), 1))
@@ -65,8 +65,8 @@ func TestGroupedTrialsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// The interval from a sample of groups contains the mean squared error of all possible groups 95 times in 100, an
-// interval by rows less often.
+// The interval from a sample of groups contains the mean squared error of all possible groups in 95% of the
+// cases; an interval by rows contains it less often.
 func TestSquaredErrorsOfGroupsIntervalsCover(t *testing.T) {
 	trials, slack := 400, 0.04
 	if os.Getenv("BOCHNER_HONEST") != "" {

@@ -28,8 +28,7 @@ func keptParts(n, parts, fits int, order func(int) int) []*HeldOutScores {
 	return all
 }
 
-// What is kept is a function of the rows: neither their order nor their parts matter, also of more rows than
-// are kept.
+// The kept rows depend on the rows only, not on their order or cut, also if there are more rows than are kept.
 func TestKeptRowsAreTheSameForEveryOrderAndCut(t *testing.T) {
 	const fits = 100
 	most := MaxHeldOutRows(2 * fits)
@@ -58,7 +57,7 @@ func TestKeptRowsAreTheSameForEveryOrderAndCut(t *testing.T) {
 }
 
 // Each half of the rows is judged by the curves of the other: steps that follow noise gain nothing on
-// scores that say nothing, and what curves say of the rows they were fitted to is better than chance.
+// uninformative scores, while curves are better than chance on the rows that they were fitted to.
 func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 	k := keptParts(2000, 1, 2, func(i int) int { return i })[0]
 	j := k.Evaluate(0, Isotonic, nil)
@@ -82,7 +81,7 @@ func TestKeptRowsAreJudgedByCurvesOfOthers(t *testing.T) {
 	if j := k.Evaluate(1, Platt, nil); j.Errors > 20 || j.LogLoss > 0.1 {
 		t.Errorf("scores that part the classes have a log loss of %.4f and %d errors of 2,000", j.LogLoss, j.Errors)
 	}
-	// Of weights that count one class a thousand times, only it is predicted.
+	// With weights that count one class a thousand times, only that class is predicted.
 	var others int64
 	for i := range k.rows {
 		others += int64(k.rows[i].class)
@@ -111,7 +110,7 @@ func TestFewKeptRowsAreJudged(t *testing.T) {
 	}
 }
 
-func TestDamagedKeptRowsAreRefused(t *testing.T) {
+func TestDamagedKeptRowsAreRejected(t *testing.T) {
 	good := wire.Marshal(keptParts(10, 1, 2, func(i int) int { return i })[0])
 	for i := range good {
 		if err := wire.Unmarshal(new(HeldOutScores), good[:i]); err == nil {
@@ -125,9 +124,9 @@ func TestDamagedKeptRowsAreRefused(t *testing.T) {
 	}
 }
 
-// The sigmoid that classes share is where its likelihood is the greatest: its slopes match differences and are 0
-// there. The most probable class is the one with the largest score.
-func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
+// The slopes of the likelihood of the sigmoid that classes share match differences and are 0 at the fit. The
+// most probable class is the one with the largest score.
+func TestSharedSigmoidMaximisesTheLikelihood(t *testing.T) {
 	k := NewHeldOutScores(4, 1)
 	for i := range 500 {
 		s := stream.New(2, stream.PurposeOf("shared"), uint64(i))
@@ -174,9 +173,9 @@ func TestSharedSigmoidIsOfGreatestLikelihood(t *testing.T) {
 	}
 }
 
-// Sets by the scores of kept rows contain the class of new rows as often as they should, also where curves are fitted
+// Sets from the scores of kept rows contain the class of new rows as often as stated, also if curves are fitted
 // to hardly more rows than they have steps.
-func TestSetsOfKeptRowsCover(t *testing.T) {
+func TestPredictionSetsOfKeptRowsCover(t *testing.T) {
 	const level, seeds = 0.9, 40
 	var inside, all float64
 	for seed := range uint64(seeds) {
@@ -215,7 +214,7 @@ func TestSetsOfKeptRowsCover(t *testing.T) {
 	}
 }
 
-// The shared sigmoid is fitted to some of the rows.
+// The shared sigmoid is the same for every order of the rows, although it is fitted to some of them.
 func TestSharedSigmoidIsTheSameForEveryOrder(t *testing.T) {
 	const n, fit = 2 * sharedRows, 1
 	forward := keptParts(n, 1, 2, func(i int) int { return i })[0].Fit(fit, SharedPlatt, nil).Curves[0]

@@ -63,7 +63,7 @@ func TestOrderMatchesValues(t *testing.T) {
 	}
 }
 
-// Any cut, order and merging gives the same bytes, whether or not all values have cells.
+// Any cut, order and merging gives the same bytes, with and without cells for all values.
 func TestRanksDoNotDependOnTheCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, limit := range []int{2, 7, 100, 1000, MaxCells} {
@@ -99,7 +99,7 @@ func TestRanksDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-// As few bits are dropped as are needed.
+// No more bits are dropped than the limit requires.
 func TestCellsAreAsFineAsTheLimitAllows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	x := someRanked(r, 5000)
@@ -165,7 +165,7 @@ func twins(x []ranked, q float64) (area, precision float64, quantile float32) {
 	return wins / pairs, precision / positives, quantile
 }
 
-func TestScoresOfRanksEqualTwins(t *testing.T) {
+func TestRankScoresMatchTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 60 {
 		x := append(someRanked(r, 2+r.IntN(200)), ranked{1, 1}, ranked{0.5, 0})
@@ -196,8 +196,8 @@ func TestScoresOfRanksEqualTwins(t *testing.T) {
 	}
 }
 
-// y_true = 0 0 1 1 and scores 0.1 0.4 0.35 0.8 are the example of scikit-learn's
-// roc_auc_score and average_precision_score: 0.75 and 0.83.
+// Scores equal the example of scikit-learn's roc_auc_score and average_precision_score, y_true = 0 0 1 1 and
+// scores 0.1 0.4 0.35 0.8: 0.75 and 0.83.
 func TestRanksOfAKnownExample(t *testing.T) {
 	r := ranksOf(10, []ranked{{0.1, 0}, {0.4, 0}, {0.35, 1}, {0.8, 1}})
 	if a, _ := r.auc(); a != 0.75 {
@@ -208,7 +208,7 @@ func TestRanksOfAKnownExample(t *testing.T) {
 	}
 }
 
-// The best threshold does as it says, and no other value does better.
+// The best threshold has the score that it states, and no other value scores better.
 func TestBestThresholdsAreBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 60 {
@@ -232,7 +232,7 @@ func TestBestThresholdsAreBest(t *testing.T) {
 				t.Fatalf("%g at %g, but %g at %g", best, threshold, b, v.v)
 			}
 		}
-		// Of values that share cells, those are chosen from that do not part one.
+		// Among values that share cells, only those that do not divide a cell are chosen from.
 		if threshold, best := ranksOf(5, x).bestThreshold(ByBalanced); balanced(threshold) != best {
 			t.Fatalf("few cells: %g: %g, is %g", threshold, best, balanced(threshold))
 		}
@@ -242,7 +242,7 @@ func TestBestThresholdsAreBest(t *testing.T) {
 	}
 }
 
-func TestRowsOfOneKindHaveNoArea(t *testing.T) {
+func TestRowsOfOneClassHaveNoArea(t *testing.T) {
 	for _, x := range [][]ranked{nil, {{1, 0}}, {{1, 1}}} {
 		r := ranksOf(2, x)
 		if a, s := r.auc(); a != 0 || s != 0 {
@@ -257,8 +257,8 @@ func TestRowsOfOneKindHaveNoArea(t *testing.T) {
 	}
 }
 
-// Many rows of a value count as repeated ones, also more than an entry of the tail holds.
-func TestRowsOfAValueAreRepetitions(t *testing.T) {
+// A value with a number of rows equals repeated rows, also if there are more than an entry of the tail holds.
+func TestRowsOfOneValueEqualRepetitions(t *testing.T) {
 	r, want := newRanks(9), newRanks(9)
 	for i, v := range []float32{1, -2, 1} {
 		r.Add(v, i&1, int64(3*i))
@@ -279,7 +279,7 @@ func TestRowsOfAValueAreRepetitions(t *testing.T) {
 }
 
 // Areas of 10¹⁸ pairs and more equal the areas of small counts in the same shares.
-func TestAreasOfManyRows(t *testing.T) {
+func TestAUCOfManyPairsDoesNotOverflow(t *testing.T) {
 	small, large := newRanks(100), newRanks(100)
 	for i := range int64(50) {
 		small.Add(float32(i), int(i&1), 1+i%7)
@@ -294,8 +294,8 @@ func TestAreasOfManyRows(t *testing.T) {
 	}
 }
 
-// Simulated areas are in the interval about their mean 95 times in 100, also with few positive rows, spreads that differ and
-// ties. BOCHNER_HONEST makes more trials.
+// Simulated areas are in the interval about their mean in 95% of the cases, also with few positive rows,
+// different spreads and ties. BOCHNER_HONEST makes more trials.
 func TestAreaIntervalsCover(t *testing.T) {
 	trials, slack := 250, 0.045
 	if os.Getenv("BOCHNER_HONEST") != "" {
@@ -366,7 +366,7 @@ func TestAreaIntervalsCover(t *testing.T) {
 	}
 }
 
-// Balanced accuracies of few rows in each of many classes are in their interval 95 times in 100.
+// Balanced accuracies of few rows in each of many classes are in their interval in 95% of the cases.
 func TestBalancedAccuracyIntervalsCover(t *testing.T) {
 	trials, slack := 1000, 0.03
 	if os.Getenv("BOCHNER_HONEST") != "" {
@@ -398,7 +398,7 @@ func TestBalancedAccuracyIntervalsCover(t *testing.T) {
 	}
 }
 
-func TestDamagedRanksAreRefused(t *testing.T) {
+func TestDamagedRanksAreRejected(t *testing.T) {
 	good := wire.Marshal(ranksOf(50, someRanked(rand.New(rand.NewPCG(1, 1)), 200)))
 	for n := range good {
 		if wire.Unmarshal(new(ranks), good[:n]) == nil {
@@ -446,7 +446,7 @@ func FuzzRanksUnmarshalBinary(f *testing.F) {
 	})
 }
 
-func TestWrongUseOfRanksPanics(t *testing.T) {
+func TestRanksPanicOnInvalidArguments(t *testing.T) {
 	for name, f := range map[string]func(){
 		"one cell":      func() { newRanks(1) },
 		"many cells":    func() { newRanks(MaxCells + 1) },
@@ -516,7 +516,7 @@ func TestRankingsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-func TestRankingReportEqualsTwin(t *testing.T) {
+func TestRankingReportMatchesTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	nan := float32(math.NaN())
 	for _, k := range []int{2, 3, 12, MaxRanked + 1} {
@@ -606,7 +606,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 	}
 }
 
-func TestARankingOfOneClassHasNoArea(t *testing.T) {
+func TestRankingOfOneClassHasNoArea(t *testing.T) {
 	r := NewRanking(2, 1, 100, false)
 	r.Add(1, []float32{-1, 1}, []float32{-1, 1}, 1)
 	if got := r.Report([]string{"a", "b"}, 1); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
@@ -614,7 +614,7 @@ func TestARankingOfOneClassHasNoArea(t *testing.T) {
 	}
 }
 
-func TestDamagedRankingsAreRefused(t *testing.T) {
+func TestDamagedRankingsAreRejected(t *testing.T) {
 	good := wire.Marshal(rankingOf(3, 60, someRows(rand.New(rand.NewPCG(1, 1)), 40, 3)))
 	for n := range good {
 		if wire.Unmarshal(new(Ranking), good[:n]) == nil {
@@ -655,7 +655,7 @@ func FuzzRankingUnmarshalBinary(f *testing.F) {
 	})
 }
 
-// Time by row, from few rows to more than there are cells.
+// BenchmarkRanksAdd measures the time by row, from few rows to more than there are cells.
 func BenchmarkRanksAdd(b *testing.B) {
 	for _, n := range []int{1000, 16_000, 250_000, 4_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -672,7 +672,7 @@ func BenchmarkRanksAdd(b *testing.B) {
 	}
 }
 
-// Time of a small evaluation: 10,000 rows of 10 classes, added, encoded, decoded and
+// BenchmarkRanking measures a small evaluation: 10,000 rows of 10 classes, added, encoded, decoded and
 // reported.
 func BenchmarkRanking(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -694,8 +694,8 @@ func BenchmarkRanking(b *testing.B) {
 	}
 }
 
-// Weights change rates; counts are of rows, whatever rows count for.
-func TestCountsOfRankingsAndTargetsAreOfRows(t *testing.T) {
+// Weights change rates but not counts of rows.
+func TestRankingsAndTargetsCountRowsNotWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	for _, k := range []int{2, 3, 12} {
 		rows := someRows(r, 200, k)

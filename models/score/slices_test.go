@@ -52,7 +52,7 @@ func slicesOf(classes int, rows []sliceRow) *Slices {
 	return s
 }
 
-// Each slice has the scores of its rows alone, whatever the cut.
+// Each slice has the scores of its rows only, for every cut.
 func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, classes := range []int{0, 2} {
@@ -117,7 +117,7 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 	}
 }
 
-// Values beyond those with the most rows are summed up; beyond the limit there are none, in any
+// Values with fewer rows than the most frequent ones are summed up; beyond the limit there are none, in any
 // order.
 func TestSlicesAreBounded(t *testing.T) {
 	some := NewSlices(0)
@@ -162,8 +162,7 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 }
 
-// Weighted rows have the scores of repeated rows; their intervals are wider, since there are fewer
-// rows.
+// Weighted rows have the scores of repeated rows, with wider intervals, since there are fewer rows.
 func TestSlicesByWeight(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, classes := range []int{0, 2} {
@@ -205,7 +204,7 @@ func TestSlicesByWeight(t *testing.T) {
 	}
 }
 
-func TestDamagedSlicesAreRefused(t *testing.T) {
+func TestDamagedSlicesAreRejected(t *testing.T) {
 	good := wire.Marshal(slicesOf(2, someSliceRows(rand.New(rand.NewPCG(1, 1)), 30, 3)))
 	for n := range good {
 		if wire.Unmarshal(new(Slices), good[:n]) == nil {

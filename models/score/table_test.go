@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestClassTable(t *testing.T) {
+func TestClassTableText(t *testing.T) {
 	c := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}, {Unseen, 1}})
 	r := c.Report([]string{"cat", "", "line\nbreak"})
 	const want = `rows 6, errors 3 (1 of classes unknown to the model)
@@ -52,7 +52,7 @@ func TestTableOfManyClassesShowsTheWorst(t *testing.T) {
 	}
 }
 
-func TestTargetTable(t *testing.T) {
+func TestTargetTableText(t *testing.T) {
 	s := sum([]residual{{1, 2}, {3, 2}, {5, 5}})
 	const want = `         rows         3
          MAPE    44.44%

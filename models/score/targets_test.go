@@ -64,7 +64,7 @@ func TestTargetSumsDoNotDependOnTheCut(t *testing.T) {
 	}
 }
 
-func TestTargetReportEqualsTwin(t *testing.T) {
+func TestTargetReportMatchesTheReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 50 {
 		x := randomResiduals(r, 1+r.IntN(50))
@@ -112,7 +112,7 @@ func TestTargetReportEqualsTwin(t *testing.T) {
 	}
 }
 
-func TestTargetReportOfSpecialCases(t *testing.T) {
+func TestTargetReportOfNoRowsAndOfConstantTargets(t *testing.T) {
 	inf, nan := float64(math.Inf(1)), float64(math.NaN())
 	for _, c := range []struct {
 		name string
@@ -149,7 +149,7 @@ func TestTargetReportOfSpecialCases(t *testing.T) {
 	}
 }
 
-func TestDamagedTargetSumsAreRefused(t *testing.T) {
+func TestDamagedTargetSumsAreRejected(t *testing.T) {
 	good := wire.Marshal(sum(randomResiduals(rand.New(rand.NewPCG(3, 3)), 20)))
 	for n := range good {
 		if wire.Unmarshal(new(Targets), good[:n]) == nil {
@@ -251,7 +251,7 @@ var errorShapes = []errorsOf{
 		math.Sqrt(2/math.Pi) / 2, 1 - 0.25/2, 0},
 }
 
-// The scores of all possible rows are in their intervals 95 times in 100. BOCHNER_HONEST makes more trials.
+// The scores of all possible rows are in their intervals in 95% of the cases. BOCHNER_HONEST makes more trials.
 func TestTargetIntervalsCover(t *testing.T) {
 	trials, slack := 400, 0.045
 	if os.Getenv("BOCHNER_HONEST") != "" {
@@ -326,7 +326,7 @@ func TestTargetIntervalsDoNotDependOnTheCutOrTheUnit(t *testing.T) {
 	}
 }
 
-func TestTargetIntervalsOfSpecialRows(t *testing.T) {
+func TestTargetIntervalsHandleFewAndExtremeRows(t *testing.T) {
 	bound := func(n int, unit float64, row func(i int) (y, predicted float64)) TargetReport {
 		sums := NewTargets(0, unit)
 		for i := range n {

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// What Choose says of each criterion is what a plain loop over the rows says.
-func TestHalvesChooseAsALoopDoes(t *testing.T) {
+// Choose returns for each criterion the result of a plain loop over the rows.
+func TestHalvesChooseLikeAPlainLoop(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 40 {
 		type row struct {
@@ -93,8 +93,8 @@ func TestHalvesChooseAsALoopDoes(t *testing.T) {
 	}
 }
 
-// Where values say nothing of the kinds, the expected balanced accuracy is one half: rows do not judge the
-// threshold that they chose.
+// The expected balanced accuracy of uninformative values is one half, because rows do not judge the threshold
+// that they chose.
 func TestExpectationsAreHonest(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var expected, chosen float64
@@ -119,7 +119,7 @@ func TestExpectationsAreHonest(t *testing.T) {
 	}
 }
 
-// A row of weight 5 is one row that counts five times.
+// A row of weight 5 is one row with five times the weight.
 func TestHalvesCountRowsOnce(t *testing.T) {
 	h, g := NewThresholdCounts(), NewThresholdCounts()
 	h.Add(0, 1, 1, 5)
@@ -135,7 +135,7 @@ func TestHalvesCountRowsOnce(t *testing.T) {
 	}
 }
 
-func TestHalvesRefuse(t *testing.T) {
+func TestThresholdCountsRejectInvalidInput(t *testing.T) {
 	h := NewThresholdCounts()
 	h.Add(0, 1, 1, 1)
 	h.Add(0, 0, 0, 1)

@@ -68,7 +68,7 @@ func TestTrialsCountEachFit(t *testing.T) {
 	}
 }
 
-// A row without scores has no class: it is an error, whatever is the largest of the rest.
+// A row without scores has no class, so it counts as an error.
 func TestRowsWithoutScoresAreErrors(t *testing.T) {
 	nan := float32(math.NaN())
 	got := NewTrials(1)
@@ -91,7 +91,7 @@ func TestTrialsMergeInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestDamagedTrialsAreRefused(t *testing.T) {
+func TestDamagedTrialsAreRejected(t *testing.T) {
 	good := wire.Marshal(trialsOf(trialRows(20)))
 	var back Trials
 	if err := wire.Unmarshal(&back, good); err != nil {
@@ -143,7 +143,7 @@ func lossesOf(rows []lossRow) *LogLosses {
 	return l
 }
 
-func TestLogLossesEqualTwin(t *testing.T) {
+func TestLogLossesMatchTheReference(t *testing.T) {
 	rows := lossRows(150)
 	got := lossesOf(rows)
 	for fit := range 3 {
@@ -194,7 +194,7 @@ func TestLogLossesMergeInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestDamagedLogLossesAreRefused(t *testing.T) {
+func TestDamagedLogLossesAreRejected(t *testing.T) {
 	good := wire.Marshal(lossesOf(lossRows(20)))
 	for name, change := range map[string]func(b []byte) []byte{
 		"longer":   func(b []byte) []byte { return append(b, 0) },

@@ -9,8 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// The twin keeps all rows and sorts them: here losses are the numbers 0 to 99, some of them twice.
-func TestTheWorstRowsDoNotDependOnOrderOrCuts(t *testing.T) {
+// The worst rows equal those of a reference that keeps and sorts all rows: losses are the numbers 0 to 99, some
+// of them twice.
+func TestWorstRowsDoNotDependOnOrderOrCuts(t *testing.T) {
 	var want [10]float64
 	for i := range want {
 		want[i] = float64(99 - i/2)
@@ -39,7 +40,7 @@ func TestTheWorstRowsDoNotDependOnOrderOrCuts(t *testing.T) {
 	}
 }
 
-// From the points of a curve the trapezoidal rule gives the area again.
+// The trapezoidal rule on the points of a curve gives its area.
 func TestCurvesHaveTheAreaOfTheirRanks(t *testing.T) {
 	r := NewRanking(2, 1, 1<<12, false)
 	g := rand.New(rand.NewPCG(3, 1))

@@ -14,7 +14,7 @@ import (
 
 // Piecewise-linear columns find steps of single columns. A narrow kernel of a pair finds a rough function of two of
 // several columns.
-func TestASearchFindsLinearPartsNextToAKernel(t *testing.T) {
+func TestSearchFindsLinearPartsNextToAKernel(t *testing.T) {
 	campaign.Long(t)
 	step := func(x float32) float64 {
 		if x > 0.3 {
@@ -95,7 +95,7 @@ func TestMatricesMatchJoinedKernels(t *testing.T) {
 	}
 }
 
-func TestTooFewFeaturesForPiecewiseLinearColumnsAreRefused(t *testing.T) {
+func TestTooFewFeaturesForPiecewiseLinearColumnsAreRejected(t *testing.T) {
 	p := made(60, 3, 0.1, false, ridgeLine)
 	piecewise := preprocess.NewPiecewiseLinear(p.X, p.N, p.D, 1000)
 	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, PiecewiseLinear: piecewise}
@@ -106,7 +106,7 @@ func TestTooFewFeaturesForPiecewiseLinearColumnsAreRefused(t *testing.T) {
 
 // bestPair returns the two columns in which nearest rows predict the label. numbers leaves out
 // columns of few values.
-func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
+func TestBestPairIsTheOneWhoseNeighboursPredict(t *testing.T) {
 	p := made(2000, 4, 0.01, true,
 		func(x []float32) float64 { return math.Sin(4*float64(x[1])) * math.Sin(4*float64(x[2])) })
 	l, err := p.labels()
@@ -139,7 +139,7 @@ func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
 
 // Each width of a pair is tried from the λ of the best candidate without a pair, so that its result does not depend on
 // the widths before it.
-func TestWidthsOfPairsAreTriedAlike(t *testing.T) {
+func TestWidthsOfPairsStartFromTheSameLambda(t *testing.T) {
 	p := made(1000, 4, 0.05, false, func(x []float32) float64 {
 		return 0.2*float64(x[0]) + math.Sin(3*float64(x[1]))*math.Sin(3*float64(x[2]))
 	})

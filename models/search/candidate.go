@@ -41,7 +41,7 @@ type Candidate struct {
 	// InResiduals says that these two columns were found in the residuals of another candidate.
 	InResiduals bool `json:"in_residuals,omitempty"`
 	// PiecewiseLinear adds piecewise-linear columns.
-	PiecewiseLinear bool `json:"hats,omitempty"`
+	PiecewiseLinear bool `json:"piecewise_linear,omitempty"`
 	// Landmarks says that the features are values of the kernel at rows (package landmarks), not random.
 	Landmarks bool `json:"landmarks,omitempty"`
 }

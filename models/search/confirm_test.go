@@ -28,8 +28,8 @@ func clusters(n int) *Pilot {
 	return p
 }
 
-// Without features, a kernel of 0.3 median distances separates clusters best, but 512 features
-// cannot represent its small values. They can represent a wave of one column.
+// A kernel of 0.3 median distances, which separates clusters best without features, is not chosen, since 512
+// features cannot represent its small values. They can represent a wave of one column.
 func TestUnusualWidthsAreConfirmedWithFeatures(t *testing.T) {
 	for _, c := range []struct {
 		name  string

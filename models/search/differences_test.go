@@ -108,7 +108,7 @@ func TestNoDifferencesByChance(t *testing.T) {
 	}
 }
 
-// Sums of large numbers are not exact in float32.
+// Differences of large numbers are found, although their sums are not exact in float32.
 func TestLargeNumbersHaveDifferences(t *testing.T) {
 	p := board(2000, 3, func(x []float32) float64 { return near(x[0], x[3], 0) })
 	for i := range p.N {

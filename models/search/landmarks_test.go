@@ -56,7 +56,7 @@ func TestLandmarksAreChosenWhereRandomFeaturesAreTooFew(t *testing.T) {
 
 // A pair is possible next to any number of landmarks. It has as many features as next to random
 // ones.
-func TestPairsStandNextToLandmarks(t *testing.T) {
+func TestPairsWorkNextToLandmarks(t *testing.T) {
 	odd := false
 	for _, n := range []int{400, 401, 402} {
 		p := masked(n, 6, false, 1)

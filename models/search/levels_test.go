@@ -54,7 +54,7 @@ func TestNumbersThatNameThingsBecomeLevels(t *testing.T) {
 	}
 }
 
-// Columns of few whole numbers are tried as levels, whether they are counts or codes.
+// Columns of few whole numbers, counts or codes, are tried as levels.
 func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 	campaign.Long(t)
 	p := made(800, 4, 0.1, false, func(x []float32) float64 {

@@ -14,7 +14,7 @@ import (
 
 // If a rough kernel leads in a view in which no smooth one was tried, metrics are learned in this
 // view and in the view of the best smooth candidate.
-func TestARoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
+func TestRoughLeaderDoesNotEndTheSearchForMetrics(t *testing.T) {
 	p := made(250, 4, 0.1, false, ridgeLine)
 	r, rungs, err := newRunner(p, options(p))
 	if err != nil {
@@ -52,8 +52,8 @@ var errBroken = errors.New("broken")
 
 func (*brokenKernel) Choose(*kernel.Data) (*kernel.Choice, error) { return nil, errBroken }
 
-// Only numbers that allow no metric, such as gradients of 0, are a reason to try none. Other errors end the search.
-func TestOtherErrorsThanOfNumbersEndTheSearchForMetrics(t *testing.T) {
+// Metrics are skipped only if the numbers allow none, such as gradients of 0. Other errors end the search.
+func TestOnlyNumericalErrorsSkipMetrics(t *testing.T) {
 	r, spec, candidates := screened(t, made(250, 4, 0.1, false, ridgeLine))
 	parent := candidates[0]
 	try := func() ([]*entry, error) {
@@ -74,9 +74,9 @@ func TestOtherErrorsThanOfNumbersEndTheSearchForMetrics(t *testing.T) {
 	}
 }
 
-// Frequencies of rough kernels have no second moment. Metrics are then learned from a Gaussian,
-// which is not chosen.
-func TestRoughKernelsAloneGetAMetric(t *testing.T) {
+// If only rough kernels were tried, whose frequencies have no second moment, metrics are learned from a
+// Gaussian, which is not chosen.
+func TestRoughKernelsGetAMetricFromAGaussian(t *testing.T) {
 	for _, k := range []kernel.Options{&fourier.LaplaceOptions{}, &fourier.ExponentialOptions{Exponent: 1.4}} {
 		if KernelName(k) == "laplace" && !campaign.Whole() {
 			continue
@@ -93,7 +93,7 @@ func TestRoughKernelsAloneGetAMetric(t *testing.T) {
 }
 
 // Rougher kernels than the best one are tried while the loss falls.
-func TestTheRoughnessOfTheKernelIsFound(t *testing.T) {
+func TestRoughnessOfTheKernelIsFound(t *testing.T) {
 	p := made(400, 1, 0.01, false, func(x []float32) (sum float64) { // Weierstrass (1872)
 		for k := range 12 {
 			sum += math.Pow(2, -float64(k)/4) * math.Cos(math.Pow(2, float64(k))*float64(x[0]))

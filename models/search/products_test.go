@@ -78,8 +78,8 @@ func pairWeights(t *testing.T, p *Pilot) []float64 {
 	return w
 }
 
-// The search learns from such a pair what a kernel of all columns does not see.
-func TestASearchFindsPairs(t *testing.T) {
+// The search learns from a pair of columns what a kernel of all columns does not see.
+func TestSearchFindsPairs(t *testing.T) {
 	campaign.Long(t)
 	p := hidden(campaign.Of(1000, 1500), 40, 0, 1, func(a, b float64) float64 { return math.Sin(9*a) * b })
 	found, err := Run(t.Context(), p, Options{Views: []View{{Name: standardView}},

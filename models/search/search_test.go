@@ -60,8 +60,8 @@ func run(t *testing.T, p *Pilot, o Options) *Result {
 	return r
 }
 
-// A metric finds the one of five directions that matters.
-func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
+// A metric finds the one of five directions on which the labels depend.
+func TestSearchFindsTheDirectionThatMatters(t *testing.T) {
 	for _, classes := range []bool{false, true} {
 		r := run(t, made(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))
 		if r.Chosen.Metric == noMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
@@ -74,8 +74,8 @@ func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
 	}
 }
 
-// Labels are coin flips: the best of many candidates is not better than chance by more than such a
-// choice explains.
+// If labels are coin flips, the best of many candidates is not better than chance by more than such a choice
+// explains.
 func TestLossesOfCoinFlipsMatchChance(t *testing.T) {
 	p := made(400, 4, 1, true, func([]float32) float64 { return 0 })
 	r := run(t, p, options(p))
@@ -105,7 +105,7 @@ func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
 
 // A search that ends early has made the first trials of the whole search, and chooses among trials
 // of one size.
-func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
+func TestSearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
 	p := made(campaign.Of(300, 800), 3, 0.1, false, ridgeLine)
 	o := options(p)
 	o.Kernels = o.Kernels[:2]
@@ -139,7 +139,7 @@ func TestASearchThatEndsEarlyIsTheBeginningOfAWhole(t *testing.T) {
 }
 
 // Neither threads nor the processor change a bit of the result.
-func TestASearchIsAFunctionOfThePilot(t *testing.T) {
+func TestSearchDependsOnThePilotOnly(t *testing.T) {
 	p := made(140, 3, 0.3, true, ridgeLine)
 	p.Weights = make([]float64, p.N)
 	for i := range p.Weights {
@@ -176,7 +176,7 @@ func TestASearchIsAFunctionOfThePilot(t *testing.T) {
 
 // A candidate and its metric are not fitted to rows that judge it, or to equal rows, unless
 // Pilot.Fold separates these.
-func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
+func TestJudgingRowsAreNotFitted(t *testing.T) {
 	for _, n := range []int{50, 300, 900, 3000, 9000} {
 		p := made(n, 2, 1, false, ridgeLine)
 		for i := range n / 2 { // copies of other rows
@@ -204,8 +204,8 @@ func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 	}
 }
 
-// Losses are divided by the variance of the judged rows. So nothing explains noise, even if one row
-// that is not judged has nearly all of the variance.
+// No candidate explains noise, even if one row that is not judged has nearly all of the variance, because
+// losses are divided by the variance of the judged rows.
 func TestNothingExplainsNoise(t *testing.T) {
 	p := made(campaign.Of(600, 1500), 2, 1, false, func([]float32) float64 { return 0 })
 	for i := range p.N {
@@ -228,7 +228,7 @@ func TestNothingExplainsNoise(t *testing.T) {
 	}
 }
 
-func TestPilotsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidPilotsAreRejected(t *testing.T) {
 	good := func() *Pilot { return made(50, 2, 1, true, ridgeLine) }
 	for name, spoil := range map[string]func(p *Pilot){
 		"no rows": func(p *Pilot) { p.N = 0 }, "short": func(p *Pilot) { p.X = p.X[1:] },

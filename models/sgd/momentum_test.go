@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Momentum ends by itself, near the least objective, and what it says of the distance is
-// true: the gradient at the end bounds it.
-func TestMomentumEndsWhereItSays(t *testing.T) {
+// Momentum ends by itself, near the least objective, and its reported distance is true: the gradient at the end
+// bounds it.
+func TestMomentumReportsItsDistanceFromTheOptimum(t *testing.T) {
 	for name, p := range problems() {
 		l, err := p.Validate()
 		if err != nil {

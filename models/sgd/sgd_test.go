@@ -276,7 +276,7 @@ func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 
 func withPartitions(o options, n int) options { o.Partitions = n; return o }
 
-func TestBlocksLeaveNoTrace(t *testing.T) {
+func TestBlockSizesDoNotChangeTheState(t *testing.T) {
 	p := problems()["softmax/weights"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
 	for _, method := range []Method{SGD, AdaGrad, Momentum} {
@@ -297,7 +297,7 @@ func TestBlocksLeaveNoTrace(t *testing.T) {
 	}
 }
 
-func TestAverageIsWeighedByRows(t *testing.T) {
+func TestAverageIsWeightedByRows(t *testing.T) {
 	p := problems()["softmax/3"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
 	l, state := begin(t, options{Problem: p, Method: SGD, Rate: 1, Batch: 4, Partitions: 3})
@@ -336,7 +336,7 @@ func TestAverageIsWeighedByRows(t *testing.T) {
 	}
 }
 
-func TestStartFromAModelGoesOnFromIt(t *testing.T) {
+func TestWarmStartKeepsTheObjective(t *testing.T) {
 	p := problems()["softmax/3"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
 	l, state := begin(t, options{Problem: p, Method: AdaGrad, Rate: 0.3, Batch: 8, Partitions: 1})

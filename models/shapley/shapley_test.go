@@ -265,8 +265,8 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 	}
 }
 
-// Of a linear model the effect is the weight times the distance from the mean.
-func TestEffectsOfALinearModelAreClosed(t *testing.T) {
+// The effect in a linear model is the weight times the distance from the mean.
+func TestEffectsOfALinearModelAreWeightTimesDistance(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, identity.Identity{In: 5, Bound: 1}, 1, columns, background)
 	e, err := NewExact(g.recipe, g.model, columns, background)
@@ -286,8 +286,9 @@ func TestEffectsOfALinearModelAreClosed(t *testing.T) {
 	}
 }
 
-// A column that the score does not depend on has no effect, and columns that play the same part have the same.
-func TestDummyAndSymmetry(t *testing.T) {
+// A column that the score does not depend on has no effect, and columns with the same role have the same
+// effect.
+func TestEffectsSatisfyTheDummyAndSymmetryAxioms(t *testing.T) {
 	columns, background := plain()
 	for c := range background {
 		background[c] = background[0]
@@ -370,7 +371,7 @@ func TestRulesAreExactForPolynomials(t *testing.T) {
 	}
 }
 
-func TestTurns(t *testing.T) {
+func TestTurnMatchesSinAndCos(t *testing.T) {
 	for u := -2.0; u < 2; u += 0.0137 {
 		sin, cos := math.Sincos(2 * math.Pi * u)
 		if got := turn(u); math.Abs(got.re-cos) > 4e-15 || math.Abs(got.im-sin) > 4e-15 {
@@ -379,8 +380,9 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Maxout features are no products: their effects are sampled, with an error that is known.
-func TestSampledEffects(t *testing.T) {
+// Effects of maxout features, which are no products, are sampled: they sum to the prediction, with a known
+// error.
+func TestSampledEffectsSumToThePrediction(t *testing.T) {
 	columns, background := plain()
 	g := newGame(t, maxout.Maxout{In: 5, Out: 40, Q: 3, Bound: 8}, 2, columns, background)
 	if _, err := NewExact(g.recipe, g.model, columns, background); !errors.Is(err, ErrMixed) {
@@ -413,7 +415,7 @@ func TestSampledEffects(t *testing.T) {
 	}
 }
 
-func TestBackgroundOfStatistics(t *testing.T) {
+func TestBackgroundIsDrawnFromProfileStatistics(t *testing.T) {
 	s := &profile.Statistics{
 		Profile: profile.Profile{Rows: 100, Dim: 4, Columns: make([]profile.Column, 4)},
 		Points:  [][]float32{{1, 1, 2, 4}, nil, {5, 6}, {7, 8}},
@@ -493,8 +495,9 @@ func TestPointsAreSpreadLikeTheSample(t *testing.T) {
 	}
 }
 
-// Correlated columns share what they say alike only if the model uses both: the effects are of the model, not of the
-// data. A kernel model of y = x₀ on rows with x₁ ≈ x₀ and noise x₂ gives x₀ and x₁ the same, and x₂ hardly any.
+// Correlated columns share their effect equally only if the model uses both, because effects describe the model
+// and not the data. A kernel model of y = x₀ on rows with x₁ ≈ x₀ and noise x₂ gives x₀ and x₁ the same effect,
+// and x₂ hardly any.
 func TestCorrelatedColumnsShareTheEffect(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const n, d = 800, 3

@@ -34,7 +34,7 @@ func of(t *testing.T, m *models.Manifest) *Distances {
 	return i
 }
 
-func TestDistancesOfPlainColumns(t *testing.T) {
+func TestSharesOfNumberColumnsFollowTheMetric(t *testing.T) {
 	standard := preprocess.Standard{Mean: make([]float32, 3), Dev: []float32{1, 1, 1}}
 	gaussian := fourier.Gaussian{In: 3, Out: 8, Width: 1}
 	named := models.Input{Format: "csv", Dim: 3, Columns: []string{"a", "b", "c"}}
@@ -69,7 +69,7 @@ func TestDistancesOfPlainColumns(t *testing.T) {
 }
 
 // A full metric after a diagonal one has the directions of their product.
-func TestDirectionsOfAFullMetric(t *testing.T) {
+func TestFullMetricHasDirectionsOfTheProduct(t *testing.T) {
 	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 2, A: []float32{1, -1, 0.1, 0.1}})
 	if err != nil {
 		t.Fatal(err)
@@ -93,8 +93,8 @@ func TestDirectionsOfAFullMetric(t *testing.T) {
 	}
 }
 
-// Levels that a search made of a column of numbers count for it, the number that they replace does not.
-func TestDistancesOfLevelsOfNumbers(t *testing.T) {
+// The category values that a search made of a column of numbers count for that column, and its numbers do not.
+func TestLevelsTakeTheShareOfTheirNumber(t *testing.T) {
 	levels := preprocess.BinLevels{In: 2, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}},
 		Weight: 2}
 	r := features.Chain{Steps: []features.Recipe{
@@ -109,8 +109,8 @@ func TestDistancesOfLevelsOfNumbers(t *testing.T) {
 	}
 }
 
-// A difference of two columns counts for itself, as distances of normal numbers vary.
-func TestDistancesOfDifferences(t *testing.T) {
+// A difference of two columns has its own share, for normally distributed numbers.
+func TestDifferencesHaveTheirOwnShare(t *testing.T) {
 	r := features.Chain{Steps: []features.Recipe{
 		preprocess.Differences{In: 2, Pairs: []preprocess.Difference{{First: 1, A: 1, B: 1}}},
 		preprocess.BinLevels{In: 3, Columns: []preprocess.BinColumn{{Index: 0, Cuts: features.Floats{1, 2}}}, Weight: 2},
@@ -122,8 +122,8 @@ func TestDistancesOfDifferences(t *testing.T) {
 	}
 }
 
-// Levels of a category add up to their column, and so do the numbers of a time.
-func TestDistancesOfTypedColumns(t *testing.T) {
+// The values of a category add up to their column, and so do the numbers of a time.
+func TestSharesOfOneColumnAddUp(t *testing.T) {
 	table := &schema.Table{Columns: []schema.Column{
 		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b",
 			Type: schema.Boolean},

@@ -15,8 +15,8 @@ func hashesOf(r *rand.Rand, n, some int) (all []uint64) {
 	return all
 }
 
-// RowHashes are a function of the rows: it does not matter in which order they come, how they are cut into parts, and
-// what was added and subtracted on the way.
+// RowHashes depend on the rows only: not on their order, their cut into parts, or what was added and subtracted
+// before.
 func TestContentsDependOnlyOnTheRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	for _, c := range []struct{ n, some int }{{0, 1}, {1, 1}, {300, 40}, {5000, 1 << 40}, {20_000, 2}, {10_000, 1}} {
@@ -39,8 +39,8 @@ func TestContentsDependOnlyOnTheRows(t *testing.T) {
 	}
 }
 
-// A row can be subtracted as often as it is there, and no more.
-func TestARowIsSubtractedAsOftenAsItIsThere(t *testing.T) {
+// A row can be subtracted as often as it occurs, and no more.
+func TestRowIsSubtractedAtMostAsOftenAsItOccurs(t *testing.T) {
 	others := hashesOf(rand.New(rand.NewPCG(1, 1)), 1000, 1<<40)
 	for _, row := range []uint64{0, 0x0123456789abcdef, 1<<64 - 1} { // below, between and above the others
 		for there := range 4 {

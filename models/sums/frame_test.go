@@ -102,7 +102,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-func TestAChangedPartIsRefused(t *testing.T) {
+func TestChangedPartIsRejected(t *testing.T) {
 	p := &Manifest{Recipe: "r", SumFiles: SumFiles{Folds: [][]Frame{{{Size: 9, SHA256: digestOf("x")}}}}}
 	data, err := p.Encode()
 	if err != nil {

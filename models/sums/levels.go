@@ -200,8 +200,8 @@ func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
 	if d.Levels == nil {
 		return []*Dir{d}, d.check()
 	}
-	if len(d.Leaves) != 1 {
-		return nil, &badDir{place, fmt.Errorf("levels of %d parts", len(d.Leaves))}
+	if len(d.Leaves) != 1 || len(d.Levels) == 0 {
+		return nil, &badDir{place, fmt.Errorf("%d levels of %d parts", len(d.Levels), len(d.Leaves))}
 	}
 	var all []*Dir
 	for i := range d.Levels {

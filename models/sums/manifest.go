@@ -45,7 +45,7 @@ type Manifest struct {
 	MinRows      int64    `json:"min_rows,omitempty"`
 
 	// Leaves are the pieces of the data that were summed.
-	Leaves []Leaf `json:"parts"`
+	Leaves []Leaf `json:"sources"`
 	// Forgotten identifies the rows that were subtracted, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`
 	// Drift compares the rows with the recipe's; nil if other sums were added up.
@@ -66,7 +66,7 @@ type SumFiles struct {
 	// Copies describes CopiesFile; nil if there is none.
 	Copies *models.FileEntry `json:"copies,omitempty"`
 	// RowHashes describes RowHashFile; nil if there is none: see MaxRowHashes.
-	RowHashes *models.FileEntry `json:"contents,omitempty"`
+	RowHashes *models.FileEntry `json:"row_hashes,omitempty"`
 }
 
 // Leaf is a piece of the data that was summed by one job.
@@ -83,6 +83,7 @@ type Input struct {
 	Size int64  `json:"size"`
 	// Version is the URI and generation of an object, or the SHA-256 of the content of a file on disk.
 	Version string `json:"version"`
+	Empty   bool   `json:"empty,omitempty"` // none of its rows is in the sums
 }
 
 // NewLeaf describes files that are summed under a recipe. label and weight name the columns used as such.
@@ -244,8 +245,8 @@ func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input,
 }
 
 const (
-	RowHashFile  = "contents.bin" // RowHashes, 8 bytes for each row
-	MaxRowHashes = 1 << 24        // rows of sums that have a RowHashFile
+	RowHashFile  = "row_hashes.bin" // RowHashes, 8 bytes for each row
+	MaxRowHashes = 1 << 24          // rows of sums that have a RowHashFile
 )
 
 // RowHashes identify the rows in sums: the hashes of all rows (profile.Assigner.AppendRowHashes), ascending.

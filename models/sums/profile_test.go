@@ -33,7 +33,7 @@ func TestProfilesAreReadAsWritten(t *testing.T) {
 	}
 }
 
-func TestProfilesOutOfRangeAreRefused(t *testing.T) {
+func TestProfilesOutOfRangeAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Profile)
 		want   string

@@ -7,8 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Rows of weights ½ and 1½ of two classes, the second of which counts twice, with copies beside them.
-func TestWeightsOfSums(t *testing.T) {
+// The total weight counts rows, separately counted copies and class weights, for weights of rows of ½ and 1½ in
+// two classes of which the second counts twice.
+func TestWeighAppliesCopiesAndClassWeights(t *testing.T) {
 	grid := profile.WeightGrid{Unit: 0.5, Exact: true, Classes: []float64{1, 2}, One: 1}
 	copies := []profile.FrequentRow{{Y: []float64{0}, Weight: 1.5, Copies: 2}, {Y: []float64{1}, Weight: 0.5, Copies: 3}}
 	for _, c := range []struct {

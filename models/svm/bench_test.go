@@ -28,7 +28,7 @@ func fourierRows(b *testing.B, n, d int) iterative.Block {
 	return iterative.Block{N: n, D: d, Phi: phi, Y: points.Y}
 }
 
-// A round from nothing, and one when most rows have come to rest.
+// BenchmarkRound measures a first round, and a round in which most rows no longer change.
 func BenchmarkRound(b *testing.B) {
 	const n = 10_000
 	for _, d := range []int{1024, 4096} {
@@ -54,9 +54,9 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// Rounds to a gap, relative to the objective, by the number of partitions. By
+// BenchmarkRoundsToAGap reports rounds to a gap, relative to the objective, by the number of partitions. By
 // the theory of CoCoA+ (Ma et al. 2015) rounds are at most proportional to σ', and
-// momentum should leave its root. One partition is beside that row: it solves the
+// momentum should leave its root. One partition is an exception: it solves the
 // problem itself, and needs rounds only as far as its window is left too soon.
 //
 //	go test ./models/svm -run xxx -bench RoundsToAGap -benchtime 1x

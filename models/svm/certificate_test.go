@@ -42,8 +42,7 @@ func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
 	}
 }
 
-// A weight that somebody has changed is seen in the objective, and not only by the
-// comparison of bits.
+// Weights that somebody has changed differ in the objective, and not only in their bits.
 func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
 	for _, name := range []string{"hinge/3", "hinge/2", "huber/targets"} {
 		o, s := cases(120, 9)[name](2)
@@ -76,7 +75,7 @@ func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
 	}
 }
 
-func TestVerifyRefusesForeignParts(t *testing.T) {
+func TestVerifyRejectsForeignParts(t *testing.T) {
 	o, s := cases(60, 5)["hinge/3"](2)
 	r := start(t, o, s.blocks(2, 20))
 	r.round(t)

@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 )
 
-// A support vector machine comes with a certificate: how far at most its objective is
-// above the least.
+// A support vector machine comes with a certificate, a bound on the distance of its objective from the least.
 func ExampleFit() {
 	var x []float32
 	var class []int32

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
+func TestWarmStartKeepsTheGap(t *testing.T) {
 	for name, c := range cases(200, 12) {
 		o, s := c(2)
 		parts := s.blocks(2, 64)

@@ -23,8 +23,8 @@ func (c counted) Step(y, s, a, q float64) float64 {
 	return c.Scalar.Step(y, s, a, q)
 }
 
-// Steps are a twentieth of what plans assume at least, and five times as many at most.
-func TestStepsAreOfTheMagnitudeThatPlansAssume(t *testing.T) {
+// The number of steps is between a twentieth and five times the number that plans assume.
+func TestStepsAreNearThePlannedNumber(t *testing.T) {
 	const n, d, outputs = 200, 32, 3
 	rows := sample(n, d, outputs, false)
 	for _, name := range []string{"hinge", "squared_hinge"} {

@@ -108,7 +108,7 @@ func TestBlocksOfAnySizeAndEmptyPartitionsConverge(t *testing.T) {
 	}
 }
 
-func TestEqualRunsHaveEqualBytesAndSeedsDoNot(t *testing.T) {
+func TestEqualRunsHaveEqualBytesAndOtherSeedsDiffer(t *testing.T) {
 	o, s := cases(150, 10)["hinge/3"](3)
 	state := func(seed uint64) []byte {
 		o.Seed = seed
@@ -128,7 +128,7 @@ func TestEqualRunsHaveEqualBytesAndSeedsDoNot(t *testing.T) {
 }
 
 // Neither threads nor the vectors of the processor change a bit.
-func TestBytesDependNeitherOnThreadsNorOnVectors(t *testing.T) {
+func TestBytesDoNotDependOnThreadsOrVectors(t *testing.T) {
 	o, s := cases(300, 40)["squared_hinge/3"](3)
 	level := blas.Level()
 	defer blas.SetLevel(level)
@@ -154,7 +154,8 @@ func TestBytesDependNeitherOnThreadsNorOnVectors(t *testing.T) {
 	}
 }
 
-// A window that does not hold all rows that move is settled and filled again.
+// Training converges with a window that does not hold all rows that move, because it is settled and filled
+// again.
 func TestSmallWindowsConverge(t *testing.T) {
 	for _, name := range []string{"hinge/3", "logistic/3"} {
 		o, s := cases(200, 10)[name](1)
@@ -179,8 +180,7 @@ func TestSmallWindowsConverge(t *testing.T) {
 	}
 }
 
-// Between partitions steps are momentum's to carry on: without it the gap is as
-// large after many times the rounds.
+// Without momentum, a gap takes at least twice as many rounds.
 func TestMomentumSavesRounds(t *testing.T) {
 	o, s := cases(400, 30)["hinge/3"](4)
 	o.Lambda = 1e-3

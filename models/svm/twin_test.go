@@ -98,7 +98,7 @@ func TestOptimumMatchesThePrimal(t *testing.T) {
 			t.Fatal(err)
 		}
 		if math.IsInf(l.Smooth(), 1) {
-			continue // their optimum is proved by the gap alone
+			continue // only the gap proves their optimum
 		}
 		r := start(t, o, s.blocks(2, 60))
 		r.until(t, 1e-7, 400)

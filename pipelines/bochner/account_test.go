@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A container runs as any number, of which /etc/passwd knows nothing.
-func TestAUserWithoutAnEntryTrains(t *testing.T) {
+// Training works for a user number without an entry in /etc/passwd, as in a container.
+func TestTrainWorksWithoutAPasswdEntry(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can run a program as another user")
 	}

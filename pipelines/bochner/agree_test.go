@@ -120,8 +120,8 @@ func normal(texts []string) (all []string) {
 	return all
 }
 
-// The command, the server, a Go program, Python with numpy and ONNX Runtime have the same answers about the same
-// rows: the first three to the last bit.
+// The command, the server, a Go program, Python with numpy and ONNX Runtime give the same predictions for the
+// same rows, the first three to the last bit.
 func TestPythonPredictsLikeTheServerAndGo(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")
@@ -143,7 +143,7 @@ func TestPythonPredictsLikeTheServerAndGo(t *testing.T) {
 }
 
 // A Go program serves predictions with net/http and package models.
-func TestTheExampleServesOverHTTP(t *testing.T) {
+func TestExampleServesOverHTTP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)

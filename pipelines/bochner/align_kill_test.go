@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-func TestKilledAtAnyMomentAGameGoesOn(t *testing.T) {
+func TestGameResumesAfterAKill(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	dir := choreData(t, "2000")

@@ -69,7 +69,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 					t.Errorf("%s: %s", v.name, d)
 				}
 			}
-			// Of the partitions the game depends: the test can fail.
+			// The game depends on the partitions: the test can fail.
 			if name == "game" {
 				if got := (variant{cut: cut{files: 7}}).train(t, tb, flags...); got[learned.FileName] == want[learned.FileName] {
 					t.Error("the same frequencies from other files: the test sees nothing")
@@ -79,7 +79,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 	}
 }
 
-func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
+func TestLearnedFeaturesAreReusedByOtherJobs(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "data.csv")
 	data := []string{"--data", "data.csv", "--label", "y"}

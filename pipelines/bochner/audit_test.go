@@ -72,8 +72,8 @@ func forgeModel(t *testing.T, from, to string, change func(weights []byte)) {
 	write(t, to, models.ManifestFile, string(data))
 }
 
-// Sums, rows and weights that were tampered with are not confirmed, with exit code 4, and the
-// message names the fold and what is wrong.
+// Sums, rows and weights that were tampered with are not confirmed, with exit code 4, and the message names the
+// fold and the fault.
 func TestAuditsFindForgeries(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 9))

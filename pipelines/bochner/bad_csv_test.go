@@ -25,7 +25,7 @@ func identified(rows []string) string {
 	return text
 }
 
-func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
+func TestUnusableTablesAreRejected(t *testing.T) {
 	rows := quadrants(60)
 	at7 := func(line string) string { return replaced(rows, map[int]string{7: line}) }
 	value := func(text string) string { return at7("0.5," + text + ",a") }
@@ -98,7 +98,7 @@ func utf16Text(s string, big bool) string {
 	return b.String()
 }
 
-func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
+func TestUnusableTargetsAreRejected(t *testing.T) {
 	targets := func(replace map[int]string) string {
 		lines := []string{"x,y"}
 		for i := range 40 {
@@ -136,7 +136,7 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 	}
 }
 
-func TestEveryJobRefusesTheRow(t *testing.T) {
+func TestEveryJobRejectsTheBadRow(t *testing.T) {
 	dir := trained(t)
 	write(t, dir, "bad.csv", replaced(quadrants(60), map[int]string{7: "0.5,hello,a"}))
 	want := []string{`bad.csv:7:2: column "x2": "hello" is not a number`, mend}
@@ -154,7 +154,7 @@ func TestEveryJobRefusesTheRow(t *testing.T) {
 	}
 }
 
-func TestFilesWithOtherColumnsAreRefused(t *testing.T) {
+func TestFilesWithOtherColumnsAreRejected(t *testing.T) {
 	dir := trained(t)
 	write(t, dir, "other.csv", "x1,z,y\n1,2,a\n")
 	write(t, dir, "unlabelled.csv", "x1,x2\n1,2\n")
@@ -172,7 +172,7 @@ func TestFilesWithOtherColumnsAreRefused(t *testing.T) {
 		"no", "--out", "predictions")
 }
 
-func TestTheOrderOfColumnsChangesNothing(t *testing.T) {
+func TestColumnOrderDoesNotAffectTheModel(t *testing.T) {
 	t.Parallel()
 	first, second := quadrants(60), quadrants(120)[61:]
 	var turned []string
@@ -238,7 +238,7 @@ func runWatched(t *testing.T, cmd *exec.Cmd) (r result, peak int) {
 		tenSeconds.ReplaceAllString(stderr.String(), "")}, <-watched
 }
 
-func TestALineWithoutEndTakesLittleMemory(t *testing.T) {
+func TestMemoryOfAnEndlessLineIsBounded(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the unit of the resident size is known on Linux only")

@@ -84,7 +84,7 @@ func pictures(n int) (images, labels string) {
 	return idx(8, []uint32{uint32(n), 4, 4}, string(x)), idx(8, []uint32{uint32(n)}, string(y))
 }
 
-func TestDamagedCompressionIsRefused(t *testing.T) {
+func TestDamagedCompressionIsRejected(t *testing.T) {
 	campaign.Long(t)
 	text := replaced(quadrants(60), nil)
 	big := replaced(quadrants(200_000), nil) // whose end is beyond what is looked at first
@@ -135,7 +135,7 @@ func TestDamagedCompressionIsRefused(t *testing.T) {
 	}
 }
 
-func TestCompressionIsKnownByContentAndChangesNothing(t *testing.T) {
+func TestCompressionIsRecognisedByContentAndDoesNotAffectTheModel(t *testing.T) {
 	t.Parallel()
 	text := replaced(quadrants(300), nil)
 	images, labels := pictures(40)
@@ -164,7 +164,7 @@ func TestCompressionIsKnownByContentAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestDamagedIDXIsRefused(t *testing.T) {
+func TestDamagedIDXIsRejected(t *testing.T) {
 	images, labels := pictures(40)
 	pixels := images[16:]
 	numbers := make([]float32, 160)
@@ -238,7 +238,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 	}
 }
 
-func TestImagesOfAnotherShapeAreRefused(t *testing.T) {
+func TestImagesOfAnotherShapeAreRejected(t *testing.T) {
 	images, labels := pictures(40)
 	dir := t.TempDir()
 	write(t, dir, "images", images)
@@ -269,7 +269,7 @@ func TestImagesOfAnotherShapeAreRefused(t *testing.T) {
 	}
 }
 
-func TestDamagedLIBSVMIsRefused(t *testing.T) {
+func TestDamagedLIBSVMIsRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		row  string
 		want string

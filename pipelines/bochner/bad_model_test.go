@@ -51,7 +51,7 @@ func withWeights(t *testing.T, dir string, tensors ...safetensors.Tensor) {
 	write(t, dir, models.WeightsFile, data.String())
 }
 
-func TestDamagedModelsAreRefused(t *testing.T) {
+func TestDamagedModelsAreRejected(t *testing.T) {
 	original := trained(t)
 	manifest, weights := read(t, original, "model", models.ManifestFile), read(t, original, "model", models.WeightsFile)
 	remove := func(name string) func(*testing.T, string) {
@@ -72,7 +72,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, dir string)
 		want  []string
-		job   string // that alone is at fault; "" for all
+		job   string // the only one at fault; "" for all
 	}{
 		"a bit of the weights": {put(models.WeightsFile, flipped(weights, -20)),
 			[]string{"weights.safetensors is damaged: " + checksum}, ""},
@@ -84,7 +84,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 			[]string{"manifest.json is damaged or was edited: " + checksum}, ""},
 		"weights cut": {put(models.WeightsFile, weights[:len(weights)-7]),
 			[]string{"weights.safetensors has 393 bytes, the manifest says 400; copy the model again"}, ""},
-		"spread cut": {put(models.SketchFile, "x"), []string{"spread.safetensors has 1 bytes, the manifest says"}, ""},
+		"sketch cut": {put(models.SketchFile, "x"), []string{"sketch.safetensors has 1 bytes, the manifest says"}, ""},
 		"weights empty": {put(models.WeightsFile, ""),
 			[]string{"weights.safetensors has 0 bytes, the manifest says 400; copy the model again"}, ""},
 		"weights longer": {put(models.WeightsFile, weights+"x"),
@@ -148,7 +148,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 	}
 }
 
-func TestOtherFilesAreRefusedAsModels(t *testing.T) {
+func TestOtherFilesAreRejectedAsModels(t *testing.T) {
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "inner", models.ManifestFile), 0o777); err != nil {
 		t.Fatal(err)

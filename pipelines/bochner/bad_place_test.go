@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestDataThatAreNotThereAreRefused(t *testing.T) {
+func TestMissingDataIsRejected(t *testing.T) {
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "sub", "inner"), 0o777); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 	}
 }
 
-func TestAFileNamedTwiceIsRefused(t *testing.T) {
+func TestFileNamedTwiceIsRejected(t *testing.T) {
 	dir := trained(t)
 	for _, second := range []string{"table.csv", "t*.csv", "./table.csv", filepath.Join(dir, "table.csv")} {
 		refuse(t, dir, 3, []string{`matches both "table.csv" and "` + second + `"; its rows would count twice`},
@@ -74,7 +74,7 @@ func TestExistingFilesAtTheOutputAreKept(t *testing.T) {
 		"--features", "32", "--model", "table.csv/model")
 }
 
-func TestAWorkDirectoryWithOtherFilesIsRefusedAndKept(t *testing.T) {
+func TestWorkDirectoryWithOtherFilesIsRejectedAndKept(t *testing.T) {
 	dir := trained(t)
 	if err := os.MkdirAll(filepath.Join(dir, "mine", "state"), 0o777); err != nil {
 		t.Fatal(err)
@@ -103,9 +103,9 @@ func asNobody(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-func TestMissingRightsAreToldByTheNameOfTheFile(t *testing.T) {
+func TestPermissionErrorNamesTheFile(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "bochner-rights-") // t.TempDir is below a directory for its owner alone
+	dir, err := os.MkdirTemp("", "bochner-rights-") // t.TempDir is below a directory for its owner only
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestMissingRightsAreToldByTheNameOfTheFile(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatCannotBeReadIsNotPassedOver(t *testing.T) {
+func TestUnreadableDirectoryIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "bochner-rights-") // as in the test above
 	if err != nil {
@@ -220,7 +220,7 @@ exit $code`
 	return r, read(t, dir, "left")
 }
 
-func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
+func TestFullDiskIsReportedAndWorkIsKept(t *testing.T) {
 	t.Parallel()
 	train := func(more ...string) []string {
 		return append([]string{"train", "--data", "table.csv", "--label", "y", "--features", "512", "--lambda", "1e-4",

@@ -138,7 +138,7 @@ func program(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runProgram runs the program in dir, whatever it returns.
+// runProgram runs the program in dir, with any exit code.
 func runProgram(t *testing.T, dir string, args ...string) result {
 	t.Helper()
 	return runCommand(t, program(dir, args...))
@@ -168,7 +168,7 @@ func source(name string) string { return filepath.Join(moduleDir, name) }
 // inDirectory is held by the command that has the working directory of this process.
 var inDirectory sync.Mutex
 
-// run runs a command in dir, whatever it returns: in this process, because a start of the program takes
+// run runs a command in dir, with any exit code: in this process, because a start of the program takes
 // 17 ms of CPU time. Commands that name a runner, whose flags belong to a process, are programs of their own.
 // Tests of what a process does, of signals, memory and environments, call runProgram.
 func run(t *testing.T, dir string, args ...string) result {
@@ -185,7 +185,7 @@ func run(t *testing.T, dir string, args ...string) result {
 	defer os.Chdir(back)
 	var stdout, stderr bytes.Buffer
 	code := command.Run(t.Context(), jobtest.Plain(args), &stdout, &stderr)
-	return result{code, stdout.String(), tenSeconds.ReplaceAllString(stderr.String(), "")}
+	return result{int(code), stdout.String(), tenSeconds.ReplaceAllString(stderr.String(), "")}
 }
 
 // must runs a command as run does, and fails the test unless it succeeds. It returns what was printed.
@@ -232,7 +232,7 @@ func entries(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestTheNewcomersPath(t *testing.T) {
+func TestGenerateTrainEvaluateAndPredictWorkTogether(t *testing.T) {
 	dir := t.TempDir()
 	must := func(args ...string) {
 		if r := runProgram(t, dir, args...); r.code != 0 {
@@ -255,8 +255,9 @@ func TestTheNewcomersPath(t *testing.T) {
 	}
 }
 
-// The Makefile and the Dockerfile leave out gRPC's xDS, which is a fifth of the program otherwise.
-func TestTheProgramIsSmall(t *testing.T) {
+// The program has at most 62 MB: the Makefile and the Dockerfile leave out gRPC's xDS, which would be a fifth
+// of it.
+func TestProgramIsSmall(t *testing.T) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		t.Fatal(err)

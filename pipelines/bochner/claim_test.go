@@ -25,9 +25,9 @@ func tries(t *testing.T, short int) int {
 	return n
 }
 
-// Of runs over one name, wherever they work, one makes it whole and the others end
-// with a sentence.
-func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
+// One of the concurrent runs that make the same output makes it whole, and the others end with one sentence,
+// with any work directory.
+func TestConcurrentRunsOverOneNameHaveOneWinner(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	dir := t.TempDir()
@@ -79,8 +79,8 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 	}
 }
 
-// A run that is stopped keeps its claim, and finishes when it continues.
-func TestAStoppedRunKeepsItsClaim(t *testing.T) {
+// A stopped run keeps its claim, and finishes when it continues.
+func TestStoppedRunKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	c := predicting(t, choreData(t, someTenths))
 	s := c.freeze(t, "state/*/*.done")

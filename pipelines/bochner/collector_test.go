@@ -10,9 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// A plan that is too small for a part of a job does not show as memory but as time: to keep the process within it,
-// the collector runs again and again.
-func TestTheCollectorDoesNotRunAllTheTime(t *testing.T) {
+// With the planned limit the collector runs at most twice as often as without a limit, and 100 times. A plan
+// that is too small for a part of a job shows as time instead of memory: to keep the process within it, the
+// collector runs repeatedly.
+func TestGarbageCollectorDoesNotRunAllTheTime(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	var names, texts bytes.Buffer

@@ -20,7 +20,7 @@ func rmseOf(t *testing.T, dir, model, data string) float64 {
 	return report.RMSE
 }
 
-// A column of numbers that differ little is learned from as well as if its mean had been subtracted before.
+// A column of numbers that differ little predicts as well as the same column with its mean subtracted.
 func TestLargeNumbersThatDifferLittleKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func TestLargeNumbersThatDifferLittleKeepTheirDigits(t *testing.T) {
 	}
 }
 
-func TestRefusesTargetsThatFloat32CannotHold(t *testing.T) {
+func TestTrainRejectsTargetsThatFloat32CannotHold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for power, want := range map[string]string{
@@ -97,7 +97,7 @@ func rowOf(report, word string) string {
 	return ""
 }
 
-func TestCodesAmongNumbersAreACategory(t *testing.T) {
+func TestCodesAmongNumbersMakeACategory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	columnOf(t, dir, "codes.csv", 2000, func(i int) (string, float64) {
@@ -123,7 +123,7 @@ func TestCodesAmongNumbersAreACategory(t *testing.T) {
 	}
 }
 
-func TestRefusesWordsForMissingWithTheFlagThatReadsThem(t *testing.T) {
+func TestTrainNamesTheFlagThatReadsMissingWords(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	words := []string{"-", "None", `\N`, "<NA>", "?"}
@@ -224,7 +224,7 @@ func TestNumbersWithAUnitAreNumbers(t *testing.T) {
 	}
 }
 
-// Dates that are whole numbers are dates in tables of numbers alone too, for all commands.
+// Whole numbers that are dates are read as dates, also in tables of numbers only, by all commands.
 func TestWholeNumbersThatAreDatesAreTimes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -249,7 +249,7 @@ func TestWholeNumbersThatAreDatesAreTimes(t *testing.T) {
 	}
 }
 
-func TestSaysThatNumbersAreTooLarge(t *testing.T) {
+func TestOverflowErrorNamesTheLimitAndTheFlag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	columnOf(t, dir, "large.csv", 200, func(i int) (string, float64) { return fmt.Sprintf("%de38", i%97), 0 })
@@ -265,7 +265,7 @@ func TestSaysThatNumbersAreTooLarge(t *testing.T) {
 	}
 }
 
-func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
+func TestTimesWithOtherZonesThanTrainingAreNoted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, zone := range map[string]string{"none": "", "zone": "+05:00"} {
@@ -288,8 +288,8 @@ func TestNotesTimesWithOtherZonesThanTraining(t *testing.T) {
 	}
 }
 
-// What a report calls a column is what flags take, also without a header.
-func TestColumnsWithoutNamesHaveTheNamesOfReports(t *testing.T) {
+// Flags accept the names that a report gives to columns without a header.
+func TestUnnamedColumnsHaveTheNamesOfReports(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var text strings.Builder

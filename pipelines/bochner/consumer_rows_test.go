@@ -81,10 +81,10 @@ func strangersDays(t *testing.T, dir, out string) string {
 	return all
 }
 
-// A pipeline of a module of its own, on rows of its own type from a source of its own, predicts and
-// trains: with the bytes of the command, on the direct runner, on prism with its worker in its own
-// process, and with workers in others.
-func TestAPipelineOfItsOwnPredictsAndTrains(t *testing.T) {
+// A pipeline of another module, on rows of its own type from its own source, predicts and trains with the bytes
+// of the command: on the direct runner, on prism with its worker in its own process, and with workers in other
+// processes.
+func TestPipelineOfAnotherModulePredictsAndTrains(t *testing.T) {
 	c := newCluster(t)
 	dir := t.TempDir()
 	predictions, model := strangersPoints(t, dir)

@@ -131,8 +131,8 @@ var consumers = sync.OnceValues(func() (dir string, err error) {
 	return dir, err
 })
 
-// The programs of examples run where nobody has heard of Beam.
-func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
+// The programs of examples work in a module of their own.
+func TestOtherModuleTrainsLoadsAndPredicts(t *testing.T) {
 	module, err := consumers()
 	if err != nil {
 		t.Fatal(err)

@@ -30,9 +30,8 @@ func repeated() table {
 	return tb
 }
 
-// Copies are in the same folds whatever the order of the rows, the files, the shards,
-// the readers and the runner: λ and the curves of the probabilities, which follow from
-// folds, show it.
+// Copies are in the same folds for any order of the rows, files, shards, readers and runner, as λ and the
+// curves of the probabilities show, which follow from folds.
 func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 	tb := repeated()
 	flags := []string{"--features", "64", "--width", "1", "--calibrate", "isotonic"}
@@ -47,9 +46,9 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 	}
 }
 
-// Learners in rounds depend on the files and on the order of the rows, but not on
-// readers, runners and shards; the rows that they hold out do not depend on the order.
-func TestLearnersInRoundsHoldTheSameCopiesOut(t *testing.T) {
+// Learners in rounds depend on the files and on the order of the rows, but not on readers, runners and shards;
+// the rows that they hold out do not depend on the order.
+func TestRoundLearnersHoldOutTheSameCopies(t *testing.T) {
 	campaign.Long(t)
 	tb := repeated()
 	for _, learner := range []string{"sgd", "svm"} {
@@ -85,7 +84,7 @@ func line(t *testing.T, text, word string) string {
 	return ""
 }
 
-// A verification holds out the copies that the training did.
+// Verify holds out the copies that the training run held out.
 func TestVerifyKnowsWhichCopiesWereHeldOut(t *testing.T) {
 	dir := t.TempDir()
 	data := repeated().write(t, cut{files: 2})

@@ -19,7 +19,7 @@ import (
 type place struct {
 	name   string
 	job    func(dir string, args ...string) *exec.Cmd
-	groups []int // of processes, beside the program that is started
+	groups []int // of processes, except the program that is started
 }
 
 // cost is what a job took. CPU time and memory are of the program, its workers too,
@@ -92,7 +92,7 @@ func (p place) measure(t *testing.T, dir string, args ...string) (c cost) {
 	return c
 }
 
-// ours tells that the process is a worker, or Beam's boot program that starts it.
+// ours reports whether the process is a worker, or Beam's boot program that starts it.
 func (p process) ours() bool {
 	return strings.Contains(p.args, "--worker=true") || strings.Contains(p.args, "--provision_endpoint=")
 }
@@ -135,14 +135,14 @@ func places(t *testing.T) (list []place) {
 	return []place{p}
 }
 
-// What a job costs by runner: a small one, which is nothing but the cost of the
-// runner, and MNIST. Each runs twice: the first time pays for what starts with the
-// first job.
-func TestCostOfJobs(t *testing.T) {
+// The processes of each runner do not wait for memory while this test prints what a job costs: a small one,
+// which shows the cost of the runner, and MNIST. Each runs twice: the first run also pays for what starts with
+// the first job.
+func TestCostByRunner(t *testing.T) {
 	if os.Getenv("BOCHNER_BENCH") == "" {
 		t.Skip("measures; BOCHNER_BENCH is not set (make bench-runners)")
 	}
-	// What users pay, whose programs collect garbage as usual.
+	// The costs are those of users, whose programs collect garbage as usual.
 	for _, v := range usualGC {
 		name, value, _ := strings.Cut(v, "=")
 		t.Setenv(name, value)

@@ -104,7 +104,7 @@ func (s summaryCounts) check(t *testing.T, who string, got map[string]int64) {
 // replaces others.
 func counted() string { return fmt.Sprint("counted", time.Now().UnixNano()) }
 
-func TestCountersOfPrismMatchTheSummary(t *testing.T) {
+func TestPrismCountersMatchTheSummary(t *testing.T) {
 	campaign.Long(t)
 	c := newCluster(t)
 	dir, name := t.TempDir(), counted()
@@ -112,7 +112,7 @@ func TestCountersOfPrismMatchTheSummary(t *testing.T) {
 	said.check(t, "prism", ofJobServer(t, c.endpoint, name))
 }
 
-func TestCountersOfFlinkMatchTheSummary(t *testing.T) {
+func TestFlinkCountersMatchTheSummary(t *testing.T) {
 	c, dir, name := newFlink(t), t.TempDir(), counted()
 	said := predictsWithBadRows(t, dir, name, func(args ...string) result { return c.run(t, dir, nil, args...) })
 	at := slices.Index(c.flags, "--endpoint")

@@ -31,7 +31,7 @@ func failingRunners() {
 	}})
 }
 
-func TestACrashHasItsOwnCodeAndSentence(t *testing.T) {
+func TestCrashHasItsOwnCodeAndMessage(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")
 	train := func(more ...string) *exec.Cmd {
@@ -62,7 +62,7 @@ func TestACrashHasItsOwnCodeAndSentence(t *testing.T) {
 	}
 }
 
-func TestAClosedTerminalInterruptsUnlessIgnored(t *testing.T) {
+func TestClosedTerminalInterruptsUnlessIgnored(t *testing.T) {
 	o := newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")
@@ -94,7 +94,7 @@ func TestAClosedTerminalInterruptsUnlessIgnored(t *testing.T) {
 	}
 }
 
-func TestATMPDIRThatIsMissingIsNamed(t *testing.T) {
+func TestMissingTMPDIRIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")
 	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "16", "--lambda", "1e-6", "--model", "model")

@@ -130,8 +130,8 @@ func (c *cloud) checkJob(t *testing.T, j *df.Job) {
 	}
 }
 
-// What describes the data and the features is a file of the work directory. The
-// graph names it, and is small however many shards and features there are.
+// The graph is small for any number of shards and features, because the description of the data and of the
+// features is a file of the work directory, which the graph names.
 func TestGraphsAreSmall(t *testing.T) {
 	campaign.Long(t)
 	c := newCloud(t)
@@ -180,9 +180,9 @@ func TestGraphsAreSmall(t *testing.T) {
 	}
 }
 
-// A launcher starts the program with flags alone and takes the graph that it leaves,
-// whose only step does the whole job on one worker.
-func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
+// The graph that the program leaves for a launcher, which starts it with flags only, has one step, which does
+// the whole job on one worker.
+func TestTemplateGraphDoesTheWholeJob(t *testing.T) {
 	campaign.Long(t)
 	c := newCloud(t)
 	workers := newCluster(t)
@@ -216,7 +216,7 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedDriverCancelsItsJob(t *testing.T) {
+func TestInterruptedDriverCancelsItsJob(t *testing.T) {
 	c := newCloud(t)
 	running := make(chan struct{})
 	c.run = func(j *df.Job) (string, []string) { close(running); return "JOB_STATE_RUNNING", nil }
@@ -251,7 +251,7 @@ func TestAnInterruptedDriverCancelsItsJob(t *testing.T) {
 	}
 }
 
-func TestACancelledJobIsNoSuccess(t *testing.T) {
+func TestCancelledJobIsAnError(t *testing.T) {
 	c := newCloud(t)
 	c.run = func(*df.Job) (string, []string) { return "JOB_STATE_CANCELLED", nil }
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
@@ -262,8 +262,8 @@ func TestACancelledJobIsNoSuccess(t *testing.T) {
 	}
 }
 
-// What cannot run is refused in one sentence, before anything is staged.
-func TestRefusalsOfDataflow(t *testing.T) {
+// A job that cannot run is rejected in one sentence before anything is staged.
+func TestDataflowRejectsInvalidFlags(t *testing.T) {
 	c := newCloud(t)
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
 	model := "gs://" + testBucket + "/model"

@@ -15,11 +15,11 @@ import (
 )
 
 // The commands in the documents are run, in the order in which they stand, each document
-// in a directory of its own. The word after ``` tells what a block is:
+// in its own directory. The word after ``` is the kind of a block:
 //
 //	sh            commands, run
 //	console       commands after "$ ", run, with what they print; … stands for any text, and
-//	              alone on a line for any lines
+//	              as a whole line for any lines
 //	sh not run    commands that need real data, a cluster or another program: only the
 //	              names of their flags are checked
 //	go            a program, compiled and run, if it begins with package main
@@ -75,7 +75,7 @@ func documents(t *testing.T) []string {
 	return append(names, source("README.md"))
 }
 
-func TestCommandsInDocuments(t *testing.T) {
+func TestDocumentedCommandsRun(t *testing.T) {
 	for _, name := range documents(t) {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()
@@ -182,8 +182,8 @@ func runPython(t *testing.T, dir, at, text string) {
 	}
 }
 
-// prints reports whether an output is what a document shows, apart from what stands for any
-// text, and from spaces at the ends of lines.
+// prints reports whether an output is the one that a document shows, except for … as any
+// text, and for spaces at the ends of lines.
 func prints(got string, want []string) bool {
 	var pattern strings.Builder
 	for _, line := range want {
@@ -286,7 +286,7 @@ func TestEveryBlockOfADocumentHasAKind(t *testing.T) {
 	}
 }
 
-func TestTheREADMEIsShort(t *testing.T) {
+func TestREADMEIsShort(t *testing.T) {
 	if n := strings.Count(read(t, moduleDir, "README.md"), "\n"); n > 120 {
 		t.Errorf("README.md has %d lines, want at most 120", n)
 	}

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// A job that has created its output says so if something else cannot be written: a picture in a directory that does
-// not exist, or the summary on a full disk. It does not advise to resume, which would find the output in its way; nor does a
-// job whose state is temporary.
-func TestADoneJobSaysSo(t *testing.T) {
+// A job that has created its output reports that if something else cannot be written: a picture in a directory
+// that does not exist, or the summary on a full disk. It does not advise to resume, which would find the output
+// in its way; nor does a job whose state is temporary.
+func TestFinishedJobIsReportedIfALaterWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "train.csv")
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -111,8 +111,8 @@ func TestResultsArePrintedIfReportsCannotBeWritten(t *testing.T) {
 	}
 }
 
-// What a command prints is its result: if it cannot be written, the command fails and says so. A reader that has
-// seen enough, such as head, is no reason for a message.
+// A command fails with a message if its result cannot be written to standard output. If the reader of a pipe
+// has ended, such as head, there is no message.
 func TestFailedWritesToStandardOutputAreErrors(t *testing.T) {
 	dir := trained(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)

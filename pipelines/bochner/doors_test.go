@@ -67,7 +67,7 @@ func address(t *testing.T, text string) netip.AddrPort {
 	return netip.AddrPortFrom(a.Unmap(), n)
 }
 
-func TestNoRunnerListensBeyondThisMachine(t *testing.T) {
+func TestRunnersListenOnThisMachineOnly(t *testing.T) {
 	c, o := newCluster(t), newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "data.csv")
@@ -132,8 +132,9 @@ func TestNoRunnerListensBeyondThisMachine(t *testing.T) {
 	}
 }
 
-// Of all commands only serve listens because a user asked for it, on this machine alone by default.
-func TestServeListensOnThisMachineAlone(t *testing.T) {
+// By default serve listens at one address, of this machine only. It is the only command that listens because a
+// user asked for it.
+func TestServeListensOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)

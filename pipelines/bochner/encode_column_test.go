@@ -32,7 +32,7 @@ func TestIdentifiersNextToTargetEncodingAreUsed(t *testing.T) {
 	}
 }
 
-// Encodings and fills of columns in a schema file do what the flags do for all columns, each for itself.
+// Encodings and fills of single columns in a schema file have the effect that the flags have on all columns.
 func TestSchemasEncodeColumns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

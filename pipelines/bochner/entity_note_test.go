@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Rows belong to customers and have times, and only one of the two can hold rows out.
+// If rows belong to customers and have times, the advice names one of the two, since only one can hold rows
+// out.
 func TestAdviceOnGroupsAndTimesNamesOneOfThem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

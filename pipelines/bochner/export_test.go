@@ -255,9 +255,9 @@ func (c exportCase) model(t *testing.T, dir, model string) (data []string) {
 	return data
 }
 
-// Python with numpy alone and ONNX Runtime compute what predict does, of every kind of model; what
-// a graph cannot express is refused by name. MLflow loads what is exported for it, and finds the
-// columns by their names.
+// Python with numpy only and ONNX Runtime give the predictions of the command, for every kind of model; models
+// that a graph cannot express are rejected by name. MLflow loads exports for it, and finds the columns by their
+// names.
 func TestPythonPredictsLikeTheCommand(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")
@@ -329,8 +329,8 @@ func comparePrograms(t *testing.T, dir, model string, data []string, c exportCas
 	}
 }
 
-// On 10,000 rows of real data that the models have not seen, text among them, no label differs, and
-// no score by more than 1e-4.
+// On 10,000 rows of real data that the models have not seen, text among them, all labels are equal, and no
+// score differs by more than 1e-4.
 func TestPythonPredictsRealDataLikeTheCommand(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")
@@ -434,9 +434,9 @@ func TestExportIsTheSameByteForByteAndCompleteOrAbsent(t *testing.T) {
 	}
 }
 
-// A graph cannot refuse a row, so what predict refuses has no scores and no label; a missing value
-// has both.
-func TestARowThatPredictRefusesHasNoLabelInAGraph(t *testing.T) {
+// A row that predict rejects has no scores and no label in a graph, which cannot reject it; a row with a
+// missing value has both.
+func TestRejectedRowHasNoLabelInAGraph(t *testing.T) {
 	t.Parallel()
 	python(t, ".", "-c", "")
 	dir := t.TempDir()

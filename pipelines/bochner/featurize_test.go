@@ -49,7 +49,7 @@ func arrays[T safetensors.Value](t *testing.T, dir string, place int) (all []T) 
 	return all
 }
 
-func TestFeaturesAreTheSameHoweverTheyAreWritten(t *testing.T) {
+func TestFeaturesAreIndependentOfFormatAndCut(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "train.csv")
 	common := []string{"featurize", "--data", "train.csv", "--label", "y", "--features", "64", "--quiet"}
@@ -93,7 +93,7 @@ func TestFeaturesAreTheSameHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestFeaturesOfAModelAreThoseItWasTrainedOn(t *testing.T) {
+func TestFeaturesOfAModelMatchItsTraining(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "train.csv")
 	flags := []string{"--data", "train.csv", "--label", "y", "--features", "32", "--quiet"}
@@ -106,7 +106,7 @@ func TestFeaturesOfAModelAreThoseItWasTrainedOn(t *testing.T) {
 	}
 }
 
-func TestCodesOfMaxout(t *testing.T) {
+func TestFeaturizeWritesPackedMaxoutCodes(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "100", "--out", "train.csv")
 	must(t, dir, "featurize", "--data", "train.csv", "--label", "y", "--kernel", "maxout", "--q", "4", "--features", "128",
@@ -120,7 +120,7 @@ func TestCodesOfMaxout(t *testing.T) {
 	}
 }
 
-func TestKernelShowsErrorsThatFall(t *testing.T) {
+func TestKernelErrorsFallWithMoreFeatures(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "train.csv")
 	must(t, dir, "kernel", "--data", "train.csv", "--label", "y", "--budgets", "64,1024", "--seeds", "4", "--rows", "60",
@@ -181,7 +181,7 @@ func TestEveryKernelTrainsAndPredicts(t *testing.T) {
 	}
 }
 
-func TestABadSkeletonIsToldByItsNode(t *testing.T) {
+func TestInvalidSkeletonErrorNamesTheNode(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "50", "--out", "train.csv")
 	write(t, dir, "bad.yaml",

@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/campaign"
 )
 
-// If rows do not outnumber the features, they are stored for the solver instead of their sums. The model does not
-// show it: it is the same, byte for byte, however the rows are cut and read, and its weights equal the weights of
-// a training run from sums.
-func TestFewRowsMakeTheModelOfTheirSums(t *testing.T) {
+// If rows do not outnumber the features, they are stored for the solver instead of their sums. The model is the
+// same, byte for byte, for every cut and reader of the rows, and its weights equal the weights of a training
+// run from sums.
+func TestModelOfStoredRowsEqualsModelOfSums(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "200", "--out", "a.csv")
 	rows := strings.Split(strings.TrimSpace(read(t, dir, "a.csv")), "\n")

@@ -103,7 +103,7 @@ func inSecondPass(dir string) bool {
 	return len(found) > 0
 }
 
-func TestFlink(t *testing.T) {
+func TestFlinkMakesTheLocalModel(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
 	in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
@@ -139,7 +139,7 @@ func TestFlink(t *testing.T) {
 	})
 }
 
-// On gs:// the driver and the workers have no disk in common.
+// Jobs on gs:// work although the driver and the workers have no disk in common.
 func TestFlinkOverObjectStorage(t *testing.T) {
 	c := newFlink(t)
 	server, address := gcstest.Start(t)
@@ -186,7 +186,7 @@ func (d *disturbed) whole(t *testing.T, r result) {
 	}
 }
 
-func TestFlinkGoesOnWithoutAWorker(t *testing.T) {
+func TestFlinkContinuesWithoutAWorker(t *testing.T) {
 	d := newDisturbed(t)
 	killed := false
 	r := d.c.run(t, d.dir, func(*os.Process) bool {
@@ -201,7 +201,7 @@ func TestFlinkGoesOnWithoutAWorker(t *testing.T) {
 	d.whole(t, r)
 }
 
-func TestFlinkGoesOnWithoutATaskManager(t *testing.T) {
+func TestFlinkContinuesWithoutATaskManager(t *testing.T) {
 	d := newDisturbed(t)
 	killed := false
 	r := d.c.run(t, d.dir, func(*os.Process) bool {
@@ -216,7 +216,7 @@ func TestFlinkGoesOnWithoutATaskManager(t *testing.T) {
 	d.whole(t, r)
 }
 
-func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
+func TestFlinkResumesAfterAnInterruptOfTheDriver(t *testing.T) {
 	d := newDisturbed(t)
 	r := d.c.run(t, d.dir, func(driver *os.Process) bool {
 		worker, _ := d.c.busy(t, 0.4)
@@ -248,9 +248,9 @@ func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 	d.whole(t, r)
 }
 
-// The sums of real data travel through Flink, in parts of up to 8 MiB, from three
-// readers.
-func TestFlinkMNIST(t *testing.T) {
+// Models of MNIST, whose sums travel through Flink in parts of up to 8 MiB from three readers, equal the local
+// models, and the error is at most 5.45%.
+func TestFlinkMNISTErrorStaysBelowItsBound(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
 	train := append([]string{"train", "--width", "7", "--lambda", "1e-6"}, plainMNIST(t, dir, "train")...)

@@ -166,8 +166,8 @@ func (c *flinkCluster) tables(t *testing.T) (n int) {
 	return n
 }
 
-// A stream runs for months: nothing may stay in memory for each poll.
-func TestAStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
+// No state stays in memory for each poll of a stream, which runs for months.
+func TestStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 1)
 	s.start(t)
@@ -183,9 +183,8 @@ func TestAStreamOnFlinkKeepsNoStateOfPolls(t *testing.T) {
 	s.whole(t)
 }
 
-// A worker and a task manager are killed while files appear: every row is predicted, once, as in
-// a batch.
-func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
+// If a worker and a task manager are killed while files appear, every row is predicted once, as in a batch.
+func TestStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 3)
 	s.start(t)
@@ -197,9 +196,9 @@ func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	s.whole(t)
 }
 
-// With the job manager the job is lost: the command ends with exit code 1, and the same command does what has no
-// predictions when there is a job manager again.
-func TestAStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
+// If the job manager is lost, the command ends with exit code 1, and the same command predicts the remaining
+// files when there is a job manager again.
+func TestStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 	s := newFlinkStream(t)
 	s.add(t, 3)
 	s.start(t)
@@ -223,8 +222,9 @@ func TestAStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
 	s.whole(t)
 }
 
-// A stream that fails has no work directory to resume from: the same command continues.
-func TestAStreamThatFailsNamesNoResume(t *testing.T) {
+// The message of a stream that fails does not name --resume: it has no work directory, and the same command
+// continues.
+func TestStreamThatFailsNamesNoResume(t *testing.T) {
 	dir := t.TempDir()
 	forMessages(t, dir)
 	r := runProgram(t, dir, "predict", "--stream", "--model", "model", "--data", "in/*.csv", "--out", "out", "--runner", "flink",

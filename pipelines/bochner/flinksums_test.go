@@ -12,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What sum, fit, forget, verify, retrain and train --recipe make on Flink is what they make in one
-// process.
-func TestFlinkSums(t *testing.T) {
+// The outputs of sum, fit, forget, verify, retrain and train --recipe on Flink equal the local ones.
+func TestFlinkMakesTheLocalSums(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "150", "--seed", "2", "--out", "whole.csv")
@@ -32,9 +31,9 @@ func TestFlinkSums(t *testing.T) {
 	}
 }
 
-// A pipeline of a module of its own makes on Flink what it makes in one process: predictions with their rows,
-// scores and models of three days that come mixed, and a recipe of their own.
-func TestFlinkRows(t *testing.T) {
+// A pipeline of another module gives the same on Flink as in one process: predictions with their rows, scores
+// and models of three days that come mixed, and its own recipe.
+func TestFlinkMakesTheLocalRows(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
 	predictions, model := strangersPoints(t, dir)

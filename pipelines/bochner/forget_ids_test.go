@@ -34,8 +34,8 @@ func userRows() []userRow {
 
 const userSchema = `{"type": "record", "name": "r", "fields": [{"name": "user", "type": "string"}, {"name": "a", "type": "double"}, {"name": "b", "type": "double"}, {"name": "y", "type": "string"}]}`
 
-// Forgetting rows by their ids gives the same model and certificate as forgetting a file of these
-// rows. The model equals the model of a training run on the other rows.
+// If rows are forgotten by their ids, the model and the certificate are the same as if a file of these rows was
+// forgotten. The model equals the model of a training run on the other rows.
 func TestForgettingByIDsIsForgettingTheirRows(t *testing.T) {
 	gone := []string{"017", "004", "079", "018"}
 	list := "017\r\n004\n079\n018\n004\n017" // some twice
@@ -112,7 +112,7 @@ func TestForgettingByIDsIsForgettingTheirRows(t *testing.T) {
 	}
 }
 
-// Rows that no id names may be such as training sets aside.
+// Rows without a listed id may be such as a training run sets aside.
 func TestForgettingByIDsPassesOverOtherRows(t *testing.T) {
 	dir := t.TempDir()
 	text := "user,a,b,y\n"

@@ -12,13 +12,13 @@ import (
 
 // certainties are what another program reads of intervals, sets and novelty.
 type certainties struct {
-	Spread    struct{ Leverage float64 }
+	Sketch    struct{ Leverage float64 }
 	Intervals struct {
 		Rows, Groups float64
 		Scaled       bool
 		Scores       [][]float64
 	}
-	u *outsider // with the weights of the spread
+	u *outsider // with the weights of the sketch
 }
 
 func readCertainties(t *testing.T, dir string, m *outsider) *certainties {
@@ -27,7 +27,7 @@ func readCertainties(t *testing.T, dir string, m *outsider) *certainties {
 	if err := json.Unmarshal([]byte(read(t, dir, "manifest.json")), c); err != nil {
 		t.Fatal(err)
 	}
-	w := tensors(t, read(t, dir, "spread.safetensors"))
+	w := tensors(t, read(t, dir, "sketch.safetensors"))
 	c.u = &outsider{Features: m.Features, weights: w["weights"], intercept: w["intercept"]}
 	return c
 }
@@ -111,7 +111,7 @@ func TestAnotherProgramReadsIntervals(t *testing.T) {
 				half := (m.TargetGrid.High - m.TargetGrid.Low) / 2
 				w := c.score(t, level, 0)
 				if c.Intervals.Scaled {
-					w *= math.Sqrt(1 + c.Spread.Leverage*novelty)
+					w *= math.Sqrt(1 + c.Sketch.Leverage*novelty)
 				}
 				near("low", got[1], m.TargetGrid.Low+half+half*(s[0]-w), half)
 				near("high", got[2], m.TargetGrid.Low+half+half*(s[0]+w), half)

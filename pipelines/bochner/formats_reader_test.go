@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The files formats_*_test.go read models by docs/formats.md alone: they use nothing of this module, and a test says so.
+// The files formats_*_test.go read models by docs/formats.md only: they use nothing of this module, as a test checks.
 
 // words is the stream of the 64-bit words of a seed, a purpose and an index.
 type words struct {
@@ -99,7 +99,7 @@ type kindOf struct {
 		A       []byte
 		Dim     int
 		Weight  float32
-		Hats    bool
+		Linear  bool `json:"piecewise_linear"`
 		Keep    bool
 		Parts   []kindOf
 		Columns []struct {

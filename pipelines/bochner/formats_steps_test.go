@@ -101,7 +101,7 @@ func (k *kindOf) step(x []float64) (y []float64) {
 func (k *kindOf) bins(cuts []float64, v float64) []float64 {
 	weight := float64(k.Recipe.Weight)
 	at, way := between(cuts, v)
-	if k.Recipe.Hats {
+	if k.Recipe.Linear {
 		y := make([]float64, len(cuts))
 		y[max(at, 0)] = weight * (1 - way)
 		if way > 0 {

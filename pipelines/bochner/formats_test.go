@@ -180,7 +180,7 @@ func norm(v []float64) float64 {
 	return math.Sqrt(squares)
 }
 
-func TestTheFoldRuleOfTheDocuments(t *testing.T) {
+func TestDocumentedFoldRuleMatchesTraining(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "1000", "--out", "data.csv")
@@ -209,7 +209,7 @@ func TestTheFoldRuleOfTheDocuments(t *testing.T) {
 	}
 }
 
-func TestTheReaderOfTheDocumentsUsesNothingOfThisModule(t *testing.T) {
+func TestDocumentReaderImportsNothingOfThisModule(t *testing.T) {
 	for _, name := range []string{
 		"formats_reader_test.go", "formats_fields_test.go", "formats_skeleton_test.go", "formats_steps_test.go",
 		"formats_test.go",

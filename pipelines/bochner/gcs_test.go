@@ -204,9 +204,9 @@ func TestEveryJobWorksInABucketAsOnTheDisk(t *testing.T) {
 	t.Run("prism", func(t *testing.T) { newObjects(t).everything(t, "--runner", "prism", "--readers", "2") })
 }
 
-// A fifth of all requests fails. Which do is chance, so that jobs are run until each kind
-// of request has failed in every way.
-func TestFaultsOfTheStorageChangeNothing(t *testing.T) {
+// Outputs are the same if a fifth of all requests fails. Failures are random, so jobs run until each kind of
+// request has failed in every way.
+func TestStorageFaultsDoNotAffectOutputs(t *testing.T) {
 	missing := map[string]bool{}
 	for _, kind := range []string{"list", "read", "stat", "write", "copy", "delete"} {
 		for _, way := range []string{gcstest.Busy, gcstest.Reset, gcstest.Cut, gcstest.Unheard} {
@@ -225,8 +225,8 @@ func TestFaultsOfTheStorageChangeNothing(t *testing.T) {
 	}
 }
 
-// The bytes of the model that MNIST gives are those on the disk.
-func TestMNISTInABucket(t *testing.T) {
+// A model of MNIST in a bucket has the bytes of the model on the disk.
+func TestMNISTModelInABucketEqualsTheLocalOne(t *testing.T) {
 	data := realdata.Path(t, "mnist")
 	s := newObjects(t, "-fill", data, "-faults", "0.05")
 	dir := t.TempDir()
@@ -246,7 +246,7 @@ func TestMNISTInABucket(t *testing.T) {
 		files4(bucket, "t10k")...)...)...)
 }
 
-func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
+func TestStorageErrorsAreOneSentence(t *testing.T) {
 	s := newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, s.flags("generate", "moons", "--rows", "300", "--out", bucket+"data.csv")...)
@@ -304,7 +304,7 @@ func TestRefusalsOfTheStorageAreOneSentence(t *testing.T) {
 	}
 }
 
-func TestOneOfManyRunsMakesTheModel(t *testing.T) {
+func TestConcurrentTrainingInABucketPublishesOneModel(t *testing.T) {
 	s := newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, s.flags("generate", "moons", "--rows", "300", "--out", bucket+"data.csv")...)
@@ -337,7 +337,7 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 		t.Errorf("run %d won; the model is\n%s", won, said)
 	}
 	if d := cmp.Diff([]string{"data.csv", "model/lineage.json", "model/manifest.json", "model/profile.json", "model/report.html",
-		"model/spread.safetensors", "model/weights.safetensors"}, s.names(t, "")); d != "" {
+		"model/sketch.safetensors", "model/weights.safetensors"}, s.names(t, "")); d != "" {
 		t.Error(d)
 	}
 }
@@ -358,7 +358,7 @@ func (s *objects) killedAt(t *testing.T, c *chore, request string) {
 	s.rules(t, gcstest.Rules{})
 }
 
-func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
+func TestTrainingKilledWhileItPublishesLeavesAWholeModelOrNone(t *testing.T) {
 	s := newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, s.flags("generate", "moons", "--rows", "2000", "--out", bucket+"data.csv")...)
@@ -477,8 +477,8 @@ func TestReplacingDataDuringARunIsAnError(t *testing.T) {
 	}
 }
 
-// What a run has not been able to read, one that resumes reads again.
-func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
+// A run that stopped because it could not read resumes, and makes the same model.
+func TestRunResumesAfterTheStorageHasFailed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits until a storage that fails is given up")
 	}
@@ -508,7 +508,7 @@ func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
 	same(t, "resumed", want, s.files(t, "model"))
 }
 
-func TestThousandsOfFiles(t *testing.T) {
+func TestTrainReadsThousandsOfObjects(t *testing.T) {
 	campaign.Long(t)
 	n := 500
 	if long() {

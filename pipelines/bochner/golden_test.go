@@ -63,9 +63,8 @@ var goldens = []struct{ name, data, command string }{
 	{"searched, regression", "friedman", "train --search auto --lambda 1e-6"},
 }
 
-// TestModelsMatchTheRecord holds what models are, over changes of the code: the
-// same data, flags and seed give the same bytes on every processor, so the digests are
-// the same everywhere, too.
+// Models equal recorded digests: the same data, flags and seed give the same bytes on every processor, and
+// after changes of the code.
 func TestModelsMatchTheRecord(t *testing.T) {
 	dir := t.TempDir()
 	for _, set := range []string{"moons", "friedman", "windmill", "checkerboard"} {

@@ -229,7 +229,7 @@ func same(t *testing.T, what string, want, got map[string]string) {
 	}
 }
 
-func TestTheModelIsTheSameByteForByte(t *testing.T) {
+func TestModelIsTheSameByteForByte(t *testing.T) {
 	tables := []table{generated(t, "moons", 900), generated(t, "friedman", 600), sparse()}
 	kernels := [][]string{
 		{"--kernel", "gaussian", "--scale", "standard"},
@@ -260,8 +260,8 @@ func TestTheModelIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-// A search has a learned metric here, which is a file that workers read.
-func TestASearchedModelIsTheSameByteForByte(t *testing.T) {
+// A searched model has a learned metric, which is a file that workers read, and is the same byte for byte.
+func TestSearchedModelIsTheSameByteForByte(t *testing.T) {
 	tb := generated(t, "rotated", 420)
 	flags := []string{"--search", "auto", "--features", "64"}
 	want := variant{}.train(t, tb, flags...)
@@ -318,7 +318,7 @@ func inQuotes(text string, size int) (n int) {
 	return n
 }
 
-func TestCutsInsideQuotedFieldsChangeNothing(t *testing.T) {
+func TestCutsInsideQuotedFieldsDoNotAffectTheModel(t *testing.T) {
 	tb := quoted(t)
 	if n := inQuotes(tb.header+strings.Join(tb.rows, ""), 2000); n < 3 {
 		t.Fatalf("only %d cuts fall inside quotes", n)
@@ -406,7 +406,7 @@ func TestPredictionsAreTheSameByteForByte(t *testing.T) {
 	}
 }
 
-func TestPredictionsInCSVAreThoseInJSON(t *testing.T) {
+func TestPredictionsInCSVMatchThoseInJSON(t *testing.T) {
 	tb := generated(t, "friedman", 300)
 	model := filepath.Join(t.TempDir(), "model")
 	must(t, t.TempDir(), slices.Concat([]string{"train", "--model", model, "--features", "96"}, tb.write(t, cut{}))...)

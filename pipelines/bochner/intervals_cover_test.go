@@ -179,7 +179,7 @@ func ramp(x []float64) float64 { return 0.3 + 2*x[5] }
 
 // Intervals and sets for 90% contain 90% of the targets and classes of new rows, over tables and seeds. With
 // BOCHNER_LONG=1 these are many, and the log is the table of docs/evaluating.md.
-func TestIntervalsCoverWhatTheySay(t *testing.T) {
+func TestIntervalsCoverTheirConfidence(t *testing.T) {
 	long := long()
 	same := func(rng *rand.Rand) []float64 { return friedman(rng, one) }
 	if !long {
@@ -241,8 +241,8 @@ func movingRows(rng *rand.Rand, from, to, n int, drift float64) string {
 	}), "x1,", "time,", 1)
 }
 
-// Where new rows are not like the held-out ones, coverage is what the log says: less without --group_column for
-// rows of new groups, and less for later rows of a mean that moves, though less so with --time_split.
+// If new rows differ from the held-out ones, coverage is lower: without --group_column for rows of new groups,
+// and for later rows whose mean moves, though less so with --time_split. The log has the figures.
 func TestCoverageOfGroupsAndDrift(t *testing.T) {
 	campaign.Long(t)
 	seeds := 2

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// Intervals do not depend on how a model is trained or applied, and a program that loads the model gives the same
-// ones as the command.
+// Intervals do not depend on how a model is trained or applied, and a program that loads the model computes the
+// same ones as the command.
 func TestIntervalsAreTheSameEverywhere(t *testing.T) {
 	campaign.Long(t)
 	tb := generated(t, "friedman", 600)
@@ -84,7 +84,8 @@ func TestIntervalsAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// A model of sums knows the novelty of rows, not their intervals; and is the same as a training by the recipe.
+// A model of sums knows the novelty of rows but has no intervals, and equals a model that is trained by the
+// recipe.
 func TestSumsHaveNoveltyWithoutIntervals(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "500", "--out", "a.csv")
@@ -92,7 +93,7 @@ func TestSumsHaveNoveltyWithoutIntervals(t *testing.T) {
 	must(t, dir, "sum", "--recipe", "m", "--data", "a.csv", "--out", "sums")
 	must(t, dir, "fit", "--sums", "sums", "--model", "fitted")
 	must(t, dir, "train", "--recipe", "m", "--data", "a.csv", "--model", "again")
-	if a, b := read(t, dir, "fitted", "spread.safetensors"), read(t, dir, "again", "spread.safetensors"); a != b {
+	if a, b := read(t, dir, "fitted", "sketch.safetensors"), read(t, dir, "again", "sketch.safetensors"); a != b {
 		t.Error("another spread by sums")
 	}
 	r := run(t, dir, "predict", "--model", "fitted", "--data", "a.csv", "--interval", "0.9", "--out", "-")
@@ -117,8 +118,8 @@ func TestSumsHaveNoveltyWithoutIntervals(t *testing.T) {
 	}
 }
 
-// Sets are texts or arrays of the classes' names, and evaluate says how often they contain the class.
-func TestSetsOfClasses(t *testing.T) {
+// Sets are texts or arrays of the names of classes, and evaluate reports how often they contain the class.
+func TestPredictionSetsListClassNames(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "600", "--noise", "0.6", "--out", "a.csv")
 	must(t, dir, "generate", "moons", "--rows", "600", "--noise", "0.6", "--seed", "2", "--out", "b.csv")
@@ -166,7 +167,8 @@ func TestSetsOfClasses(t *testing.T) {
 	}
 }
 
-// A row with a finite score and an infinite novelty has a prediction, and counts in the scores, but has no interval.
+// A row with a finite score and an infinite novelty has a prediction, and counts in the scores, but has no
+// interval.
 func TestRowsWithoutAnIntervalAreNotCovered(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "260", "--out", "a.csv")
@@ -206,8 +208,8 @@ func TestRowsWithoutAnIntervalAreNotCovered(t *testing.T) {
 	}
 }
 
-// What a model cannot tell is an error that says what to do.
-func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
+// If a model has no intervals, or too few held-out rows for a level, the error names the next step.
+func TestMissingIntervalsAreAnErrorWithAdvice(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "260", "--out", "a.csv")
 	must(t, dir, "generate", "moons", "--rows", "260", "--out", "c.csv")
@@ -250,8 +252,8 @@ func TestIntervalsThatAModelDoesNotHave(t *testing.T) {
 	}
 }
 
-// Each of several targets has intervals of its own, whole groups are held out, and rows of weight 0 do not count.
-func TestIntervalsOfTargetsGroupsAndWeights(t *testing.T) {
+// Each of several targets has its own intervals, whole groups are held out, and rows of weight 0 do not count.
+func TestIntervalsWorkWithTargetsGroupsAndWeights(t *testing.T) {
 	dir := t.TempDir()
 	var b strings.Builder
 	b.WriteString("x,g,w,a,b\n")

@@ -136,8 +136,8 @@ func (s *started) killed() bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// until waits for something to be so while the program runs, and tells whether
-// it came to that.
+// until waits for so to hold while the program runs, and reports whether
+// it did.
 func (s *started) until(so func() bool) bool {
 	for {
 		select {
@@ -218,18 +218,18 @@ func (c *chore) survives(t *testing.T, few, all int) {
 	}
 }
 
-func TestKilledAtAnyMomentAModelIsWholeOrAbsent(t *testing.T) {
+func TestKilledTrainingLeavesAWholeModelOrNone(t *testing.T) {
 	t.Parallel()
 	training(t, choreData(t, someTenths), "--threads", "1").survives(t, 4, 20)
 }
 
-func TestKilledAtAnyMomentPredictionsAreWholeOrAbsent(t *testing.T) {
+func TestKilledPredictLeavesWholePredictionsOrNone(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	predicting(t, choreData(t, someTenths), "--threads", "1").survives(t, 4, 20)
 }
 
-func TestKilledAtAnyMomentOnPrism(t *testing.T) {
+func TestKilledJobsOnPrismLeaveWholeOutputsOrNone(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	dir := choreData(t, someTenths)
@@ -255,7 +255,7 @@ func (c *chore) freeze(t *testing.T, pattern string) *started {
 // run that was as good as done by then is cleared away, and another started.
 func (c *chore) stopped(t *testing.T, so func() bool) *started {
 	t.Helper()
-	for range 1000 { // so that one is, however late this process is told of what is so
+	for range 1000 { // so that one is, even if this process learns late of it
 		s := c.start(t)
 		if s.until(so) {
 			s.cmd.Process.Signal(syscall.SIGSTOP)
@@ -286,7 +286,7 @@ func (s *started) frozen() bool {
 	})
 }
 
-func TestAResumedTrainingRepeatsNothingThatIsFinished(t *testing.T) {
+func TestResumedTrainingRepeatsNoFinishedPass(t *testing.T) {
 	c := training(t, choreData(t, someTenths))
 	for _, phase := range []struct{ file, found string }{
 		{"state/profile-*.reports", "found the result of this pass"},
@@ -300,11 +300,11 @@ func TestAResumedTrainingRepeatsNothingThatIsFinished(t *testing.T) {
 	}
 }
 
-func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
+func TestRunKilledAfterPublishingIsFinished(t *testing.T) {
 	campaign.Long(t)
 	dir := choreData(t, someTenths)
 	for _, c := range []*chore{training(t, dir), predicting(t, dir)} {
-		// Put the state of a killed run beside what a whole run has made.
+		// Put the state of a killed run next to the output of a whole run.
 		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
 		work, aside := filepath.Join(dir, ".bochner-"+c.out), filepath.Join(dir, "aside")
 		if err := os.Rename(work, aside); err != nil {
@@ -320,7 +320,7 @@ func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
 		}
 		c.resume(t, "after publishing")
 
-		// What is there is another thing: it must stay.
+		// The existing directory is another thing: it must stay.
 		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
 		os.Mkdir(filepath.Join(dir, c.out), 0o777)
 		write(t, filepath.Join(dir, c.out), "precious", "")
@@ -338,7 +338,7 @@ func TestARunKilledAfterPublishingIsFinished(t *testing.T) {
 	}
 }
 
-func TestStateOfOtherFlagsOrDataIsNotTakenUp(t *testing.T) {
+func TestResumeIgnoresStateOfOtherFlagsOrData(t *testing.T) {
 	dir := choreData(t, someTenths)
 	c := training(t, dir)
 	resumed := func(args ...string) string {
@@ -392,7 +392,7 @@ func TestTwoRunsCannotWorkOnOneModel(t *testing.T) {
 	c.whole(t, "beside another run", c.made(t))
 }
 
-func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
+func TestInterruptedRunEndsSoonAndNamesResume(t *testing.T) {
 	dir := choreData(t, someTenths)
 	server, address := gcstest.Start(t)
 	server.Fill("data.csv", []byte(read(t, dir, "data.csv")))
@@ -433,7 +433,7 @@ func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
 	}
 }
 
-func TestASecondInterruptEndsTheProgramAtOnce(t *testing.T) {
+func TestSecondInterruptEndsTheProgramAtOnce(t *testing.T) {
 	// A full pipe that nobody reads holds the program where no context reaches.
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -470,7 +470,7 @@ func TestASecondInterruptEndsTheProgramAtOnce(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedGeneratorLeavesNothing(t *testing.T) {
+func TestInterruptedGenerateLeavesNoFiles(t *testing.T) {
 	c := &chore{dir: t.TempDir(), args: []string{"generate", "friedman", "--rows", "1000000000", "--out", "f.csv"}}
 	s := c.start(t)
 	if !s.until(func() bool { list, _ := os.ReadDir(c.dir); return len(list) > 0 }) {

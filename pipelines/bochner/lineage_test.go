@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// The command in a lineage trains the same model, however its flags were given.
-func TestTheCommandOfALineageTrainsTheModel(t *testing.T) {
+// The command in a lineage trains the same model, for all ways to set its flags.
+func TestLineageCommandTrainsTheSameModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(2, 7))
@@ -55,8 +55,8 @@ func TestTheCommandOfALineageTrainsTheModel(t *testing.T) {
 	}
 }
 
-// Every job that makes a model says from what, beside the manifest. Equal files have equal lineages,
-// wherever they are; other files of equal rows have another lineage, and an equal model.
+// Every job that makes a model writes its origin next to the manifest. Equal files have equal lineages, in any
+// directory; other files with equal rows have another lineage, and an equal model.
 func TestModelsHaveLineages(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(2, 7))
@@ -133,7 +133,8 @@ func inspected(t *testing.T, dir, model string, words ...string) {
 	}
 }
 
-// A lineage names the model that lent its weights, and the directory of learned features, by what they were.
+// A lineage identifies the model that lent its weights, and the directory of learned features, by their
+// content.
 func TestLineagesNameParents(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "200", "--noise", "0.2", "--out", "a.csv")

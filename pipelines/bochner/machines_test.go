@@ -21,7 +21,7 @@ var machines = []struct {
 	{"ppc64le", "qemu-ppc64le", []string{""}, nil},
 }
 
-// Models are the same on all machines. BOCHNER_MACHINES names those to emulate, such as arm64,s390x;
+// Models are the same on all machines. BOCHNER_MACHINES names the machines to emulate, such as arm64,s390x;
 // programs for each are built, which takes minutes.
 func TestOtherMachinesTrainTheSameModel(t *testing.T) {
 	names := os.Getenv("BOCHNER_MACHINES")

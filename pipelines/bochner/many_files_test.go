@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Memory grows little with the number of files, so that 30,000 of them take less than 300 MB. What garbage adds to
-// one of the two numbers counts eleven times: three measures must say more.
-func TestManyFilesTakeLittleMemory(t *testing.T) {
+// Memory grows so little with the number of files that 30,000 of them take less than 300 MB. Garbage in one of
+// the two measurements counts eleven times, so all of three measurements must exceed the bound to fail.
+func TestMemoryGrowsLittleWithTheNumberOfFiles(t *testing.T) {
 	const few, many, aim = 300, 3000, 30_000
 	peak := func(files int) int64 {
 		dir := t.TempDir()

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Whatever address space the program may have, a training that does not fit ends with
-// one sentence: before it begins where that is certain, else where memory runs out.
-func TestATrainingBeyondItsAddressSpaceEndsWithASentence(t *testing.T) {
+// With any limit of the address space, a training run that does not fit ends with one sentence: before it
+// begins if that is certain, otherwise when memory runs out.
+func TestTrainingBeyondItsAddressSpaceEndsWithOneSentence(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "200", "--out", "data.csv")
 	refused := false

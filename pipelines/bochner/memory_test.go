@@ -162,8 +162,8 @@ var memoryCases = map[string][2]string{
 	"features found, game": {"two.csv", "--kernel learned --features 1024 --chains 50 --steps 5 --take 256 --lambda 1e-3"},
 }
 
-// Both directions: what the plan says is enough, and not much more than what is taken.
-func TestThePlanBoundsTraining(t *testing.T) {
+// The planned memory is enough for training, and not much more than training takes.
+func TestPlanBoundsTraining(t *testing.T) {
 	if n := len(memoryCases) - len(memoryMore); n != 6 {
 		t.Errorf("the short form has %d trainings, want 6", n)
 	}
@@ -253,7 +253,7 @@ func runMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 	return r, peak
 }
 
-func TestThePlanBoundsEmbedding(t *testing.T) {
+func TestPlanBoundsEmbedding(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "d.csv"))
@@ -289,7 +289,7 @@ func TestThePlanBoundsEmbedding(t *testing.T) {
 	}
 }
 
-func TestThePlanBoundsFit(t *testing.T) {
+func TestPlanBoundsFit(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	rows := 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Small tables that have been misread, each with the commands that a user would run and what they must say. A gate
-// tells whether the model that comes out is right.
+// Small tables that have been misread are read as meant: each has the commands that a user would run and their
+// expected output. A gate judges the model.
 func TestTablesThatInviteMisreadingAreReadAsMeant(t *testing.T) {
 	t.Parallel()
 	tables := source("pipelines/bochner/testdata/tables")

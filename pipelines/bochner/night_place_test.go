@@ -13,8 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/gcstest"
 )
 
-// A night whose disk is full names a command that exists: the same one, since retrain has neither --resume nor --work.
-func TestANightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
+// If the disk is full, retrain names a command that exists: the same one, since retrain has neither --resume
+// nor --work.
+func TestNightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for day := 1; day < 3; day++ {
@@ -37,8 +38,8 @@ func TestANightOnAFullDiskIsContinuedByTheSameCommand(t *testing.T) {
 	}
 }
 
-// Whichever right is missing, the place is refused: trying again does not help.
-func TestMissingRightsAtABucketAreRefusals(t *testing.T) {
+// A request that is denied ends a job with exit code 3, which is not retried, for every kind of request.
+func TestMissingBucketRightsAreDataErrors(t *testing.T) {
 	s := newObjects(t)
 	dir := t.TempDir()
 	const bucket = "gs://bucket/"
@@ -62,7 +63,8 @@ func TestMissingRightsAtABucketAreRefusals(t *testing.T) {
 	}
 }
 
-// Work directories have rows of the data, so only their owner can read them. Outputs are as the mask of the process says.
+// Work directories hold rows of the data, so only their owner can read them. Outputs have the permissions that
+// the umask leaves.
 func TestWorkDirectoriesArePrivateAndOutputsAreNot(t *testing.T) {
 	t.Parallel()
 	dir := trained(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A file without rows is refused in one sentence by every job, and counted among files with rows.
-func TestEmptyFilesAreRefusedAloneAndCountedAmongOthers(t *testing.T) {
+// If all files have no rows, every job rejects them in one sentence; among files with rows they are counted.
+func TestEmptyFilesAreRejectedOrCountedAmongOthers(t *testing.T) {
 	for _, format := range []string{"csv", "csv.gz", "jsonl", "parquet", "avro"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

@@ -45,8 +45,8 @@ func outputOf(t *testing.T, dir string, args ...string) (lines map[string]string
 	return lines, order
 }
 
-// What is written of a row does not depend on the files that are read beside its own, nor
-// on their order, and the parts are in the order of the files and their rows.
+// The output for a row does not depend on the other files that are read, nor on their order, and the parts are
+// in the order of the files and their rows.
 func TestOutputFollowsTheOrderOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "300", "--out", "a.csv")

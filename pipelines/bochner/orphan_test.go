@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A runner ends a worker by ending Beam's boot program, its parent.
-func TestAWorkerEndsWithItsParent(t *testing.T) {
+// A worker ends when its parent, Beam's boot program, ends, which is how a runner ends a worker.
+func TestWorkerEndsWithItsParent(t *testing.T) {
 	server, err := net.Listen("tcp", "localhost:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)

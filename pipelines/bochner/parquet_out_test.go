@@ -94,7 +94,7 @@ func csvParts(t *testing.T, dir string) (records [][]string) {
 	return records
 }
 
-func TestPredictionsAsParquet(t *testing.T) {
+func TestPredictWritesParquet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
@@ -260,7 +260,7 @@ func TestIdentifiersKeepTheirSpacesAndNulls(t *testing.T) {
 	}
 }
 
-func TestAFeatureThatIsAlsoTheIdentifierStaysAFeature(t *testing.T) {
+func TestFeatureThatIsAlsoTheIdentifierStaysAFeature(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var train, csv, lines strings.Builder

@@ -43,8 +43,9 @@ func errorOf(t *testing.T, dir, model string) float64 {
 	return *scores.Classes.Error
 }
 
-// A search of images finds features that see strokes, and searches after steps that the user has set.
-func TestImagesAreSearched(t *testing.T) {
+// A search of images finds features that see strokes, and searches after preprocessing steps that the user has
+// set.
+func TestSearchFindsFeaturesOfImages(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	write(t, dir, "all.bin", strings.Join(strokes(1, 250), ""))
@@ -60,9 +61,9 @@ func TestImagesAreSearched(t *testing.T) {
 	}
 }
 
-// Patches see strokes wherever they are, which the Gaussian kernel of whole images does not. The
-// model is the same for any files and readers, and sums and forgetting work as with other kernels.
-func TestPatchesOfImages(t *testing.T) {
+// Patches see strokes anywhere in an image, which the Gaussian kernel of whole images does not. The model is
+// the same for all cuts into files and all readers, and sums and forgetting work as with other kernels.
+func TestPatchFeaturesFindStrokesAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	records := strokes(1, 250)
 	file := func(name string, records []string) { write(t, dir, name, strings.Join(records, "")) }

@@ -42,7 +42,7 @@ func hive(t *testing.T, dir, format string) {
 }
 
 // Directories named as Hive, Spark and DuckDB write them are columns: the model equals the flat table's, to the bit.
-func TestColumnsOfPathsAreColumnsOfTheTable(t *testing.T) {
+func TestPathColumnsAreTableColumns(t *testing.T) {
 	for _, format := range []string{"csv", "csv.gz", "jsonl", "parquet", "avro"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func TestFileColumnsWinOverPathColumns(t *testing.T) {
 	// The first file has a column k of its own, the second one has it in its path.
 	says(t, dir, []string{"rows      60 of 2 numbers", "       k    0    4"}, "inspect", "--data", "a/*/*.csv",
 		"--label", "y")
-	// What is the same in all paths is no column, unless an option names it.
+	// A value that is the same in all paths is no column, unless an option names it.
 	says(t, dir, []string{"rows      30 of 2 numbers"}, "inspect", "--data", "day/*/*.csv", "--label", "y")
 	says(t, dir, []string{"rows      30 of 2 numbers"}, "inspect", "--data", "day/*/*.csv", "--label", "y", "--drop", "dt")
 	// Positions count the columns of the file.

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Directories that lie one in another are refused before anything is read.
-func TestDirectoriesThatLieInOneAnotherAreRefused(t *testing.T) {
+// Directories of which one contains the other are rejected before anything is read.
+func TestNestedDirectoriesAreRejected(t *testing.T) {
 	dir := trained(t)
 	if err := os.Symlink(".", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// A job that cannot remove what a worker of another user has left says so, and the
-// next one tells the command that helps.
+// A job that cannot remove the files of a worker of another user reports them, and the next one names the
+// command that helps.
 func TestFilesOfAnotherUserAreReported(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
@@ -100,9 +100,8 @@ func TestFilesOfAnotherUserAreReported(t *testing.T) {
 	}
 }
 
-// What a killed run of another user has left next to a name does not keep it from
-// being made.
-func TestAnUnfinishedOutputOfAnotherUserIsNoObstacle(t *testing.T) {
+// The files that a killed run of another user has left next to a name do not keep the output from being made.
+func TestUnfinishedOutputOfAnotherUserDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
 	unremovable(t, filepath.Join(dir, ".tmp-model-0123456789abcdef"))

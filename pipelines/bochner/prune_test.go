@@ -61,7 +61,7 @@ func pruned(t *testing.T, at, dir string, on func(args ...string) result, left f
 		t.Error(said)
 	}
 	ok("b is not named", "10 12 14 15 total")
-	// Without its lineage nothing tells what a model needs.
+	// Without its lineage it is not known what a model needs.
 	do("train", "--search", "none", "--data", filepath.Join(dir, "1.csv"), "--label", "l", "--features", "20", "--lambda",
 		"1e-4", "--model", at+"models/later", "--quiet")
 	do("models", "promote", "--models", at+"models", "--model", "later")
@@ -90,7 +90,7 @@ func TestOldSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	t.Run("disk", func(t *testing.T) {
 		pruned(t, dir+"/", dir, func(args ...string) result { return run(t, dir, args...) },
 			func() []string { return short(entries(t, filepath.Join(dir, "sums"))) })
-		// What is left of a directory whose removal was stopped is removed.
+		// The rest of a directory whose removal was stopped is removed.
 		half := filepath.Join(dir, "sums/dt=2026-11-09")
 		if err := os.CopyFS(half, os.DirFS(filepath.Join(dir, "sums/dt=2026-11-10"))); err != nil {
 			t.Fatal(err)

@@ -31,8 +31,8 @@ func forMessages(t *testing.T, dir string) (row string) {
 	return line[:strings.LastIndexByte(line, ',')] + "\n"
 }
 
-// A stream of messages that is killed while it works, several times, loses no row and doubles none.
-func TestAKilledStreamOfMessagesHasEveryRowOnce(t *testing.T) {
+// A stream of messages that is killed several times while it works loses no row and doubles none.
+func TestKilledMessageStreamPredictsEveryRowOnce(t *testing.T) {
 	server, dir := pubsubtest.Start(t), t.TempDir()
 	row := forMessages(t, dir)
 	args := []string{"predict", "--stream", "--model", "model", "--data", server.Subscription("rows"), "--out", "out",
@@ -160,7 +160,8 @@ func streamUntil(t *testing.T, dir, what string, ok func() bool, args ...string)
 	return r
 }
 
-// Messages as large as Pub/Sub takes, 10 MB, get their predictions or a dead letter with all of their content.
+// Messages of the largest size of Pub/Sub, 10 MB, get their predictions or a dead letter with all of their
+// content.
 func TestLargeMessagesArePredicted(t *testing.T) {
 	server, dir := pubsubtest.Start(t), t.TempDir()
 	row := forMessages(t, dir)
@@ -191,9 +192,9 @@ func TestLargeMessagesArePredicted(t *testing.T) {
 	}
 }
 
-// A message whose dead letter is refused is given back alone, and comes again: it is in the dead letters once, and
-// what was predicted beside it once.
-func TestAMessageThatIsGivenBackIsDoneOnce(t *testing.T) {
+// If the dead letter of a message is rejected, only that message is returned, and comes again: it is in the
+// dead letters once, and the predictions of the other messages are written once.
+func TestReturnedMessageIsProcessedOnce(t *testing.T) {
 	server, dir := pubsubtest.Start(t), t.TempDir()
 	row := forMessages(t, dir)
 	source := server.Subscription("rows")
@@ -249,9 +250,9 @@ func until(t *testing.T, server *pubsubtest.Server, what string, ok func() bool)
 	}
 }
 
-// On Dataflow a stream of messages is one pipeline that reads and writes Pub/Sub by itself, whose
-// functions all travel.
-func TestAStreamOfMessagesOnDataflow(t *testing.T) {
+// On Dataflow a stream of messages is one pipeline that reads and writes Pub/Sub by itself, and all of its
+// functions can be serialised.
+func TestMessageStreamOnDataflowIsOnePipeline(t *testing.T) {
 	c := newCloud(t)
 	server, dir := pubsubtest.Start(t), t.TempDir()
 	forMessages(t, dir)

@@ -124,7 +124,7 @@ func TestTextsThatLookTheSameAreNoted(t *testing.T) {
 	}
 }
 
-func TestTheEncodingOfTrainingMatchesPredictions(t *testing.T) {
+func TestEncodingOfTrainingMatchesPredictions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	row := func(i int) string {

@@ -53,9 +53,9 @@ func (w *watched) before(kind, name string) {
 	}
 }
 
-// A worker that is killed in the middle of a pass costs the shards that its readers were in. What
-// they had read before is in their checkpoints, and is not read again.
-func TestAKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
+// If a worker is killed in the middle of a pass, only the shards that its readers were reading are read again;
+// earlier ones are in checkpoints.
+func TestKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 	campaign.Long(t)
 	const n, rows, readers, most = 12, 150, 2, 7
 	c := newCluster(t)
@@ -123,7 +123,7 @@ func TestAKilledWorkerCostsOneShardOfEachReader(t *testing.T) {
 	if saved%rows != 0 || saved < most*rows {
 		t.Errorf("%d rows were saved after %d checkpoints of %d rows", saved, most, rows)
 	}
-	spared := 0 // files that the driver alone has looked into
+	spared := 0 // files that only the driver has looked into
 	for i := range n {
 		name := fmt.Sprintf("data-%02d.csv", i)
 		switch less := undisturbed.reads[name] - again.reads[name]; less {

@@ -87,8 +87,8 @@ func replaced(lines []string, replace map[int]string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// model trains a smallModel model on a table and returns its directory, with the
-// table beside it.
+// trained trains a smallModel model on a table and returns its directory, with the
+// table next to it.
 func trained(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -87,7 +87,7 @@ func asked(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func TestReportsAreForPeopleAndNeedNothing(t *testing.T) {
+func TestReportsAreSelfContainedAndShowTheirFigures(t *testing.T) {
 	dir := t.TempDir()
 	for name, file := range reportsOf(t, dir) {
 		data := read(t, dir, file)
@@ -120,7 +120,7 @@ func TestReportsAreForPeopleAndNeedNothing(t *testing.T) {
 	}
 }
 
-// What the terminal says about rows that count otherwise, or not at all, is also in reports.
+// Reports have the notes of the terminal about rows that count differently, or not at all.
 func TestReportsSayHowRowsCount(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,8 +176,8 @@ func TestReportsSayHowRowsCount(t *testing.T) {
 	}
 }
 
-// Equal inputs give equal reports, whatever reads them and wherever they are; report makes the one of train again, and
-// the command in it makes the weights again.
+// Equal inputs give equal reports, with all readers and in all directories; report makes the page of train
+// again, and the command in it makes the weights again.
 func TestEqualInputsGiveEqualReports(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
@@ -224,7 +224,7 @@ func TestEqualInputsGiveEqualReports(t *testing.T) {
 	}
 }
 
-func TestReportRefusesWhatItCannotDo(t *testing.T) {
+func TestReportRejectsInvalidArguments(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "train.csv", people(1, 300))
 	must(t, dir, "train", "--data", "train.csv", "--label", "class", "--features", "64", "--search", "none", "--model", "m", "--quiet")
@@ -252,8 +252,8 @@ func TestReportRefusesWhatItCannotDo(t *testing.T) {
 // screenshots is the directory for pictures of reports; "" for none.
 var screenshots = os.Getenv("BOCHNER_SCREENSHOTS")
 
-// The pictures are for people to look at: make screenshots.
-func TestScreenshotsOfReports(t *testing.T) {
+// A browser draws all reports, for people to look at: make screenshots.
+func TestReportScreenshotsAreTaken(t *testing.T) {
 	if screenshots == "" {
 		t.Skip("BOCHNER_SCREENSHOTS does not name a directory for screenshots; make screenshots does")
 	}

@@ -327,9 +327,10 @@ func (r *restless) journal() {
 	}
 }
 
-// While entries of all kinds come, go, come back, grow and are replaced, models change and the stream is killed, each row is
-// predicted once, by one model, and every other entry is noted. BOCHNER_STREAM_TIME makes it last.
-func TestAStreamOfRestlessFilesPredictsEachRowOnce(t *testing.T) {
+// Each row is predicted once, by one model, and every other entry is noted, while entries of all kinds come,
+// go, come back, grow and are replaced, models change and the stream is killed. BOCHNER_STREAM_TIME makes it
+// last.
+func TestStreamOfRestlessFilesPredictsEachRowOnce(t *testing.T) {
 	campaign.Long(t)
 	lasts, err := time.ParseDuration(os.Getenv("BOCHNER_STREAM_TIME"))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// On a first night, with a champion, and after its directory was lost, bad days are refused by name whatever the learner,
-// and the others go on.
-func TestBadDaysStopNoNight(t *testing.T) {
+// On a first night, with a champion, and after the directory of the champion was lost, bad days are rejected by
+// name with all learners, and the other days are used.
+func TestBadDaysDoNotStopANight(t *testing.T) {
 	for _, learner := range []string{"ridge", "sgd", "svm"} {
 		t.Run(learner, func(t *testing.T) {
 			t.Parallel()

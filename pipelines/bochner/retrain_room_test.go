@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Targets of later days lie beyond the targets of the first days. A retraining takes them, unless the
-// settings leave no room.
-func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
+// A retraining uses targets of later days beyond the range of the first days, unless the settings leave no
+// margin.
+func TestRetrainAcceptsLaterTargetsBeyondTheFirstRange(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 7))
 	for day := 1; day <= 4; day++ {
@@ -50,8 +50,8 @@ func TestRetrainingLeavesRoomForLaterTargets(t *testing.T) {
 	}
 }
 
-// Class weights take 12 of the bits of sums. The days after the first still fit.
-func TestRetrainingLeavesRoomForLaterWeights(t *testing.T) {
+// The days after the first still fit into sums with class weights, which take 12 bits.
+func TestRetrainAcceptsLaterClassWeights(t *testing.T) {
 	dir := t.TempDir()
 	for day := 1; day <= 4; day++ {
 		place := fmt.Sprintf("data/dt=2026-11-0%d", day)

@@ -66,7 +66,7 @@ func onOneCoreToo(list []variant, i int) []variant {
 	return list
 }
 
-func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
+func TestModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 	all := learners()
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		learner := all[name]
@@ -85,7 +85,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 					t.Errorf("%s: another curve", v.name)
 				}
 			}
-			// Of the files and of the partitions it does depend: the test can fail.
+			// It depends on the files and on the partitions: the test can fail.
 			got := variant{cut: cut{files: 7}}.train(t, tb, flags...)
 			if same := got["weights.safetensors"] == want["weights.safetensors"]; same != (name == "svm, 1 partition") {
 				t.Errorf("the same weights from other files: %v", same)
@@ -94,7 +94,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-// The sums of cg are exact, so neither files nor partitions matter.
+// Neither files nor partitions change a model of cg, whose sums are exact.
 func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
@@ -107,13 +107,13 @@ func TestConjugateGradientsGiveTheSameModelFromAnyFilesAndPartitions(t *testing.
 	}
 	var manifest struct {
 		Learner struct {
-			Course struct{ Residual *float64 }
+			Log struct{ Residual *float64 }
 		}
 	}
 	if err := json.Unmarshal([]byte(want["manifest.json"]), &manifest); err != nil {
 		t.Fatal(err)
 	}
-	if r := manifest.Learner.Course.Residual; r == nil || !(*r > 0 && *r <= 0.01*math.Sqrt(1e-1)) {
+	if r := manifest.Learner.Log.Residual; r == nil || !(*r > 0 && *r <= 0.01*math.Sqrt(1e-1)) {
 		t.Errorf("the manifest has residual %v", r)
 	}
 	for _, v := range []variant{mixtures[0],
@@ -141,10 +141,10 @@ func TestConjugateGradientsLearnFromAllRows(t *testing.T) {
 	for _, folds := range []string{"1", "5"} {
 		got := variant{}.train(t, tb, append(flags, "--folds", folds)...)
 		var manifest struct {
-			Learner struct{ Course struct{ Rows int } }
+			Learner struct{ Log struct{ Rows int } }
 		}
-		if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil || manifest.Learner.Course.Rows != 300 {
-			t.Errorf("with %s folds the weights are fitted to %d rows, %v", folds, manifest.Learner.Course.Rows, err)
+		if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil || manifest.Learner.Log.Rows != 300 {
+			t.Errorf("with %s folds the weights are fitted to %d rows, %v", folds, manifest.Learner.Log.Rows, err)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestManyFeaturesAreFittedByConjugateGradients(t *testing.T) {
 	}
 }
 
-func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
+func TestRoundsResumeAfterAKill(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
 	for _, learner := range [][]string{
@@ -185,14 +185,14 @@ func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
 	}
 }
 
-func TestTheGapMatchesTheCurve(t *testing.T) {
+func TestGapMatchesTheCurve(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "data.csv")
 	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "64", "--learner", "svm", "--lambda", "1e-2",
 		"--gap", "1e-6", "--model", "m")
 	var m struct {
 		Learner struct {
-			Course struct {
+			Log struct {
 				Objective, Dual, Gap float64
 				Rounds               int
 				Ended                string
@@ -202,7 +202,7 @@ func TestTheGapMatchesTheCurve(t *testing.T) {
 	if err := json.Unmarshal([]byte(read(t, dir, "m/manifest.json")), &m); err != nil {
 		t.Fatal(err)
 	}
-	c := m.Learner.Course
+	c := m.Learner.Log
 	if !(c.Gap >= 0 && c.Gap <= 1e-6*c.Objective) || c.Gap != c.Objective-c.Dual || !strings.Contains(c.Ended, "gap") {
 		t.Errorf("%+v", c)
 	}
@@ -223,7 +223,7 @@ func TestTheGapMatchesTheCurve(t *testing.T) {
 	}
 }
 
-func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
+func TestInitStartsFromAnEarlierModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "2000", "--out", "data.csv")
 	train := func(model, rounds string, args ...string) float64 {
@@ -232,12 +232,12 @@ func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
 			"--learner", "svm", "--lambda", "1e-4", "--model", model, "--rounds", rounds,
 		}, args...)...)
 		var m struct {
-			Learner struct{ Course struct{ Objective float64 } }
+			Learner struct{ Log struct{ Objective float64 } }
 		}
 		if err := json.Unmarshal([]byte(read(t, dir, model+"/manifest.json")), &m); err != nil {
 			t.Fatal(err)
 		}
-		return m.Learner.Course.Objective
+		return m.Learner.Log.Objective
 	}
 	train("long", "60")
 	if cold, warm := train("cold", "2"), train("warm", "2", "--init", "long"); !(warm < cold) {
@@ -262,7 +262,7 @@ func halves(t *testing.T, dir string, n int) {
 	write(t, dir, "pictures.bin", string(data))
 }
 
-func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
+func TestAugmentationIsIndependentOfFilesAndReaders(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	halves(t, dir, 300)

@@ -94,8 +94,8 @@ func TestEveryJobWorksOnS3AsOnTheDisk(t *testing.T) {
 	}
 }
 
-// A training run that is killed leaves no model, or all of it, and --resume continues.
-func TestKilledOnS3AModelIsWholeOrAbsent(t *testing.T) {
+// A training run that is killed leaves no model, or a whole one, and --resume continues.
+func TestKilledTrainingOnS3LeavesAWholeModelOrNone(t *testing.T) {
 	campaign.Long(t)
 	s := gcstest.StartS3(t)
 	dir := t.TempDir()

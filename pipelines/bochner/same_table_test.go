@@ -203,7 +203,7 @@ func listFiles(t *testing.T, n int) map[string]string {
 		{"name": "f", "type": {"type": "array", "items": ["null", "double"]}}, {"name": "y", "type": "double"}]}`)
 }
 
-// Rows are forgotten by ids as CSV has them, whatever format the data has.
+// Rows are forgotten by the ids that CSV has, in any format of the data.
 func TestLongIDsAreDigitsInAnyFormat(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -224,7 +224,7 @@ func TestLongIDsAreDigitsInAnyFormat(t *testing.T) {
 
 // The same table in five formats gives the same model: the manifest differs in the name of
 // the format, the separator of CSV, and its checksum.
-func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
+func TestSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
 		name  string

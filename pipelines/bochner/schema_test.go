@@ -99,7 +99,7 @@ func (s *schema) check(root *schema, at string, v any) error {
 	return nil
 }
 
-func TestTheSchemaDescribesEveryKindOfRecipe(t *testing.T) {
+func TestSchemaDescribesEveryKindOfRecipe(t *testing.T) {
 	var s schema
 	if err := json.Unmarshal([]byte(read(t, moduleDir, "docs/manifest.schema.json")), &s); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestTheSchemaDescribesEveryKindOfRecipe(t *testing.T) {
 	}
 }
 
-func TestTheSchemaDescribesEveryManifest(t *testing.T) {
+func TestSchemaDescribesEveryManifest(t *testing.T) {
 	t.Parallel()
 	var s schema
 	if err := json.Unmarshal([]byte(read(t, moduleDir, "docs/manifest.schema.json")), &s); err != nil {
@@ -163,7 +163,7 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 			t.Errorf("%s: %v", flags, err)
 		}
 	}
-	// What the schema is for: it refuses what is not a manifest.
+	// The schema rejects documents that are not manifests.
 	for _, edit := range []func(m map[string]any){
 		func(m map[string]any) { m["task"] = "ranking" },
 		func(m map[string]any) { delete(m, "recipe") },

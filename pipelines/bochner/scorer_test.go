@@ -15,9 +15,9 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// What the command predicts and what a Go program does is the same to the last bit, in the
-// units of the data: for every kernel and learner, of classes, numbers and coordinates.
-func TestAProgramPredictsLikeTheCommand(t *testing.T) {
+// The command and a Go program make the same predictions to the last bit, in the units of the data: for every
+// kernel and learner, for classes, numbers and coordinates.
+func TestGoProgramPredictsLikeTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	for _, set := range []string{"moons", "friedman", "windmill", "checkerboard"} {
 		must(t, dir, "generate", set, "--rows", "200", "--out", set+".csv")

@@ -126,7 +126,7 @@ func (b *browser) predict(t *testing.T) {
 
 // A person fills in the form and reads the answer, which equals the answer of bochner predict. The
 // command that the page shows gives the same answer.
-func TestThePageOfServeInABrowser(t *testing.T) {
+func TestServePageWorksInABrowser(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
@@ -192,7 +192,7 @@ func TestThePageOfServeInABrowser(t *testing.T) {
 	if size[0] > size[1] {
 		t.Errorf("the page is %g wide in a window of %g", size[0], size[1])
 	}
-	// What cannot be used is named at its field, and stays there; texts are not markup.
+	// An invalid value is named at its field, and stays there; texts are not markup.
 	const bad = `<b id="bold">x</b>`
 	b.fill(t, "age", bad)
 	b.predict(t)

@@ -267,8 +267,9 @@ func TestServedPredictionsForAdultMatchPredict(t *testing.T) {
 	sameAsPredict(t, dir, "model", "new.csv")
 }
 
-// A table without a header, one of several targets, and images have their own ways to name columns.
-func TestServedRowsWithoutNames(t *testing.T) {
+// Rows of a model without a header, of one of several targets, and of images are accepted with the names that
+// columns have there.
+func TestServeAcceptsRowsWithoutNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "named.csv")
@@ -315,7 +316,7 @@ func TestServedRowsWithoutNames(t *testing.T) {
 	}
 }
 
-// A request that fails after its first block of rows leaves nothing for the next one.
+// A request that fails after its first block of rows has no effect on the next one.
 func TestServeAnswersWithTheRowsOfTheRequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -334,7 +335,7 @@ func TestServeAnswersWithTheRowsOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestServeSaysWhatIsWrongWithARequest(t *testing.T) {
+func TestServeErrorsNameTheFaultOfARequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
@@ -556,7 +557,7 @@ func TestServeReloadsTheChampion(t *testing.T) {
 	s.waitsFor(t, `bochner_reloads_total{result="changed"} 1`)
 }
 
-func TestServeKeepsStrangersOut(t *testing.T) {
+func TestServeRequiresATokenBeyondThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0"} {
@@ -646,7 +647,7 @@ func selfSigned(t *testing.T, dir string) *x509.CertPool {
 	return pool
 }
 
-func TestServeOverTLS(t *testing.T) {
+func TestServeAnswersOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)
 	pool := selfSigned(t, dir)
@@ -667,7 +668,7 @@ func TestServeOverTLS(t *testing.T) {
 	}
 }
 
-func TestServeCountsWhatItSees(t *testing.T) {
+func TestServeMetricsCountRowsAndDrift(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	typedModel(t, dir, "model", 1)

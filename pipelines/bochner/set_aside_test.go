@@ -113,7 +113,7 @@ func TestRowsSetAsideAreCountedAndListed(t *testing.T) {
 	}
 }
 
-func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
+func TestTooManyBadRowsAreRejectedWithTheirNumber(t *testing.T) {
 	const n = 200
 	text, aside, _ := spoiled(n, "bad.csv")
 	bad, unlabelled := strings.Count(aside, "\n"), strings.Count(aside, "has no label")
@@ -126,7 +126,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 			{"evaluate", "--model", "model", "--data", "bad.csv"},
 			{"inspect", "--data", "bad.csv", "--label", "y"},
 		} {
-			// Rows without a label are set aside whatever the limit.
+			// Rows without a label are set aside for any limit.
 			first := "bad.csv:5: has 2 fields, want 3"
 			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first",
 				bad-unlabelled, n+bad)
@@ -257,7 +257,7 @@ func TestRowsSetAsideOfOtherFormatsHaveTheirPlace(t *testing.T) {
 	}
 }
 
-func TestTargetsThatAreNoNumbersCanBeSetAside(t *testing.T) {
+func TestNonNumericTargetsCanBeSetAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	lines := []string{"x,y"}

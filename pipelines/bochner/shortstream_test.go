@@ -10,7 +10,7 @@ import (
 
 // Through ten new models, kills of the stream and of its job server, a broken model, a bad file and a bad row, every row
 // is predicted once.
-func TestAShortStream(t *testing.T) {
+func TestStreamPredictsEachRowOnceThroughKillsAndReloads(t *testing.T) {
 	for _, short := range []streamtrial.Trial{
 		{Runner: "direct", Reloads: 2, Kills: 2},
 		{Runner: "universal", Reloads: 10, Kills: 3, Managers: 1},

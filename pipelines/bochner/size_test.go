@@ -12,7 +12,7 @@ import (
 
 // The command chooses a size, prints why, and makes the model of that size. The plan is for the
 // largest size.
-func TestTheCommandChoosesTheNumberOfFeatures(t *testing.T) {
+func TestTrainChoosesTheNumberOfFeatures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(5, 6))

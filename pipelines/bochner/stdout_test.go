@@ -28,7 +28,7 @@ func joined(t *testing.T, dir, ext string) string {
 	return all.String()
 }
 
-func TestPredictionsToStandardOutput(t *testing.T) {
+func TestPredictWritesToStandardOutput(t *testing.T) {
 	t.Parallel()
 	dir, tmp := t.TempDir(), t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
@@ -105,7 +105,7 @@ func TestPredictionsToStandardOutput(t *testing.T) {
 	}
 }
 
-func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
+func TestIdentifiersWithTheNameOfAnotherColumnAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(strings.Replace(typedHeader, "id,", "line,", 1), typedRows(200, 1)))
@@ -119,8 +119,8 @@ func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
 	}
 }
 
-// An effect of the column "error" and the error of the effects would have one name, except in objects.
-func TestColumnsOfPredictionsWithOneNameAreRefused(t *testing.T) {
+// A column "error" whose effect would have the name of the error of the effects is rejected, except in objects.
+func TestPredictionColumnsWithOneNameAreRejected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var rows strings.Builder
@@ -142,8 +142,8 @@ func TestColumnsOfPredictionsWithOneNameAreRefused(t *testing.T) {
 	must(t, dir, append(predict, "out.jsonl")...)
 }
 
-// Data on standard input gives what the same data in a file gives, and nothing is left behind.
-func TestDataOnStandardInput(t *testing.T) {
+// Data on standard input gives the same as in a file, and nothing is left behind.
+func TestStandardInputGivesTheSameAsAFile(t *testing.T) {
 	t.Parallel()
 	dir, tmp := t.TempDir(), t.TempDir()
 	text := typedTable(typedHeader, typedRows(200, 3))

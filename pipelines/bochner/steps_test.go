@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
-// The reader that knows docs/formats.md alone computes the features of views, metrics, bins and joins.
+// A reader that knows only docs/formats.md computes the features of views, metrics, bins and joins.
 func TestStepsAreDocumented(t *testing.T) {
 	a := []float32{1, 0.5, 0, -2, 0.25, 1, 0.125, 0, 3}
 	data, err := preprocess.EncodeMetric(&preprocess.MetricMatrix{Dim: 3, A: a})

@@ -66,9 +66,9 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 	}
 }
 
-// Few rows are carried where they are trained on and summed where sums are stored, in stripes where there is
-// room for no more, with the same bytes.
-func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
+// Few rows give the same bytes if they are stored, if they are summed, and if memory requires to sum them in
+// stripes.
+func TestStripesOfFewRowsMakeTheSameModel(t *testing.T) {
 	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	dir := t.TempDir()
@@ -106,19 +106,19 @@ func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
 	}
 }
 
-func TestStripesOnSeparateWorkersMakeTheSame(t *testing.T) {
+func TestStripesOnSeparateWorkersMakeTheSameModel(t *testing.T) {
 	campaign.Long(t)
 	c, dir := newCluster(t), t.TempDir()
 	stripesTheSame(t, dir, func(args ...string) result { return runCommand(t, c.job(dir, args...)) })
 }
 
-func TestStripesOnFlinkMakeTheSame(t *testing.T) {
+func TestStripesOnFlinkMakeTheSameModel(t *testing.T) {
 	c, dir := newFlink(t), t.TempDir()
 	stripesTheSame(t, dir, func(args ...string) result { return c.run(t, dir, nil, args...) })
 }
 
-// A training that was killed while it added up stripes, or after that, is resumed with another number of them.
-func TestAResumedTrainingMayHaveOtherStripes(t *testing.T) {
+// A training run that was killed while it added up stripes, or later, is resumed with another number of them.
+func TestResumedTrainingMayUseOtherStripes(t *testing.T) {
 	campaign.Long(t)
 	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	c := training(t, choreData(t, "3000"), "--features", "1000", "--readers", "1")

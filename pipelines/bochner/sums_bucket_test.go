@@ -74,9 +74,9 @@ func inspectedSum(t *testing.T, text string) string {
 	return text[at+len(before):][:64]
 }
 
-// What sum, fit, forget, verify and retrain make in a bucket whose requests fail, and on prism, is
-// what they make on the disk; in the short form of the tests with both at once.
-func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
+// The outputs of sum, fit, forget, verify and retrain in a bucket whose requests fail, and on prism, equal
+// those on the disk; the short form of the tests does both at once.
+func TestSumsInABucketMatchThoseOnTheDisk(t *testing.T) {
 	campaign.Long(t)
 	dir := t.TempDir()
 	on := func(args ...string) result { return runProgram(t, dir, args...) }
@@ -113,9 +113,9 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 	}
 }
 
-// A night in a bucket that is killed at each of its changes, or at some of them, continues with the
-// same command, and its model equals the model of an undisturbed night.
-func TestANightInABucketThatIsKilledContinues(t *testing.T) {
+// A night in a bucket that is killed at each of its changes, or at some of them, continues with the same
+// command, and its model equals the model of an undisturbed night.
+func TestKilledNightInABucketContinues(t *testing.T) {
 	campaign.Long(t)
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })

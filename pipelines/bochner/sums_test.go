@@ -40,7 +40,7 @@ func weighedRow(r *rand.Rand) string {
 	return fmt.Sprintf("%.4f,%.4f,%d,%s", x, y, 1+r.IntN(4), letter(r))
 }
 
-// Few rows are distinct, so that copies are counted apart.
+// Few rows are distinct, so that copies are counted separately.
 func repeatedRow(r *rand.Rand) string {
 	return fmt.Sprintf("%d,%d,%d,%s", r.IntN(4), r.IntN(5), 1+r.IntN(2), letter(r))
 }
@@ -175,7 +175,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 			file("left", rows[9:], rows[:3])
 			must(t, dir, append(readers, "--job", "sum", "--recipe", "recipe", "--data", "left.csv", "--out", "left-sums",
 				smallShards, "--quiet")...)
-			if read(t, dir, "less", "contents.bin") != read(t, dir, "left-sums", "contents.bin") {
+			if read(t, dir, "less", "row_hashes.bin") != read(t, dir, "left-sums", "row_hashes.bin") {
 				t.Error("the sums that forget saved list other rows than the sums of the rows that are left")
 			}
 			if !strings.Contains(c.name, "copies") { // of which others are left
@@ -206,7 +206,7 @@ func TestModelsOfSumsMatchTheRows(t *testing.T) {
 	}
 }
 
-func TestSumsThatDoNotFitAreRefused(t *testing.T) {
+func TestIncompatibleSumsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 7))
 	table := func(name string, n int, row func(*rand.Rand) string) {
@@ -284,7 +284,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, dir, "mislisted/contents.bin", strings.Repeat("1", 800))
+	write(t, dir, "mislisted/row_hashes.bin", strings.Repeat("1", 800))
 	must(t, dir, "fit", "--sums", "twice", "--model", "unlisted-model", "--quiet")
 	unlist(t, filepath.Join(dir, "unlisted", "manifest.json"))
 	for _, c := range []struct {
@@ -322,7 +322,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 			"never.csv:2: the row is not in the sums"},
 		{"forget --model rounds --sums s/* --data a.csv --out x", 2, "iterative learner"},
 		{"forget --model unlisted-model --sums unlisted --data b.csv --out x", 3, "unlisted does not list its rows"},
-		{"forget --model unlisted-model --sums mislisted --data b.csv --out x", 6, "mislisted: contents.bin is damaged"},
+		{"forget --model unlisted-model --sums mislisted --data b.csv --out x", 6, "mislisted: row_hashes.bin is damaged"},
 		{"fit --model after --sums y", 3, "no directory of sums"},
 		{"forget --model last --sums o --data new.csv --out x", 3, "another recipe"},
 		{"verify --certificate proof.json --model less --sums o --data new.csv", 3, "another recipe"},
@@ -339,7 +339,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 func unlist(t *testing.T, name string) {
 	t.Helper()
 	text := read(t, filepath.Dir(name), filepath.Base(name))
-	from := strings.Index(text, `  "contents": {`)
+	from := strings.Index(text, `  "row_hashes": {`)
 	to := strings.Index(text, `  "sums_sha256"`)
 	tail := strings.Index(text, `  "sha256": "`+text[len(text)-len("\"\n}\n")-64:])
 	if from < 0 || to < from || tail < to {
@@ -350,9 +350,9 @@ func unlist(t *testing.T, name string) {
 		fmt.Sprintf("%s  \"sha256\": \"%x\"\n}\n", body, sha256.Sum256([]byte(body))))
 }
 
-// A part that has moved is named when it is summed, and refused beyond a bound: by a column when it
-// is summed, by features among the others when a model is fitted.
-func TestPartsThatHaveMovedAreRefused(t *testing.T) {
+// A part that has drifted is named when it is summed, and rejected beyond a bound: by a column when it is
+// summed, by features among the others when a model is fitted.
+func TestDriftedPartsAreRejected(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(4, 7))
 	for _, c := range []struct {
@@ -400,9 +400,9 @@ func TestPartsThatHaveMovedAreRefused(t *testing.T) {
 	}
 }
 
-// Where --label names a column of numbers by mistake, they do not become classes of one row each. A day whose
-// classes are all new is summed.
-func TestSumsRefuseLabelsOfAnotherColumn(t *testing.T) {
+// If --label names a column of numbers by mistake, sum does not make classes of one row each of them. A day
+// whose classes are all new is summed.
+func TestSumsRejectLabelsOfAnotherColumn(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(3, 4))
 	table, others := "x,y,price,class\n", "x,y,price,class\n"

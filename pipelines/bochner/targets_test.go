@@ -52,9 +52,9 @@ func targetFiles(t *testing.T, rows []targetRow) map[string]string {
 		{"name": "b", "type": "double"}, {"name": "y", "type": "double"}, {"name": "z", "type": ["null", "double"]}]}`)
 }
 
-// Rows of several targets give one model, whatever the format, the files, the order of rows and
-// columns, and the runner. A row without one of its labels is set aside.
-func TestSeveralTargetsGiveOneModelHoweverTheyAreRead(t *testing.T) {
+// Rows of several targets give one model, for every format, cut into files, order of rows and columns, and
+// runner. A row without one of its labels is set aside.
+func TestSeveralTargetsGiveOneModelIndependentOfReading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	const n, missing = 500, 7
@@ -106,9 +106,9 @@ func TestSeveralTargetsGiveOneModelHoweverTheyAreRead(t *testing.T) {
 	}
 }
 
-// A model of several targets predicts for each what a model of that target alone does, digit for
-// digit, by the command and in a program, and evaluate scores each.
-func TestSeveralTargetsArePredictedAsEachAlone(t *testing.T) {
+// A model of several targets predicts each like a model of that target, digit for digit, by the command and in
+// a program, and evaluate scores each.
+func TestSeveralTargetsArePredictedLikeSeparateModels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "data.csv", targetFiles(t, targetRows(300, 0))["csv"])
@@ -189,7 +189,7 @@ func TestSeveralTargetsArePredictedAsEachAlone(t *testing.T) {
 	}
 }
 
-func TestOneLabelJobsRefuseSeveral(t *testing.T) {
+func TestOneLabelJobsRejectSeveralLabels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "data.csv", targetFiles(t, targetRows(100, 0))["csv"])

@@ -9,9 +9,9 @@ import (
 // fixedModel are the flags of a small model whose features are not searched for.
 var fixedModel = append([]string{"--search", "none"}, smallModel...)
 
-// A column of times is not a feature: a table without it gives the same model. The column is in the
-// schema file and in the model, and evaluate scores rows by its months.
-func TestTimesOfRows(t *testing.T) {
+// A column of times is not a feature: a table without it gives the same model. The column is in the schema file
+// and in the model, and evaluate scores rows by its months.
+func TestTimeColumnIsNotAFeature(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(300, 1)))
@@ -53,8 +53,8 @@ func TestTimesOfRows(t *testing.T) {
 	must(t, dir, append(train, "--time_column", "age", "--model", "numbers")...) // numbers may be times
 }
 
-// Dates that are features are months, too.
-func TestSlicesByMonths(t *testing.T) {
+// Slices by dates are months, also if the dates are features.
+func TestSlicesByTimeAreMonths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(300, 1)))

@@ -91,7 +91,7 @@ func TestTrainingRowsOfAnyFormatAndScalingAreRecognised(t *testing.T) {
 	}
 }
 
-// A file of the training among others is recognised by its content, wherever it is.
+// A file of the training data among others is recognised by its content, in any directory.
 func TestFilesOfTheTrainingAreRecognisedAmongOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func TestFilesOfTheTrainingAreRecognisedAmongOthers(t *testing.T) {
 	}
 }
 
-// The days of a retraining are recognised, too. The second model is fitted to sums.
+// The days of a retraining are recognised too. The second model is fitted to sums.
 func TestDaysOfARetrainingAreRecognised(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -46,9 +46,9 @@ func typedJobs(t *testing.T, at, format string, on func(args ...string) result) 
 	return made
 }
 
-// A typed table gives the same model, scores of slices and predictions on the disk, in a bucket
-// whose requests fail, and on workers that are processes of their own.
-func TestTypedTablesAreTheSameInEveryPlace(t *testing.T) {
+// A typed table gives the same model, scores of slices and predictions on the disk, in a bucket whose requests
+// fail, and on workers in other processes.
+func TestTypedTablesGiveTheSameModelEverywhere(t *testing.T) {
 	campaign.Long(t)
 	files := typedFiles(t, 200)
 	server, address := gcstest.Start(t)

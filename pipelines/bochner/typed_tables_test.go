@@ -35,7 +35,7 @@ func motley(n int) (header string, records []string) {
 	return header, records
 }
 
-func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
+func TestTableWithEveryKindOfColumnNeedsNoFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	header, records := motley(600)
@@ -84,7 +84,7 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 	}
 }
 
-func TestModelsOfTypedTablesDependOnTheRowsAlone(t *testing.T) {
+func TestModelsOfTypedTablesDependOnTheRowsOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	header, records := motley(3000)

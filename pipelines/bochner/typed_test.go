@@ -51,8 +51,8 @@ func typedTable(header string, rows []string) string {
 	return header + "\n" + strings.Join(rows, "\n") + "\n"
 }
 
-// A typed table gives the same model, byte for byte, whatever the order of rows and files, their
-// cuts, compression, delimiter and runner, and the order of columns.
+// A typed table gives the same model, byte for byte, for every order of rows, files and columns, cut,
+// compression, delimiter and runner.
 func TestTypedTablesGiveTheSameModel(t *testing.T) {
 	campaign.Long(t)
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestTypedTablesGiveTheSameModel(t *testing.T) {
 
 // Predictions of typed rows have their identifiers, count the filled values, and equal the
 // predictions of a Go program that passes texts.
-func TestPredictionsOfTypedTables(t *testing.T) {
+func TestPredictionsOfTypedTablesMatchAGoProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
@@ -152,8 +152,8 @@ func TestPredictionsOfTypedTables(t *testing.T) {
 	}
 }
 
-// What a person gets wrong in a typed table is said with file, line and column.
-func TestFaultsOfTypedTablesAreSaid(t *testing.T) {
+// Mistakes in a typed table are reported with file, line and column.
+func TestTypedTableErrorsNameFileLineAndColumn(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
 	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"},
@@ -186,8 +186,8 @@ func TestFaultsOfTypedTablesAreSaid(t *testing.T) {
 	}
 }
 
-// A model of plain numbers takes the mean of a column for a missing value, and says so; one
-// without means cannot.
+// A model of plain numbers takes the mean of a column for a missing value, and reports it; one without means
+// cannot.
 func TestPlainModelsFillMissingValues(t *testing.T) {
 	dir := t.TempDir()
 	rows := []string{"a,b,y"}

@@ -73,7 +73,7 @@ func block(t *testing.T, work string) {
 	}
 }
 
-func TestSeparateWorkerProcesses(t *testing.T) {
+func TestWorkersInOtherProcessesMakeTheSameModel(t *testing.T) {
 	c := newCluster(t)
 	dir := t.TempDir()
 	in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
@@ -175,7 +175,7 @@ func (c *cluster) fails(t *testing.T, dir string, code int, text string, args []
 	}
 }
 
-func TestAJobGoesOnAfterItsWorkerWasKilled(t *testing.T) {
+func TestJobResumesAfterItsWorkerWasKilled(t *testing.T) {
 	c, o := newCluster(t), newObjects(t)
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "2000", "--out", "data.csv")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// --decimal and --thousands are of labels and weights, too: a table with commas gives the weights and the
-// scores of the same table with points, also by a schema file and where the features are plain numbers.
+// --decimal and --thousands apply to labels and weights too: a table with commas gives the weights and the
+// scores of the same table with points, also by a schema file and if the features are plain numbers.
 func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 	dir := t.TempDir()
 	points, commas, half := "a,b,w,y,z\n", "a;b;w;y;z\n", "a;b;w;y;z\n"
@@ -66,7 +66,7 @@ func TestLabelsAndWeightsUseTheNumberFormatOfColumns(t *testing.T) {
 	}
 }
 
-// A note has the flags with which a column is used, and numbers that are written against them are refused.
+// A note has the flags with which a column is used, and numbers that do not match the flags are rejected.
 func TestNumbersInOtherFormsNeedTheFlagOfTheNote(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -106,7 +106,8 @@ func TestNumbersInOtherFormsNeedTheFlagOfTheNote(t *testing.T) {
 	}
 }
 
-// A number of JSON has a point, also for a model of numbers with commas; a text is read as in its training.
+// A number of JSON is read with a point, also by a model of numbers with commas; a text is read as in its
+// training data.
 func TestNumbersOfJSONHaveAPoint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Every flag that names a model takes an alias, and the command says which model it stands for. A new
+// Every flag that names a model takes an alias, and the command reports the model that it stands for. A new
 // flag that names a model fails the test until it is in the table.
 func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 	dir := t.TempDir()

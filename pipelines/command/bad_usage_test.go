@@ -7,10 +7,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
+func TestInvalidFlagsAreUsageErrors(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("TMPDIR", temp)
@@ -137,7 +136,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := execute(slices.Concat(c.job, c.more)...)
-			if code != exit.CodeUsage {
+			if code != 2 {
 				t.Errorf("exit code %d", code)
 			}
 			jobtest.IsRefusal(t, stdout, stderr, append(c.want, "\nsee bochner")...)

@@ -38,7 +38,7 @@ func Main(args []string) int {
 		removeCopy()
 	}
 	if err := flag.CommandLine.Parse(beamArgs); err != nil {
-		return exit.CodeUsage
+		return int(exit.CodeUsage)
 	}
 	beam.Init()
 
@@ -56,12 +56,12 @@ func Main(args []string) int {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	// When the reader of standard output exits, a write fails with EPIPE and the job ends in order.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return Run(ctx, args, os.Stdout, os.Stderr)
+	return int(Run(ctx, args, os.Stdout, os.Stderr))
 }
 
 // Run runs the command with the arguments after the program's name in this process, in its working
 // directory, and returns the exit code. It stops in order when ctx ends.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code exit.Code) {
 	defer func() {
 		if r := recover(); r != nil {
 			code = reportCrash(stderr, args, fault.OfPanic(r))
@@ -88,7 +88,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(fault.Text(err)), cmd.CommandPath())
 		return exit.CodeUsage
 	}
-	code = exit.Code(err)
+	code = exit.CodeOf(err)
 	switch code {
 	case exit.CodeCrash:
 		return reportCrash(stderr, args, err)
@@ -121,7 +121,7 @@ func withFlagName(err error) string {
 }
 
 // reportCrash prints an internal error, with the stack if --verbose is given, and returns its exit code.
-func reportCrash(stderr io.Writer, args []string, err error) int {
+func reportCrash(stderr io.Writer, args []string, err error) exit.Code {
 	what, where, _ := strings.Cut(err.Error(), "\n")
 	if _, much, ok := strings.Cut(what, machine.OutOfMemory); ok {
 		fmt.Fprintf(stderr, "bochner: %s%s; --plan prints what training needs\n", machine.OutOfMemory, much)

@@ -22,7 +22,7 @@ import (
 // and what it printed.
 func execute(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = Run(context.Background(), jobtest.Plain(args), &out, &err)
+	code = int(Run(context.Background(), jobtest.Plain(args), &out, &err))
 	return code, out.String(), err.String()
 }
 
@@ -62,8 +62,7 @@ func TestEveryFlagIsDescribedInASentence(t *testing.T) {
 	}
 }
 
-// A job makes a directory where its --model or --out must not exist; kernel does only
-// if it is asked to.
+// The jobs whose --model or --out must not exist, all but kernel, can be resumed.
 func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 	var want []string
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
@@ -86,7 +85,7 @@ func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
 }
 
 // A flag takes the same kind of value in every command.
-func TestFlagsOfOneNameAgree(t *testing.T) {
+func TestFlagTypesAgreeAcrossCommands(t *testing.T) {
 	type key struct{ name, typ string }
 	seen := map[string]key{}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
@@ -101,7 +100,7 @@ func TestFlagsOfOneNameAgree(t *testing.T) {
 	})
 }
 
-func TestHelpOfEveryCommand(t *testing.T) {
+func TestEveryCommandPrintsHelp(t *testing.T) {
 	if code, out, _ := execute("--help"); code != 0 || !strings.Contains(out, "byte for\nbyte") {
 		t.Error(out)
 	}
@@ -137,7 +136,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
-func TestBeamsFlagsAreTakenAndHidden(t *testing.T) {
+func TestBeamFlagsAreAcceptedAndHidden(t *testing.T) {
 	n := 0
 	for _, cmd := range newRoot().Commands() {
 		if cmd.Flags().Lookup("runner") == nil {
@@ -161,7 +160,7 @@ func TestBeamsFlagsAreTakenAndHidden(t *testing.T) {
 	}
 }
 
-func TestTheJobMayBeAFlag(t *testing.T) {
+func TestJobMayBeNamedByAFlag(t *testing.T) {
 	for _, c := range []struct{ args, want []string }{
 		{[]string{"--job=train", "--data", "x"}, []string{"train", "--data", "x"}},
 		{[]string{"--data=x", "--job", "train", "--seed=1"}, []string{"train", "--data=x", "--seed=1"}},
@@ -200,7 +199,7 @@ func readFile(t *testing.T, name ...string) string {
 	return string(data)
 }
 
-func TestWaysToSayTheSameGiveTheSameModel(t *testing.T) {
+func TestFlagsAndConfigGiveTheSameModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "generate", "moons", "--rows", "300", "--out", filepath.Join(dir, "train.csv"))
 	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5,1e-3", "--seed", "7", "--scale",
@@ -236,7 +235,7 @@ func TestWaysToSayTheSameGiveTheSameModel(t *testing.T) {
 	}
 }
 
-func TestConfigRefusals(t *testing.T) {
+func TestConfigRejectsInvalidFiles(t *testing.T) {
 	dir := t.TempDir()
 	for text, words := range map[string][]string{
 		"lamda: 1":                {"no flag --lamda", `did you mean "lambda"`},
@@ -276,7 +275,7 @@ func TestConfigRefusals(t *testing.T) {
 	}
 }
 
-// Values of every kind come from a file as they come from the command line.
+// Values of every kind have the same effect in a file as on the command line.
 func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	cmd := trainCommand()
 	name := filepath.Join(t.TempDir(), "c.yaml")
@@ -345,8 +344,8 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 	}
 }
 
-// A start makes the flags of one command, which are those that it has beside all others.
-func TestACommandAloneIsTheOneAmongAll(t *testing.T) {
+// A command that is built without the others has the same flags as among all.
+func TestSeparatelyBuiltCommandHasTheSameFlags(t *testing.T) {
 	for _, among := range newRoot().Commands() {
 		if among.Name() == "help" {
 			continue

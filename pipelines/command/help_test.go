@@ -71,7 +71,7 @@ func TestEveryFlagIsInAGroup(t *testing.T) {
 	}
 }
 
-func TestEveryTextIsOfACommand(t *testing.T) {
+func TestEveryHelpTextBelongsToACommand(t *testing.T) {
 	files, err := texts.ReadDir("help")
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestShellsCompleteValues(t *testing.T) {
 	}
 }
 
-func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
+func TestFlagsOfOtherProgramsAreExplained(t *testing.T) {
 	train, _, err := newRoot().Find([]string{"train"})
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +194,8 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 	}
 }
 
-// Every command that writes a log, as those with --quiet do, takes it as JSON, and every flag may be written with dashes.
-func TestFlagsOfAllCommands(t *testing.T) {
+// Every command with --quiet, which writes a log, has --log_format, and every flag may be written with dashes.
+func TestLoggingCommandsTakeLogFormatAndDashes(t *testing.T) {
 	logs := 0
 	for _, cmd := range newRoot().Commands() {
 		fs := cmd.Flags()
@@ -215,7 +215,7 @@ func TestFlagsOfAllCommands(t *testing.T) {
 	}
 }
 
-func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
+func TestScikitLearnNamesGiveTheSameModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "generate", "moons", "--rows", "300", "--out", filepath.Join(dir, "train.csv"))
 	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5", "--kernel", "gaussian", "--calibrate",
@@ -262,7 +262,7 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 	}
 }
 
-func TestVersionTellsTheBuild(t *testing.T) {
+func TestVersionPrintsTheBuild(t *testing.T) {
 	var v engine.BuildInfo
 	if err := json.Unmarshal([]byte(must(t, "version", "--json")), &v); err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func newCommand(name string, o any, run runFunc, more ...*option.Option) *cobra.
 		addBeamFlags(fs)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := readConfig(cmd); exit.Code(err) == exit.CodeStorage || errors.Is(err, iofs.ErrPermission) {
+		if err := readConfig(cmd); exit.CodeOf(err) == exit.CodeStorage || errors.Is(err, iofs.ErrPermission) {
 			return &startedError{err}
 		} else if err != nil {
 			return err

@@ -12,18 +12,16 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bochner-ml/bochner/features/synthetic"
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/models/iterative"
-	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/twosample"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/plan"
-	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/spf13/cobra"
 )
 
 // jobCommand returns the command of a job that takes only its options.
@@ -34,8 +32,7 @@ func jobCommand[O any, R io.WriterTo](name string, o *O, job func(context.Contex
 }
 
 func alignCommand() *cobra.Command {
-	var o options.Align
-	o.Learned.Keep = iterative.DefaultKeep
+	o := options.NewAlign()
 	kernels := newKernels("learned")
 	cmd := newCommand("align", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
@@ -53,7 +50,7 @@ func embedCommand() *cobra.Command {
 		options.Embed
 		Plan bool `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit."`
 	}
-	o.LearnerOptions = *pca.NewLearnerOptions()
+	o.Embed = options.NewEmbed()
 	kernels := newKernels("gaussian")
 	return newCommand("embed", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
@@ -67,7 +64,7 @@ func embedCommand() *cobra.Command {
 }
 
 func featurizeCommand() *cobra.Command {
-	var o options.Featurize
+	o := options.NewFeaturize()
 	kernels := newKernels("gaussian")
 	return newCommand("featurize", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {
@@ -78,7 +75,7 @@ func featurizeCommand() *cobra.Command {
 }
 
 func generateCommand() *cobra.Command {
-	var o options.Generate
+	o := options.NewGenerate()
 	cmd := newCommand("generate", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Set = args[0]
 		return pipelines.Generate(cmd.Context(), o)
@@ -111,7 +108,7 @@ func compareCommand() *cobra.Command {
 }
 
 func testCommand() *cobra.Command {
-	var o options.TwoSample
+	o := options.NewTwoSample()
 	kernels := newKernels("gaussian", "features", strconv.Itoa(twosample.Features))
 	cmd := newCommand("test", &o, func(cmd *cobra.Command, args []string) (_ io.WriterTo, err error) {
 		if o.Recipe != "" {
@@ -131,9 +128,9 @@ func testCommand() *cobra.Command {
 
 func verifyCommand() *cobra.Command {
 	var o struct {
-		options.Verify
-		Forgotten options.Forget `group:"Model and output" omit:"Model,Data,Out,SaveSums,MaxBadFraction,Job"`
-		Audit     bool           `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
+		options.VerifyOptimum
+		Forgotten options.VerifyForgotten `group:"Model and output" omit:"Model,Data,MaxBadFraction,Job"`
+		Audit     bool                    `flag:"audit,common" group:"Model and output" help:"Compare the sums of --sums with the rows of --data, and the weights of --model with the sums. One of the two may be missing."`
 	}
 	return newCommand("verify", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		f := o.Forgotten
@@ -144,13 +141,13 @@ func verifyCommand() *cobra.Command {
 		case o.Audit && f.Certificate != "":
 			return nil, exit.Usagef("--audit and --certificate cannot be used together: verify one after the other")
 		case o.Audit:
-			return pipelines.Audit(cmd.Context(), options.Audit{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
+			return pipelines.AuditSums(cmd.Context(), options.AuditSums{SumDirs: f.SumDirs, Model: o.Model, Data: o.Data,
 				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 		case f.Certificate == "":
-			return pipelines.Verify(cmd.Context(), o.Verify)
+			return pipelines.VerifyOptimum(cmd.Context(), o.VerifyOptimum)
 		}
 		f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
-		remove, err := takeIDs(cmd, &f)
+		remove, err := takeIDs(cmd, &f.ForgottenRows)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +160,7 @@ func inspectCommand() *cobra.Command {
 	var o struct {
 		Model      string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Directory of a model, or an alias such as DIR@champion."`
 		Importance string `flag:"importance" group:"Model and output" placeholder:"FILE" help:"File for a plot of the importance of columns, their effects on predictions for the rows of --data: .png or .svg."`
-		options.Inspect
+		options.InspectData
 	}
 	return newCommand("inspect", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		ctx, rows := cmd.Context(), len(o.Data.Files) > 0
@@ -173,29 +170,20 @@ func inspectCommand() *cobra.Command {
 		case o.Importance != "" && (o.Model == "" || !rows):
 			return nil, exit.Usagef("--importance needs --model and --data: it draws effects on predictions")
 		case o.Model == "":
-			return pipelines.InspectData(ctx, o.Inspect)
+			return pipelines.InspectData(ctx, o.InspectData)
 		}
 		tables := append(namesOf(&o.Types), "columns", "drop", "weight_column", "id_column", "time_column", "write_schema")
 		if err := refuse(cmd, tables, "cannot be used with --model: a model has its columns and their types"); err != nil {
 			return nil, err
 		}
-		var result *results.InspectModel
-		var err error
-		if rows {
-			result, err = pipelines.InspectEffects(ctx, options.InspectEffects{Model: o.Model, Data: o.Data,
-				MaxBadFraction: o.MaxBadFraction, Job: o.Job})
-		} else {
-			result, err = pipelines.InspectModel(ctx, o.Model)
-		}
-		if err == nil && o.Importance != "" {
-			err = pipelines.DrawEffects(ctx, result, o.Importance)
-		}
-		return result, err
+		return pipelines.InspectModel(ctx, options.InspectModel{Model: o.Model, Data: o.Data, EffectsPlot: o.Importance,
+			MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 	})
 }
 
 func explainCommand() *cobra.Command {
-	return jobCommand("explain", new(options.Explain), pipelines.Explain)
+	o := options.NewExplain()
+	return jobCommand("explain", &o, pipelines.Explain)
 }
 
 func exportCommand() *cobra.Command {
@@ -238,7 +226,7 @@ func fitCommand() *cobra.Command {
 func forgetCommand() *cobra.Command {
 	var o options.Forget
 	return newCommand("forget", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
-		remove, err := takeIDs(cmd, &o)
+		remove, err := takeIDs(cmd, &o.ForgottenRows)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +236,7 @@ func forgetCommand() *cobra.Command {
 }
 
 // takeIDs replaces - in --ids by a temporary file with the content of standard input; remove deletes the file.
-func takeIDs(cmd *cobra.Command, o *options.Forget) (remove func() error, err error) {
+func takeIDs(cmd *cobra.Command, o *options.ForgottenRows) (remove func() error, err error) {
 	if o.IDs != standardInput {
 		return func() error { return nil }, nil
 	}
@@ -260,7 +248,7 @@ func takeIDs(cmd *cobra.Command, o *options.Forget) (remove func() error, err er
 }
 
 func askCommand() *cobra.Command {
-	var o options.Ask
+	o := options.NewAsk()
 	cmd := newCommand("ask", &o, func(cmd *cobra.Command, args []string) (io.WriterTo, error) {
 		o.Question = options.Question(args[0])
 		return pipelines.Ask(cmd.Context(), o)
@@ -271,7 +259,7 @@ func askCommand() *cobra.Command {
 }
 
 func pruneCommand() *cobra.Command {
-	return jobCommand("prune", new(options.Prune), pipelines.PruneSums)
+	return jobCommand("prune", new(options.PruneSums), pipelines.PruneSums)
 }
 
 func versionCommand() *cobra.Command {
@@ -297,7 +285,7 @@ func (v versionReport) WriteTo(w io.Writer) (int64, error) {
 }
 
 func serveCommand() *cobra.Command {
-	var o options.Serve
+	o := options.NewServe()
 	return newCommand("serve", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if l, ok := cmd.ErrOrStderr().(*jsonLog); ok {
 			slog.SetDefault(slog.New(l.handler))

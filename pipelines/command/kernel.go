@@ -12,7 +12,7 @@ import (
 )
 
 func kernelCommand() *cobra.Command {
-	var o options.CompareKernel
+	o := options.NewCompareKernel()
 	kernels := newKernels("gaussian")
 	cmd := newCommand("kernel", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if o.Kernel, err = kernels.chosen(); err != nil {

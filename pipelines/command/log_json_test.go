@@ -25,7 +25,7 @@ func TestLogLinesAreObjects(t *testing.T) {
 	}{{"y", 0, "INFO"}, {"nobody", 3, "ERROR"}} {
 		log.Reset()
 		code := Run(t.Context(), append(train, filepath.Join(dir, job.label), "--label", job.label), &out, &log)
-		if code != job.code {
+		if int(code) != job.code {
 			t.Errorf("label %s: exit code %d, want %d\n%s", job.label, code, job.code, log.String())
 		}
 		lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
@@ -47,7 +47,7 @@ func TestLogLinesAreObjects(t *testing.T) {
 	}
 }
 
-func TestALineOfALogHasItsLevel(t *testing.T) {
+func TestLogLinesHaveTheirLevel(t *testing.T) {
 	var b bytes.Buffer
 	log := newJSONLog(&b)
 	for _, part := range []string{"note: two ", "parts\nbochner: no file\n\nread: 10 rows\nunfinished"} {

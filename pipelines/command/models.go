@@ -24,10 +24,23 @@ func commandLine(cmd *cobra.Command, args ...string) string {
 	return strings.Join(words, " ")
 }
 
+// changeFlags are the flags of a change of the champion.
+type changeFlags struct {
+	// Who does this, for the history. The default is the user and the machine.
+	By string `flag:"who" group:"Model and output" placeholder:"TEXT"`
+
+	// Reason, for the history.
+	Why string `flag:"why" group:"Model and output" placeholder:"TEXT"`
+
+	// Name of the model that must be the champion now; - for none. If another model is, nothing
+	// changes.
+	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL"`
+}
+
 func modelsCommand() *cobra.Command {
 	var o struct {
 		registry.Registry
-		registry.Note
+		changeFlags
 		LogFlags
 		Model  string `flag:"model,common" group:"Model and output" placeholder:"DIR" help:"Model of that directory: its name, path or alias."`
 		Events int    `flag:"events" group:"Model and output" help:"Number of events that history prints; 0 prints all."`
@@ -49,7 +62,14 @@ func modelsCommand() *cobra.Command {
 			events, err := o.History(ctx, o.Events)
 			return &registry.Events{Dir: o.Dir, Events: events}, err
 		}
-		o.Command = commandLine(cmd, action)
+		change := registry.Change{By: o.By, Why: o.Why, Command: commandLine(cmd, action)}
+		switch o.Expect {
+		case "":
+		case "-":
+			change.IfChampion = registry.ChampionIs("")
+		default:
+			change.IfChampion = registry.ChampionIs(o.Expect)
+		}
 		model := o.Model // o.Model is the value of the flag
 		if model != "" {
 			if model, err = o.Name(ctx, model); err != nil {
@@ -58,11 +78,11 @@ func modelsCommand() *cobra.Command {
 		}
 		switch {
 		case action == "rollback":
-			return o.Rollback(ctx, model, o.Note)
+			return o.Rollback(ctx, model, change)
 		case model == "":
 			return nil, exit.Usagef("models promote: no model: name one of %s with --model", o.Dir)
 		}
-		return o.Promote(ctx, model, o.Note)
+		return o.Promote(ctx, model, change)
 	})
 	cmd.Args, cmd.ValidArgs = oneArgument("an action", modelsActions), modelsActions
 	return cmd

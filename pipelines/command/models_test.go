@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
-// Every command that reads a model takes an alias, and says which model it stands for.
+// Every command that reads a model takes an alias, and reports the model that it stands for.
 func TestModelsAreReadByAlias(t *testing.T) {
 	dir := t.TempDir()
 	train, all := filepath.Join(dir, "train.csv"), filepath.Join(dir, "models")

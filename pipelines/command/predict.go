@@ -25,14 +25,16 @@ const (
 func predictCommand() *cobra.Command {
 	var o struct {
 		Forever bool `flag:"stream,common" group:"Streams" help:"Predict every file that appears, or every message, until the command is stopped. See bochner help stream."`
-		options.Stream
+		options.PredictStream
 	}
+	o.PredictStream = options.NewPredictStream()
+	o.MaxBadFraction = 0 // of a batch
 	return newCommand("predict", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Forever {
-			return nil, predictStream(cmd, o.Stream)
+			return nil, predictStream(cmd, o.PredictStream)
 		}
 		batches := namesOf(&options.Predict{})
-		only := slices.DeleteFunc(namesOf(&options.Stream{}), func(name string) bool {
+		only := slices.DeleteFunc(namesOf(&options.PredictStream{}), func(name string) bool {
 			return slices.Contains(batches, name)
 		})
 		if err := refuse(cmd, only, "is for --stream"); err != nil {
@@ -71,14 +73,14 @@ func checkOutFormat(cmd *cobra.Command, out, format string) error {
 }
 
 // predictStream predicts until the stream ends, and prints the counts of each round.
-func predictStream(cmd *cobra.Command, o options.Stream) error {
+func predictStream(cmd *cobra.Command, o options.PredictStream) error {
 	switch {
 	case cmd.Flags().Changed("resume") || cmd.Flags().Changed("work"):
 		return exit.Usagef("--stream continues from the files in --out, without --resume and --work")
 	case o.Out == standardOutput:
 		return exit.Usagef("--stream writes a file for each file: give a directory with --out")
 	case !cmd.Flags().Changed("max_bad_fraction"):
-		o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
+		o.MaxBadFraction = options.NewPredictStream().MaxBadFraction
 	}
 	line := func(r results.StreamRound) error {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestTheCLIReferenceIsCurrent(t *testing.T) {
+func TestCLIReferenceIsCurrent(t *testing.T) {
 	fieldTexts = commentTexts(t)
 	checkGenerated(t, "options.txt", fieldTexts)
 	var reference strings.Builder

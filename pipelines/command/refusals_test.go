@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
 )
 
-func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestUselessFlagsOfRoundsAreRejected(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, "generate", "moons", "--rows", "200", "--out", "data.csv")
 	must(t, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--model", "other")
@@ -30,6 +30,7 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		{[]string{"--learner", "svm", "--rounds_per_job", "1000"}, "--rounds_per_job must be", 2},
 		{[]string{"--learner", "svm", "--class_weight", "up=3"}, `no row is of class "up"`, 2},
 		{[]string{"--learner", "svm", "--class_weight", "1=-3"}, "want a number above 0", 2},
+		{[]string{"--class_weight", "1=1e12"}, "differs too much from the mean", 2},
 		{[]string{"--class_weight", "1=1,1=2"}, `class "1" is given twice`, 2},
 		{[]string{"--learner", "svm", "--init", "other"}, "--init other: the model has different features", 2},
 		{[]string{"--learner", "svm", "--init", "nothing"}, "nothing", 6},
@@ -60,7 +61,7 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
+func TestUnsupportedLearnedFeaturesAreRejected(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, "generate", "windmill", "--rows", "300", "--out", "data.csv")
 	must(t, "generate", "friedman", "--rows", "300", "--out", "numbers.csv")
@@ -133,7 +134,7 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 	}
 }
 
-func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
+func TestUnavailableProbabilitiesAreRejected(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must(t, "generate", "moons", "--rows", "300", "--out", "moons.csv")
 	must(t, "generate", "friedman", "--rows", "300", "--out", "friedman.csv")

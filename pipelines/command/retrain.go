@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,13 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// laterMargin is how far targets of later days may lie beyond the range of the first days, on either
-// side, as a multiple of this range. The grid has 65,536 steps: over three ranges they are still
-// far finer than the errors of models.
-const laterMargin = 1
-
 func retrainCommand() *cobra.Command {
-	var o options.Retrain
+	o := options.NewRetrain()
 	flags := newTrainingFlags(&o.Train)
 	cmd := newCommand("retrain", &o, func(cmd *cobra.Command, _ []string) (_ io.WriterTo, err error) {
 		if err := refuse(cmd, flagNames(cmd, notRetrained), "cannot be used with retrain"); err != nil {
@@ -39,8 +33,8 @@ func retrainCommand() *cobra.Command {
 		if len(o.Train.Data.Files) != 1 {
 			return nil, exit.Usagef("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
 		}
-		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() == nil {
-			r.Train.Room = laterMargin
+		if !cmd.Flags().Changed("target_room") && r.Train.Iterative() != nil {
+			r.Train.Room = 0 // it has no grid of targets
 		}
 		r.Data, r.Log = o.Train.Data.Files[0], o.Train.Job.Log
 		r.PairedGate = cmp.Or(o.PairedGate, options.NoGate)
@@ -51,10 +45,8 @@ func retrainCommand() *cobra.Command {
 	for _, name := range flagNames(cmd, notRetrained) {
 		fs.Lookup(name).Hidden = true
 	}
-	room := fs.Lookup("target_room")
-	room.Usage = "For a regression: how far the grid of targets reaches beyond those of the days from which the recipe " +
+	fs.Lookup("target_room").Usage = "For a regression: how far the grid of targets reaches beyond those of the days from which the recipe " +
 		"is drawn, on either side, as a multiple of their range. A later day with targets beyond the grid is refused."
-	room.DefValue = strconv.Itoa(laterMargin)
 	fs.Lookup("data").Usage = "Files of a day: a pattern with YYYY, MM and DD, such as 'data/dt=YYYY-MM-DD/*'."
 	showOnly(cmd, "models data label day sums_dir keep_sums window held_out gate paired_gate max_drift redraw kernel "+
 		"features width seed lambda max_bad_fraction runner config json")

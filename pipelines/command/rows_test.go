@@ -120,8 +120,8 @@ func predictedRows(t *testing.T, runner string, all beam.PCollection, p *beam.Pi
 	return out
 }
 
-// Rows of a pipeline get the predictions that the command makes of the same rows in a file, bit for
-// bit; and those that the command sets aside are rejected.
+// Rows of a pipeline get the predictions that the command makes for the same rows in a file, bit for bit; rows
+// that the command sets aside are rejected.
 func TestRowsOfAPipelineMatchRowsOfFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	if !beam.Initialized() {

@@ -33,7 +33,7 @@ func scoreRow(w beam.Window, s rows.Score) rows.Row {
 	return r
 }
 
-// The scores of windows equal the scores of evaluate on the rows of each window, bit for bit.
+// The scores of each window equal the scores of evaluate on its rows, bit for bit.
 func TestScoresOfWindowsMatchEvaluate(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()

@@ -162,8 +162,8 @@ var kindsOfRows = []struct {
 		"embed --features 60 --components 3", "1,,a"},
 }
 
-// The sums of rows of a pipeline, of each window by themselves, give the model of a training by the
-// recipe on the same rows in a file, byte for byte.
+// The sums of each window of rows of a pipeline give the model of a training run by the recipe on the same rows
+// in a file, byte for byte.
 func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
@@ -262,9 +262,9 @@ func TestModelsOfSumsOfWindowsMatchFiles(t *testing.T) {
 	}
 }
 
-// A pipeline that runs again finds what it has stored; one of other rows does not replace it. No parts are left, also
-// of sessions, whose windows are merged after their rows were summed.
-func TestSumsAndModelsThatExistAreLeftAsTheyAre(t *testing.T) {
+// A pipeline that runs again finds the sums and models that it has stored; one with other rows does not replace
+// them. No parts are left, also of sessions, whose windows are merged after their rows were summed.
+func TestExistingSumsAndModelsAreKept(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}
@@ -366,7 +366,7 @@ func storedName(s rows.Stored) rows.Row { return rows.Row{Key: s.Dir, Label: fmt
 
 // Rows that come after their window was stored make further sums of the window. All of them add up to the sums of
 // all its rows, bit for bit, in FitStored and in fit.
-func TestLateRowsAreAFurtherPartOfTheirWindow(t *testing.T) {
+func TestLateRowsMakeFurtherSumsOfTheirWindow(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}

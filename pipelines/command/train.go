@@ -16,7 +16,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
@@ -32,6 +31,7 @@ func trainCommand() *cobra.Command {
 		Plan    bool     `flag:"plan,common" group:"Job" help:"Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on training memory, and exit."`
 		Timings bool     `flag:"timings" group:"Job" help:"Print the time of each stage."`
 	}
+	o.Train = options.NewTrain()
 	flags := newTrainingFlags(&o.Train)
 	return newCommand("train", &o, func(cmd *cobra.Command, _ []string) (io.WriterTo, error) {
 		if o.Model == "" && !o.Plan {
@@ -67,7 +67,8 @@ func trainCommand() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		result, err := pipelines.TrainAndTest(cmd.Context(), t, test)
+		test.Train = t
+		result, err := pipelines.TrainAndTest(cmd.Context(), test)
 		if result != nil {
 			result.Timings = o.Timings
 		}
@@ -92,22 +93,22 @@ func defaultModel(files []string, as string) string {
 }
 
 // parseTest returns the options of --test: files, or a number, which is a share of the rows.
-func parseTest(given []string) (t options.TrainTest, err error) {
+func parseTest(given []string) (t options.TrainAndTest, err error) {
 	for _, text := range given {
 		share, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			t.Files = append(t.Files, text)
+			t.TestFiles = append(t.TestFiles, text)
 			continue
 		}
-		t.Share = share
+		t.TestShare = share
 		if !(share > 0 && share < 1) {
 			return t, exit.Usagef("--test %s: want a share of the rows above 0 and below 1; a file of this name is ./%[1]s", text)
 		}
 	}
 	switch {
-	case t.Share > 0 && len(given) > 1:
+	case t.TestShare > 0 && len(given) > 1:
 		return t, exit.Usagef("--test takes files or one share of the rows, not both")
-	case slices.Contains(t.Files, standardInput):
+	case slices.Contains(t.TestFiles, standardInput):
 		return t, exit.Usagef("--test cannot read standard input: save it to a file, and name the file")
 	}
 	return t, nil
@@ -121,8 +122,6 @@ type trainingFlags struct {
 }
 
 func newTrainingFlags(o *options.Train) *trainingFlags {
-	o.Learned.Running = iterative.Defaults().Running
-	o.Learned.PerJob = 0 // one round of a game
 	return &trainingFlags{newKernels("gaussian"), newLearners(&o.Learned.Running), o}
 }
 

@@ -27,7 +27,7 @@ func TestFlagsOfAConfigurationAreSettings(t *testing.T) {
 	}
 }
 
-func TestDirectoriesOfAllFilesAreLeftOut(t *testing.T) {
+func TestCommonDirectoriesAreOmitted(t *testing.T) {
 	for list, want := range map[string]string{
 		"train.csv": "train.csv", "/a/b/train.csv": "train.csv", "/train.csv": "train.csv", "data/x.csv": "x.csv",
 		"/a/b/x.csv,/a/b/y.csv": "x.csv,y.csv", "/a/2024/*.csv,/a/2025/*.csv": "2024/*.csv,2025/*.csv",

@@ -39,7 +39,7 @@ func ofItsDay(v visit, emit func(beam.EventTime, visit)) { emit(beam.EventTime(8
 
 // Rows of several windows give the same recipe in any order and on any runner. The model of each window has the
 // bytes of the model that the command trains by this recipe.
-func TestRowsAreTrainedOnWithoutARecipe(t *testing.T) {
+func TestTrainRowsWorksWithoutARecipe(t *testing.T) {
 	if !beam.Initialized() {
 		beam.Init()
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDefaultsOfDefaultsAreTheSame(t *testing.T) {
+func TestWithDefaultsIsIdempotent(t *testing.T) {
 	for _, given := range []Engine{{}, {Threads: 3}, {Runner: Direct, Threads: 2}} {
 		once := given.WithDefaults()
 		if twice := once.WithDefaults(); !reflect.DeepEqual(twice, once) {

@@ -51,7 +51,7 @@ func TestJobsShareATemporaryDirectoryAndLeaveNone(t *testing.T) {
 	}
 }
 
-func TestStaleFilesRemovedLiveFilesKept(t *testing.T) {
+func TestNewTempRemovesStaleFilesOnly(t *testing.T) {
 	outer := t.TempDir()
 	t.Setenv("TMPDIR", outer)
 	dead := filepath.Join(outer, tempPrefix+"dead")
@@ -83,9 +83,9 @@ func TestStaleFilesRemovedLiveFilesKept(t *testing.T) {
 	}
 }
 
-// Each removes what the dead have left before it makes its own: it must not take for dead one
-// that is just being made, or that is just being removed.
-func TestManyAtOnceKeepTheirTemporaryDirectories(t *testing.T) {
+// A job that removes the directories of dead jobs before it makes its own does not remove one that is just
+// being made or removed.
+func TestConcurrentJobsKeepTheirTemporaryDirectories(t *testing.T) {
 	outer := t.TempDir()
 	t.Setenv("TMPDIR", outer)
 	var wg sync.WaitGroup
@@ -113,7 +113,7 @@ func TestManyAtOnceKeepTheirTemporaryDirectories(t *testing.T) {
 	}
 }
 
-func TestAPlaceForTemporaryFilesThatIsMissingIsNamed(t *testing.T) {
+func TestMissingTemporaryDirectoryIsNamed(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	_, _, err := NewTemp(jobtest.Ctx)
 	jobtest.WantError(t, "no TMPDIR", err, exit.CodeData, os.Getenv("TMPDIR"), "the directory does not exist", "TMPDIR")

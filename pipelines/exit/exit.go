@@ -1,4 +1,4 @@
-// Package exit defines the errors that jobs return. Each kind is a type, and Code returns its exit code.
+// Package exit defines the errors that jobs return. Each kind is a type, and CodeOf returns its exit code.
 package exit
 
 import (
@@ -14,20 +14,23 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
+// Code is an exit code of the command.
+type Code int
+
 // Exit codes of the command.
 const (
-	CodeOK          = 0
-	CodeFailed      = 1  // the runner failed or lost a worker
-	CodeUsage       = 2  // wrong flags
-	CodeData        = 3  // data was refused, or a place cannot be written to: fix it and run again
-	CodeGate        = 4  // a score did not pass --gate
-	CodeStorage     = 5  // the storage failed: running again may help
-	CodeModel       = 6  // a model directory is damaged or too new
-	CodeCrash       = 7  // the program itself failed, in a panic, or ran out of memory
-	CodeRefused     = 8  // retrain: the data of the day was refused, and no model was made
-	CodeNothing     = 9  // retrain: no new data, and no model was made
-	CodeLost        = 10 // retrain: another run was faster, or is still running
-	CodeInterrupted = 130
+	CodeOK          Code = 0
+	CodeFailed      Code = 1  // the runner failed or lost a worker
+	CodeUsage       Code = 2  // wrong flags
+	CodeData        Code = 3  // data was refused, or a place cannot be written to: fix it and run again
+	CodeGate        Code = 4  // a score did not pass --gate
+	CodeStorage     Code = 5  // the storage failed: running again may help
+	CodeModel       Code = 6  // a model directory is damaged or too new
+	CodeCrash       Code = 7  // the program itself failed, in a panic, or ran out of memory
+	CodeRefused     Code = 8  // retrain: the data of the day was refused, and no model was made
+	CodeNothing     Code = 9  // retrain: no new data, and no model was made
+	CodeLost        Code = 10 // retrain: another run was faster, or is still running
+	CodeInterrupted Code = 130
 )
 
 // UsageError means that options are wrong. Its text names them by the flags of the command: --max_bad_fraction is
@@ -64,7 +67,7 @@ func NotPassed(failed []string) error {
 
 // OutcomeError is the outcome of a retraining that promoted no model, with its exit code.
 type OutcomeError struct {
-	Code    int
+	Code    Code
 	Message string
 }
 
@@ -135,7 +138,7 @@ func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s:
 func (e *RunnerError) Unwrap() error { return e.Err }
 
 // faultCodes has the exit codes of faults that workers report. Other faults have CodeFailed.
-var faultCodes = map[fault.Kind]int{
+var faultCodes = map[fault.Kind]Code{
 	fault.Data: CodeData, fault.Place: CodeData, fault.Storage: CodeStorage,
 	fault.Damaged: CodeStorage, fault.Model: CodeModel, fault.Crash: CodeCrash,
 }
@@ -152,8 +155,8 @@ func HasResult(err error) bool {
 	return err == nil || is[*GateError](err) || is[*OutcomeError](err) || is[*DoneError](err)
 }
 
-// Code returns the exit code for an error.
-func Code(err error) int {
+// CodeOf returns the exit code for an error.
+func CodeOf(err error) Code {
 	outcome, noModel := errors.AsType[*OutcomeError](err)
 	reported, inWorker := errors.AsType[*fault.Fault](err)
 	stored, inStorage := errors.AsType[*storage.Error](err)
@@ -179,6 +182,8 @@ func Code(err error) int {
 		return CodeStorage
 	case is[*DataError](err), is[*dataset.Error](err):
 		return CodeData
+	case errors.Is(err, context.DeadlineExceeded): // of the caller's context: those of requests are in storage errors
+		return CodeInterrupted
 	}
 	return CodeFailed
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func TestExitCodes(t *testing.T) {
+func TestCodeMapsErrorsToExitCodes(t *testing.T) {
 	broken := &storage.Error{Op: "read", Name: "f", Err: syscall.EIO}
 	missing := &storage.Error{Op: "open", Name: "f", Err: fs.ErrNotExist}
 	for _, c := range []struct {
 		err  error
-		want int
+		want Code
 	}{
 		{nil, 0},
 		{errors.New("boom"), 1},
@@ -42,28 +42,29 @@ func TestExitCodes(t *testing.T) {
 		{&fault.Fault{Kind: fault.Model, Message: "m"}, 6},
 		{&fault.Fault{Kind: fault.Internal, Message: "m"}, 1},
 		{context.Canceled, 130},
+		{fmt.Errorf("reading: %w", context.DeadlineExceeded), 130},
 		{fmt.Errorf("reading: %w", context.Canceled), 130},
 		{errors.Join(Usagef("x"), context.Canceled), 130},
 	} {
-		if got := Code(c.err); got != c.want {
+		if got := CodeOf(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 		if c.err != nil {
-			if got := Code(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
+			if got := CodeOf(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
 				t.Errorf("%v, wrapped: %d, want %d", c.err, got, c.want)
 			}
 		}
 	}
 }
 
-// A file that may not be read says nothing about its rows: a retraining must not leave it out as bad data.
+// A file without read permission has no data error, so that a retraining does not leave it out as bad data.
 func TestMissingRightsAreNotBadData(t *testing.T) {
 	denied := &storage.Error{Op: "open", Name: "f",
 		Err: &storage.ReasonError{Text: "403", Kind: fs.ErrPermission, FromServer: true}}
 	found, _ := fault.Find(fault.Wrap(fault.Data, denied))
 	for _, err := range []error{denied, found} {
-		if !WriteFailed(err) || Code(err) != CodeData {
-			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), Code(err))
+		if !WriteFailed(err) || CodeOf(err) != CodeData {
+			t.Errorf("%v: of a place %t, code %d", err, WriteFailed(err), CodeOf(err))
 		}
 	}
 }

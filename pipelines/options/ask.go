@@ -33,6 +33,9 @@ type Ask struct {
 	Log    io.Writer // notes; nil discards them
 }
 
+// NewAsk returns the defaults of the command.
+func NewAsk() Ask { return defaults[Ask]() }
+
 // Question is a question to sums.
 type Question = results.Question
 

@@ -2,7 +2,15 @@
 // several jobs share, such as Job, Prepare and SumDirs.
 //
 // The tags of a field describe a flag of the command. The first paragraph of its comment is the help of the
-// flag, and names other options by their flags: --lambda is Lambda.Path. The zero value of a field is the
-// default, unless its comment says otherwise; a tag default is what the command sets. Jobs check their options
-// before they read data, and return an *exit.UsageError that names the flag.
+// flag, and names other options by their flags: --lambda is Lambda.Path. A function such as NewTrain returns
+// the defaults of the command; where there is none, they are the zero value of the struct. Jobs check their
+// options before they read data, and return an *exit.UsageError that names the flag.
 package options
+
+import "github.com/bochner-ml/bochner/internal/option"
+
+// defaults returns options with the defaults in their tags.
+func defaults[O any]() (o O) {
+	option.List(&o)
+	return o
+}

@@ -13,3 +13,10 @@ type Embed struct {
 	// File for a plot of a sample of the rows along the first two components, .png or .svg.
 	Picture string `flag:"picture,common" group:"Model and output" placeholder:"FILE"`
 }
+
+// NewEmbed returns the defaults of the command.
+func NewEmbed() Embed {
+	o := defaults[Embed]()
+	o.LearnerOptions = *pca.NewLearnerOptions()
+	return o
+}

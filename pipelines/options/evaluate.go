@@ -18,6 +18,9 @@ type CompareKernel struct {
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
 }
 
+// NewCompareKernel returns the defaults of the command.
+func NewCompareKernel() CompareKernel { return defaults[CompareKernel]() }
+
 // CompareModels says which models to compare, and on which data.
 type CompareModels struct {
 	// Directory of the model in use, or an alias such as DIR@champion (see bochner models --help).
@@ -88,8 +91,8 @@ type Evaluate struct {
 	Job Job `group:"Job"`
 }
 
-// Verify says which model to verify, and with which data, which must be its training data.
-type Verify struct {
+// VerifyOptimum says of which svm model to verify the certificate. Data must be its training data.
+type VerifyOptimum struct {
 	// Directory of the model, or an alias such as DIR@champion (see bochner models --help).
 	Model string          `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	Data  dataset.Options `group:"Data" omit:"Columns,Drop,Weight,Time"`
@@ -135,3 +138,6 @@ type TwoSample struct {
 	// of large tables pass. 0 is no bound.
 	MaxDrift float64 `flag:"max_drift,common" group:"Model and output"`
 }
+
+// NewTwoSample returns the defaults of the command.
+func NewTwoSample() TwoSample { return defaults[TwoSample]() }

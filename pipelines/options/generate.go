@@ -1,7 +1,6 @@
 package options
 
-// Generate says which sample data to generate. The defaults in tags are those of the command: in Go, Rows must
-// be set, and a Noise of 0 is none.
+// Generate says which sample data to generate.
 type Generate struct {
 	Set string // name of a synthetic.Set
 	// Number of rows.
@@ -13,3 +12,6 @@ type Generate struct {
 	// File to create; it must not exist.
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
 }
+
+// NewGenerate returns the defaults of the command.
+func NewGenerate() Generate { return defaults[Generate]() }

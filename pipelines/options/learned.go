@@ -113,3 +113,10 @@ type Align struct {
 	// File for a plot of the game's log, .png or .svg.
 	Curve string `flag:"curve" group:"Model and output" placeholder:"FILE"`
 }
+
+// NewAlign returns the defaults of the command.
+func NewAlign() Align {
+	o := defaults[Align]()
+	o.Learned.Keep = iterative.DefaultKeep
+	return o
+}

@@ -86,6 +86,9 @@ type Explain struct {
 	Log io.Writer
 }
 
+// NewExplain returns the defaults of the command.
+func NewExplain() Explain { return defaults[Explain]() }
+
 // Featurize says which features to write, and for which data.
 type Featurize struct {
 	Prepare `omit:"Split,Room"`
@@ -101,8 +104,11 @@ type Featurize struct {
 	Format string `flag:"out_format,common" group:"Model and output" default:"npy" placeholder:"NAME"`
 }
 
-// Inspect says which data to describe.
-type Inspect struct {
+// NewFeaturize returns the defaults of the command.
+func NewFeaturize() Featurize { return defaults[Featurize]() }
+
+// InspectData says which data to describe.
+type InspectData struct {
 	Data  dataset.Options `group:"Data"`
 	Types Types           `group:"Columns of tables"`
 	// Largest share (0 to 1) of rows set aside as unusable.
@@ -112,12 +118,13 @@ type Inspect struct {
 	Job         Job    `group:"Job"`
 }
 
-// InspectEffects says on which data to measure the effects of columns on the predictions of a model.
-type InspectEffects struct {
+// InspectModel says which model to describe. If Data names files, the effects of columns on predictions are
+// measured on their rows.
+type InspectModel struct {
 	Model          string // directory of the model, or an alias
 	Data           dataset.Options
+	EffectsPlot    string  // file for a plot of the effects, .png or .svg
 	MaxBadFraction float64 // largest share (0 to 1) of rows set aside as unusable
-	Whole          bool    // also measure partial dependence and drift, for a report
 	Job            Job
 }
 
@@ -144,10 +151,10 @@ type Messages struct {
 	Copy []string `flag:"copy_attributes" list:"commas"`
 }
 
-// Stream says which model to apply to files as they appear, or to messages. For messages, Data is one
+// PredictStream says which model to apply to files as they appear, or to messages. For messages, Data is one
 // subscription or topic, and Out and Dead are directories or topics; the options for files then apply to
-// messages. The zero value of a field is not its default: see pipelines.NewStreamOptions.
-type Stream struct {
+// messages.
+type PredictStream struct {
 	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
 	Predict
@@ -181,4 +188,11 @@ type Stream struct {
 
 	// Each, unless nil, is called after every round that had files.
 	Each func(results.StreamRound) error
+}
+
+// NewPredictStream returns the defaults of the command.
+func NewPredictStream() PredictStream {
+	o := defaults[PredictStream]()
+	o.MaxBadFraction = 1 // bad rows go to the dead letters and do not stop the stream
+	return o
 }

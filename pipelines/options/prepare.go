@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Prepare says which data to read, how rows become features, and what the labels are. The zero
-// value of a field is the command's default, unless the field says otherwise.
+// Prepare says which data to read, how rows become features, and what the labels are.
 type Prepare struct {
 	Data dataset.Options `group:"Data"`
 
@@ -35,7 +34,7 @@ type Prepare struct {
 	Split Split `group:"Learner"`
 
 	// Random seed of features, folds and samples.
-	Seed uint64 `flag:"seed" group:"Features" default:"1"` // 0 is a seed like any other
+	Seed uint64 `flag:"seed" group:"Features" default:"1"`
 
 	// Largest share (0 to 1) of rows set aside as unusable.
 	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data"`

@@ -151,3 +151,12 @@ type Retrain struct {
 	// "" is the default, NoGate no condition.
 	PairedGate string `flag:"paired_gate,common" group:"Retraining" list:"joined" default:"not worse by 1% at 95%" placeholder:"CONDITION"`
 }
+
+// NewRetrain returns the defaults of the command for ridge. For an iterative learner, which has no grid of
+// targets, Train.Room must be 0.
+func NewRetrain() Retrain {
+	o := defaults[Retrain]()
+	o.Train = NewTrain()
+	o.Train.Room = 1 // the grid has 65,536 steps: over three ranges they are far finer than the errors of models
+	return o
+}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheTextOfAWindow(t *testing.T) {
+func TestWindowTextRoundTrips(t *testing.T) {
 	for text, want := range map[string]Window{"": {}, "90d": {Days: 90}, "auto": {Auto: true},
 		"auto up to 365d": {true, 365}} {
 		w := Window{true, 7}

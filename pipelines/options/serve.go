@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Serve says which model to serve, where, and within which limits. The zero value of a field is not its
-// default: see pipelines.NewServeOptions.
+// Serve says which model to serve, where, and within which limits.
 type Serve struct {
 	// Directory of the model, or an alias such as DIR@champion (see bochner models --help).
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
@@ -29,6 +28,9 @@ type Serve struct {
 	// Refresh, unless nil, has the server look up the model at each signal.
 	Refresh <-chan os.Signal
 }
+
+// NewServe returns the defaults of the command.
+func NewServe() Serve { return defaults[Serve]() }
 
 // Access says where a server listens, and who may use it.
 type Access struct {

@@ -78,8 +78,8 @@ type AddSums struct {
 	Job Job
 }
 
-// Forget says which model forgets which rows.
-type Forget struct {
+// ForgottenRows says which rows a model forgets, and which sums have them.
+type ForgottenRows struct {
 	// Directory of the model, or an alias such as DIR@champion.
 	Model   string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	SumDirs `group:"Model and output"`
@@ -95,6 +95,16 @@ type Forget struct {
 	// rows. See dataset.ReadIDs.
 	IDs string `flag:"ids,common" group:"Data" placeholder:"FILE"`
 
+	// Largest share (0 to 1) of rows set aside as unusable.
+	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data"`
+
+	Job Job `group:"Job"`
+}
+
+// Forget says which model forgets which rows, and what to create.
+type Forget struct {
+	ForgottenRows
+
 	// Directory of the model without the rows, to create.
 	Out string `flag:"out,common" group:"Model and output" placeholder:"PATH"`
 
@@ -103,15 +113,19 @@ type Forget struct {
 
 	// File that says what was forgotten, and proves it: forget creates it, and verify checks it.
 	Certificate string `flag:"certificate" group:"Model and output" placeholder:"FILE"`
-
-	// Largest share (0 to 1) of rows set aside as unusable.
-	MaxBadFraction float64 `flag:"max_bad_fraction,common" group:"Data"`
-
-	Job Job `group:"Job"`
 }
 
-// Prune says which directories of sums to remove.
-type Prune struct {
+// VerifyForgotten says which certificate of Forget to verify. Model is the model without the rows, and the sums
+// are the original ones.
+type VerifyForgotten struct {
+	ForgottenRows
+
+	// File that says what was forgotten, and proves it: forget creates it, and verify checks it.
+	Certificate string `flag:"certificate" group:"Model and output" placeholder:"FILE"`
+}
+
+// PruneSums says which directories of sums to remove.
+type PruneSums struct {
 	// Patterns of directories of sums.
 	Sums []string `flag:"sums,common" group:"Model and output" list:"commas" placeholder:"DIRS"`
 
@@ -131,8 +145,8 @@ type Prune struct {
 	Log  io.Writer // notes; nil discards them
 }
 
-// Audit says which sums to compare with which rows, and which model to compare with the sums.
-type Audit struct {
+// AuditSums says which sums to compare with which rows, and which model to compare with the sums.
+type AuditSums struct {
 	SumDirs
 	Model          string          // directory or alias; "" for none
 	Data           dataset.Options // rows to compare with; dataset.Options.Files is empty for none

@@ -58,6 +58,13 @@ type Train struct {
 	Accept func(*models.Manifest) error
 }
 
+// NewTrain returns the defaults of the command.
+func NewTrain() Train {
+	o := defaults[Train]()
+	o.Learned.Keep = iterative.DefaultKeep
+	return o
+}
+
 // Iterative returns the options of an iterative learner, nil for ridge.
 func (o Train) Iterative() iterative.LearnerOptions {
 	l, _ := o.Learner.(iterative.LearnerOptions)
@@ -237,9 +244,10 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TrainTest says on which rows a model is evaluated after its training: the rows of files, or a
-// share of the rows of the data. Training does not read them.
-type TrainTest struct {
-	Files []string
-	Share float64 // above 0 and below 1; 0 to use Files
+// TrainAndTest says what model to train, and on which rows it is then evaluated: the rows of files, or a share
+// of the rows of Data. Training does not read them.
+type TrainAndTest struct {
+	Train
+	TestFiles []string
+	TestShare float64 // above 0 and below 1; 0 to use TestFiles
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestShares(t *testing.T) {
+func TestSharesParsePercentAndFraction(t *testing.T) {
 	for text, want := range map[string]Share{"0.1%": 0.001, " 2% ": 0.02, "0.001": 0.001, "": 0, "0": 0} {
 		var s Share
 		if err := s.UnmarshalText([]byte(text)); err != nil || math.Abs(float64(s-want)) > 1e-12 {

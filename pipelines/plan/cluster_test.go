@@ -36,7 +36,7 @@ func (p *Plan) cluster(e engine.Engine) *Cluster {
 	}}.cheapest(e)
 }
 
-// The machines have the memory for what runs on them, and there are enough.
+// The machines have the memory for their readers, and there are enough of them.
 func TestPlannedMachinesAreLargeEnough(t *testing.T) {
 	for _, test := range []struct {
 		plan    *Plan
@@ -156,8 +156,8 @@ func large(given options.Train, features int) (*Plan, solution) {
 	}}
 }
 
-// Of many features a reader holds stripes of the sums, or has several threads, where its machine
-// would otherwise have idle CPUs.
+// With many features a reader adds up stripes of the sums, or has several threads, if its machine would
+// otherwise have idle CPUs.
 func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 	for _, features := range []int{20_000, 32_768, 65_536} {
 		_, s := large(options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: features}}}, features)
@@ -180,7 +180,7 @@ func TestLargeSumsUseAllCPUsThatArePaid(t *testing.T) {
 	}
 }
 
-// Readers of which few fit have several threads, so that no CPU is idle.
+// Readers have several threads if only few of them fit on a machine, so that no CPU is idle.
 func TestReadersOfMuchMemoryHaveThreads(t *testing.T) {
 	p := aPlan(1e9, 100, 60_000, 60, 60)
 	c, one := p.cluster(engine.Engine{Runner: engine.Dataflow}), p.cluster(engine.Engine{Runner: engine.Dataflow,
@@ -190,8 +190,8 @@ func TestReadersOfMuchMemoryHaveThreads(t *testing.T) {
 	}
 }
 
-// Readers store their sums, merge them and solve from them in the work directory, which takes no
-// more than 200 objects a second.
+// Planned times include that readers store their sums, merge them and solve from them in the work directory,
+// which takes at most 200 objects a second.
 func TestPlansHaveTheTimeOfStoredSums(t *testing.T) {
 	p, s := large(options.Train{Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 10_000}}}, 10_000)
 	c := s.cheapest(engine.Engine{Runner: engine.Dataflow, Readers: 400, Threads: 1})

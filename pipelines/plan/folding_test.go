@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// A training holds as many sums as its plan says, or carries the rows where the plan does.
+// A training run holds as many sums as its plan states, or stores the rows if the plan does.
 func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
 	campaign.Long(t)
 	text := "a,b,c,y\n"

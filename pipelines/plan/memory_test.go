@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// What is stored is of the readers that the plan itself advises.
-func TestThePlannedSumsAreOfThePlansReaders(t *testing.T) {
+// The planned size of stored sums is for the number of readers that the plan itself advises.
+func TestPlannedSumsAreForThePlannedReaders(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
 	if c := p.cluster(engine.Engine{Runner: engine.Dataflow}); c.Readers*c.AlgebraThreads <= 64 {
 		t.Fatalf("%+v", c)
@@ -24,7 +24,7 @@ func TestThePlannedSumsAreOfThePlansReaders(t *testing.T) {
 	o := options.Train{}
 	o.Data.Files, o.Data.Label = []string{name}, "y"
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Readers = 1000, engine.Dataflow, 3
-	// Of few rows, the rows are stored in place of sums: whatever the readers, each once.
+	// Few rows are stored instead of sums: each once, for any number of readers.
 	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried ||
 		!strings.Contains(jobtest.Text(t, p), "rows      12.3 MB at most in files") {
 		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
@@ -66,8 +66,8 @@ func TestPlansHaveNoLevelsOfMeasurements(t *testing.T) {
 	}
 }
 
-// A plan reads columns and classes where it can, and says so where it cannot read all.
-func TestPlansReckonWithTheDataThemselves(t *testing.T) {
+// A plan reads columns and classes, and reports if it cannot read all of the data.
+func TestPlansReadTheDataWherePossible(t *testing.T) {
 	dir := t.TempDir()
 	var lines strings.Builder
 	for i := range 300 {

@@ -114,8 +114,8 @@ func TestPlansOfCalibrationsHaveTwoPassesMore(t *testing.T) {
 	}
 }
 
-// A round of the game reads the rows twice; before the first there are a sample and
-// the classes. The training itself plays as many rounds as the plan says.
+// A plan counts two passes for each round of the game, and before the first one a sample and the classes. The
+// training run plays as many rounds as the plan states.
 func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 200, 1), ""))
 	o := options.Train{
@@ -180,7 +180,7 @@ func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 	}
 }
 
-func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
+func TestPlansOfWideRowsUseSmallerBlocks(t *testing.T) {
 	o := options.Train{Prepare: options.Prepare{
 		Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")},
 			Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
@@ -195,7 +195,7 @@ func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 	}
 }
 
-func TestPlansRefuseLikeTraining(t *testing.T) {
+func TestPlansRejectLikeTraining(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", "a,y\n1,2\n")
 	_, err := Training(jobtest.Ctx, options.Train{Model: "m"})
 	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")
@@ -212,7 +212,7 @@ func TestPlansRefuseLikeTraining(t *testing.T) {
 	jobtest.WantError(t, "identifiers as labels", err, exit.CodeData, "each of the 200 rows has a label of its own")
 }
 
-// identified is a table of numbers besides a column of identifiers.
+// identified is a table of numbers and a column of identifiers.
 var identified = func() string {
 	text := "name,a,b,y\n"
 	for i := range 200 {
@@ -221,8 +221,8 @@ var identified = func() string {
 	return text
 }()
 
-// What is left when columns are dropped may be plain numbers.
-func TestPlansOfTablesWithIdentifiers(t *testing.T) {
+// A table whose identifier columns are dropped is planned exactly, as plain numbers.
+func TestPlanWithoutIdentifierColumnsIsExact(t *testing.T) {
 	p := plan(t,
 		options.Train{Prepare: options.Prepare{Data: dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "d.csv",
 			identified)}, Label: "y"}}})
@@ -231,7 +231,7 @@ func TestPlansOfTablesWithIdentifiers(t *testing.T) {
 	}
 }
 
-func TestPlansOnRealFiles(t *testing.T) {
+func TestPlanOfMNISTFilesIsExact(t *testing.T) {
 	dir := realdata.Path(t, "mnist")
 	p := plan(t, options.Train{Prepare: options.Prepare{Data: dataset.Options{
 		Files:   []string{dir + "/train-images*"},

@@ -61,7 +61,7 @@ func (c *cluster) Run(ctx context.Context, _ engine.Engine, p *beam.Pipeline) er
 			c.bytes += n
 		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "gram.sumsFn":
 			c.folded += n
-		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "epochs.roundFn":
+		case m.Name() == transforms.RowsUsed.String() && m.Transform() == "learn.roundFn":
 			c.learned += n
 		}
 	}
@@ -115,8 +115,8 @@ var simulations = []struct {
 	{"svm, three partitions", "svm", 64, []float64{1e-3}, iterative.Running{Partitions: 3}, nil},
 }
 
-// What a plan says of objects, pipelines and CPU hours is what a job of as many readers comes to. `make test-long` has
-// clusters of up to 400 readers.
+// The objects, pipelines and CPU hours of a plan are within 25% of those of a job with as many readers. `make
+// test-long` has clusters of up to 400 readers.
 func TestPlansMatchASimulatedCluster(t *testing.T) {
 	s, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })

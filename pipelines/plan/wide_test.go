@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func TestAPlanSaysThatLevelsNeedTooManyFrequencies(t *testing.T) {
+func TestPlanSaysThatLevelsNeedTooManyFrequencies(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a,b,c,y\n")
 	for i := range 3000 {

@@ -29,7 +29,7 @@ type Lineage struct {
 	Origins
 	// Drawn has the sources from which the recipe was drawn, if these are not Sources.
 	Drawn   []string `json:"drawn,omitempty"`
-	Sources []Source `json:"parts"` // training data, in order
+	Sources []Source `json:"sources"` // training data, in order
 	HeldOut *Source  `json:"held_out,omitempty"`
 	// Forgotten identifies forgotten rows, by HMACs of the digests of their sums.
 	Forgotten []string `json:"forgotten,omitempty"`

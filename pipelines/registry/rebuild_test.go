@@ -16,13 +16,13 @@ func sevenEvents(t *testing.T, dir string) (Registry, []byte) {
 	t.Helper()
 	r := with(t, dir, "a", "b", "c", "d", "e")
 	for _, step := range []func() (*Event, error){
-		func() (*Event, error) { return r.Promote(ctx, "a", Note{}) },
-		func() (*Event, error) { return r.Keep(ctx, "e", Note{}) },
-		func() (*Event, error) { return r.Promote(ctx, "b", Note{}) },
-		func() (*Event, error) { return r.Promote(ctx, "c", Note{}) },
-		func() (*Event, error) { return r.Refuse(ctx, "c", Note{}) },
-		func() (*Event, error) { return r.Rollback(ctx, "", Note{}) },
-		func() (*Event, error) { return r.Keep(ctx, "d", Note{}) },
+		func() (*Event, error) { return r.Promote(ctx, "a", Change{}) },
+		func() (*Event, error) { return r.Keep(ctx, "e", Change{}) },
+		func() (*Event, error) { return r.Promote(ctx, "b", Change{}) },
+		func() (*Event, error) { return r.Promote(ctx, "c", Change{}) },
+		func() (*Event, error) { return r.Refuse(ctx, "c", Change{}) },
+		func() (*Event, error) { return r.Rollback(ctx, "", Change{}) },
+		func() (*Event, error) { return r.Keep(ctx, "d", Change{}) },
 	} {
 		if _, err := step(); err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func TestLostAliasesMatchTheHistory(t *testing.T) {
 				t.Errorf("%s, %s: %s", where, damage, got)
 			}
 		}
-		if _, err := r.Promote(ctx, "e", Note{Expect: "b"}); err != nil {
+		if _, err := r.Promote(ctx, "e", Change{IfChampion: ChampionIs("b")}); err != nil {
 			t.Fatal(err)
 		}
 		if s, err := r.State(ctx); err != nil || s.Rebuilt != "" || s.Events != 8 || r.state(t) != "e b d" {
@@ -79,7 +79,7 @@ func TestLostAliasesMatchTheHistory(t *testing.T) {
 	}
 }
 
-func TestOfTwoPromotersAfterALossOneWins(t *testing.T) {
+func TestConcurrentPromotionAfterLostAliasesHasOneWinner(t *testing.T) {
 	for where, dir := range places(t) {
 		for _, left := range []string{"", "{"} {
 			r, _ := sevenEvents(t, storage.Join(dir, "of"+left+"x"))
@@ -90,12 +90,12 @@ func TestOfTwoPromotersAfterALossOneWins(t *testing.T) {
 			var both sync.WaitGroup
 			var results [2]error
 			for i, name := range []string{"d", "e"} {
-				both.Go(func() { _, results[i] = r.Promote(ctx, name, Note{Expect: "b"}) })
+				both.Go(func() { _, results[i] = r.Promote(ctx, name, Change{IfChampion: ChampionIs("b")}) })
 			}
 			both.Wait()
 			lost := 0
 			for _, err := range results {
-				if _, ok := errors.AsType[*LostError](err); ok {
+				if _, ok := errors.AsType[*ConflictError](err); ok {
 					lost++
 				}
 			}
@@ -116,15 +116,15 @@ func TestAliasesAreNotGuessedFromAHistoryWithAGap(t *testing.T) {
 	if err := storage.WriteFile(ctx, file, []byte(newer)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.State(ctx); exit.Code(err) != exit.CodeModel || !strings.Contains(err.Error(), "newer version") {
+	if _, err := r.State(ctx); exit.CodeOf(err) != exit.CodeModel || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("a file of a newer version: %v", err)
 	}
 	if err := errors.Join(storage.Remove(ctx, file), storage.Remove(ctx, models.EventFile(r.Dir, 4))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := r.State(ctx)
-	if exit.Code(err) != exit.CodeModel || !strings.Contains(err.Error(),
+	if exit.CodeOf(err) != exit.CodeModel || !strings.Contains(err.Error(),
 		"00000004.json: no such event; restore one of the two") {
-		t.Errorf("a gap: code %d, %v", exit.Code(err), err)
+		t.Errorf("a gap: code %d, %v", exit.CodeOf(err), err)
 	}
 }

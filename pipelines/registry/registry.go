@@ -31,31 +31,30 @@ type Registry struct {
 	Now func() time.Time // nil is time.Now
 }
 
-// Note has what the history records about an event besides the change, and the champion that the change expects.
-type Note struct {
-	// Who does this, for the history. The default is the user and the machine.
-	By    string `flag:"who" group:"Model and output" placeholder:"TEXT"`
-	Gates []Gate
-
-	// Reason, for the history.
-	Why     string `flag:"why" group:"Model and output" placeholder:"TEXT"`
-	Day     string
+// Change has what the history records about a change, and the champion that it requires.
+type Change struct {
+	By      string // who makes the change; "" is the user and the machine
+	Why     string
+	Gates   []Gate
+	Day     string // day of a retraining
 	Command string
 
-	// Name of the model that must be the champion now; - for none. If another model is, nothing
-	// changes.
-	//
-	// "" allows any; see NoChampion.
-	Expect string `flag:"expect" group:"Model and output" placeholder:"MODEL"`
+	IfChampion Precondition // if it does not hold, nothing changes, and the error is a *ConflictError
 }
 
-// NoChampion as Note.Expect means that there must be no champion.
-const NoChampion = "-"
+// Precondition is a condition on the champion before a change. The zero value allows any.
+type Precondition struct {
+	isSet    bool
+	champion string
+}
 
-// LostError means that another process has changed the champion in the meantime.
-type LostError struct{ Text string }
+// ChampionIs requires that the model is champion, or with "" that none is.
+func ChampionIs(model string) Precondition { return Precondition{true, model} }
 
-func (e *LostError) Error() string { return e.Text }
+// ConflictError means that another process has changed the champion in the meantime.
+type ConflictError struct{ Message string }
+
+func (e *ConflictError) Error() string { return e.Message }
 
 // State returns the aliases. A new directory has none.
 func (r Registry) State(ctx context.Context) (*models.Aliases, error) {
@@ -117,8 +116,8 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 
 // Promote makes a model champion, and the current champion the previous one. It checks the files of the model
 // first.
-func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, error) {
-	return r.change(ctx, Promoted, model, n, func(s *models.Aliases) error {
+func (r Registry) Promote(ctx context.Context, model string, c Change) (*Event, error) {
+	return r.change(ctx, Promoted, model, c, func(s *models.Aliases) error {
 		if s.Champion == model {
 			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
 		}
@@ -129,7 +128,7 @@ func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, er
 
 // Rollback makes an earlier champion champion again, the previous one if model is "". The current champion does
 // not become the previous one, so a second rollback goes further back.
-func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, error) {
+func (r Registry) Rollback(ctx context.Context, model string, c Change) (*Event, error) {
 	s, err := r.State(ctx)
 	if err != nil {
 		return nil, err
@@ -138,8 +137,10 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 	if model == "" {
 		return nil, exit.Dataf("registry: %s has no previous champion to go back to; name a model to promote", r.Dir)
 	}
-	n.Expect = cmp.Or(n.Expect, s.Champion) // roll back the champion that was read above
-	return r.change(ctx, RolledBack, model, n, func(s *models.Aliases) error {
+	if !c.IfChampion.isSet {
+		c.IfChampion = ChampionIs(s.Champion) // roll back the champion that was read above
+	}
+	return r.change(ctx, RolledBack, model, c, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
 			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
@@ -154,23 +155,23 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 }
 
 // Keep records that a challenger did not become champion. It stays challenger.
-func (r Registry) Keep(ctx context.Context, model string, n Note) (*Event, error) {
-	return r.change(ctx, Kept, model, n, func(s *models.Aliases) error {
+func (r Registry) Keep(ctx context.Context, model string, c Change) (*Event, error) {
+	return r.change(ctx, Kept, model, c, func(s *models.Aliases) error {
 		s.Challenger = model
 		return nil
 	})
 }
 
 // Refuse records that new data was refused and the champion stays.
-func (r Registry) Refuse(ctx context.Context, champion string, n Note) (*Event, error) {
-	return r.change(ctx, Refused, champion, n, func(*models.Aliases) error { return nil })
+func (r Registry) Refuse(ctx context.Context, champion string, c Change) (*Event, error) {
+	return r.change(ctx, Refused, champion, c, func(*models.Aliases) error { return nil })
 }
 
 // maxChanges is the number of attempts to make a change while other processes change the aliases.
 const maxChanges = 20
 
 // change applies edit to the aliases, and records the event.
-func (r Registry) change(ctx context.Context, action Action, model string, n Note,
+func (r Registry) change(ctx context.Context, action Action, model string, c Change,
 	edit func(*models.Aliases) error) (*Event, error) {
 	if err := models.CheckModelName(model); err != nil {
 		return nil, exit.Usagef("registry: %w; give the name of a directory in %s", err, r.Dir)
@@ -180,8 +181,8 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 		return nil, err
 	}
 	e := &Event{ID: rand.Text(), Action: action,
-		Subject: Subject{Model: model, Manifest: m.SHA256, Gates: n.Gates,
-			Why: n.Why}, Day: n.Day, Command: n.Command, By: n.By}
+		Subject: Subject{Model: model, Manifest: m.SHA256, Gates: c.Gates,
+			Why: c.Why}, Day: c.Day, Command: c.Command, By: c.By}
 	if e.By == "" {
 		e.By = who()
 	}
@@ -193,8 +194,8 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 		if try > 1 && r.recorded(ctx, s, e) {
 			return e, r.flushEvent(ctx, s, old) // the change was made, although the storage reported an error
 		}
-		if want := n.Expect; want != "" && want != s.Champion && (want != NoChampion || s.Champion != "") {
-			return nil, r.lostError(s, want)
+		if want := c.IfChampion; want.isSet && want.champion != s.Champion {
+			return nil, r.conflict(s, want.champion)
 		}
 		if old != nil {
 			if err := r.flushEvent(ctx, s, old); err != nil {
@@ -224,9 +225,9 @@ func (r Registry) change(ctx context.Context, action Action, model string, n Not
 			if now, _, readErr := r.read(ctx); readErr != nil || !r.recorded(ctx, now, e) {
 				return nil, err
 			}
-		case e.From != e.To && n.Expect == "":
+		case e.From != e.To && !c.IfChampion.isSet:
 			// If two processes promote without naming the champion that they replace, the second one gets an error.
-			n.Expect = cmp.Or(e.From, NoChampion)
+			c.IfChampion = ChampionIs(e.From)
 		}
 	}
 }
@@ -267,12 +268,9 @@ func (r Registry) recorded(ctx context.Context, s *models.Aliases, e *Event) boo
 	return err == nil && stored.ID == e.ID
 }
 
-// lostError returns the error for a champion that is not the expected one.
-func (r Registry) lostError(s *models.Aliases, want string) error {
-	now, before := "no model is champion of "+r.Dir, want
-	if want == NoChampion {
-		before = "none"
-	}
+// conflict returns the error for a champion that is not the expected one.
+func (r Registry) conflict(s *models.Aliases, want string) error {
+	now, before := "no model is champion of "+r.Dir, cmp.Or(want, "none")
 	if s.Champion != "" {
 		now = fmt.Sprintf("%s is champion of %s", s.Champion, r.Dir)
 	}
@@ -280,7 +278,7 @@ func (r Registry) lostError(s *models.Aliases, want string) error {
 	if last, err := decodeEvent(s.Last); err == nil {
 		by = fmt.Sprintf(" since %s (%s by %s)", last.when(), last.Action, last.By)
 	}
-	return &exit.DataError{Err: &LostError{fmt.Sprintf("registry: %s%s, and not %s: another process changed it; "+
+	return &exit.DataError{Err: &ConflictError{fmt.Sprintf("registry: %s%s, and not %s: another process changed it; "+
 		"look at bochner models history, and decide again", now, by, before)}}
 }
 

@@ -93,46 +93,46 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 			t.Errorf("after %s %s: %q, want %q", e.Action, e.Model, got, want)
 		}
 	}
-	refused := func(want string, code int, e *Event, err error) {
+	refused := func(want string, code exit.Code, e *Event, err error) {
 		t.Helper()
-		if err == nil || e != nil || !strings.Contains(err.Error(), want) || exit.Code(err) != code {
-			t.Errorf("%v, %v (code %d); want %q, code %d", e, err, exit.Code(err), want, code)
+		if err == nil || e != nil || !strings.Contains(err.Error(), want) || exit.CodeOf(err) != code {
+			t.Errorf("%v, %v (code %d); want %q, code %d", e, err, exit.CodeOf(err), want, code)
 		}
 	}
-	e, err := r.Rollback(ctx, "", Note{})
+	e, err := r.Rollback(ctx, "", Change{})
 	refused("has no previous champion", 3, e, err)
-	e, err = r.Promote(ctx, "a", Note{})
+	e, err = r.Promote(ctx, "a", Change{})
 	step("a  ", e, err)
-	e, err = r.Keep(ctx, "b", Note{Why: "no better", Gates: []Gate{{Condition: "accuracy>=0.9", Result: "0.85"}}})
+	e, err = r.Keep(ctx, "b", Change{Why: "no better", Gates: []Gate{{Condition: "accuracy>=0.9", Result: "0.85"}}})
 	step("a  b", e, err)
-	e, err = r.Keep(ctx, "c", Note{})
+	e, err = r.Keep(ctx, "c", Change{})
 	step("a  c", e, err)
-	e, err = r.Promote(ctx, "c", Note{Expect: "a"})
+	e, err = r.Promote(ctx, "c", Change{IfChampion: ChampionIs("a")})
 	step("c a ", e, err)
-	e, err = r.Promote(ctx, "d", Note{})
+	e, err = r.Promote(ctx, "d", Change{})
 	step("d c ", e, err)
-	e, err = r.Rollback(ctx, "", Note{Why: "wrong"})
+	e, err = r.Rollback(ctx, "", Change{Why: "wrong"})
 	step("c a ", e, err)
-	e, err = r.Rollback(ctx, "", Note{}) // goes further back, and not forward again
+	e, err = r.Rollback(ctx, "", Change{}) // goes further back, and not forward again
 	step("a  ", e, err)
-	e, err = r.Promote(ctx, "b", Note{})
+	e, err = r.Promote(ctx, "b", Change{})
 	step("b a ", e, err)
-	e, err = r.Promote(ctx, "d", Note{})
+	e, err = r.Promote(ctx, "d", Change{})
 	step("d b ", e, err)
-	e, err = r.Rollback(ctx, "a", Note{})
+	e, err = r.Rollback(ctx, "a", Change{})
 	step("a  ", e, err)
 
-	e, err = r.Rollback(ctx, "d", Note{})
+	e, err = r.Rollback(ctx, "d", Change{})
 	refused("d was not champion", 3, e, err)
-	e, err = r.Promote(ctx, "a", Note{})
+	e, err = r.Promote(ctx, "a", Change{})
 	refused("a is champion", 3, e, err)
-	e, err = r.Promote(ctx, "b", Note{Expect: "c"})
+	e, err = r.Promote(ctx, "b", Change{IfChampion: ChampionIs("c")})
 	refused("a is champion of "+r.Dir+" since ", 3, e, err)
-	e, err = r.Promote(ctx, "b", Note{Expect: NoChampion})
+	e, err = r.Promote(ctx, "b", Change{IfChampion: ChampionIs("")})
 	refused("and not none", 3, e, err)
-	e, err = r.Promote(ctx, "x", Note{})
+	e, err = r.Promote(ctx, "x", Change{})
 	refused("does not exist", 6, e, err)
-	e, err = r.Promote(ctx, "../a", Note{})
+	e, err = r.Promote(ctx, "../a", Change{})
 	refused("cannot be the name", 2, e, err)
 	const story = "1 promote a, 2 keep b, 3 keep c, 4 promote c, 5 promote d, 6 rollback c, 7 rollback a, 8 promote b, 9 promote d, 10 rollback a"
 	if got := r.story(t); got != story {
@@ -148,7 +148,7 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 	dir := t.TempDir()
 	r := with(t, dir+"/models", "a", "b")
-	if _, err := r.Promote(ctx, "a", Note{}); err != nil {
+	if _, err := r.Promote(ctx, "a", Change{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"a": "a", "b": "b", dir + "/models/b": "b", dir + "/models/b/": "b",
@@ -157,8 +157,8 @@ func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 			t.Errorf("%s is %q, %v", name, got, err)
 		}
 	}
-	for name, code := range map[string]int{"challenger": 3, dir + "/b": 2, "": 2, ".b": 2} {
-		if got, err := r.Name(ctx, name); exit.Code(err) != code {
+	for name, code := range map[string]exit.Code{"challenger": 3, dir + "/b": 2, "": 2, ".b": 2} {
+		if got, err := r.Name(ctx, name); exit.CodeOf(err) != code {
 			t.Errorf("%s is %q, %v", name, got, err)
 		}
 	}
@@ -183,28 +183,28 @@ func TestModelsAreNamedByPathAndAlias(t *testing.T) {
 }
 
 // race lets processes promote models of their own at the same time: every event happens
-// once, in an order, and whoever did not succeed is told who did.
+// once, in an order, and the error of each that did not names the one that did.
 func race(t *testing.T, dir string) {
 	names := []string{"a", "b", "c", "d"}
 	r := with(t, dir, append([]string{"first"}, names...)...)
-	if _, err := r.Promote(ctx, "first", Note{}); err != nil {
+	if _, err := r.Promote(ctx, "first", Change{}); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	won := make(chan string, len(names))
 	for _, name := range names {
 		all.Go(func() {
-			_, err := r.Promote(ctx, name, Note{Expect: "first", By: name + "@test"})
-			var lost *LostError
+			_, err := r.Promote(ctx, name, Change{IfChampion: ChampionIs("first"), By: name + "@test"})
+			var lost *ConflictError
 			switch {
 			case err == nil:
 				won <- name
-			case !errors.As(err, &lost) || exit.Code(err) != exit.CodeData ||
+			case !errors.As(err, &lost) || exit.CodeOf(err) != exit.CodeData ||
 				!strings.Contains(err.Error(), "another process changed it"):
 				t.Error(err)
 			}
 			for range 3 {
-				if _, err := r.Keep(ctx, name, Note{}); err != nil {
+				if _, err := r.Keep(ctx, name, Change{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -233,7 +233,7 @@ func race(t *testing.T, dir string) {
 	}
 }
 
-func TestOfTwoPromotersOneWinsAndTheOtherIsTold(t *testing.T) { race(t, t.TempDir()) }
+func TestConcurrentPromotionHasOneWinnerAndOneLostError(t *testing.T) { race(t, t.TempDir()) }
 
 // bucket is a bucket of a server in this process.
 func bucket(t *testing.T) (*gcstest.S3, string) {
@@ -251,10 +251,9 @@ func TestPromotersRaceInABucketWithFaults(t *testing.T) {
 	}
 }
 
-// Whatever stops a promotion at whichever call, the champion is the one before or the one
-// after, nothing that was said to have happened is lost, and the next promotion finds all
-// in order.
-func TestAPromotionIsWholeOrAbsent(t *testing.T) {
+// If a promotion is stopped at any call, the champion is the previous or the new one, no reported change is
+// lost, and the next promotion succeeds.
+func TestPromotionIsWholeOrAbsent(t *testing.T) {
 	dead := errors.New("the process is gone")
 	restore := disk.Swap(disk.OS{})
 	t.Cleanup(restore)
@@ -275,12 +274,12 @@ func TestAPromotionIsWholeOrAbsent(t *testing.T) {
 			m := disktest.New()
 			disk.Swap(m)
 			r := with(t, "/models", "a", "b", "c")
-			if _, err := r.Promote(ctx, "a", Note{}); err != nil {
+			if _, err := r.Promote(ctx, "a", Change{}); err != nil {
 				t.Fatal(err)
 			}
 			f := &disktest.Fault{FS: m, At: at, Do: func() error { return way.err }, On: way.on, Writes: true}
 			disk.Swap(f)
-			_, err := r.Promote(ctx, "b", Note{})
+			_, err := r.Promote(ctx, "b", Change{})
 			if f.Hit() == "" {
 				break
 			}
@@ -295,7 +294,7 @@ func TestAPromotionIsWholeOrAbsent(t *testing.T) {
 			default:
 				t.Errorf("%s: %s; %s", when, state, story)
 			}
-			if _, err := r.Promote(ctx, "c", Note{}); err != nil || !strings.HasPrefix(r.state(t), "c ") ||
+			if _, err := r.Promote(ctx, "c", Change{}); err != nil || !strings.HasPrefix(r.state(t), "c ") ||
 				!strings.HasSuffix(r.story(t), " promote c") {
 				t.Errorf("%s; and then: %v, %s; %s", when, err, r.state(t), r.story(t))
 			}
@@ -309,8 +308,9 @@ func TestAPromotionIsWholeOrAbsent(t *testing.T) {
 	}
 }
 
-// The aliases were replaced, but the answer was lost before they were on the disk. The history must not get ahead of them.
-func TestAPowerCutAfterALostAnswerUndoesNothing(t *testing.T) {
+// If the aliases were replaced but the response was lost before they were on the disk, a power cut does not
+// leave a history that is ahead of the aliases.
+func TestPowerCutAfterALostResponseUndoesNothing(t *testing.T) {
 	m, lost := disktest.New(), false
 	f := &disktest.Fault{FS: m, Each: func(op, name string, _ bool) error {
 		if op == "rename" && strings.HasSuffix(name, "/"+models.AliasFile) && !lost {
@@ -321,27 +321,27 @@ func TestAPowerCutAfterALostAnswerUndoesNothing(t *testing.T) {
 	}}
 	t.Cleanup(disk.Swap(m))
 	r := with(t, "/models", "a", "b")
-	if _, err := r.Promote(ctx, "a", Note{}); err != nil {
+	if _, err := r.Promote(ctx, "a", Change{}); err != nil {
 		t.Fatal(err)
 	}
 	disk.Swap(f)
-	if _, err := r.Promote(ctx, "b", Note{}); err != nil || !lost {
+	if _, err := r.Promote(ctx, "b", Change{}); err != nil || !lost {
 		t.Fatal(lost, err)
 	}
 	m.PowerCut(false)
 	if got := r.state(t); got != "b a " {
 		t.Errorf("aliases %q", got)
 	}
-	if _, err := r.Rollback(ctx, "", Note{}); err != nil {
+	if _, err := r.Rollback(ctx, "", Change{}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
+func TestChangedHistoryIsNoticed(t *testing.T) {
 	r := with(t, t.TempDir(), "a", "b", "c")
 	r.Now = func() time.Time { return time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC) }
 	for _, name := range []string{"a", "b"} {
-		if _, err := r.Promote(ctx, name, Note{By: "me@here"}); err != nil {
+		if _, err := r.Promote(ctx, name, Change{By: "me@here"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -358,7 +358,7 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 	if err := storage.WriteFile(ctx, models.EventFile(r.Dir, 2), []byte(`{"number":2,"id":"x","model":"a"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Promote(ctx, "c", Note{}); err == nil || !strings.Contains(err.Error(), "was changed by hand") {
+	if _, err := r.Promote(ctx, "c", Change{}); err == nil || !strings.Contains(err.Error(), "was changed by hand") {
 		t.Error(err)
 	}
 	if err := storage.Remove(ctx, models.EventFile(r.Dir, 1)); err != nil {
@@ -370,7 +370,7 @@ func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
 	if err := storage.WriteFile(ctx, storage.Join(r.Dir, models.AliasFile), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.State(ctx); exit.Code(err) != exit.CodeModel {
+	if _, err := r.State(ctx); exit.CodeOf(err) != exit.CodeModel {
 		t.Error(err)
 	}
 }

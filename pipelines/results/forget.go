@@ -43,7 +43,7 @@ type Certificate struct {
 	Rows int64 `json:"rows"` // number of subtracted rows
 	// Contents are HMACs of these rows, sorted, and SumsOfRows is the HMAC of the digest of their
 	// sums. The key can be computed from the original sums: see docs/formats.md.
-	Contents   []string `json:"contents"`
+	Contents   []string `json:"codes"`
 	SumsOfRows string   `json:"sums_of_rows"`
 
 	BeforeAndAfter

@@ -25,8 +25,7 @@ type InspectModel struct {
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects has the effects of columns on predictions; nil without data.
 	Effects *EffectsReport `json:"effects,omitempty"`
-	// Dependences and Drift are set with options.InspectEffects.Whole. If there are no effects, NoEffects is then the
-	// reason.
+	// Dependences and Drift are for a report on the model. If there are no effects, NoEffects is then the reason.
 	Dependences []Dependence  `json:"-"`
 	Drift       *drift.Report `json:"-"`
 	NoEffects   string        `json:"-"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results/table"
@@ -17,11 +18,11 @@ import (
 
 // Retrain says what a run for a day did, and why.
 type Retrain struct {
-	Day      string  `json:"day"`
-	Models   string  `json:"models_dir"`
-	Outcome  Outcome `json:"outcome"`
-	ExitCode int     `json:"exit_code"`
-	Why      string  `json:"why,omitempty"`
+	Day      string    `json:"day"`
+	Models   string    `json:"models_dir"`
+	Outcome  Outcome   `json:"outcome"`
+	ExitCode exit.Code `json:"exit_code"`
+	Why      string    `json:"why,omitempty"`
 	ReportedModels
 	ReportedRows
 	ReportedDays

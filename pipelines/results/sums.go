@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// Audit says whether the sums belong to the rows, and the model to the sums.
-type Audit struct {
+// AuditSums says whether the sums belong to the rows, and the model to the sums.
+type AuditSums struct {
 	Rows    int64           `json:"rows"` // of the sums
 	Folds   int             `json:"folds"`
 	Levels  int             `json:"levels,omitempty"`  // number of levels that were compared separately
@@ -23,7 +23,7 @@ type Audit struct {
 }
 
 // WriteTo prints the result for people.
-func (r *Audit) WriteTo(w io.Writer) (int64, error) {
+func (r *AuditSums) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	levels := ""
 	if r.Levels > 0 {
@@ -89,8 +89,8 @@ func (r *Sum) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
-// Prune lists the removed directories.
-type Prune struct {
+// PruneSums lists the removed directories.
+type PruneSums struct {
 	Plan    bool     `json:"plan"` // nothing was removed
 	Removed []Pruned `json:"removed"`
 	// Kept are old directories that are kept because a model needs them.
@@ -100,7 +100,7 @@ type Prune struct {
 }
 
 // WriteTo prints the result for people.
-func (r *Prune) WriteTo(w io.Writer) (int64, error) {
+func (r *PruneSums) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	did := "removed"
 	if r.Plan {

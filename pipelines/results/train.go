@@ -222,9 +222,9 @@ type TrainFeatures struct {
 	Kernel  string          `json:"kernel"` // in words
 	Width   float64         `json:"width"`
 	Recipe  features.Sealed `json:"recipe"`
-	Learned *Learned        `json:"found,omitempty"`  // features learned from the data
-	Search  *models.Search  `json:"search,omitempty"` // how features were searched
-	Size    *Size           `json:"size,omitempty"`   // how the number of features was chosen; nil if it was given
+	Learned *Learned        `json:"learned,omitempty"` // features learned from the data
+	Search  *models.Search  `json:"search,omitempty"`  // how features were searched
+	Size    *Size           `json:"size,omitempty"`    // how the number of features was chosen; nil if it was given
 	// Stretch says how much a learned metric stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	Dim     int                `json:"-"` // number of features
@@ -243,7 +243,7 @@ type TrainFit struct {
 	// RuledOut has values of λ that were not tried, because results for others ruled them out.
 	RuledOut []float64           `json:"ruled_out,omitempty"`
 	Select   string              `json:"select,omitempty"` // what chose λ; "" for the squared errors of all folds
-	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
+	Log      *models.TrainingLog `json:"log,omitempty"`    // for an iterative learner
 	// Steps is the number of steps of the features' grid, from 0 to the bound: 127 for 8 bits.
 	Steps int `json:"steps,omitempty"`
 	// Components are the components of an embedding that was fitted to sums.

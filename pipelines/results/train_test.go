@@ -8,8 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// A table has several held-out figures, and the smallest of another one may be at another λ.
-func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
+// The summary names the held-out figure that chose λ; a table has several, and another one may be smallest at
+// another λ.
+func TestSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 	one, five := []ridge.CVResult{{Lambda: 1, Folds: 1}, {Lambda: 0.1, Folds: 1}}, []ridge.CVResult{{Lambda: 1, Folds: 5},
 		{Lambda: 0.1, Folds: 5}}
 	four := []ridge.CVResult{{Lambda: 1, Folds: 4}, {Lambda: 0.1, Folds: 4}}
@@ -34,8 +35,8 @@ func TestTheSummaryNamesTheFigureThatChoseLambda(t *testing.T) {
 	}
 }
 
-// The table says which classes its errors are of, if it has errors.
-func TestTheSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
+// The table of errors states how their classes are decided, if it has errors.
+func TestSummarySaysHowHeldOutClassesAreDecided(t *testing.T) {
 	scored := []ridge.CVResult{{Lambda: 1, HeldOutResult: ridge.HeldOutResult{HeldOutRows: 50}}}
 	plain := &models.Probabilities{Kind: models.Softmax}
 	weighted := &models.Probabilities{Kind: models.Softmax, Weights: []float64{1, 2}}

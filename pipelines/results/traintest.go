@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// TrainTest describes the trained model and its test.
-type TrainTest struct {
+// TrainAndTest describes the trained model and its test.
+type TrainAndTest struct {
 	*Train
 	Test *TestScores `json:"test"`
 }
@@ -21,7 +21,7 @@ type TestScores struct {
 }
 
 // WriteTo prints the result for people.
-func (r *TrainTest) WriteTo(w io.Writer) (int64, error) {
+func (r *TrainAndTest) WriteTo(w io.Writer) (int64, error) {
 	if r.Test.Evaluate == nil {
 		return r.Train.WriteTo(w)
 	}

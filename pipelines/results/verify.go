@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 )
 
-// Verify has the values that were recorded when the model was trained, and the same values recomputed
+// VerifyOptimum has the values that were recorded when the model was trained, and the same values recomputed
 // from the data. It leaves out values that were not recomputed, such as the training log and held-out errors.
-type Verify struct {
+type VerifyOptimum struct {
 	Model       string          `json:"model"`
 	Problem     Problem         `json:"problem"` // the solved problem
 	Recorded    Optimum         `json:"recorded"`
@@ -23,7 +23,7 @@ type Verify struct {
 }
 
 // WriteTo prints the result for people.
-func (r *Verify) WriteTo(w io.Writer) (int64, error) {
+func (r *VerifyOptimum) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "model      %s\n", r.Model)
 	p := r.Problem

@@ -105,12 +105,6 @@ func Wrap(kind Kind, err error) error {
 	return fmt.Errorf("%s%s %w", faultMark, base64.RawURLEncoding.EncodeToString(data), err)
 }
 
-// panicOf finds the panic that Beam recovered from in the text of a runner's error.
-func panicOf(text string) (what string, ok bool) {
-	_, what, ok = strings.Cut(text, "panic: ")
-	return what, ok && strings.Contains(what, "runtime/debug.Stack")
-}
-
 // Find returns the fault that a worker reported, given the error of the runner. It returns false if that contains no
 // fault.
 func Find(err error) (*Fault, bool) {
@@ -124,7 +118,8 @@ func Find(err error) (*Fault, bool) {
 func find(text string) (*Fault, bool) {
 	_, rest, found := strings.Cut(text, faultMark)
 	if !found {
-		if what, ok := panicOf(text); ok {
+		_, what, ok := strings.Cut(text, "panic: ") // that Beam recovered from
+		if ok && strings.Contains(what, "runtime/debug.Stack") {
 			return &Fault{Crash, what}, true
 		}
 		return nil, false
@@ -144,8 +139,8 @@ const (
 	inner  = "avroio|csvio|dataset|imageio|jsonlio|libsvmio|npyio|parquet|parquetio|safetensors|storage"
 	middle = "fourier|gram|pipelines|records|registry|ridge|transforms"
 	outer  = "activation|agop|align|bins|blas|calibrate|cg|chain|columns|command|compress|differences|disk|drift|" +
-		"effects|epochs|exact|export|features|harmonic|image|iterative|join|kernel|labels|" +
-		"landmarks|learned|learner|linear|lines|loss|maxout|messages|metric|models|onnx|option|page|" +
+		"effects|exact|export|features|harmonic|image|iterative|join|kernel|labels|" +
+		"landmarks|learn|learned|learner|linear|lines|loss|maxout|messages|metric|models|onnx|option|page|" +
 		"paired|patches|pca|picture|points|preprocess|profile|pubsub|retrain|rounds|rows|scale|schema|" +
 		"score|scoring|search|serve|sgd|shapley|skeleton|stream|stretch|sums|svm|weight|wire"
 )

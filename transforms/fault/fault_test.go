@@ -51,9 +51,9 @@ func TestFaultsSurviveRunnersText(t *testing.T) {
 	}
 }
 
-// A Fault that a worker has found in what another one reported is marked as any
-// other error is, and what is marked is not marked again.
-func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
+// A Fault that a worker has found in the report of another one is marked like any other error, and is not
+// marked again.
+func TestFaultThatIsReportedTwiceSurvives(t *testing.T) {
 	reported := OfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
 	marked := Wrap(Internal, reported)
 	got, ok := Find(errors.New("DoFn failed:\n\t" + marked.Error()))
@@ -77,7 +77,7 @@ func TestErrorsWithoutAFaultHaveNone(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
+func TestStorageFaultsTellWhetherToRetry(t *testing.T) {
 	for cause, want := range map[error]Kind{syscall.EIO: Storage, syscall.ENOSPC: Place,
 		syscall.EACCES: Place, storage.ErrDamaged: Damaged} {
 		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})

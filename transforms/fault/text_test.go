@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestTextsNameNoPackages(t *testing.T) {
+func TestTextRemovesPackagePrefixes(t *testing.T) {
 	for text, want := range map[string]string{
 		"csvio: train.csv:183:7: \"abc\" is not a number":                   "train.csv:183:7: \"abc\" is not a number",
 		"--config: storage: open none.yaml: no such file":                   "--config: open none.yaml: no such file",
@@ -36,8 +36,8 @@ func TestTextsNameNoPackages(t *testing.T) {
 // shown are beginnings of errors that are no packages: fields, jobs and encodings.
 var shown = strings.Fields(`brotli buckets event fill header intervals layout number numbers onehot space strict table`)
 
-// Every word with which errors of the program begin is known.
-func TestTheNamesOfAllPackagesAreKnown(t *testing.T) {
+// Every prefix with which errors of the program begin is known.
+func TestAllPackagePrefixesAreKnown(t *testing.T) {
 	begins, seen := regexp.MustCompile(`(?:errors\.New|Errorf)\(\s*"([a-z]+): `), 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -1,16 +1,13 @@
 package gram
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/preprocess"
 	"github.com/bochner-ml/bochner/io/rowio"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -60,17 +57,9 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 	if p.Spec.Frequent == nil {
 		return nil, nil
 	}
-	data, err := storage.ReadState(ctx, st.Reports, transforms.MaxState)
+	reports, err := transforms.ReadLines[Report](ctx, st.Reports)
 	if err != nil {
 		return nil, err
-	}
-	var reports []Report
-	for line := range bytes.Lines(data) {
-		var r Report
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
-		}
-		reports = append(reports, r)
 	}
 	contents, err := FrequentRows(reports)
 	if err != nil {

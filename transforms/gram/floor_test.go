@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Features with ranges of their own are not rounded more coarsely than features of one range: a
-// path that leads to a common λ is fitted on 8 bits, a path far below is not.
+// Features with separate ranges are not rounded more coarsely than features of one range: a path that leads to
+// a common λ is fitted on 8 bits, a path far below is not.
 func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
 	const n, d = 600, 3
 	m, err := preprocess.Join{Parts: []features.Recipe{

@@ -56,7 +56,7 @@ func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Dur
 // A reader of 30 minutes in shards of 20 s loses its worker once, at a random time. What is scaled is time: a
 // minute is 300 ms, also between two checkpoints; storing sums is not, so they are small. The metrics are
 // minutes of that scale: without checkpoints the whole reader is repeated, with them the time since the last.
-func BenchmarkALostWorker(b *testing.B) {
+func BenchmarkLostWorker(b *testing.B) {
 	const (
 		minute = 300 * time.Millisecond
 		shard  = minute / 3

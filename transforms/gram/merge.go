@@ -17,16 +17,15 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
-	"golang.org/x/sync/errgroup"
 )
 
 func init() { beam.RegisterDoFn(reflect.TypeFor[*mergeFn]()) }
 
 // Merge adds the runs of the same parts from all readers, and stores the results in the directory of
 // the State. It returns a line of JSON for each stored run.
-func Merge(s beam.Scope, sc transforms.Scan, st State, parts beam.PCollection) beam.PCollection {
+func Merge(s beam.Scope, sc transforms.Scan, st State, runs beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Merge")
-	return beam.ParDo(s, &mergeFn{Fn: transforms.Fn{Scan: sc}, Dir: st.Dir}, beam.GroupByKey(s, parts))
+	return beam.ParDo(s, &mergeFn{Fn: transforms.Fn{Scan: sc}, Dir: st.Dir}, beam.GroupByKey(s, runs))
 }
 
 type mergeFn struct {
@@ -72,29 +71,24 @@ func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, l
 func (f *mergeFn) add(ctx context.Context, runs []storedRun) ([][]float64, error) {
 	sum := make([][]float64, len(runs[0].At)-1)
 	var mu sync.Mutex
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, f.Scan.Threads) + 1) // so that one is read while another is added
-	for _, run := range runs {
-		g.Go(func() error {
-			return fault.Guard(func() error {
-				if len(run.At) != len(runs[0].At) {
-					return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume",
-						len(run.At)-1, len(sum))
-				}
-				return run.each(ctx, f.Dir, func(key int, part []byte) (err error) {
-					mu.Lock()
-					defer mu.Unlock()
-					if to := &sum[key-run.Key]; *to == nil {
-						*to, err = DecodePart(part)
-					} else {
-						err = addTo(*to, part)
-					}
-					return err
-				})
-			})
+	most := max(1, f.Scan.Threads) + 1 // so that one is read while another is added
+	err := transforms.Parallel(ctx, most, runs, func(ctx context.Context, _ int, run storedRun) error {
+		if len(run.At) != len(runs[0].At) {
+			return fmt.Errorf("gram: runs with one key have %d and %d parts; run again without --resume", len(run.At)-1,
+				len(sum))
+		}
+		return run.each(ctx, f.Dir, func(key int, part []byte) (err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if to := &sum[key-run.Key]; *to == nil {
+				*to, err = DecodePart(part)
+			} else {
+				err = addTo(*to, part)
+			}
+			return err
 		})
-	}
-	return sum, g.Wait()
+	})
+	return sum, err
 }
 
 // A part of a sum is a slice of whole numbers in float64. Parts with the same key are added element

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-func TestPartsComeBackAsTheyWere(t *testing.T) {
+func TestPartsRoundTrip(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
 		width  int
@@ -47,7 +47,7 @@ func TestDamagedPartsAreErrors(t *testing.T) {
 	}
 }
 
-// A part is added to numbers as DecodePart reads it, of every width and length.
+// Adding a part to numbers gives the same as DecodePart and a sum, for every width and length.
 func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
 	for bits := range 60 {
 		for n := range 11 {
@@ -77,8 +77,8 @@ func TestPartsAreAddedAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// However many parts a sum has, a reader stores them in one file, and whoever needs a part reads no other.
-func TestAReaderStoresItsSumInOneFile(t *testing.T) {
+// A reader stores all parts of a sum in one file, and a reader of one part reads only that part.
+func TestReaderStoresItsSumInOneFile(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	shape := ridge.Shape{Dim: 1500, Outputs: 2}
 	n := shape.NumParts()

@@ -31,9 +31,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*sumsFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*sumsFn]()) }
 
 // Pass is a pass over the data that computes the sums for a solve.
 type Pass struct {
@@ -57,7 +55,7 @@ type Spec struct {
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
 	// Frequent describes frequent rows. The pass does not add their copies to a fold but counts them
-	// separately (Report.Copies), because parts of the data are summed independently; the solve
+	// separately (Report.Copies), because readers sum independently; the solve
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
 	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 	Listing
@@ -105,15 +103,16 @@ type Listing struct {
 }
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds
-// of each reader, part by part, in the directory of the State. It returns the stored parts
-// (KV<int, []byte>, keyed by fold·NumParts + part; each a line of JSON), and a JSON Report for each shard.
+// of each reader, part by part, in the directory of the State. It returns the stored runs of parts
+// (KV<int, []byte>, keyed by their first part, fold·NumParts + part; each a line of JSON), and a JSON Report for each
+// shard.
 //
 // If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one
 // ridge.Stripe.
 //
 // The sums themselves do not pass through the runner: a reader has D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.
-func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PCollection) {
+func Sums(s beam.Scope, sc transforms.Scan, st State) (runs, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")
 	return sc.Apply2(s, &sumsFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: st.Dir})
 }
@@ -125,7 +124,7 @@ type sumsFn struct {
 
 func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte),
 	report func([]byte)) error {
-	return transforms.RunSplitReader(ctx, f.Fn, element, rt, func(r *transforms.Reader, p *Pass) error {
+	return transforms.RunReader(ctx, f.Fn, element, rt, func(r *transforms.Reader, p *Pass) error {
 		sums, err := newReaderSums(r, p, f.Dir)
 		if err != nil {
 			return err

@@ -120,8 +120,7 @@ func readRuns(t *testing.T, st State, folds int, shape ridge.Shape) []storedRun 
 	return runs
 }
 
-// The sums are the same, bit for bit, however the data are cut and whoever adds
-// them up; and so are the weights.
+// The sums and the weights are the same, bit for bit, for every cut of the data and assignment to workers.
 func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		lines := table(3000, regression)
@@ -181,8 +180,8 @@ func readFile(t *testing.T, name string) []byte {
 	return data
 }
 
-// Which fold a row is in follows from its numbers and the seed alone.
-func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
+// The fold of a row depends on its numbers and the seed only.
+func TestFoldOfARowDependsOnItsContent(t *testing.T) {
 	const n = 2000
 	lines := table(n, false)
 	p := passOf(t, lines, 4, false)
@@ -308,8 +307,8 @@ func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	}
 }
 
-// Rows of the last fold are those that a finer cut has in all folds behind the others.
-func TestACutFinerThanTheFoldsLeavesTheRestToTheLast(t *testing.T) {
+// Rows of the last fold are those that a finer cut has in all later folds.
+func TestCutFinerThanTheFoldsLeavesTheRestToTheLast(t *testing.T) {
 	plain, cut := &Spec{FoldPlan: ridge.FoldPlan{Folds: 5}}, &Spec{FoldPlan: ridge.FoldPlan{Folds: 2, Cut: 5}}
 	for h := range uint64(1000) {
 		if got := plain.SumOf(h); got != int(h%5) {

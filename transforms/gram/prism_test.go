@@ -37,9 +37,9 @@ func (h *holding) Create(name string, private bool) (disk.File, error) {
 	return h.FS.Create(name, private)
 }
 
-// A runner that splits a reader while it is read gets the sums of an undisturbed one. Prism splits a
-// bundle that makes no progress between two looks at it; a reader that has not begun a shard by then
-// refuses, which prism respects to the end of the bundle, so a slow machine may need many attempts.
+// A reader that a runner splits while it is read has the sums of an undisturbed one. Prism splits a bundle that
+// makes no progress between two checks; a reader that has not begun a shard by then refuses, which prism
+// respects to the end of the bundle, so a slow machine may need many attempts.
 func TestPrismSplitsAReader(t *testing.T) {
 	lines := table(2000, false)
 	for _, stripes := range []int{1, 2} {

@@ -31,11 +31,11 @@ type readerSums struct {
 	rowsPerFile int         // number of rows in a full file
 }
 
-// checkpoints are the parts that a reader has stored.
+// checkpoints are the runs that a reader has stored.
 type checkpoints struct {
 	attempt string // names the files of checkpoints, with their number
 	saves   int
-	// previousSave and lastSave are the parts of the last two checkpoints that this reader stored.
+	// previousSave and lastSave are the runs of the last two checkpoints that this reader stored.
 	previousSave, lastSave []storedRun
 }
 
@@ -102,7 +102,7 @@ func (s *readerSums) store(ctx context.Context, name string) (all, stores []stor
 
 // savedSums is the state of a checkpoint.
 type savedSums struct {
-	Parts   []storedRun `json:"parts"`
+	Runs    []storedRun `json:"parts"`
 	Reports []Report    `json:"reports"`
 }
 
@@ -118,25 +118,25 @@ func (s *readerSums) Save(ctx context.Context, last bool) ([]byte, error) {
 		s.saves++
 		name = fmt.Sprintf("saved-%s-%d", s.attempt, s.saves) // rows of an earlier checkpoint are in this one too
 	}
-	parts, saved, err := s.store(ctx, name)
+	all, saved, err := s.store(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if last {
-		s.final = parts
+		s.final = all
 	} else {
 		s.previousSave, s.lastSave = s.lastSave, saved
 	}
-	return json.Marshal(savedSums{parts, s.reports})
+	return json.Marshal(savedSums{all, s.reports})
 }
 
-// remove removes parts that this reader stored. It ignores errors: the work directory is removed in the end.
-func (s *readerSums) remove(ctx context.Context, parts []storedRun) {
-	for i, p := range parts {
-		if i > 0 && p.File == parts[i-1].File {
+// remove removes the files of runs that this reader stored. It ignores errors: the work directory is removed in the end.
+func (s *readerSums) remove(ctx context.Context, runs []storedRun) {
+	for i, run := range runs {
+		if i > 0 && run.File == runs[i-1].File {
 			continue
 		}
-		if storage.Remove(ctx, storage.Join(s.dir, p.File)) != nil {
+		if storage.Remove(ctx, storage.Join(s.dir, run.File)) != nil {
 			return
 		}
 	}
@@ -148,7 +148,7 @@ func (s *readerSums) Restore(ctx context.Context, state []byte) ([]dataset.Repor
 	if err := json.Unmarshal(state, &saved); err != nil {
 		return nil, err
 	}
-	if err := s.load(ctx, saved.Parts); err != nil {
+	if err := s.load(ctx, saved.Runs); err != nil {
 		s.clear()
 		return nil, err
 	}
@@ -174,13 +174,13 @@ func (s *readerSums) clear() {
 	}
 }
 
-// load adds stored parts to the sums. If rows are stored instead of sums, it replaces the rows.
-func (s *readerSums) load(ctx context.Context, parts []storedRun) error {
+// load adds stored runs to the sums. If rows are stored instead of sums, it replaces the rows.
+func (s *readerSums) load(ctx context.Context, runs []storedRun) error {
 	if s.pass.Spec.Rows {
-		return s.setRows(ctx, parts)
+		return s.setRows(ctx, runs)
 	}
 	next := s.stripe.First
-	for _, run := range parts {
+	for _, run := range runs {
 		if run.Key != next || run.valid() != nil {
 			return storage.ErrDamaged
 		}
@@ -189,10 +189,10 @@ func (s *readerSums) load(ctx context.Context, parts []storedRun) error {
 	if next != s.stripe.End {
 		return storage.ErrDamaged
 	}
-	return addAll(ctx, s.dir, parts, s.reader.Scan.Threads, s.part)
+	return addAll(ctx, s.dir, runs, s.reader.Scan.Threads, s.part)
 }
 
-// finish stores the sums, unless the last checkpoint has, and emits the parts and the reports.
+// finish stores the sums, unless the last checkpoint has, and emits the runs and the reports.
 func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report func([]byte)) (err error) {
 	if s.final == nil {
 		s.flush()
@@ -202,21 +202,13 @@ func (s *readerSums) finish(ctx context.Context, emit func(int, []byte), report 
 	} else {
 		s.remove(ctx, append(s.previousSave, s.lastSave...)) // a checkpoint of all rows is complete
 	}
-	for _, p := range s.final {
-		line, err := json.Marshal(p)
+	for _, run := range s.final {
+		err := transforms.EmitJSON(func(line []byte) { emit(run.Key, line) }, run)
 		if err != nil {
 			return err
 		}
-		emit(p.Key, line)
 	}
-	for _, r := range s.reports {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		report(line)
-	}
-	return nil
+	return transforms.EmitJSON(report, s.reports...)
 }
 
 // selectRows returns the rows of b with these indices: b itself if these are all rows, otherwise to.
@@ -225,16 +217,8 @@ func selectRows(to, b *rowio.Block, indices []int) *rowio.Block {
 		return b
 	}
 	to.Reset(b.D)
-	k := len(b.Y) / b.N
 	for _, i := range indices {
-		to.X, to.Y = append(to.X, b.Row(i)...), append(to.Y, b.Y[i*k:(i+1)*k]...)
-		if len(b.Weights) > 0 {
-			to.Weights = append(to.Weights, b.Weights[i])
-		}
-		if len(b.Keys) > 0 {
-			to.Keys = append(to.Keys, b.Keys[i])
-		}
-		to.N++
+		to.Append(b, i)
 	}
 	return to
 }
@@ -249,7 +233,7 @@ type foldSum struct {
 	sum      *ridge.Sum
 	gridRows *ridge.GridRows // used instead of the sum if rows are stored
 	audit    *audit.Audit    // used instead of the sum in an Audit
-	left     []uint64        // this fold's part of Audited.Left
+	left     []uint64        // the numbers of this fold in Audited.Left
 	labels   []int32         // scratch
 
 	rows profile.WeightCollector

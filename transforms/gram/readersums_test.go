@@ -106,9 +106,9 @@ func (r readerRun) equals(t *testing.T, want readerRun) {
 	}
 }
 
-// A reader that is lost after n shards, and again after one more, repeats only the shard that it was
-// reading each time. Its sums equal the sums of an undisturbed reader, bit for bit.
-func TestALostReaderRepeatsOneShard(t *testing.T) {
+// A reader that is lost after n shards, and again after one more, repeats only the shard that it was reading
+// each time. Its sums equal the sums of an undisturbed reader, bit for bit.
+func TestLostReaderRepeatsOneShard(t *testing.T) {
 	const n = 3000
 	for _, countsCopies := range []bool{false, true} {
 		p := passOf(t, table(n, false), 1, false)
@@ -186,7 +186,7 @@ func checkReports(t *testing.T, r readerRun, contents bool) {
 
 // If files of a checkpoint are damaged or missing, the checkpoint is not used, and the reader
 // starts from the beginning.
-func TestADamagedCheckpointIsNotUsed(t *testing.T) {
+func TestDamagedCheckpointIsNotUsed(t *testing.T) {
 	const n = 3000
 	p := passOf(t, table(n, false), 1, false)
 	p.Shards = p.Data.Shards(20_000)
@@ -223,8 +223,8 @@ func TestADamagedCheckpointIsNotUsed(t *testing.T) {
 	}
 }
 
-// A reader whose sums cannot be restored is as if nothing had been tried.
-func TestASumIsEmptyAfterAFailedRestore(t *testing.T) {
+// A reader whose sums cannot be restored starts empty.
+func TestSumIsEmptyAfterAFailedRestore(t *testing.T) {
 	p := passOf(t, table(500, false), 1, false)
 	p.Shards = p.Data.Shards(1 << 30)
 	uri := storePass(t, p)
@@ -249,7 +249,7 @@ func TestASumIsEmptyAfterAFailedRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts[len(parts)-1].At[0]--
-	state, err := json.Marshal(savedSums{Parts: parts})
+	state, err := json.Marshal(savedSums{Runs: parts})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Report is the dataset.Report of a shard, with further counts. Rows of several shards share a
@@ -54,18 +56,12 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 		one.Positions, one.Levels = append(one.Positions, r.Positions...), append(one.Levels, r.Levels...)
 	}
 	out := make([][]byte, 0, len(joined))
-	for _, r := range joined {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, line)
-	}
+	err := transforms.EmitJSON(func(line []byte) { out = append(out, line) }, slices.Collect(maps.Values(joined))...)
 	slices.SortFunc(out, bytes.Compare)
-	return out, nil
+	return out, err
 }
 
-// LevelReport is the part of a Report about the rows of one level. Copies and RowHashes are as in the Report.
+// LevelReport reports on the rows of one level. Copies and RowHashes are as in the Report.
 type LevelReport struct {
 	Level     int     `json:"level"` // index in Spec.Levels
 	Rows      int64   `json:"rows,omitempty"`

@@ -13,8 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// However many stripes read the rows, each shard has one report, with the same contents as for one
-// stripe.
+// Each shard has one report, with the same contents, for any number of stripes.
 func TestStripesReportEachShardOnce(t *testing.T) {
 	lines := table(2000, false)
 	lines[7] = "1e9,1e9,nonsense,1" // set aside
@@ -43,7 +42,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	}
 }
 
-// A shard that one stripe could not read is not complete, whatever the others say, and stripes that
+// A shard that one stripe could not read is not complete, even if the others have read it, and stripes that
 // read different rows are an error.
 func TestStripesMustAgreeOnTheRows(t *testing.T) {
 	line := func(r Report) []byte {

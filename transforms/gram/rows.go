@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // A pass over few rows stores the features of the rows on the grid instead of their sums, in files that each hold
@@ -20,11 +18,11 @@ import (
 // storeFullFiles stores the rows that fill files.
 func (s *readerSums) storeFullFiles(ctx context.Context) error {
 	full := func(rows *ridge.GridRows) int { return rows.N() / s.rowsPerFile * s.rowsPerFile }
-	parts, err := s.storeSome(ctx, partName, full)
+	stored, err := s.storeSome(ctx, partName, full)
 	if err != nil {
 		return err
 	}
-	s.fullFiles = append(s.fullFiles, parts...)
+	s.fullFiles = append(s.fullFiles, stored...)
 	for _, f := range s.folds {
 		if f != nil && full(f.gridRows) > 0 {
 			f.gridRows.Drop(full(f.gridRows))
@@ -47,7 +45,7 @@ func (s *readerSums) storeRows(ctx context.Context, name string) (all, rest []st
 
 // storeSome stores the first count rows of each fold.
 func (s *readerSums) storeSome(ctx context.Context, name string,
-	count func(*ridge.GridRows) int) (parts []storedRun, err error) {
+	count func(*ridge.GridRows) int) (stored []storedRun, err error) {
 	type file struct{ fold, first, end int }
 	var files []file
 	for fold, f := range s.folds {
@@ -59,36 +57,29 @@ func (s *readerSums) storeSome(ctx context.Context, name string,
 			files = append(files, file{fold, first, min(first+s.rowsPerFile, n)})
 		}
 	}
-	parts = make([]storedRun, len(files))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, s.reader.Scan.Threads))
-	for i, f := range files {
-		g.Go(func() error {
-			return fault.Guard(func() (err error) {
-				parts[i], err = storeFile(ctx, s.dir, name, f.fold, withChecksum(s.folds[f.fold].gridRows.Encode(f.first, f.end), 0))
-				parts[i].Rows = true
-				return err
-			})
-		})
-	}
-	return parts, g.Wait()
+	stored = make([]storedRun, len(files))
+	err = transforms.Parallel(ctx, s.reader.Scan.Threads, files, func(ctx context.Context, i int, f file) (err error) {
+		data := withChecksum(s.folds[f.fold].gridRows.Encode(f.first, f.end), 0)
+		stored[i], err = storeFile(ctx, s.dir, name, f.fold, data)
+		stored[i].Rows = true
+		return err
+	})
+	return stored, err
 }
 
 // setRows replaces the rows by the rows of a checkpoint.
-func (s *readerSums) setRows(ctx context.Context, parts []storedRun) error {
+func (s *readerSums) setRows(ctx context.Context, files []storedRun) error {
 	var rest []storedRun
-	for _, part := range parts {
-		if !strings.HasPrefix(part.File, partName+"-") {
-			rest = append(rest, part)
+	for _, f := range files {
+		if !strings.HasPrefix(f.File, partName+"-") {
+			rest = append(rest, f)
 			continue
 		}
-		if err := part.each(ctx, s.dir, func(int,
-			[]byte) error {
-			return nil
-		}); err != nil { // check now, because otherwise only the solve would find the damage
+		// Check now, because otherwise only the solve would find the damage.
+		if err := f.each(ctx, s.dir, func(int, []byte) error { return nil }); err != nil {
 			return err
 		}
-		s.fullFiles = append(s.fullFiles, part)
+		s.fullFiles = append(s.fullFiles, f)
 	}
 	sets, err := readRows(ctx, s.dir, rest, len(s.folds), s.shape, s.reader.Scan.Threads)
 	if err != nil {
@@ -103,47 +94,41 @@ func (s *readerSums) setRows(ctx context.Context, parts []storedRun) error {
 }
 
 // readRows returns the rows of each fold, as an empty set if a fold has none.
-func readRows(ctx context.Context, dir string, parts []storedRun, folds int, shape ridge.Shape,
+func readRows(ctx context.Context, dir string, files []storedRun, folds int, shape ridge.Shape,
 	threads int) ([][]*ridge.GridRows, error) {
 	sets := make([][]*ridge.GridRows, folds)
 	for i := range sets {
 		sets[i] = append(sets[i], ridge.NewGridRows(shape))
 	}
-	read := make([]*ridge.GridRows, len(parts))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, threads))
-	for i, part := range parts {
-		g.Go(func() error {
-			return fault.Guard(func() error {
-				if part.Key < 0 || part.Key >= folds || !part.Rows {
-					return fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
-				}
-				return part.each(ctx, dir, func(_ int, data []byte) (err error) {
-					if read[i], err = ridge.DecodeRows(data, sets[part.Key][0]); err != nil {
-						err = fmt.Errorf("gram: %s: %w", part.File, err)
-					}
-					return err
-				})
-			})
+	read := make([]*ridge.GridRows, len(files))
+	err := transforms.Parallel(ctx, threads, files, func(ctx context.Context, i int, f storedRun) error {
+		if f.Key < 0 || f.Key >= folds || !f.Rows {
+			return fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", f.File, folds)
+		}
+		return f.each(ctx, dir, func(_ int, data []byte) (err error) {
+			if read[i], err = ridge.DecodeRows(data, sets[f.Key][0]); err != nil {
+				err = fmt.Errorf("gram: %s: %w", f.File, err)
+			}
+			return err
 		})
-	}
-	if err := g.Wait(); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
-	for i, part := range parts {
-		sets[part.Key] = append(sets[part.Key], read[i])
+	for i, f := range files {
+		sets[f.Key] = append(sets[f.Key], read[i])
 	}
 	return sets, nil
 }
 
 // loadRows returns the rows of the files in an index.
 func (s *solver) loadRows(ctx context.Context, index []byte) (*ridge.FoldRows, error) {
-	parts, err := parseIndex(index)
+	files, err := parseIndex(index)
 	if err != nil {
 		return nil, err
 	}
 	shape := s.source.Shape
-	sets, err := readRows(ctx, s.state.Dir, parts, s.pass.Spec.Folds, shape, s.threads)
+	sets, err := readRows(ctx, s.state.Dir, files, s.pass.Spec.Folds, shape, s.threads)
 	if err != nil {
 		return nil, err
 	}

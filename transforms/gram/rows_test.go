@@ -18,7 +18,7 @@ func solverOf(p *Pass, uri string) *solver {
 
 // A reader that stores rows and is lost ends with the same rows as an undisturbed reader, and keeps two checkpoints.
 // The rows give the same sums as a reader that stores sums.
-func TestALostReaderLosesNoRows(t *testing.T) {
+func TestLostReaderLosesNoRows(t *testing.T) {
 	const n = 1500
 	p := passOf(t, table(n, false), 1, false)
 	p.Shards = p.Data.Shards(5_000)
@@ -85,8 +85,8 @@ func TestALostReaderLosesNoRows(t *testing.T) {
 	}
 }
 
-// A full file that was damaged since is found when a reader continues, and its rows are read again.
-func TestADamagedFileOfRowsIsMadeAgain(t *testing.T) {
+// A complete file that was damaged later is found when a reader continues, and its rows are read again.
+func TestDamagedFileOfRowsIsMadeAgain(t *testing.T) {
 	p := passOf(t, table(3000, false), 1, false)
 	p.Shards, p.Spec.Rows = p.Data.Shards(9_000), true
 	uri := storePass(t, p)

@@ -22,8 +22,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// One file of 100 GB, with holes except for a few rows, is cut into readers of about the same size that
-// read all of its rows once. The heap does not grow with what they read.
+// One file of 100 GB, with holes except for a few rows, is cut into readers of about the same size that read
+// all of its rows once. The heap does not grow with the bytes that they read.
 func TestReadersCutALargeFile(t *testing.T) {
 	const (
 		n       = 12_207_031 // rows of 8 KiB

@@ -64,9 +64,9 @@ func (f *sumsFn) piece(t *testing.T, tracker sdf.RTracker) (parts map[int]stored
 	return parts, reports
 }
 
-// Wherever a runner splits a reader while it is read, every shard is in one of the pieces, and their
-// sums add up to the sums of the reader. A run that continues cuts the reader at the same place, so that
-// it finds the checkpoints of both pieces, however it is split itself.
+// If a runner splits a reader at any moment, every shard is in one of the pieces, and their sums add up to the
+// sums of the reader. A run that continues cuts the reader at the same shard, so that it finds the checkpoints
+// of both pieces, even if it is split itself.
 func TestPiecesOfAReaderAddUp(t *testing.T) {
 	ctx := context.Background()
 	lines := table(2000, false)
@@ -151,8 +151,8 @@ func TestPiecesOfAReaderAddUp(t *testing.T) {
 	}
 }
 
-// A run in another number of stripes does not continue from the checkpoints of stripes that are not its own, and
-// adds up the same parts.
+// A run with another number of stripes does not continue from checkpoints of other stripes, and adds up the
+// same parts.
 func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(2000, false), 1, false)

@@ -2,6 +2,7 @@ package gram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -11,12 +12,12 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
+	"slices"
 	"sort"
 	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/cespare/xxhash/v2"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -25,9 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*indexFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*indexFn]()) }
 
 // State names the files of the work directory that a Pass and its Solve write.
 type State struct {
@@ -91,13 +90,13 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 
 // readIndex returns the stored runs in the order of their keys. There must be n parts, one for each key.
 func readIndex(index []byte, n int) ([]storedRun, error) {
-	parts, err := parseIndex(index)
+	runs, err := parseIndex(index)
 	if err != nil {
 		return nil, err
 	}
-	sort.Slice(parts, func(i, j int) bool { return parts[i].Key < parts[j].Key })
+	slices.SortFunc(runs, func(a, b storedRun) int { return cmp.Compare(a.Key, b.Key) })
 	next := 0
-	for _, run := range parts {
+	for _, run := range runs {
 		if run.Key != next {
 			return nil, fmt.Errorf("gram: part %d of the sum is missing, or arrived twice; run again without --resume", next)
 		}
@@ -106,10 +105,10 @@ func readIndex(index []byte, n int) ([]storedRun, error) {
 	if next != n {
 		return nil, fmt.Errorf("gram: %d parts of the sum arrived, want %d; run again without --resume", next, n)
 	}
-	return parts, nil
+	return runs, nil
 }
 
-func parseIndex(index []byte) (parts []storedRun, err error) {
+func parseIndex(index []byte) (runs []storedRun, err error) {
 	for line := range bytes.Lines(index) {
 		var run storedRun
 		if err := json.Unmarshal(line, &run); err != nil {
@@ -118,9 +117,9 @@ func parseIndex(index []byte) (parts []storedRun, err error) {
 		if err := run.valid(); err != nil {
 			return nil, err
 		}
-		parts = append(parts, run)
+		runs = append(runs, run)
 	}
-	return parts, nil
+	return runs, nil
 }
 
 // end returns the key after the last part.
@@ -190,16 +189,9 @@ func addTo(dst []float64, part []byte) error {
 // addAll adds the parts of runs to numbers, several runs at a time, without allocating decoded
 // parts. to(key) returns the numbers to which the part with this key is added.
 func addAll(ctx context.Context, dir string, runs []storedRun, threads int, to func(key int) []float64) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, threads))
-	for _, run := range runs {
-		g.Go(func() error {
-			return fault.Guard(func() error {
-				return run.each(ctx, dir, func(key int, part []byte) error { return addTo(to(key), part) })
-			})
-		})
-	}
-	return g.Wait()
+	return transforms.Parallel(ctx, threads, runs, func(ctx context.Context, _ int, run storedRun) error {
+		return run.each(ctx, dir, func(key int, part []byte) error { return addTo(to(key), part) })
+	})
 }
 
 // loadPart returns the numbers of the part with the given key. The runs are in the order of their keys.
@@ -220,10 +212,10 @@ func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
 	n, layout := shape.NumParts(), ridge.LayoutOf(shape)
 	size := 0 // of the run in memory
 	for key := s.First; key < s.End; key++ {
-		part := 8 * layout.Len(key%n)
-		size += part
+		bytes := 8 * layout.Len(key%n)
+		size += bytes
 		if key == s.First || key%n == 0 || size > ridge.MaxPartBytes {
-			runs, size = append(runs, ridge.Stripe{First: key}), part
+			runs, size = append(runs, ridge.Stripe{First: key}), bytes
 		}
 		runs[len(runs)-1].End = key + 1
 	}

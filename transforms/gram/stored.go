@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -36,10 +34,7 @@ func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Sto
 // Check reads all parts, and returns storage.ErrDamaged if one is damaged or missing.
 func (s *StoredSums) Check(ctx context.Context) error {
 	for key := range s.runs[len(s.runs)-1].end() {
-		switch _, err := s.Load(ctx, key); {
-		case errors.Is(err, fs.ErrNotExist):
-			return storage.DamagedError(s.dir)
-		case err != nil:
+		if _, err := s.Load(ctx, key); err != nil {
 			return err
 		}
 	}
@@ -90,12 +85,9 @@ func (w *SumsWriter) Put(ctx context.Context, run int, values func(key int) ([]f
 // Close writes the reports, and then the index.
 func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 	var data [][]byte
-	for _, r := range reports {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		data = append(data, line)
+	err := transforms.EmitJSON(func(line []byte) { data = append(data, line) }, reports...)
+	if err != nil {
+		return err
 	}
 	if err := transforms.StoreLines(ctx, w.st.Reports, data); err != nil {
 		return err

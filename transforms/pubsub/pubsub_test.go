@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/messages"
 )
 
-// A message without the attribute of the identifier, from a runner that names none, is identified by
-// its content, again and again the same.
+// A message without an identifier, neither as an attribute nor from the runner, is identified by its content,
+// each time the same.
 func TestMessagesWithoutIdentifiersHaveTheirDigest(t *testing.T) {
 	id := func(data, city string) string {
 		t.Helper()

@@ -137,7 +137,7 @@ func predictionOf(p point, of rows.Prediction) (rows.Prediction, error) {
 	return of, nil
 }
 
-// Rows that are too long for a block of the usual number come back under their own keys.
+// Rows that are too long for a block of the usual number of rows come back under their own keys.
 func TestLongRowsKeepTheirKeys(t *testing.T) {
 	const n = 600
 	dir := made(t, t.TempDir(), 0, fourier.Gaussian{In: longNumbers, Out: 2, Width: 50, Seed: 1})

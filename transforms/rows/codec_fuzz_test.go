@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is read is written in one form: it is read from there as the same, bit for bit.
+// A value that is decoded is encoded in one form, from which it is decoded the same, bit for bit.
 func FuzzCodecsAreStable(f *testing.F) {
 	for _, r := range someResults {
 		b, err := encodeResult(r)
@@ -48,7 +48,7 @@ func FuzzCodecsAreStable(f *testing.F) {
 	})
 }
 
-// Counts of workers are added, or refused, whatever is in them.
+// Any counts of workers are added or rejected.
 func FuzzCountsAreAdded(f *testing.F) {
 	f.Add([]byte(`{"read":3,"rejected":1,"classes":[1,1],"copies":"AQ=="}`),
 		[]byte(`{"read":2,"classes":[1],"copies":"AQ=="}`))

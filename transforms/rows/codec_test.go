@@ -81,7 +81,7 @@ func FuzzSummed(f *testing.F) {
 	})
 }
 
-// A row comes back from a runner that does not fuse the steps.
+// A row is the same after a runner that does not fuse the steps.
 func TestRowsAreReadAsWritten(t *testing.T) {
 	row := Row{Key: "k", Values: []float64{1, 2}, Texts: map[string]string{"a": "b"}}
 	b, err := encodeResult(result{Prediction: Prediction{Key: "k"}, row: row})

@@ -26,9 +26,8 @@ func sizeOf(_ string, next func(*int) bool) (n int) {
 	return n
 }
 
-// Rows that come after the end of their window are predicted like others, in their window and with their
-// time, also after a Reshuffle: only what groups by window can drop them, as the sum of the same rows
-// shows.
+// Rows that come after the end of their window are predicted like others, in their window and with their time,
+// also after a Reshuffle; only steps that group by window can drop them, as the sum of the same rows shows.
 func TestLateRowsArePredicted(t *testing.T) {
 	model := classifier(t, t.TempDir(), 0)
 	config := teststream.NewConfig()

@@ -64,13 +64,9 @@ type recipe struct {
 	pass gram.Pass
 }
 
-// recipes caches the last recipes used.
-type recipes struct{ transforms.Cache[*recipe] }
-
 // load reads the recipe, once in a process.
 func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error) {
-	all := transforms.Shared(w, func() *recipes { return &recipes{transforms.Cache[*recipe]{Size: 2}} })
-	return all.Get(fmt.Sprint(r.Digest, r.Dir, r.Classes), func() (*recipe, error) {
+	return transforms.Cached(w, 2, fmt.Sprint(r.Digest, r.Dir, r.Classes), func() (*recipe, error) {
 		read, _, err := sums.ReadRecipe(ctx, r.Dir)
 		if err == nil && r.Digest != "" && read.Digest != r.Digest {
 			err = fmt.Errorf("rows: the model %s was replaced since the pipeline was built; start again", r.Dir)

@@ -45,8 +45,8 @@ func (f *promotingFn) ProcessElement(_ []byte, emit func(rows.Row)) error {
 
 func digestOf(p rows.Prediction) string { return p.Key[:2] + p.Model }
 
-// Each block of rows is predicted by the model that its name stands for then, and by one model only; a
-// damaged model is not used.
+// Each block of rows is predicted by one model, the one that its name resolves to then; a damaged model is not
+// used.
 func TestModelsAreReplacedBetweenBlocks(t *testing.T) {
 	dir := t.TempDir()
 	var digests []string

@@ -346,13 +346,8 @@ func (f *publishFn) files(
 // part reads a part, which begins at an offset.
 func (f file) part(ctx context.Context, key int, at int64) ([]float64, error) {
 	want := f.Parts[key]
-	in, err := storage.Open(ctx, f.Name, at, want.Size)
+	data, err := storage.ReadRange(ctx, nil, f.Name, at, want.Size)
 	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	data := make([]byte, want.Size)
-	if _, err := io.ReadFull(in, data); err != nil {
 		return nil, err
 	}
 	if models.NewFileEntry("", data).SHA256 != want.SHA256 {

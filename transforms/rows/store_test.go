@@ -23,7 +23,7 @@ import (
 func storePane(t *testing.T, out string, w beam.Window, pane int, rows ...Row) (st Stored, err error) {
 	f := summingOf(t, 1, 1<<20)
 	publish := publishFn{Fn: f.Fn, Out: out}
-	transforms.Shared(f.Worker, func() *recipes { return &recipes{transforms.Cache[*recipe]{Size: 2}} }).Get(
+	transforms.Cached(f.Worker, 2,
 		fmt.Sprint(publish.Recipe.Digest, publish.Recipe.Dir, publish.Recipe.Classes),
 		func() (*recipe, error) { return f.sums.recipe, nil })
 	var counts []count
@@ -57,9 +57,9 @@ func storePane(t *testing.T, out string, w beam.Window, pane int, rows ...Row) (
 	return st, err
 }
 
-// Panes of a window have all of its sums in their last directory, in whatever order a runner processes them, also if
-// their rows are equal. A pane that is processed again finds what it has stored.
-func TestTheLastPaneToBeStoredHasAllSumsOfItsWindow(t *testing.T) {
+// Panes of a window have all of its sums in their last directory, in any order of processing, also if their
+// rows are equal. A pane that is processed again finds its stored sums.
+func TestLastStoredPaneHasAllSumsOfItsWindow(t *testing.T) {
 	w := window.IntervalWindow{Start: 0, End: 24 * 3600 * 1000}
 	row := func(x float64, label string) Row { return Row{Values: []float64{x, 1}, Label: label} }
 	panes := [][]Row{{row(1, "a"), row(2, "b")}, {row(3, "a")}, {row(3, "a")}, {row(4, "b"), row(5, "a"), row(6, "a")}}
@@ -97,8 +97,8 @@ func TestTheLastPaneToBeStoredHasAllSumsOfItsWindow(t *testing.T) {
 	}
 }
 
-// Panes that are stored at the same time take names of their own.
-func TestPanesAreStoredAtTheSameTime(t *testing.T) {
+// Panes that are stored at the same time have different names.
+func TestConcurrentPanesHaveTheirOwnNames(t *testing.T) {
 	const n = 8
 	out := filepath.Join(t.TempDir(), "sums")
 	var all [n]Stored
@@ -123,8 +123,8 @@ func TestPanesAreStoredAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A session that fires more than once may merge with others between two panes, and no name would tell to which
-// session its sums belong.
+// Sessions that fire more than once are rejected: they may merge with others between two panes, so that no name
+// would identify the session of its sums.
 func TestStoreTakesWindowsWhosePanesItCanName(t *testing.T) {
 	store := func(windows *window.Fn, o ...beam.WindowIntoOption) (refusal any) {
 		defer func() { refusal = recover() }()

@@ -109,6 +109,7 @@ type windowSums struct {
 	records     *records.Reader
 	task        transforms.Task
 	block       rowio.Block
+	kept        rowio.Block // scratch
 	windows     map[beam.Window]*windowed
 	open        []*windowed // windows with sums, the least recently used first
 	mostOpen    int         // largest number of open windows
@@ -257,15 +258,11 @@ func (b *windowSums) read(emit func(summed)) error {
 
 // give gives row i of the block to its window. The window sums a full block if it is open or can be opened.
 func (b *windowSums) give(w *windowed, i int) error {
-	from, to := &b.block, &w.rows
-	y := from.Labels(i)
+	to := &w.rows
 	if w.count.Classes != nil {
-		w.count.Classes[int(y[0])]++
+		w.count.Classes[int(b.block.Labels(i)[0])]++
 	}
-	to.N, to.X, to.Y = to.N+1, append(to.X, from.Row(i)...), append(to.Y, y...)
-	if len(from.Weights) > 0 {
-		to.Weights = append(to.Weights, from.Weights[i])
-	}
+	to.Append(&b.block, i)
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
 	if to.N%rowio.RowsPerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
 		return nil
@@ -321,32 +318,27 @@ func (b *windowSums) addWaiting(w *windowed) error {
 // check removes the rows of the block whose labels or weights the recipe does not allow. It also removes
 // the weights if all of them must be equal.
 func (b *windowSums) check(reject func(item int, reason string)) {
-	rows := &b.block
-	several, weighted := len(b.recipe.TargetGrid) > 1, len(rows.Weights) > 0
-	if rows.N == 0 || !several && !weighted {
+	rows, kept := &b.block, &b.kept
+	if rows.N == 0 || len(b.recipe.TargetGrid) < 2 && len(rows.Weights) == 0 {
 		return
 	}
-	kept, labels := 0, len(rows.Y)/rows.N
+	kept.Reset(rows.D)
 	for i := range rows.N {
 		var weight []float64
-		if weighted {
+		if len(rows.Weights) > 0 {
 			weight = rows.Weights[i : i+1]
 		}
-		if reason := b.recipe.check(rows.Y[i*labels:(i+1)*labels], weight); reason != "" {
+		if reason := b.recipe.check(rows.Labels(i), weight); reason != "" {
 			reject(int(rows.Lines[i])-1, reason)
 			continue
 		}
-		copy(rows.Row(kept), rows.Row(i))
-		copy(rows.Y[kept*labels:], rows.Y[i*labels:(i+1)*labels])
-		copy(rows.Weights[min(kept, len(rows.Weights)):], weight)
-		rows.Lines[kept] = rows.Lines[i]
-		kept++
+		kept.Append(rows, i)
+		kept.Lines = append(kept.Lines, rows.Lines[i])
 	}
-	rows.N, rows.X, rows.Y, rows.Lines = kept, rows.X[:kept*rows.D], rows.Y[:kept*labels], rows.Lines[:kept]
-	rows.Weights = rows.Weights[:min(kept, len(rows.Weights))]
 	if b.recipe.Rule.Weights == nil {
-		rows.Weights = rows.Weights[:0]
+		kept.Weights = kept.Weights[:0]
 	}
+	b.block, b.kept = b.kept, b.block
 }
 
 // close emits the sums of a window, and forgets it.

@@ -98,8 +98,8 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 	return out, elements
 }
 
-// The sums of windows are the same whether rows come sorted or mixed, with room for all windows or for
-// few; and mixed rows do not make an element of a few rows each.
+// The sums of windows are the same if rows come sorted or mixed, with memory for all windows or for few; and
+// mixed rows do not make elements of a few rows each.
 func TestMixedWindowsHaveTheSumsOfSortedOnesInBoundedMemory(t *testing.T) {
 	const n, windows = 30000, 7
 	r := rand.New(rand.NewPCG(5, 1))

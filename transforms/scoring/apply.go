@@ -24,20 +24,6 @@ type Model struct {
 	Threshold *models.Threshold `json:"threshold,omitempty"`
 }
 
-// loaded caches the last model used.
-type loaded struct {
-	transforms.Cache[*models.Model]
-}
-
-func newLoaded() *loaded { return new(loaded) }
-
-// compared caches the two models of a Compare.
-type compared struct {
-	transforms.Cache[*models.Model]
-}
-
-func newCompared() *compared { return &compared{transforms.Cache[*models.Model]{Size: 2}} }
-
 // applier computes a model's output for blocks.
 type applier struct {
 	models.Applier
@@ -67,16 +53,12 @@ func (a *applier) ahead(n int) {
 	}
 }
 
-// applier returns an applier of the model, which is loaded once per job and process.
-func (m Model) applier(ctx context.Context, r *transforms.Reader) (*applier, error) {
-	return m.applierFrom(ctx, r, &transforms.Shared(r.Worker, newLoaded).Cache)
-}
-
-// applierFrom is applier with the cache of models. The checksum detects a model that was
-// replaced.
-func (m Model) applierFrom(ctx context.Context, r *transforms.Reader,
-	cache *transforms.Cache[*models.Model]) (*applier, error) {
-	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
+// applier returns an applier of one of the models of a pass, which are loaded once per job and process. The checksum
+// detects a model that was replaced.
+func (m Model) applier(ctx context.Context, r *transforms.Reader, ofPass int) (*applier, error) {
+	model, err := transforms.Cached(r.Worker, ofPass, m.SHA256+" "+m.Dir, func() (*models.Model, error) {
+		return models.LoadURI(ctx, m.Dir)
+	})
 	if err != nil {
 		return nil, fault.Wrap(fault.Model, err)
 	}

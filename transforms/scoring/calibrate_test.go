@@ -22,8 +22,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Calibrations count the rows of the first fold by their hash, with the scores that the weights
-// give them, wherever the rows are cut.
+// Calibrations count the rows of the first fold by their hash, with the scores that the weights give them, for
+// every cut of the rows.
 func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200

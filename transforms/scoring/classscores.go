@@ -31,80 +31,58 @@ type ClassScores struct {
 	Coverage      []score.Coverage // one element, the coverage of the sets; nil without sets
 }
 
-// add adds rows with their labels and the model's output for them. Labels below 0 are not
-// classes of the model, and text returns their text. Each row counts as often as repeats says.
-func (c *ClassScores) add(y []float64, output models.Applied, text func(float64) string, repeats []int64) error {
-	truth := make([]int32, len(y))
-	for i, y := range y {
-		truth[i] = int32(y)
+// add adds the rows of a block with the model's output for them. Labels below 0 are not classes of the model, and
+// text returns their text. Each row counts as often as repeats says.
+func (c *ClassScores) add(b *rowio.Block, output models.Applied, text func(float64) string, by *sliced,
+	repeats []int64) error {
+	k := len(output.Scores) / max(b.N, 1)
+	for i, y := range b.Y {
+		scores, truth, class, n := output.Scores[i*k:(i+1)*k], int(y), int(output.Classes[i]), repeats[i]
+		var probabilities []float32
+		order := scores
+		if output.Probabilities != nil {
+			probabilities = output.Probabilities[i*k : (i+1)*k]
+			order = probabilities
+		}
 		if y < 0 {
-			truth[i] = score.Unseen
+			truth = score.Unseen
 			c.Unseen.Add([]byte(text(y)))
 		}
-		c.Hits.Add(int(truth[i]), int(output.Classes[i]), 1)
+		c.Hits.Add(truth, class, 1)
 		if c.Weighted != nil {
-			c.Weighted.Add(int(truth[i]), int(output.Classes[i]), repeats[i])
+			c.Weighted.Add(truth, class, n)
 		}
-	}
-	order := output.Probabilities
-	if order == nil {
-		order = output.Scores
-	}
-	k := len(output.Scores) / max(len(y), 1)
-	for i, t := range truth {
-		c.Ranking.Add(int(t), output.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
-	}
-	if c.Probabilities == nil {
-		return nil
-	}
-	for i := range y {
-		if !exact.AllFinite(output.Scores[i*k : (i+1)*k]) {
-			continue
+		c.Ranking.Add(truth, scores, order, n)
+		for g := range c.Groups {
+			wrong := 0.0
+			if class != truth {
+				wrong = 1
+			}
+			c.Groups[g].Add(groupOf(b, i), n, []float64{0}, []float64{wrong})
 		}
-		if err := c.Probabilities.Add(output.Probabilities[i*k:(i+1)*k], int(truth[i]), int(output.Likeliest[i]),
-			repeats[i]); err != nil {
-			return err
+		for column := range by.columns {
+			c.Slices[column].AddClass(by.text(column, b, i), truth, class, scores, probabilities, n)
+		}
+		if c.Worst != nil && y >= 0 {
+			c.Worst.Add(badness(scores, probabilities, truth, class), y, float64(class), b.Row(i))
+		}
+		if c.Probabilities != nil && exact.AllFinite(scores) {
+			if err := c.Probabilities.Add(probabilities, truth, int(output.Likeliest[i]), n); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// addWorst adds the rows of a block to the worst ones. They are ranked by log loss or, without probabilities, by
-// the margin by which the score of another class is larger. Rows of unseen classes are left out.
-func (c *ClassScores) addWorst(b *rowio.Block, output models.Applied) {
-	k := len(output.Scores) / max(b.N, 1)
-	for i, y := range b.Y {
-		if y < 0 {
-			continue
-		}
-		class, loss := int(y), 0.0
-		if output.Probabilities != nil {
-			loss = -math.Log(max(float64(output.Probabilities[i*k+class]), score.MinProbability))
-		} else {
-			loss = float64(output.Scores[i*k+int(output.Classes[i])]) - float64(output.Scores[i*k+class])
-		}
-		c.Worst.Add(loss, y, float64(output.Classes[i]), b.Row(i))
+// badness ranks the worst rows: by log loss or, without probabilities, by the margin by which the score of the
+// predicted class is larger than the true one's.
+func badness(scores, probabilities []float32, truth, class int) float64 {
+	if probabilities != nil {
+		return -math.Log(max(float64(probabilities[truth]), score.MinProbability))
 	}
+	return float64(scores[class]) - float64(scores[truth])
 }
-
-// slice adds the rows of a block to the slices of a column.
-func (c *ClassScores) slice(column int, b *rowio.Block, output models.Applied, by *sliced, repeats []int64) {
-	k := len(output.Scores) / max(b.N, 1)
-	for i, y := range b.Y {
-		truth, probabilities := int(y), []float32(nil)
-		if y < 0 {
-			truth = score.Unseen
-		}
-		if output.Probabilities != nil {
-			probabilities = output.Probabilities[i*k : (i+1)*k]
-		}
-		c.Slices[column].AddClass(by.text(column, b, i), truth, int(output.Classes[i]), output.Scores[i*k:(i+1)*k],
-			probabilities, repeats[i])
-	}
-}
-
-// Merge adds the rows of d, which must be scores of the same model and columns.
-func (c *ClassScores) Merge(d *ClassScores) { wire.Merge(c, d) }
 
 // Code codes the hits, the weighted hits, the ranking, the slices, the unknown labels, and the
 // probabilities.

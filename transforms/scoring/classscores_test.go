@@ -17,7 +17,8 @@ func scored(t testing.TB, m *models.Model, y []float64, scores []float32) *Class
 	t.Helper()
 	a := newApplier(someReader(t), m)
 	s := a.newClassScores()
-	if err := s.add(y, a.apply(&rowio.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" },
+	b := &rowio.Block{N: len(y), D: 2, X: scores, Y: y}
+	if err := s.add(b, a.apply(b), func(float64) string { return "odd" }, new(sliced),
 		slices.Repeat([]int64{1}, len(y))); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestScoresOfClassesMergeToScoresOfAllRows(t *testing.T) {
 	for _, m := range []*models.Model{with, without} {
 		want := scored(t, m, y, scores)
 		got := scored(t, m, y[3:], scores[6:])
-		got.Merge(scored(t, m, y[:3], scores[:6]))
+		wire.Merge(got, scored(t, m, y[:3], scores[:6]))
 		data := wire.Marshal(got)
 		if all := wire.Marshal(want); !bytes.Equal(data, all) {
 			t.Errorf("%q, want %q", data, all)

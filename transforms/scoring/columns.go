@@ -24,7 +24,7 @@ type output struct {
 	block     *rowio.Block
 	level     models.Level // of intervals and sets
 	ends      []float64    // low and high of each target, row by row; empty without intervals
-	explained []any        // values of the columns of explainColumns
+	explained [][]float64  // values of the columns of explainColumns
 }
 
 // numbers returns the targets, and for classes the scores.
@@ -38,17 +38,19 @@ func (o *output) numbers() any {
 // bad appends the rows that could not be read, and those whose scores or novelty (if asked for) are not finite.
 func (o *output) bad(dst []int) []int {
 	n := o.block.N
-	k, unread := len(o.Scores)/max(1, n), o.block.Bad
+	k := len(o.Scores) / max(1, n)
 	for i := range n {
-		isUnread := len(unread) > 0 && unread[0] == i
-		if isUnread {
-			unread = unread[1:]
-		}
-		if isUnread || !exact.AllFinite(o.Scores[i*k:(i+1)*k]) || o.Novelty != nil && !exact.Finite(o.Novelty[i]) {
+		if unread(o.block, i) || !exact.AllFinite(o.Scores[i*k:(i+1)*k]) || o.Novelty != nil && !exact.Finite(o.Novelty[i]) {
 			dst = append(dst, i)
 		}
 	}
 	return dst
+}
+
+// unread reports whether row i could not be read.
+func unread(b *rowio.Block, i int) bool {
+	_, bad := slices.BinarySearch(b.Bad, i)
+	return bad
 }
 
 // Columns returns the columns of the predictions of a model. It needs only the manifest.

@@ -61,12 +61,11 @@ func (c *Compared) Code(w *wire.Coder) {
 const MaxCompared = 255
 
 func beginCompare(ctx context.Context, r *transforms.Reader, p *Compare) (transforms.Accumulator, error) {
-	cache := &transforms.Shared(r.Worker, newCompared).Cache
-	champion, err := p.Champion.applierFrom(ctx, r, cache)
+	champion, err := p.Champion.applier(ctx, r, 2)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}
-	challenger, err := p.Challenger.applierFrom(ctx, r, cache)
+	challenger, err := p.Challenger.applier(ctx, r, 2)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}
@@ -142,15 +141,8 @@ func (c *comparing) add(at profile.ShardStart, b *rowio.Block) error {
 		}
 	}
 	first, second := c.champion.apply(b), c.challenger.apply(other)
-	bad, otherBad := b.Bad, other.Bad
 	for i := range b.N {
-		unread := false
-		for _, list := range []*[]int{&bad, &otherBad} {
-			if len(*list) > 0 && (*list)[0] == i {
-				*list, unread = (*list)[1:], true
-			}
-		}
-		if unread {
+		if unread(b, i) || unread(other, i) {
 			continue
 		}
 		if len(b.Weights) > 0 && b.Weights[i] == 0 {
@@ -305,16 +297,12 @@ func (o *otherRows) take(at profile.ShardStart, b *rowio.Block) (*rowio.Block, e
 			}
 			o.next = 0
 		}
-		n := min(b.N-o.block.N, o.read.N-o.next)
-		o.block.D = o.read.D
-		o.block.X = append(o.block.X, o.read.X[o.next*o.read.D:(o.next+n)*o.read.D]...)
-		o.block.Y = append(o.block.Y, o.read.Y[o.next:o.next+n]...)
-		for _, bad := range o.read.Bad {
-			if bad >= o.next && bad < o.next+n {
-				o.block.Bad = append(o.block.Bad, bad-o.next+o.block.N)
-			}
+		if unread(&o.read, o.next) {
+			o.block.Bad = append(o.block.Bad, o.block.N)
 		}
-		o.block.N, o.next = o.block.N+n, o.next+n
+		o.block.D = o.read.D
+		o.block.Append(&o.read, o.next)
+		o.next++
 	}
 	return &o.block, nil
 }

@@ -12,7 +12,7 @@ import (
 type explained struct {
 	*models.Explainer
 	out     models.Explanations
-	columns []any // of the last block
+	columns [][]float64 // of the last block
 }
 
 // explainedAt is the number of rows per thread between checks of the context; a row of 784 numbers takes seconds.
@@ -44,16 +44,17 @@ func newExplained(m *models.Model) (*explained, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Model, err)
 	}
-	return &explained{Explainer: e, columns: make([]any, 3*e.Outputs())}, nil
+	return &explained{Explainer: e, columns: make([][]float64, 3*e.Outputs())}, nil
 }
 
 // rows explains the rows of a block and returns the values of the columns, until its next call. While it runs, the
 // applier shows the rows that are explained as processed; the end of the block counts them.
-func (e *explained) rows(ctx context.Context, o *output, a *applier) ([]any, error) {
+func (e *explained) rows(ctx context.Context, o *output, a *applier) ([][]float64, error) {
 	n := o.block.N
 	k, outputs, effects := len(o.Scores)/max(n, 1), e.Outputs(), len(e.Names())
-	clear(e.columns)
-	column := func(i int) []float64 { v, _ := e.columns[i].([]float64); return v }
+	for i := range e.columns {
+		e.columns[i] = e.columns[i][:0]
+	}
 	shown := 0
 	defer func() { a.ahead(-shown) }()
 	step := explainedAt * max(1, a.threads())
@@ -62,18 +63,18 @@ func (e *explained) rows(ctx context.Context, o *output, a *applier) ([]any, err
 			return nil, err
 		}
 		rows := min(step, n-at)
-		part := models.Applied{Scores: o.Scores[at*k : (at+rows)*k]}
+		some := models.Applied{Scores: o.Scores[at*k : (at+rows)*k]}
 		if o.Targets != nil {
-			part.Targets = o.Targets[at*k : (at+rows)*k]
+			some.Targets = o.Targets[at*k : (at+rows)*k]
 		} else {
-			part.Classes = o.Classes[at : at+rows]
+			some.Classes = o.Classes[at : at+rows]
 		}
-		e.out = e.Rows(e.out, part, o.block.X[at*o.block.D:(at+rows)*o.block.D], rows, a.threads())
+		e.out = e.Rows(e.out, some, o.block.X[at*o.block.D:(at+rows)*o.block.D], rows, a.threads())
 		for i := range rows * outputs {
 			c := i % outputs
-			e.columns[3*c] = append(column(3*c), e.out.Base[i])
-			e.columns[3*c+1] = append(column(3*c+1), e.out.Effects[i*effects:(i+1)*effects]...)
-			e.columns[3*c+2] = append(column(3*c+2), e.out.StdErr[i])
+			base, effect, stdErr := &e.columns[3*c], &e.columns[3*c+1], &e.columns[3*c+2]
+			*base, *stdErr = append(*base, e.out.Base[i]), append(*stdErr, e.out.StdErr[i])
+			*effect = append(*effect, e.out.Effects[i*effects:(i+1)*effects]...)
 		}
 		a.ahead(rows)
 		shown += rows

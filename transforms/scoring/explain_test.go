@@ -30,13 +30,13 @@ func TestProgressCountsExplainedRowsOfABlock(t *testing.T) {
 	m.ExtraFiles = []storage.File{{Name: models.ProfileFile, Data: []byte(`{"rows": {}}`)}}
 	p := &Predict{Content: Content{Explain: true}}
 	a := newApplier(someReader(t), m)
-	table, err := p.predictions(a)
+	table, err := p.table(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seen []int64
 	ctx := asked{t.Context(), func() { seen = append(seen, a.reader.Worker.Rows()) }}
-	if _, err := table.block(ctx, &rowio.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}); err != nil {
+	if _, err := table.Block(ctx, &rowio.Block{N: 5, D: 1, X: []float32{1, 2, 3, 4, 5}}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(seen, []int64{0, 2, 4}) || a.reader.Worker.Rows() != 0 {

@@ -306,7 +306,7 @@ func (f *Files) predict(ctx context.Context, reader *transforms.Reader, m *model
 	reader.Request.Lines, reader.Request.IDs = p.Lines, p.ID != ""
 	a := newApplier(reader, m)
 	a.Threshold = f.Threshold
-	table, format, err := p.table(a)
+	table, format, err := p.file(a)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ type heldRows struct {
 }
 
 func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms.Pass) (*heldOutScorer, error) {
-	model, err := transforms.Shared(r.Worker, newLoaded).Get(r.Scan.Pass, func() (*models.Model, error) {
+	model, err := transforms.Cached(r.Worker, 1, r.Scan.Pass, func() (*models.Model, error) {
 		m, err := r.Worker.Map(h.Recipe)
 		if err != nil {
 			return nil, err
@@ -86,11 +86,7 @@ func (h *heldOutScorer) score(at profile.ShardStart, b *rowio.Block) (err error)
 	r.hashes = r.hashes[:0]
 	for i, hash := range h.hashes {
 		if hash%h.folds == 0 {
-			held.X, held.Y = append(held.X, b.Row(i)...), append(held.Y, b.Labels(i)...)
-			if len(b.Weights) > 0 {
-				held.Weights = append(held.Weights, b.Weights[i])
-			}
-			held.N++
+			held.Append(b, i)
 			r.hashes = append(r.hashes, hash/h.folds)
 		}
 	}

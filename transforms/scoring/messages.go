@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/bochner-ml/bochner/internal/option"
@@ -21,13 +20,13 @@ import (
 type Messages struct {
 	// Columns names the columns of CSV messages without a header; it is empty for other messages.
 	Columns []string `json:"columns,omitempty"`
-	// Copy lists attributes to copy to each row, each to a column of the same name. MessageID
+	// Copy lists attributes to copy to each row, each to a column of the same name. messageID
 	// stands for the identifier of the message.
 	Copy []string `json:"copy,omitempty"`
 }
 
-// MessageID names the identifier of a message among its attributes.
-const MessageID = "message_id"
+// messageID names the identifier of a message among its attributes.
+const messageID = "message_id"
 
 // mostBytes is the size of the largest content that is published, somewhat less than Pub/Sub's limit
 // of 10 MB for a message with its attributes.
@@ -62,20 +61,8 @@ func (m Messages) object(x *messages.Message) storage.Object {
 		return x.Object()
 	}
 	headed := *x
-	headed.Data = slices.Concat([]byte(header(m.Columns)), x.Data)
+	headed.Data = slices.Concat([]byte(option.JoinList(m.Columns)+"\n"), x.Data)
 	return headed.Object()
-}
-
-// header returns a line of CSV.
-func header(names []string) string {
-	var quoted []string
-	for _, name := range names {
-		if strings.ContainsAny(name, ",\"\r\n ") {
-			name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		}
-		quoted = append(quoted, name)
-	}
-	return strings.Join(quoted, ",") + "\n"
 }
 
 // given returns the columns that are copied from the attributes of a message.
@@ -85,7 +72,7 @@ func (m Messages) given(x *messages.Message) (all []ConstantColumn) {
 	}
 	for _, name := range m.Copy {
 		value := x.Attributes[name]
-		if name == MessageID {
+		if name == messageID {
 			value = x.ID
 		}
 		all = append(all, ConstantColumn{name, value})

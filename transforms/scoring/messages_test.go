@@ -33,8 +33,8 @@ func init() {
 	RegisterNative("fake", fake)
 }
 
-// Predictions and dead letters are both written, in this order, whatever their topics.
-func TestAPipelineWritesPredictionsAndDeadLetters(t *testing.T) {
+// Predictions and dead letters are both written, in this order, for any topics.
+func TestPipelineWritesPredictionsAndDeadLetters(t *testing.T) {
 	for _, dead := range []string{"fake://out", "fake://dead", "fake://a"} {
 		fake.topics = nil
 		_, s := beam.NewPipelineWithRoot()
@@ -47,9 +47,9 @@ func TestAPipelineWritesPredictionsAndDeadLetters(t *testing.T) {
 	}
 }
 
-// Predictions that no message can have are refused while they are written, and not in memory when
-// there are gigabytes of them.
-func TestPredictionsTooLargeForAMessageAreRefusedEarly(t *testing.T) {
+// Predictions that exceed a message are rejected while they are written, before there are gigabytes of them in
+// memory.
+func TestPredictionsTooLargeForAMessageAreRejectedEarly(t *testing.T) {
 	f, file := &Files{Out: "fake://out"}, MessageArrival("fake://rows", &messages.Message{ID: "1"})
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)
 	for n, fits := range map[int]bool{9: true, 10: false, 100: false} {
@@ -73,7 +73,7 @@ func TestPredictionsTooLargeForAMessageAreRefusedEarly(t *testing.T) {
 }
 
 // A dead letter has the content of its message, or as much as fits a message with the reason.
-func TestADeadLetterFitsAMessage(t *testing.T) {
+func TestDeadLetterFitsAMessage(t *testing.T) {
 	for n, cut := range map[int]bool{1000: false, 9_990_000: false, 9_999_900: true} {
 		m := &messages.Message{ID: "1", Data: make([]byte, n), Attributes: map[string]string{"user": "u"}}
 		l := letterOf(MessageArrival("fake://rows", m), DeadLetter{Error: "why", Message: m})

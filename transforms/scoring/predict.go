@@ -12,14 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/wire"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeFor[*predictFn]())
-}
+func init() { beam.RegisterDoFn(reflect.TypeFor[*predictFn]()) }
 
 // Predict is a pass that applies a model to rows.
 type Predict struct {
@@ -65,9 +64,9 @@ func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollectio
 type predictFn struct{ transforms.Splittable }
 
 func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, reader int, emit func([]byte)) error {
-	return transforms.RunSplitReader(ctx, f.Fn, reader, rt, func(r *transforms.Reader, p *Predict) error {
+	return transforms.RunReader(ctx, f.Fn, reader, rt, func(r *transforms.Reader, p *Predict) error {
 		r.Request.Lines, r.Request.IDs = p.Lines, p.ID != ""
-		a, err := p.Model.applier(ctx, r)
+		a, err := p.Model.applier(ctx, r, 1)
 		if err != nil {
 			return err
 		}
@@ -80,7 +79,7 @@ func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, re
 
 func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	files *transforms.ShardFiles) (w transforms.Written, err error) {
-	table, format, err := p.table(a)
+	table, format, err := p.file(a)
 	if err != nil {
 		return w, err
 	}
@@ -107,34 +106,25 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	return w, err
 }
 
-// table returns the predictions of an applier, and the format of their file.
-func (p *Predict) table(a *applier) (*predictions, export.File, error) {
-	table, err := p.predictions(a)
+// file returns the table of an applier, and the format of its file.
+func (p *Predict) file(a *applier) (*Table, export.File, error) {
+	t, err := p.table(a)
 	if err != nil {
 		return nil, export.File{}, err
 	}
-	formats, err := export.Files(p.Format, exported(table.columns))
+	formats, err := export.Files(p.Format, exported(t.columns))
 	if err != nil {
 		return nil, export.File{}, err
 	}
 	if len(formats) != 1 {
 		return nil, export.File{}, fmt.Errorf("scoring: %s cannot hold all columns in one file", p.Format)
 	}
-	return table, formats[0], nil
+	return t, formats[0], nil
 }
 
-// predictions prepares the applier for the columns of p, and returns its predictions.
-func (p *Predict) predictions(a *applier) (t *predictions, err error) {
-	t = &predictions{Predict: p, applier: a, columns: p.columns(a.Model)}
-	if t.output.level, err = p.open(a); err == nil && p.Explain {
-		t.explained, err = newExplained(a.Model)
-	}
-	return t, err
-}
-
-// predictions turns the output of a model for rows into tables.
-type predictions struct {
-	*Predict
+// Table makes the tables that Predict writes of the output of a model for rows. It is not safe for concurrent use.
+type Table struct {
+	predict   *Predict
 	applier   *applier
 	columns   []column
 	output    output
@@ -143,12 +133,36 @@ type predictions struct {
 	notFinite int64 // rows so far that were read, and have no values
 }
 
+// Table returns a Table for rows in memory, whose predictions the calling goroutine computes. It returns an error
+// if the model cannot compute the columns.
+func (p *Predict) Table(m *models.Model) (*Table, error) {
+	return p.table(&applier{Applier: models.Applier{Model: m, Threshold: p.Threshold}})
+}
+
+// table prepares the applier for the columns of p.
+func (p *Predict) table(a *applier) (t *Table, err error) {
+	t = &Table{predict: p, applier: a, columns: p.columns(a.Model)}
+	if t.output.level, err = p.open(a); err == nil && p.Explain {
+		t.explained, err = newExplained(a.Model)
+	}
+	return t, err
+}
+
+// File returns the format of a file of the tables.
+func (t *Table) File(format string) (export.File, error) {
+	files, err := export.Files(format, exported(t.columns))
+	if err != nil {
+		return export.File{}, err
+	}
+	return files[0], nil
+}
+
 // write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
-func (t *predictions) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
+func (t *Table) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
 	see func(*rowio.Block)) (dataset.Report, error) {
-	report, err := t.applier.reader.Read(ctx, &t.Pass, shard, source, nil, func(_ profile.ShardStart, b *rowio.Block) error {
+	report, err := t.applier.reader.Read(ctx, &t.predict.Pass, shard, source, nil, func(_ profile.ShardStart, b *rowio.Block) error {
 		see(b)
-		block, err := t.block(ctx, b)
+		block, err := t.Block(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -160,11 +174,11 @@ func (t *predictions) write(ctx context.Context, shard dataset.Shard, source *da
 	return report, out.Close()
 }
 
-// block returns the table of a block of rows, valid until the next call. Rows that could
-// not be read, and those whose scores are not finite, have no values.
-func (t *predictions) block(ctx context.Context, b *rowio.Block) (*export.Block, error) {
+// Block returns the table of a block of rows, valid until the next call. Rows that could not be read, and those whose
+// scores are not finite, have no values and are among its Bad. Missing values of the block are filled in.
+func (t *Table) Block(ctx context.Context, b *rowio.Block) (*export.Block, error) {
 	t.output.Applied, t.output.block = t.applier.apply(b), b
-	if t.Interval > 0 && t.output.Targets != nil {
+	if t.predict.Interval > 0 && t.output.Targets != nil {
 		t.output.ends = appendEnds(t.output.ends[:0], t.output.level, t.output.Applied)
 	}
 	if t.explained != nil {

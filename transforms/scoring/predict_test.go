@@ -59,12 +59,12 @@ func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rowio.Block) []stri
 	t.Helper()
 	var out bytes.Buffer
 	a := newApplier(someReader(t), m)
-	table, format, err := p.table(a)
+	table, format, err := p.file(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := format.New(&out)
-	block, err := table.block(t.Context(), b)
+	block, err := table.Block(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +74,8 @@ func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rowio.Block) []stri
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
-// Every row has one line that a reader of the format understands: rows that could
-// not be read, and those whose numbers have no features, one without prediction.
+// Every row has one line that a reader of the format understands: rows that could not be read, and those whose
+// numbers have no features, have one without a prediction.
 func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	nan, big := float32(math.NaN()), float32(math.Inf(1))
 	names := modelOf("a,\"b\"\n", "é <&>")
@@ -118,7 +118,7 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	}
 }
 
-// JSON has no infinity, so a row whose novelty overflows is as bad as one whose scores do.
+// A row whose novelty overflows has no prediction, like one whose scores do, since JSON has no infinity.
 func TestRowsWithoutAFiniteNoveltyHaveNoPrediction(t *testing.T) {
 	o := &output{block: &rowio.Block{N: 3, Bad: []int{0}}}
 	o.Scores, o.Novelty = []float32{0, 1, 2}, []float32{0, float32(math.Inf(1)), 1}
@@ -128,7 +128,7 @@ func TestRowsWithoutAFiniteNoveltyHaveNoPrediction(t *testing.T) {
 }
 
 // Evaluation leaves out the rows for which Predict has no interval, and counts an interval that is wider than float32.
-func TestCoverageIsOfFiniteIntervals(t *testing.T) {
+func TestCoverageCountsFiniteIntervalsOnly(t *testing.T) {
 	m := modelOf()
 	m.Manifest.TargetGrid = linear.Grids{{Low: -1e30, High: 1e30}}
 	m.Manifest.Intervals = &models.Intervals{Rows: 9, Folds: 2, Scaled: true, Scores: [][]float32{slices.Repeat([]float32{1}, 9)}}

@@ -37,13 +37,7 @@ type Scores struct {
 }
 
 // Merge adds the scores of other rows.
-func (s *Scores) Merge(t *Scores) {
-	if s.Classes != nil {
-		s.Classes.Merge(t.Classes)
-	} else {
-		s.Targets.Merge(t.Targets)
-	}
-}
+func (s *Scores) Merge(t *Scores) { wire.Merge(s, t) }
 
 // Code codes the field that is set.
 func (s *Scores) Code(c *wire.Coder) {
@@ -52,7 +46,7 @@ func (s *Scores) Code(c *wire.Coder) {
 }
 
 func beginScore(ctx context.Context, r *transforms.Reader, p *Score) (transforms.Accumulator, error) {
-	a, err := p.Model.applier(ctx, r)
+	a, err := p.Model.applier(ctx, r, 1)
 	if err != nil {
 		return transforms.Accumulator{}, err
 	}
@@ -85,22 +79,7 @@ func (a *applier) scoreClasses(p *Score) transforms.Accumulator {
 		repeats = p.Grid.AppendRepeats(repeats[:0], b)
 		output := a.apply(b)
 		sets.classes(sum.Coverage, output, b.Y, repeats)
-		for g := range sum.Groups {
-			for i, y := range b.Y {
-				wrong := 0.0
-				if y < 0 || output.Classes[i] != int32(y) {
-					wrong = 1
-				}
-				sum.Groups[g].Add(groupOf(b, i), repeats[i], []float64{0}, []float64{wrong})
-			}
-		}
-		for c := range by.columns {
-			sum.slice(c, b, output, by, repeats)
-		}
-		if p.Worst > 0 {
-			sum.addWorst(b, output)
-		}
-		return sum.add(b.Y, output, labels.text, repeats)
+		return sum.add(b, output, labels.text, by, repeats)
 	}}
 }
 

@@ -133,9 +133,6 @@ type TargetScores struct {
 	Coverage   []score.Coverage   // coverage of the intervals of each target; nil without intervals
 }
 
-// Merge adds the rows of u, which must be scores of the same model and columns.
-func (t *TargetScores) Merge(u *TargetScores) { wire.Merge(t, u) }
-
 // Code codes the sums and the slices.
 func (t *TargetScores) Code(c *wire.Coder) {
 	wire.All(c, &t.Targets, math.MaxInt32)

@@ -156,11 +156,6 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 // again.
 const recheck = 2 * time.Minute
 
-// watches caches the watches of an output directory, by the fields of their listFn.
-type watches struct{ transforms.Cache[*watched] }
-
-func newWatches() *watches { return &watches{transforms.Cache[*watched]{Size: 8}} }
-
 type watched struct {
 	sync.Mutex
 	storage.Watch
@@ -183,7 +178,7 @@ func (f *listFn) Setup() (err error) {
 		return err
 	}
 	key := string(f.Spec) + string(encoded(f.WatchOptions))
-	f.watched, err = transforms.Shared(f.Worker, newWatches).Get(key, func() (*watched, error) {
+	f.watched, err = transforms.Cached(f.Worker, 8, key, func() (*watched, error) {
 		return &watched{Watch: storage.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done,
 			Recheck: recheck}}, nil
 	})

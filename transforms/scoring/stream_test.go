@@ -2,7 +2,8 @@ package scoring
 
 import "testing"
 
-// A process serves many streams, one after the other. What a stream has seen must not stay in memory.
+// The entries that a stream has seen do not stay in memory after it, since a process serves many streams, one
+// after the other.
 func TestWatchesEndWithTheirStream(t *testing.T) {
 	list := func(out string) *listFn {
 		files := (&Files{Out: out}).fn(1)

@@ -21,8 +21,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// All fits score each row of the first fold by its hash, wherever the rows are cut. Targets are put
-// on the scale of scores.
+// All fits score each row of the first fold by its hash, for every cut of the rows. Targets are put on the
+// scale of scores.
 func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200

@@ -18,10 +18,10 @@ type Sample struct {
 	transforms.Pass
 	Folds  int `json:"folds,omitempty"`  // number of folds, the first of which is held out; 0 holds out nothing
 	Sample int `json:"sample,omitempty"` // rows of the sample, of any length; 0 means as many as in a profile
-	// Weigh appends to each row its weight, or 1, and the number of its part among Parts, or -1.
-	// The part follows from the key that assigns rows to folds; -1 means that their content does.
-	Weigh bool `json:"weigh,omitempty"`
-	Parts int  `json:"parts,omitempty"`
+	// Weigh appends to each row its weight, or 1, and the number of its pilot among Pilots, or -1.
+	// The pilot follows from the key that assigns rows to folds; -1 means that their content does.
+	Weigh  bool `json:"weigh,omitempty"`
+	Pilots int  `json:"parts,omitempty"`
 }
 
 // beginSample sums the rows that are not held out, with their labels.
@@ -58,7 +58,7 @@ func beginSample(_ context.Context, _ *transforms.Reader, p *Sample) (transforms
 					if len(b.Weights) > 0 {
 						w = b.Weights[i]
 					}
-					labeled.X = append(labeled.X, float32(w), float32(assigner.Pilot(h, p.Parts)))
+					labeled.X = append(labeled.X, float32(w), float32(assigner.Pilot(h, p.Pilots)))
 				}
 				if len(b.Weights) > 0 {
 					labeled.Weights = append(labeled.Weights, b.Weights[i])

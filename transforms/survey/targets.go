@@ -16,7 +16,7 @@ func init() { transforms.RegisterSum[preprocess.LabelSums](beginTargets) }
 // preprocess.LabelSums.
 type Targets struct {
 	transforms.Pass
-	CrossFit   preprocess.CrossFit   `json:"cut"`
+	CrossFit   preprocess.CrossFit   `json:"cross_fit"`
 	Categories []preprocess.Category `json:"categories"`
 	Weights    *profile.WeightGrid   `json:"weights,omitempty"` // of rows; nil if they have none
 	Counts     bool                  `json:"counts,omitempty"`  // count rows, whatever their labels

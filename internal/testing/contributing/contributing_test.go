@@ -16,7 +16,7 @@ var example = regexp.MustCompile("(?s)<!-- (\\S+) -->\n```go\n(.*?)```")
 // lines is what an example may have.
 const lines = 71
 
-func TestExamplesAreFilesOfTheTests(t *testing.T) {
+func TestExamplesMatchTheirFiles(t *testing.T) {
 	root := "../../.."
 	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {

@@ -34,7 +34,7 @@ func File(t testing.TB, content []byte) string {
 func Read(t testing.TB, d *dataset.Dataset, size int64) (used, aside []string) {
 	t.Helper()
 	used, reports := read(d, d.Shards(size), nil)
-	again := tile(reports)
+	_, again := dataset.Tile(reports)
 	for _, file := range again {
 		t.Errorf("shards of %d bytes do not join in file %d", size, file)
 	}
@@ -53,11 +53,6 @@ func Read(t testing.TB, d *dataset.Dataset, size int64) (used, aside []string) {
 		t.Errorf("shards of %d bytes: %d records, but %d rows", size, lines, n)
 	}
 	return used, aside
-}
-
-func tile(reports []dataset.Report) []int {
-	_, again := dataset.Tile(reports)
-	return again
 }
 
 // read reads shards. With a Sink, it describes them.
@@ -117,11 +112,11 @@ func Fuzz(t *testing.T, content []byte, o dataset.Options) {
 		whole, reports := sum(d, []dataset.Shard{dataset.Whole(0)})
 		faulty := reports[0].Fault != ""
 		for _, size := range []int64{1 + int64(len(content))/3, 1 << 30} {
-			parts, reports := sum(d, d.Shards(size))
+			cut, reports := sum(d, d.Shards(size))
 			for _, r := range reports {
 				faulty = faulty || r.Fault != ""
 			}
-			if !faulty && len(tile(reports)) == 0 && parts != whole {
+			if _, again := dataset.Tile(reports); !faulty && len(again) == 0 && cut != whole {
 				t.Errorf("shards of %d bytes give other rows than the whole file", size)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -48,12 +49,17 @@ func newDir() *node {
 // New returns an empty file system.
 func New() *Mem { return &Mem{root: newDir(), locks: map[*node]bool{}} }
 
+// locked locks the file system until the function that it returns is called.
+func (m *Mem) locked() (unlock func()) {
+	m.mu.Lock()
+	return m.mu.Unlock
+}
+
 // PowerCut loses everything that was not synced, and all locks. A file that was never
 // synced, in a directory that was, becomes empty; if torn is set, it keeps its length
 // and is filled with zeros.
 func (m *Mem) PowerCut(torn bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	m.locks = map[*node]bool{}
 	m.root.forget(torn)
 }
@@ -77,22 +83,20 @@ func (n *node) forget(torn bool) {
 
 // Kill releases all locks, as the operating system does when their process ends.
 func (m *Mem) Kill() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	m.locks = map[*node]bool{}
 }
 
 // Put creates a file and its directories, all synced.
 func (m *Mem) Put(name string, data []byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n := m.root
 	dir, base := path.Split(name)
-	for _, part := range strings.FieldsFunc(dir, func(r rune) bool { return r == '/' }) {
-		next := n.entries[part]
+	for _, name := range elements(dir) {
+		next := n.entries[name]
 		if next == nil {
 			next = newDir()
-			n.entries[part], n.syncedEntries[part] = next, next
+			n.entries[name], n.syncedEntries[name] = next, next
 		}
 		n = next
 	}
@@ -104,8 +108,7 @@ func (m *Mem) Put(name string, data []byte) {
 // Files returns the content of all files below a directory, by their names relative
 // to it. An empty directory has the name "name/".
 func (m *Mem) Files(dir string) map[string]string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	all := map[string]string{}
 	if n := m.find(dir); n != nil {
 		n.collect("", all)
@@ -128,19 +131,21 @@ func (n *node) collect(name string, all map[string]string) {
 
 // Change changes the content of a file in place, as another program could.
 func (m *Mem) Change(name string, change func([]byte) []byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n := m.find(name)
 	n.data = change(bytes.Clone(n.data))
 }
 
+// elements returns the names in a path.
+func elements(p string) []string { return strings.FieldsFunc(p, func(r rune) bool { return r == '/' }) }
+
 func (m *Mem) find(name string) *node {
 	n := m.root
-	for _, part := range strings.FieldsFunc(path.Clean(name), func(r rune) bool { return r == '/' }) {
+	for _, element := range elements(path.Clean(name)) {
 		if n == nil || !n.dir {
 			return nil
 		}
-		n = n.entries[part]
+		n = n.entries[element]
 	}
 	return n
 }
@@ -168,8 +173,7 @@ func (m *Mem) parent(op, name string) (*node, string, error) {
 }
 
 func (m *Mem) Open(name string) (disk.File, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n, err := m.get("open", name)
 	if err != nil {
 		return nil, err
@@ -178,8 +182,7 @@ func (m *Mem) Open(name string) (disk.File, error) {
 }
 
 func (m *Mem) Create(name string, _ bool) (disk.File, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	dir, base, err := m.parent("open", name)
 	if err != nil {
 		return nil, err
@@ -187,15 +190,18 @@ func (m *Mem) Create(name string, _ bool) (disk.File, error) {
 	if dir.entries[base] != nil {
 		return nil, fail("open", name, syscall.EEXIST)
 	}
+	return &file{m: m, n: m.create(dir, base), name: name}, nil
+}
+
+// create makes a file in a directory.
+func (m *Mem) create(dir *node, base string) *node {
 	m.clock++
-	n := &node{time: m.clock}
-	dir.entries[base] = n
-	return &file{m: m, n: n, name: name}, nil
+	dir.entries[base] = &node{time: m.clock}
+	return dir.entries[base]
 }
 
 func (m *Mem) Stat(name string) (fs.FileInfo, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n, err := m.get("stat", name)
 	if err != nil {
 		return nil, err
@@ -206,8 +212,7 @@ func (m *Mem) Stat(name string) (fs.FileInfo, error) {
 func (m *Mem) Lstat(name string) (fs.FileInfo, error) { return m.Stat(name) }
 
 func (m *Mem) ReadDir(name string) ([]fs.DirEntry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n, err := m.get("open", name)
 	if err == nil && !n.dir {
 		err = fail("readdir", name, syscall.ENOTDIR)
@@ -224,8 +229,7 @@ func (m *Mem) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func (m *Mem) Mkdir(name string, _ bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	dir, base, err := m.parent("mkdir", name)
 	if err != nil {
 		return err
@@ -242,8 +246,7 @@ func (m *Mem) Rename(from, to string) error { return m.rename(from, to, false) }
 func (m *Mem) RenameNew(from, to string) error { return m.rename(from, to, true) }
 
 func (m *Mem) rename(from, to string, fresh bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n, err := m.get("rename", from)
 	if err != nil {
 		return err
@@ -261,8 +264,7 @@ func (m *Mem) rename(from, to string, fresh bool) error {
 }
 
 func (m *Mem) Remove(name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n, err := m.get("remove", name)
 	if err != nil {
 		return err
@@ -275,8 +277,7 @@ func (m *Mem) Remove(name string) error {
 }
 
 func (m *Mem) RemoveAll(name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	if dir := m.find(path.Dir(name)); dir != nil && dir.dir {
 		delete(dir.entries, path.Base(name))
 	}
@@ -284,8 +285,7 @@ func (m *Mem) RemoveAll(name string) error {
 }
 
 func (m *Mem) Sync(name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	n, err := m.get("open", name)
 	if err != nil {
 		return err
@@ -299,24 +299,18 @@ func (n *node) sync() {
 		n.syncedData = append([]byte{}, n.data...)
 		return
 	}
-	n.syncedEntries = map[string]*node{}
-	for name, e := range n.entries {
-		n.syncedEntries[name] = e
-	}
+	n.syncedEntries = maps.Clone(n.entries)
 }
 
 func (m *Mem) Lock(name string) (disk.FileLock, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.locked()()
 	dir, base, err := m.parent("open", name)
 	if err != nil {
 		return nil, err
 	}
 	n := dir.entries[base]
 	if n == nil {
-		m.clock++
-		n = &node{time: m.clock}
-		dir.entries[base] = n
+		n = m.create(dir, base)
 	}
 	if m.locks[n] {
 		return nil, disk.ErrLocked
@@ -331,15 +325,13 @@ type held struct {
 }
 
 func (h *held) Note(data []byte) error {
-	h.m.mu.Lock()
-	defer h.m.mu.Unlock()
+	defer h.m.locked()()
 	h.n.data = bytes.Clone(data)
 	return nil
 }
 
 func (h *held) Close() error {
-	h.m.mu.Lock()
-	defer h.m.mu.Unlock()
+	defer h.m.locked()()
 	delete(h.m.locks, h.n)
 	return nil
 }
@@ -353,8 +345,7 @@ type file struct {
 }
 
 func (f *file) Read(p []byte) (int, error) {
-	f.m.mu.Lock()
-	defer f.m.mu.Unlock()
+	defer f.m.locked()()
 	if f.n.dir {
 		return 0, fail("read", f.name, syscall.EISDIR)
 	}
@@ -367,8 +358,7 @@ func (f *file) Read(p []byte) (int, error) {
 }
 
 func (f *file) Write(p []byte) (int, error) {
-	f.m.mu.Lock()
-	defer f.m.mu.Unlock()
+	defer f.m.locked()()
 	f.n.data = append(f.n.data, p...)
 	return len(p), nil
 }
@@ -382,14 +372,12 @@ func (f *file) Seek(off int64, whence int) (int64, error) {
 }
 
 func (f *file) Stat() (fs.FileInfo, error) {
-	f.m.mu.Lock()
-	defer f.m.mu.Unlock()
+	defer f.m.locked()()
 	return info{path.Base(f.name), f.n.dir, int64(len(f.n.data)), f.n.time}, nil
 }
 
 func (f *file) Sync() error {
-	f.m.mu.Lock()
-	defer f.m.mu.Unlock()
+	defer f.m.locked()()
 	f.n.sync()
 	return nil
 }

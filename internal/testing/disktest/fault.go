@@ -97,23 +97,27 @@ func (f *Fault) call(op, name string, writes bool) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-func (f *Fault) Open(name string) (disk.File, error) {
-	if err := f.call("open", name, false); err != nil {
-		return nil, err
+// guarded makes a call that returns a value, unless it must fail.
+func guarded[T any](f *Fault, op, name string, writes bool, call func(string) (T, error)) (value T, err error) {
+	if err := f.call(op, name, writes); err != nil {
+		return value, err
 	}
-	return f.file(f.FS.Open(name))(name)
+	return call(name)
+}
+
+func (f *Fault) Open(name string) (disk.File, error) {
+	return guarded(f, "open", name, false, f.counted(f.FS.Open))
 }
 
 func (f *Fault) Create(name string, private bool) (disk.File, error) {
-	if err := f.call("create", name, true); err != nil {
-		return nil, err
-	}
-	return f.file(f.FS.Create(name, private))(name)
+	return guarded(f, "create", name, true,
+		f.counted(func(name string) (disk.File, error) { return f.FS.Create(name, private) }))
 }
 
-// file wraps an opened file, so that f counts its calls.
-func (f *Fault) file(opened disk.File, err error) func(name string) (disk.File, error) {
+// counted wraps the file that open opens, so that f counts its calls.
+func (f *Fault) counted(open func(string) (disk.File, error)) func(string) (disk.File, error) {
 	return func(name string) (disk.File, error) {
+		opened, err := open(name)
 		if err != nil {
 			return nil, err
 		}
@@ -122,24 +126,19 @@ func (f *Fault) file(opened disk.File, err error) func(name string) (disk.File, 
 }
 
 func (f *Fault) Stat(name string) (fs.FileInfo, error) {
-	if err := f.call("stat", name, false); err != nil {
-		return nil, err
-	}
-	return f.FS.Stat(name)
+	return guarded(f, "stat", name, false, f.FS.Stat)
 }
 
 func (f *Fault) Lstat(name string) (fs.FileInfo, error) {
-	if err := f.call("lstat", name, false); err != nil {
-		return nil, err
-	}
-	return f.FS.Lstat(name)
+	return guarded(f, "lstat", name, false, f.FS.Lstat)
 }
 
 func (f *Fault) ReadDir(name string) ([]fs.DirEntry, error) {
-	if err := f.call("readdir", name, false); err != nil {
-		return nil, err
-	}
-	return f.FS.ReadDir(name)
+	return guarded(f, "readdir", name, false, f.FS.ReadDir)
+}
+
+func (f *Fault) Lock(name string) (disk.FileLock, error) {
+	return guarded(f, "lock", name, true, f.FS.Lock)
 }
 
 func (f *Fault) Mkdir(name string, private bool) error {
@@ -177,13 +176,6 @@ func (f *Fault) RemoveAll(name string) error {
 
 func (f *Fault) Sync(name string) error {
 	return f.do("sync", name, func() error { return f.FS.Sync(name) })
-}
-
-func (f *Fault) Lock(name string) (disk.FileLock, error) {
-	if err := f.call("lock", name, true); err != nil {
-		return nil, err
-	}
-	return f.FS.Lock(name)
 }
 
 type faultyFile struct {

@@ -220,12 +220,12 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request,
 	panic(http.ErrAbortHandler)
 }
 
-// Control is where ServeControl answers.
+// Control is where serveControl answers.
 const Control = "/faults"
 
-// ServeControl sets the rules that a POST brings as JSON, and answers what Seen
+// serveControl sets the rules that a POST brings as JSON, and answers what Seen
 // returns.
-func (f *Faults) ServeControl(w http.ResponseWriter, r *http.Request) {
+func (f *Faults) serveControl(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		var rules Rules
 		if err := json.NewDecoder(r.Body).Decode(&rules); err != nil {

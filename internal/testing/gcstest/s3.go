@@ -22,8 +22,8 @@ import (
 
 // The key of the account whose signatures StartS3 accepts.
 const (
-	S3Key    = "AKIDEXAMPLE"
-	S3Secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+	s3Key    = "AKIDEXAMPLE"
+	s3Secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 )
 
 // S3 answers the requests of a client of Amazon S3 about the objects of a Server: signed ones, with conditional writes
@@ -56,8 +56,8 @@ func StartS3(t testing.TB) *S3 {
 
 // useS3 has the variables of Amazon's tools name a server.
 func useS3(t testing.TB, address string) {
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": S3Key,
-		"AWS_SECRET_ACCESS_KEY": S3Secret, "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "",
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": s3Key,
+		"AWS_SECRET_ACCESS_KEY": s3Secret, "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_REGION": "",
 		"AWS_ENDPOINT_URL_S3": "", "AWS_DEFAULT_REGION": "", "AWS_SHARED_CREDENTIALS_FILE": "/none",
 		"AWS_CONFIG_FILE": "/none"} {
 		t.Setenv(name, value)
@@ -108,7 +108,7 @@ func (s *S3) answer(r *http.Request, q request) *httptest.ResponseRecorder {
 	switch {
 	case err != nil:
 		deny(w, http.StatusBadRequest, "IncompleteBody")
-	case !signedRight(r, body), q.bucket == Denied:
+	case !signedRight(r, body), q.bucket == denied:
 		deny(w, http.StatusForbidden, "AccessDenied")
 	case q.bucket != Bucket:
 		deny(w, http.StatusNotFound, "NoSuchBucket")
@@ -269,7 +269,7 @@ func signedRight(r *http.Request, body []byte) bool {
 		key, value, _ := strings.Cut(strings.TrimSpace(field), "=")
 		switch key {
 		case "Credential":
-			scope = strings.TrimPrefix(value, S3Key+"/")
+			scope = strings.TrimPrefix(value, s3Key+"/")
 		case "SignedHeaders":
 			list = value
 		case "Signature":
@@ -290,7 +290,7 @@ func signedRight(r *http.Request, body []byte) bool {
 	if len(parts) != 4 || r.Header.Get("X-Amz-Content-Sha256") != hash(body) {
 		return false
 	}
-	key := []byte("AWS4" + S3Secret)
+	key := []byte("AWS4" + s3Secret)
 	text = "AWS4-HMAC-SHA256\n" + r.Header.Get("X-Amz-Date") + "\n" + scope + "\n" + hash([]byte(text))
 	for _, part := range append(parts, text) {
 		mac := hmac.New(sha256.New, key)

@@ -19,8 +19,8 @@ import (
 	"testing"
 )
 
-// Bucket exists from the beginning. Nobody has rights to Denied. There are no other buckets.
-const Bucket, Denied = "bucket", "denied"
+// Bucket exists from the beginning. Nobody has rights to the bucket denied. There are no other buckets.
+const Bucket, denied = "bucket", "denied"
 
 // Server answers the requests of a client of Google Cloud Storage.
 type Server struct {
@@ -128,7 +128,7 @@ func (s *Server) answer(r *http.Request, q request) *httptest.ResponseRecorder {
 	defer s.mu.Unlock()
 	w := httptest.NewRecorder()
 	switch {
-	case q.bucket == Denied:
+	case q.bucket == denied:
 		refuse(w, http.StatusForbidden, "tester@example.com does not have access to the Google Cloud Storage bucket.")
 	case q.bucket != Bucket || q.toBucket != "" && q.toBucket != Bucket:
 		refuse(w, http.StatusNotFound, "The specified bucket does not exist.")
@@ -188,7 +188,7 @@ func serve(s *Server, address string) error {
 	fmt.Println("serving gs://"+Bucket+" on", l.Addr())
 	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == Control { // not by a ServeMux, which cleans the names of objects
-			s.Faults.ServeControl(w, r)
+			s.Faults.serveControl(w, r)
 			return
 		}
 		s.ServeHTTP(w, r)

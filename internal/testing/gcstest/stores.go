@@ -112,7 +112,7 @@ func startGateway(t testing.TB, program string) {
 	}
 	address := l.Addr().String()
 	l.Close()
-	cmd := exec.Command(program, "--access", S3Key, "--secret", S3Secret, "--region", "us-east-1", "--port", address,
+	cmd := exec.Command(program, "--access", s3Key, "--secret", s3Secret, "--region", "us-east-1", "--port", address,
 		"--quiet", "posix", filepath.Join(root, "buckets"))
 	cmd.Dir = root
 	ended := make(chan error, 1)

@@ -37,8 +37,8 @@ var (
 	fused       = regexp.MustCompile("^FN?M(ADD|SUB)")
 )
 
-// Go's compiler fuses a product that is not rounded explicitly with the sum it is part of, where the
-// processor can, as on arm64.
+// No product is fused with the sum that it is part of. Go's compiler does that on arm64 unless the product is
+// rounded explicitly.
 func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
 	cmd := exec.Command("go", "build", "-gcflags=-S")
 	for name := range rounded {

@@ -128,7 +128,7 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-func TestLibrariesKeepTheirPlaces(t *testing.T) {
+func TestLibrariesAreImportedOnlyWhereAllowed(t *testing.T) {
 	for _, p := range packages(t) {
 		rel := strings.TrimPrefix(p.ImportPath, module)
 		for _, imported := range p.Imports {

@@ -154,9 +154,9 @@ func (s *signatures) look(t types.Type, at string) {
 	}
 }
 
-// What other modules import they can also read about: no name, field or signature is of a type that only this
-// module can name. An alias of such a type would not help, because the documentation shows neither its fields nor
-// its methods.
+// No exported name, field or signature has a type that only this module can name, so that other modules can
+// read about what they import. An alias of such a type would not help, because the documentation shows neither
+// its fields nor its methods.
 func TestExportedSignaturesNameNoInternalTypes(t *testing.T) {
 	all := exported(t)
 	names := 0

@@ -79,10 +79,10 @@ func Text(t testing.TB, r io.WriterTo) string {
 }
 
 // WantError fails the test unless err has the exit code, and a message with all words.
-func WantError(t *testing.T, what string, err error, code int, words ...string) {
+func WantError(t *testing.T, what string, err error, code exit.Code, words ...string) {
 	t.Helper()
-	if err == nil || exit.Code(err) != code {
-		t.Errorf("%s: exit code %d of %v, want %d", what, exit.Code(err), err, code)
+	if err == nil || exit.CodeOf(err) != code {
+		t.Errorf("%s: exit code %d of %v, want %d", what, exit.CodeOf(err), err, code)
 		return
 	}
 	for _, w := range words {

@@ -16,7 +16,7 @@ import (
 // Runners are the runners of this process.
 var Runners = map[string]func(context.Context, *beam.Pipeline) (beam.PipelineResult, error){
 	"direct": direct.Execute,
-	"prism":  Execute,
+	"prism":  execute,
 }
 
 // Main runs the tests of a package that runs pipelines, and ends the process. Beam logs

@@ -31,8 +31,8 @@ var serve = sync.OnceValues(func() (string, error) {
 	return Serve(context.Background(), 0)
 })
 
-// Execute runs a pipeline on prism in this process.
-func Execute(ctx context.Context, p *beam.Pipeline) (beam.PipelineResult, error) {
+// execute runs a pipeline on prism in this process.
+func execute(ctx context.Context, p *beam.Pipeline) (beam.PipelineResult, error) {
 	endpoint, err := serve()
 	if err != nil {
 		return nil, err
@@ -44,9 +44,9 @@ func Execute(ctx context.Context, p *beam.Pipeline) (beam.PipelineResult, error)
 	return prism.Execute(ctx, p)
 }
 
-// Run is Execute for who does not ask for metrics.
+// Run runs a pipeline on prism in this process.
 func Run(ctx context.Context, p *beam.Pipeline) error {
-	_, err := Execute(ctx, p)
+	_, err := execute(ctx, p)
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTheServerTakesConnectionsOfThisMachineOnly(t *testing.T) {
+func TestServerAcceptsLocalConnectionsOnly(t *testing.T) {
 	endpoint, err := Serve(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

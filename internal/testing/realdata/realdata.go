@@ -3,6 +3,7 @@ package realdata
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -31,18 +32,23 @@ func Path(t testing.TB, name ...string) string {
 // where there are none.
 func Read(t testing.TB, name ...string) []byte {
 	t.Helper()
-	f, err := os.Open(Path(t, name...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(r)
+	data, err := Unzip(Path(t, name...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// Unzip returns the content of a gzip file.
+func Unzip(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return io.ReadAll(r)
 }

@@ -175,7 +175,7 @@ func TestAnotherLibraryReadsEveryType(t *testing.T) {
 	}
 }
 
-func TestBytesDependOnTheRowsAlone(t *testing.T) {
+func TestBytesDependOnTheRowsOnly(t *testing.T) {
 	columns, b := tableOf(500)
 	b.Values[0].([]string)[211] = strings.Repeat("long ", 3000) // ends a row group early
 	want := written(t, columns, b, 500, 10_000)
@@ -219,7 +219,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestErrorsOfThePlaceAreReturned(t *testing.T) {
+func TestWriteErrorsAreReturned(t *testing.T) {
 	columns, b := tableOf(20)
 	size := len(written(t, columns, b, 100, 400))
 	for room := range size {
@@ -235,7 +235,7 @@ func TestErrorsOfThePlaceAreReturned(t *testing.T) {
 	}
 }
 
-func TestWholeClassesKeepTheirDigits(t *testing.T) {
+func TestNumericClassesKeepTheirDigits(t *testing.T) {
 	for _, levels := range [][]string{{"2", "12345678901234567891"}, {"2", "9007199254740993"},
 		{"-0.5", "9007199254740993"}, {"1e-07", "0.25"}} {
 		columns := []export.Column{{Name: "class", Header: []string{"class"}, Levels: levels, Numeric: true}}

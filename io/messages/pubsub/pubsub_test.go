@@ -71,7 +71,7 @@ func texts(all []messages.Received) (texts []string) {
 
 // A message is delivered again until it is acknowledged: after it was given back, after its lease has
 // ended, after the connection was cut, and by the next source.
-func TestAMessageIsDeliveredUntilItIsAcknowledged(t *testing.T) {
+func TestMessageIsDeliveredUntilItIsAcknowledged(t *testing.T) {
 	s := pubsubtest.Start(t)
 	name := s.Subscription("rows")
 	id := s.Send("rows", "a", "k", "v")
@@ -154,8 +154,8 @@ func TestAttributesIdentifyAndDateAMessage(t *testing.T) {
 	}
 }
 
-// Of a topic, a reader gets what is published after it has come, and also while it is away.
-func TestAReaderOfATopicHasItsOwnSubscription(t *testing.T) {
+// A reader of a topic gets the messages that are published after it has come, also while it is away.
+func TestTopicReaderHasItsOwnSubscription(t *testing.T) {
 	s := pubsubtest.Start(t)
 	topic := s.Topic("rows")
 	service, err := messages.ServiceOf(topic)
@@ -239,7 +239,7 @@ func TestPublishedMessagesAreInTheTopic(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestResourceNamesAreParsed(t *testing.T) {
 	service, err := messages.ServiceOf("pubsub://x")
 	if err != nil {
 		t.Fatal(err)
@@ -265,8 +265,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Files are named by identifiers, each by its own, and stay in their directory.
-func TestFileNames(t *testing.T) {
+// Different identifiers give different file names, which stay in their directory.
+func TestMessageFileNamesAreDistinctAndStayInTheirDirectory(t *testing.T) {
 	seen := map[string]string{}
 	for _, id := range []string{"1", "a/b", "a%2Fb", "..", ".", "../x", "a b", "*", "a:b", "A", "ä",
 		strings.Repeat("x", 500), strings.Repeat("x", 501), messages.FileName(strings.Repeat("x", 500)), "\x00", `\`} {
@@ -281,8 +281,9 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// Of more attributes than a message can have, the same are kept each time, and those about the message.
-func TestTheFirstAttributesAreKept(t *testing.T) {
+// If there are more attributes than a message can have, the same ones are kept each time, among them those
+// about the message.
+func TestFirstAttributesAreKept(t *testing.T) {
 	all := map[string]string{messages.IDAttribute: "7"}
 	for i := range 200 {
 		all[fmt.Sprintf("a%03d", i)] = ""

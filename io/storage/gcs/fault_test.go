@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// A fifth of all requests fails, in every way, and nothing shows of it.
-func TestFaultsOfTheServerDoNotShow(t *testing.T) {
+// A fifth of all requests fails, in every way, and no caller sees it.
+func TestServerFaultsAreRetried(t *testing.T) {
 	s := server(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.2, Seed: 3})
 	large := gcstest.Noise(maxChunk+chunkUnit, 1)
@@ -72,7 +72,7 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 	t.Log(seen)
 }
 
-func TestASilentServerIsAskedAgain(t *testing.T) {
+func TestSilentServerIsRetried(t *testing.T) {
 	impatient(t, 200*time.Millisecond)
 	s := server(t)
 	s.Fill("f", gcstest.Noise(1<<16, 1))
@@ -93,7 +93,7 @@ func TestASilentServerIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsDownIsGivenUp(t *testing.T) {
+func TestServerThatIsDownIsGivenUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for all tries to be made")
 	}
@@ -121,8 +121,8 @@ func TestAServerThatIsDownIsGivenUp(t *testing.T) {
 	}
 }
 
-// Whoever commits and does not hear of it is told nevertheless.
-func TestACommitWhoseAnswerIsLostSucceeds(t *testing.T) {
+// A publisher whose commit was done without a response learns that it succeeded.
+func TestCommitSucceedsAlthoughItsResponseIsLost(t *testing.T) {
 	for _, kind := range []string{"write", "copy"} {
 		s := server(t)
 		lost := 0

@@ -95,7 +95,7 @@ func impatient(t *testing.T, d time.Duration) {
 	t.Cleanup(func() { stall.Store(old) })
 }
 
-func TestPatternsOfObjects(t *testing.T) {
+func TestListMatchesPatternsInABucket(t *testing.T) {
 	s := server(t)
 	all := []string{
 		"a/part-1.csv", "a/part-2.csv", "a/part-10.csv", "a/b/part-3.csv", "a/b/c/part-4.csv", "a/.tmp-part-5.csv",
@@ -187,7 +187,8 @@ func TestOnlyMissingObjectsAndRightsAreRefused(t *testing.T) {
 	}
 }
 
-// Whichever request is denied, trying again is useless; unless it is denied because of too many requests.
+// Every denied request is an error that is not worth a retry, unless it was denied because of too many
+// requests.
 func TestEveryCallThatIsDeniedIsRefused(t *testing.T) {
 	s := server(t)
 	s.Fill("dir/f", []byte("text"))
@@ -225,7 +226,7 @@ func TestEveryCallThatIsDeniedIsRefused(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-func TestNamesOfObjects(t *testing.T) {
+func TestObjectNamesAreSplitAndMadeAbsolute(t *testing.T) {
 	for name, want := range map[string]string{
 		"gs://b/a": "gs://b/a", "gs://b/a/": "gs://b/a", "gs://b/a#b?c": "gs://b/a#b?c", "gs://b": "gs://b",
 		"gs://b/": "gs://b",
@@ -254,7 +255,7 @@ func TestNamesOfObjects(t *testing.T) {
 	}
 }
 
-func TestRangesOfObjects(t *testing.T) {
+func TestOpenReadsRanges(t *testing.T) {
 	s := server(t)
 	s.Fill("f#?", []byte("0123456789"))
 	o, err := storage.Stat(ctx, bucket+"f#?")
@@ -290,9 +291,9 @@ func TestRangesOfObjects(t *testing.T) {
 	}
 }
 
-// An object that is replaced while it is read, and whose connection then breaks, is
-// not read on from the new one.
-func TestAnObjectThatIsReplacedInMidReadIsNoMixture(t *testing.T) {
+// If an object is replaced while it is read and its connection then breaks, the rest is not read from the new
+// object.
+func TestReplacedObjectIsNotMixedDuringARead(t *testing.T) {
 	s := server(t)
 	old, fresh := bytes.Repeat([]byte("old "), 1<<18), bytes.Repeat([]byte("new "), 1<<18)
 	for _, pinned := range []bool{true, false} {
@@ -319,7 +320,7 @@ func TestAnObjectThatIsReplacedInMidReadIsNoMixture(t *testing.T) {
 	}
 }
 
-func TestWritingObjects(t *testing.T) {
+func TestCreateUploadsInChunks(t *testing.T) {
 	s := server(t)
 	sizes := []int{0, 1, chunkUnit - 1, chunkUnit, maxChunk - 1, maxChunk, maxChunk + 1, 2*maxChunk + 100}
 	if testing.Short() {
@@ -365,7 +366,7 @@ func TestWritingObjects(t *testing.T) {
 	}
 }
 
-func TestDirectoriesOfObjects(t *testing.T) {
+func TestExistsTreatsPrefixesAsDirectories(t *testing.T) {
 	s := server(t)
 	for _, n := range []string{"d/a", "d/b/c", "d-2", "dd/x", "placeholder/"} {
 		s.Fill(n, []byte(n))
@@ -418,7 +419,7 @@ func TestRemoveEmptyKeepsLateObjects(t *testing.T) {
 	}
 }
 
-func TestPagesOfObjects(t *testing.T) {
+func TestListFollowsPageTokens(t *testing.T) {
 	s := server(t)
 	const n = 12_345
 	s.Fill("part-none/x", nil)
@@ -453,7 +454,7 @@ func TestManyObjectsAreRemovedTogether(t *testing.T) {
 	}
 }
 
-func TestAVariableAloneIsNoEmulator(t *testing.T) {
+func TestEmulatorVariableAloneIsAnError(t *testing.T) {
 	server(t)
 	t.Setenv(emulatorVariable, "localhost:1")
 	_, err := storage.Stat(ctx, bucket+"f")
@@ -464,7 +465,7 @@ func TestAVariableAloneIsNoEmulator(t *testing.T) {
 	}
 }
 
-func TestNothingIsAskedWithoutCredentials(t *testing.T) {
+func TestNoRequestIsMadeWithoutCredentials(t *testing.T) {
 	use(t, service(objects.Standard))
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GCE_METADATA_HOST", "")

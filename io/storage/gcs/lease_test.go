@@ -32,7 +32,7 @@ func until(t *testing.T, so func() bool) {
 	}
 }
 
-func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
+func TestObjectLockIsHeldOnce(t *testing.T) {
 	s := server(t)
 	never()
 	name := bucket + "work/lock"
@@ -68,7 +68,7 @@ func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
 	}
 }
 
-func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
+func TestObjectLockExcludesOthers(t *testing.T) {
 	server(t)
 	never()
 	var inside, times atomic.Int32
@@ -100,7 +100,7 @@ func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
 	}
 }
 
-func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
+func TestAbandonedLeaseIsTakenOver(t *testing.T) {
 	server(t)
 	leave := func(by disk.Process) {
 		t.Helper()
@@ -163,8 +163,8 @@ func (i *interrupts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Canceled
 }
 
-// A request that is interrupted may be served all the same.
-func TestALeaseWhoseRequestWasInterruptedIsFree(t *testing.T) {
+// A lease is free after the request for it was interrupted, although the server may have served that request.
+func TestLeaseIsFreeAfterAnInterruptedRequest(t *testing.T) {
 	server(t)
 	never()
 	for _, before := range []string{"nothing", "a released lease"} {
@@ -182,9 +182,9 @@ func TestALeaseWhoseRequestWasInterruptedIsFree(t *testing.T) {
 	}
 }
 
-// What an interrupted request may have left is tidied up, and not the lease that another process took
+// The object that an interrupted request may have left is removed, but not the lease that another process took
 // in the meantime: before the lease is released, or before it is deleted.
-func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
+func TestInterruptedRequestKeepsTheLeaseOfAnother(t *testing.T) {
 	s := server(t)
 	never()
 	for _, window := range []string{"write", "delete"} {
@@ -210,8 +210,8 @@ func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
 	}
 }
 
-// Who loses a lease writes nothing to it any more.
-func TestALostLeaseIsNotRenewed(t *testing.T) {
+// A process that has lost a lease does not write to it again.
+func TestLostLeaseIsNotRenewed(t *testing.T) {
 	s := server(t)
 	o, _ := objects.Parse(bucket + "lock")
 	l, err := cloud.Acquire(ctx, o)

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/objects"
 )
 
-func TestPublishOfObjects(t *testing.T) {
+func TestPublishIsWholeOrAbsent(t *testing.T) {
 	s := server(t)
 	disk := write(t, filepath.Join(t.TempDir(), "f"), "from the disk")
 	s.Fill("from", []byte("from a bucket"))
@@ -87,7 +87,7 @@ func TestPublishOfObjects(t *testing.T) {
 	}
 }
 
-func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
+func TestConcurrentPublishHasOneWinner(t *testing.T) {
 	for _, share := range []float64{0, 0.2} {
 		s := server(t)
 		s.Faults.Set(gcstest.Rules{Share: share, Seed: 1})
@@ -118,10 +118,10 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 	}
 }
 
-// Two publishers take each other for dead. The first stops before one of its requests, the
-// second continues to one of its own; then the first continues to its end, and then the
-// second. At whichever requests that is, the directory is of one of them.
-func TestPublishersThatWakeUpLateMixNothing(t *testing.T) {
+// Two publishers take each other for dead. The first stops before one of its requests, the second continues to
+// one of its own; then the first continues to its end, and then the second. For all pairs of requests, the
+// directory has the files of one of them.
+func TestLatePublishersDoNotMixFiles(t *testing.T) {
 	won := map[string]int{}
 	for at := 1; ; at++ {
 		for other := 1; ; other++ {
@@ -206,7 +206,7 @@ func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool
 	if who == "" {
 		t.Errorf("held up at %d and %d: nothing is published: %v", at, other, errs)
 	}
-	// What the late one may have left is no obstacle, and goes with the next.
+	// Files that the late one may have left are no obstacle, and the next one removes them.
 	if err := clearUp(bucket + "model"); err != nil {
 		t.Error(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Lost answers may tell a writer that it lost although it was the one before the last; they
-// never lose what was written, nor write twice.
+// Lost responses may report a lost swap to a writer that was followed by another; no swap is lost, and none is
+// written twice.
 func TestSwapsUnderFaultsAreNotLost(t *testing.T) {
 	s := server(t)
 	if err := storage.CompareAndSwap(ctx, bucket+"dir/n", nil, []byte("0")); err != nil {
@@ -64,8 +64,8 @@ func TestSwapsUnderFaultsAreNotLost(t *testing.T) {
 	}
 }
 
-// Between reading and writing another process can write.
-func TestASwapLosesToOneThatCameBetween(t *testing.T) {
+// A swap fails if another process writes between its read and its write.
+func TestSwapLosesToAnInterveningWrite(t *testing.T) {
 	s := server(t)
 	for _, c := range []struct {
 		name, kind string

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// The example of Amazon's documentation, "GET Object" of
+// The signature is that of Amazon's example "GET Object" of
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
 func TestRequestsAreSignedAsDocumented(t *testing.T) {
 	q, err := http.NewRequest(http.MethodGet, "https://examplebucket.s3.amazonaws.com/test.txt", nil)
@@ -181,7 +181,7 @@ func TestObjectsAreListedAndRead(t *testing.T) {
 	}
 }
 
-func TestAChangedObjectIsAnError(t *testing.T) {
+func TestChangedObjectIsAnError(t *testing.T) {
 	s := start(t)
 	found, err := storage.List(t.Context(), "s3://rows/day/part 4*")
 	if err != nil {
@@ -193,7 +193,7 @@ func TestAChangedObjectIsAnError(t *testing.T) {
 	}
 }
 
-func TestReasonsAreNamed(t *testing.T) {
+func TestErrorsNameTheReason(t *testing.T) {
 	start(t)
 	for name, c := range map[string]struct {
 		kind error
@@ -228,7 +228,7 @@ func TestReasonsAreNamed(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsDownIsGivenUp(t *testing.T) {
+func TestServerThatIsDownIsGivenUp(t *testing.T) {
 	start(t)
 	lastPause = time.Millisecond
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
@@ -244,7 +244,7 @@ func TestAServerThatIsDownIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestProfilesHaveKeys(t *testing.T) {
+func TestProfilesSelectKeysAndRegion(t *testing.T) {
 	start(t)
 	dir := filepath.Join(os.Getenv("HOME"), ".aws")
 	if err := os.Mkdir(dir, 0o777); err != nil {

@@ -49,8 +49,8 @@ func short(t *testing.T) {
 	t.Cleanup(func() { storage.Replace("s3", before) })
 }
 
-// A share of all requests fails, in every way, and nothing shows of it.
-func TestFaultsOfTheServerDoNotShow(t *testing.T) {
+// A share of all requests fails, in every way, and no caller sees it.
+func TestServerFaultsAreRetried(t *testing.T) {
 	s := bucketServer(t)
 	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 3})
 	want := map[string][]byte{"dir/large é+": gcstest.Noise(partSize+5, 1), "dir/full": gcstest.Noise(partSize, 2), "dir/empty": {}}
@@ -108,7 +108,7 @@ func unseen(s *gcstest.S3) (faults []string) {
 	return faults
 }
 
-func TestOneOfManyPublishersWins(t *testing.T) {
+func TestConcurrentPublishHasOneWinner(t *testing.T) {
 	onServers(t, func(t *testing.T, s *gcstest.S3) {
 		if s != nil {
 			s.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 7})
@@ -145,8 +145,9 @@ func TestOneOfManyPublishersWins(t *testing.T) {
 	})
 }
 
-// A publisher is held up at each of its requests in turn, until another has taken its claim and published.
-func TestALatePublisherCommitsNothing(t *testing.T) {
+// A publisher that is held up at one of its requests, each in turn, until another has taken its claim and
+// published, commits nothing.
+func TestLatePublisherCommitsNothing(t *testing.T) {
 	onServers(t, testLatePublisher)
 }
 
@@ -191,7 +192,7 @@ func testLatePublisher(t *testing.T, s *gcstest.S3) {
 }
 
 // A commit that comes after its fence has no effect, whether or not another one has taken place.
-func TestAFencedCommitFails(t *testing.T) {
+func TestFencedCommitFails(t *testing.T) {
 	onServers(t, func(t *testing.T, _ *gcstest.S3) {
 		x := service(objects.Standard)
 		dir, err := objects.Parse(root + "model")
@@ -242,8 +243,8 @@ func (s *sleepy) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var sleeping sync.Mutex
 
-// A lock is renewed, held once, and taken from one who stopped.
-func TestALockIsHeldOnce(t *testing.T) {
+// A lock is renewed, held by one process at a time, and taken from a process that stopped.
+func TestLockIsHeldOnce(t *testing.T) {
 	s := bucketServer(t)
 	unlock, err := storage.Lock(t.Context(), root+"lock")
 	if err != nil {
@@ -298,8 +299,8 @@ func testSwaps(t *testing.T, _ *gcstest.S3) {
 	}
 }
 
-// Without conditions two runs can mix their files: better none.
-func TestAServerThatIgnoresConditionsIsRefused(t *testing.T) {
+// A server that ignores conditions, with which two runs could mix their files, is an error.
+func TestServerThatIgnoresConditionsIsRejected(t *testing.T) {
 	for _, header := range []string{"If-Match", "If-None-Match"} {
 		s := bucketServer(t)
 		s.Ignores = []string{header}
@@ -310,7 +311,7 @@ func TestAServerThatIgnoresConditionsIsRefused(t *testing.T) {
 	}
 }
 
-// Files of killed publishers do not stay, nor do uploads.
+// Neither files nor uploads of killed publishers stay.
 func TestLeftoversAreRemoved(t *testing.T) {
 	s := bucketServer(t)
 	x := service(objects.Standard)

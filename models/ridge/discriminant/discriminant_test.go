@@ -41,9 +41,9 @@ func momentsOf(scores []float32, class []int32) Discriminant {
 	return New(own-others, variance, (own+others)/2, n[1], n[0])
 }
 
-// Of normal scores of the same variance the discriminant is the sigmoid of greatest likelihood,
-// which Platt's method finds, so that the shape of the curve is 1 and 0.
-func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
+// The discriminant of normal scores of equal variance is the sigmoid with the largest likelihood, which Platt's
+// method finds, so that the shape of the curve is 1 and 0.
+func TestDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 	for _, half := range []float64{0, 0.1, 0.5, 0.8} {
 		scores, class := drawScores(rand.New(rand.NewPCG(1, 2)), 200_000, half, 0.4)
 		counts := score.NewCalibrationCounts(2)
@@ -64,9 +64,9 @@ func TestTheDiscriminantOfNormalScoresIsPlattsCurve(t *testing.T) {
 	}
 }
 
-// A curve on the rows that gave its shape is the curve, and scores in another unit, from another
-// zero or with classes in other shares give the same odds, except for the shares.
-func TestACurveFollowsTheDiscriminant(t *testing.T) {
+// On the rows that gave its shape a curve equals the discriminant. Scores in another unit, from another zero or
+// with other shares of the classes give the same odds, except for the shares.
+func TestCurveFollowsTheDiscriminant(t *testing.T) {
 	d, v := New(1.4, 0.2, -0.3, 40, 160), score.CalibrationCurve{Slope: 3, Offset: -0.4}
 	shape := shapeOf(v, d)
 	if got := shape.Curve(d); math.Abs(got.Slope-3) > 1e-12 || math.Abs(got.Offset+0.4) > 1e-12 {
@@ -81,8 +81,7 @@ func TestACurveFollowsTheDiscriminant(t *testing.T) {
 	}
 }
 
-// However few rows there are and however they lie, a curve is finite, valid and never reaches 0 or
-// 1 at the means.
+// For any number and position of rows a curve is finite and valid, and does not reach 0 or 1 at the means.
 func TestDegenerateDiscriminantsHaveProbabilities(t *testing.T) {
 	for _, distance := range []float64{-1, 0, 1e-300, 1e-9, 1.9} {
 		for _, variance := range []float64{0, 1e-300, 1e-12, 0.1, 1e9} {

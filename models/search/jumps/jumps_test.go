@@ -19,7 +19,7 @@ func table(n int, label func(place int, x float64) float64) (rows []float32, cod
 	return rows, codes
 }
 
-// A linear fit leaves only the noise of a line, and everything that is not linear.
+// A linear fit of a line leaves only the noise, and of other functions everything that is not linear.
 func TestResidualsMatchLeastSquares(t *testing.T) {
 	rows, codes := table(600, func(place int, x float64) float64 { return 3 + float64(place)/8 - 2*x })
 	left, share := Residuals(codes, rows, 2, 2)
@@ -37,7 +37,7 @@ func TestResidualsMatchLeastSquares(t *testing.T) {
 
 // Labels jump between the values of a column of names. They do not if the column measures something
 // or is irrelevant.
-func TestJumpsAreOfNumbersThatName(t *testing.T) {
+func TestJumpsFindNumbersThatName(t *testing.T) {
 	for name, c := range map[string]struct {
 		label func(place int, x float64) float64
 		least float64

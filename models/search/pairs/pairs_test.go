@@ -92,9 +92,9 @@ func TestNoiseHasNoNeedles(t *testing.T) {
 	}
 }
 
-// Best returns the two columns of a needle. Frequencies returns their frequencies first: the sum
-// and the difference of two waves, or the frequency of a single column.
-func TestFrequenciesOfNeedles(t *testing.T) {
+// Best returns the two columns of a needle. Frequencies returns their frequencies first: the sum and the
+// difference of two waves, or the frequency of a single column.
+func TestBestAndFrequenciesFindNeedles(t *testing.T) {
 	const n, d = 1000, 20
 	for seed := range uint64(3) {
 		r, y := needle(n, d, seed, "two")

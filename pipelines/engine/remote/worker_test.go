@@ -34,8 +34,8 @@ func program(t *testing.T, segment elf.ProgType) string {
 	return name
 }
 
-// go install makes such a program on a machine with a C compiler.
-func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
+// A dynamically linked program, as go install makes on a machine with a C compiler, is rejected for workers.
+func TestDynamicBinaryIsRejectedForWorkers(t *testing.T) {
 	*jobopts.Endpoint = "127.0.0.1:1" // nobody listens there
 	defer func() {
 		*jobopts.Endpoint, *jobopts.WorkerBinary, *jobopts.EnvironmentType, executable = "", "", "", os.Executable
@@ -44,7 +44,7 @@ func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
 		name        string
 		segment     elf.ProgType
 		environment string
-		code        int
+		code        exit.Code
 		want        string
 	}{
 		{"shared libraries", elf.PT_INTERP, "EXTERNAL", exit.CodeUsage, "CGO_ENABLED=0 go install github.com/bochner-ml"},
@@ -56,8 +56,8 @@ func TestADynamicBinaryIsRefusedForWorkers(t *testing.T) {
 			executable = func() (string, error) { return file, nil }
 			*jobopts.WorkerBinary, *jobopts.EnvironmentType = "", test.environment
 			err := jobServer{engine.Flink}.Ready(t.Context(), engine.Engine{})
-			if exit.Code(err) != test.code || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("code %d: %v", exit.Code(err), err)
+			if exit.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("code %d: %v", exit.CodeOf(err), err)
 			}
 		})
 	}

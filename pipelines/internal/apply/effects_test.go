@@ -43,7 +43,8 @@ func normal(n int) []float32 {
 	return x
 }
 
-// Scores are 2x₀ + 5 and 3x₁x₂ + x₃ − 7, whose variance is 4 + 9 + 1; nobody can tell x₁x₂ without x₁, nor without x₂.
+// Effects equal those of the scores 2x₀ + 5 and 3x₁x₂ + x₃ − 7, whose variance is 4 + 9 + 1; x₁x₂ counts for
+// both x₁ and x₂.
 func TestEffectsMatchTheDefinition(t *testing.T) {
 	x := normal(maxEffectRows + 100)
 	r, err := effectsOf(context.Background(), modelOf("a", "b", "c", "d"), x, maxEffectRows+100, 1)
@@ -75,9 +76,9 @@ func TestEffectsMatchTheDefinition(t *testing.T) {
 	}
 }
 
-// For few rows all pairs are drawn, and the mean over them is exact. Neighbours with one name, such as the numbers of a
-// time, are one column, which changes as a whole.
-func TestEffectsOfAllPairs(t *testing.T) {
+// For few rows all pairs are drawn, and the mean over them is exact. Neighbouring features with one name, such
+// as the numbers of a time, are one column, which changes as a whole.
+func TestEffectsOfFewRowsUseAllPairs(t *testing.T) {
 	const n = 9
 	x := normal(n)
 	columns := map[string][]int{"p": {0}, "q": {1}, "r": {2, 3}, "s": {4}}
@@ -128,7 +129,7 @@ func TestEffectsOfAllPairs(t *testing.T) {
 	}
 }
 
-func TestModelsWithoutEffects(t *testing.T) {
+func TestUndefinedEffectsAreErrors(t *testing.T) {
 	x := normal(10)
 	for i := range 10 {
 		x[5*i], x[5*i+1], x[5*i+3] = 1, 0, 2

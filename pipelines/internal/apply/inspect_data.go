@@ -16,7 +16,7 @@ import (
 )
 
 // InspectData reads all rows once and describes them. It writes nothing except WriteSchema.
-func InspectData(ctx context.Context, o options.Inspect) (report *results.InspectData, err error) {
+func InspectData(ctx context.Context, o options.InspectData) (report *results.InspectData, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func InspectData(ctx context.Context, o options.Inspect) (report *results.Inspec
 
 // describeColumns finds the types of the columns, writes the schema file, and has rows of the data use these types.
 func describeColumns(ctx context.Context, r *results.InspectData, j *job.Job, d *dataset.Dataset,
-	o options.Inspect) (doubts []schema.Note, err error) {
+	o options.InspectData) (doubts []schema.Note, err error) {
 	description, doubts, err := prepare.Describe(ctx, o.Types, j, d, o.MaxBadFraction)
 	if err != nil {
 		return nil, err

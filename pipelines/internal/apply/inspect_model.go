@@ -18,9 +18,30 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// InspectModel loads a model, verifies its checksums, and describes it.
-func InspectModel(ctx context.Context, dir string) (*results.InspectModel, error) {
-	dir, err := models.Resolve(ctx, dir)
+// InspectModel loads a model, verifies its checksums, and describes it. With data, it measures the effects of
+// columns on predictions. If their plot cannot be written, the error is an *exit.DoneError.
+func InspectModel(ctx context.Context, o options.InspectModel) (*results.InspectModel, error) {
+	if len(o.Data.Files) == 0 {
+		return inspectAlone(ctx, o)
+	}
+	if err := report.CheckPicture(o.EffectsPlot); err != nil {
+		return nil, err
+	}
+	r, err := inspectEffects(ctx, o, false)
+	if err != nil || o.EffectsPlot == "" {
+		return r, err
+	}
+	bars := EffectsPicture(r.Effects)
+	err = report.WritePicture(ctx, o.EffectsPlot, bars, 16, 3+0.5*float64(len(bars.Names)))
+	return r, exit.AfterPublish("", err)
+}
+
+// inspectAlone describes a model without data.
+func inspectAlone(ctx context.Context, o options.InspectModel) (*results.InspectModel, error) {
+	if o.EffectsPlot != "" {
+		return nil, exit.Usagef("--importance needs --data: the effects of columns are measured on predictions for its rows")
+	}
+	dir, err := models.Resolve(ctx, o.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -50,22 +71,16 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Insp
 	return r, nil
 }
 
-// DrawEffects plots the effects of columns to a file, .png or .svg. If it cannot be written, the error is an
-// *exit.DoneError, because r is complete.
-func DrawEffects(ctx context.Context, r *results.InspectModel, file string) error {
-	if r.Effects == nil {
-		return exit.Usagef("--importance needs --data: the effects of columns are measured on predictions for its rows")
-	}
-	if err := report.CheckPicture(file); err != nil {
-		return err
-	}
-	bars := EffectsPicture(r.Effects)
-	return exit.AfterPublish("", report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names))))
+// InspectForReport is InspectModel with partial dependences and drift. If no effects can be measured, the result
+// has the reason.
+func InspectForReport(ctx context.Context, o options.InspectModel) (*results.InspectModel, error) {
+	return inspectEffects(ctx, o, true)
 }
 
-// InspectEffects is InspectModel with the effects of columns on predictions for a sample of the data. It needs
-// no labels, and ignores weights of rows.
-func InspectEffects(ctx context.Context, o options.InspectEffects) (result *results.InspectModel, err error) {
+// inspectEffects describes a model and measures the effects of columns on predictions for a sample of the data.
+// It needs no labels, and ignores weights of rows.
+func inspectEffects(ctx context.Context, o options.InspectModel, forReport bool) (result *results.InspectModel,
+	err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -103,7 +118,7 @@ func InspectEffects(ctx context.Context, o options.InspectEffects) (result *resu
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil && o.Whole: // the report has the reason
+	case err != nil && forReport: // the report has the reason
 		result.NoEffects, result.Effects, err = err.Error(), &results.EffectsReport{}, nil
 	case err != nil:
 		return nil, &exit.DataError{Err: err}
@@ -115,7 +130,7 @@ func InspectEffects(ctx context.Context, o options.InspectEffects) (result *resu
 			result.Effects.Columns[i].StdErr *= together
 		}
 	}
-	if o.Whole {
+	if forReport {
 		err = addWhole(ctx, result, m, d, sample)
 	}
 	return result, err

@@ -23,7 +23,7 @@ func messageSettings(o options.Messages) messages.Settings {
 }
 
 // checkMessages refuses options that do not suit the source of the stream, messages or files.
-func checkMessages(o options.Stream) error {
+func checkMessages(o options.PredictStream) error {
 	source := ""
 	for _, name := range o.Data.Files {
 		if messages.Is(name) {
@@ -85,10 +85,12 @@ func checkName(flag, name string, sink bool) error {
 }
 
 // receives reports whether the stream reads messages.
-func receives(o options.Stream) bool { return len(o.Data.Files) == 1 && messages.Is(o.Data.Files[0]) }
+func receives(o options.PredictStream) bool {
+	return len(o.Data.Files) == 1 && messages.Is(o.Data.Files[0])
+}
 
 // checkOutputs refuses directories that the job cannot use.
-func checkOutputs(o options.Stream) error {
+func checkOutputs(o options.PredictStream) error {
 	var dirs []job.Dir
 	for _, p := range []job.Dir{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
 		if !messages.Is(p.Name) {
@@ -278,7 +280,7 @@ func (f *messageFeed) publish(ctx context.Context, topic string, results []scori
 		if err == nil {
 			continue
 		}
-		if code := exit.Code(err); code != exit.CodeStorage && code != exit.CodeFailed {
+		if code := exit.CodeOf(err); code != exit.CodeStorage && code != exit.CodeFailed {
 			return err
 		}
 		failed++

@@ -16,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -30,7 +29,7 @@ import (
 //
 // Each file has one file of predictions with a name that follows from its own. Bad files and files with bad
 // rows also have a dead letter. A stream that was killed continues where it stopped when it is started again.
-func PredictStream(ctx context.Context, o options.Stream) (last *results.StreamRound, err error) {
+func PredictStream(ctx context.Context, o options.PredictStream) (last *results.StreamRound, err error) {
 	s, err := beginStream(ctx, o)
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func PredictStream(ctx context.Context, o options.Stream) (last *results.StreamR
 
 // streamJob is a running stream.
 type streamJob struct {
-	o      options.Stream
+	o      options.PredictStream
 	files  *scoring.Files
 	engine engine.Engine
 	claim  *storage.Claim // on Out, so that a second stream fails at its start
@@ -65,7 +64,7 @@ type streamJob struct {
 }
 
 // beginStream checks the options and opens the model.
-func beginStream(ctx context.Context, o options.Stream) (_ *streamJob, err error) {
+func beginStream(ctx context.Context, o options.PredictStream) (_ *streamJob, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
 	if err := validateStream(o); err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func beginStream(ctx context.Context, o options.Stream) (_ *streamJob, err error
 }
 
 // absoluteOutputs returns the absolute names of the outputs, in which the stream must not look for data.
-func absoluteOutputs(o options.Stream) (out, dead string, err error) {
+func absoluteOutputs(o options.PredictStream) (out, dead string, err error) {
 	if out, err = absolute(o.Out); err != nil {
 		return "", "", err
 	}
@@ -132,7 +131,7 @@ func absoluteOutputs(o options.Stream) (out, dead string, err error) {
 }
 
 // validateStream refuses options that a stream cannot have.
-func validateStream(o options.Stream) error {
+func validateStream(o options.PredictStream) error {
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
 		return exit.Usagef(
@@ -166,7 +165,7 @@ func validateStream(o options.Stream) error {
 }
 
 // checkDisjoint refuses directories in which the stream would find its own files.
-func checkDisjoint(o options.Stream, dirs ...string) error {
+func checkDisjoint(o options.PredictStream, dirs ...string) error {
 	for _, pattern := range o.Data.Files {
 		abs, err := storage.Abs(pattern)
 		if err != nil {
@@ -268,7 +267,7 @@ func (s *boundedStream) run(ctx context.Context) (*results.StreamRound, error) {
 	for {
 		begun := time.Now()
 		arrived, err := s.next(ctx)
-		switch code := exit.Code(err); {
+		switch code := exit.CodeOf(err); {
 		case err == nil:
 			s.failed = 0
 		case (code == exit.CodeStorage || code == exit.CodeFailed) && s.failed < maxFailedRounds:
@@ -402,7 +401,7 @@ func (s *streamJob) predict(ctx context.Context, tasks []scoring.Arrival) ([]sco
 	if err != nil {
 		return nil, err
 	}
-	predicted, err := job.ReadReports[scoring.FileResult](ctx, list)
+	predicted, err := transforms.ReadLines[scoring.FileResult](ctx, list)
 	if err != nil {
 		return nil, err
 	}

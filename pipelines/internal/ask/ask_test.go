@@ -74,11 +74,11 @@ func draw(r *rand.Rand, n int, sign float64) (x, y []float64) {
 	return x, y
 }
 
-// In a year that drifts slowly and breaks once, a window is chosen that forgets what was before the
-// break: from the first date on for which a date after the break has judged models of the day
-// before. Choosing is better than the best window in hindsight, because one window does not suit
-// all of the year. Without drift, nearly nothing is lost.
-func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
+// In a year that drifts slowly and breaks once, a window is chosen that excludes the days before the break,
+// from the first date on for which a date after the break has judged models of the day before. Choosing is
+// better than the best window in hindsight, because one window does not suit all of the year. Without drift,
+// nearly nothing is lost.
+func TestWindowIsFoundInAYearWithABreak(t *testing.T) {
 	const at, rows = 180, 8
 	for _, breaks := range []bool{true, false} {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -130,8 +130,8 @@ func TestAWindowIsFoundInAYearWithABreak(t *testing.T) {
 	}
 }
 
-// Errors that were found before are not found again, and change nothing.
-func TestKnownErrorsChangeNothing(t *testing.T) {
+// Errors that are known from earlier are not computed again, and the choice is the same.
+func TestKnownErrorsDoNotAffectTheChoice(t *testing.T) {
 	d := func(days int, known map[string][]float64) (*data, *results.Forgetting) {
 		r := rand.New(rand.NewPCG(3, 4))
 		d := made(t, days, 1, 0, func(int, int) (x, y []float64) { return draw(r, 8, 1) })
@@ -164,9 +164,9 @@ func TestKnownErrorsChangeNothing(t *testing.T) {
 	}
 }
 
-// A half-life weights dates as copies of their rows would: with half-life 1, the second last date counts half, so
-// as if the last were there twice.
-func TestAHalfLifeWeightsDates(t *testing.T) {
+// A half-life weights dates as copies of their rows would: with half-life 1, the second last date counts half,
+// as if the last date occurred twice.
+func TestHalfLifeWeightsDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	d := made(t, 3, 1, 0, func(int, int) (x, y []float64) { return draw(r, 20, 1) })
 	history, _, err := d.forward(t.Context(), []results.Span{{HalfLife: 1}})
@@ -185,9 +185,9 @@ func TestAHalfLifeWeightsDates(t *testing.T) {
 	}
 }
 
-// A source with wrong targets is the one that leaving out helps most, by leave-one-out and by Shapley values,
+// The source with wrong targets is the one whose removal helps most, by leave-one-out and by Shapley values,
 // exact or estimated.
-func TestTheBadSourceIsFirst(t *testing.T) {
+func TestBadSourceIsFirst(t *testing.T) {
 	first, lowest, excluded := 0, 0, 0
 	seeds := campaign.Of(20, 100)
 	for seed := range seeds {
@@ -291,7 +291,7 @@ func TestBisectFindsTheBadDayInTenFits(t *testing.T) {
 	}
 }
 
-// A slow decline has no bad day, so any date may be the answer that crosses the least R², but one must.
+// In a slow decline, which has no bad day, the answer is a date at which R² crosses the least R².
 func TestBisectOfADeclineCrossesTheLeastR2(t *testing.T) {
 	for seed := range 40 {
 		r := rand.New(rand.NewPCG(uint64(seed), 8))
@@ -307,7 +307,8 @@ func TestBisectOfADeclineCrossesTheLeastR2(t *testing.T) {
 	}
 }
 
-// The interval of R² covers the R² of days without end in about 95% of samples of 30 days that differ.
+// The interval of R² covers the R² of an unlimited number of days in about 95% of samples of 30 days that
+// differ.
 func TestIntervalsCover(t *testing.T) {
 	covered, samples := 0, 200
 	var truth float64
@@ -339,9 +340,9 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// A pair of window and λ is followed in place of the one with the least total of errors, because
-// after a break the total is late: see docs/decisions/44-fixed-share.md, which has the table.
-func TestFollowingIsEarlierThanTheLeastTotal(t *testing.T) {
+// After a break, the window and λ of the fixed share change earlier than those with the smallest total of
+// errors, and errors are hardly larger: see docs/decisions/44-fixed-share.md, which has the table.
+func TestFixedShareReactsBeforeTotalErrors(t *testing.T) {
 	if os.Getenv("BOCHNER_LONG") == "" {
 		t.Skip("BOCHNER_LONG=1 compares years of seven kinds")
 	}

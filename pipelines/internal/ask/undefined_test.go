@@ -15,7 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Rows of one target have no R²: it is missing in tables and JSON, and questions that only compare R² are refused.
+// Rows with equal targets have no R²: it is missing in tables and JSON, and questions that only compare R² are
+// rejected.
 func TestEqualTargetsHaveNoR2(t *testing.T) {
 	made := func() *data {
 		r := rand.New(rand.NewPCG(1, 4))
@@ -52,9 +53,9 @@ func TestEqualTargetsHaveNoR2(t *testing.T) {
 	}
 }
 
-// Whether a score is below the least R² for good is for the model of all dates to say. A first date that is below
-// it does not lower anything.
-func TestBisectOfScoresBelowTheLeastR2(t *testing.T) {
+// Only the model of all dates decides whether R² is below the least R² for good. A first date below it does not
+// change that.
+func TestBisectJudgesByTheModelOfAllDates(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 4))
 	d := made(t, 20, 1, 4, func(day, _ int) (x, y []float64) { return draw(r, map[bool]int{true: 4, false: 100}[day < 4], 1) })
 	first, err := d.fitAndScore(t.Context(), "", []unit{{parts: []int{0}}}, []unit{{parts: []int{16, 17, 18, 19}}}, 1e-3)
@@ -73,9 +74,10 @@ func TestBisectOfScoresBelowTheLeastR2(t *testing.T) {
 	}
 }
 
-// A model by the recipe of another one was trained on other sums than the recipe was drawn from, unless it lists them.
-func TestFindsTheSumsThatARecipeWasDrawnFrom(t *testing.T) {
-	const parts = `"parts": [{"name": "01", "digest": "a", "files": [{"name": "01.csv", "version": "v1"}]},
+// The files that a recipe was drawn from are found in the lineage of its model; a model by the recipe of
+// another one was trained on other sums, unless it lists them.
+func TestRecipeSourceFindsTheSumsOfARecipe(t *testing.T) {
+	const parts = `"sources": [{"name": "01", "digest": "a", "files": [{"name": "01.csv", "version": "v1"}]},
 		{"name": "02", "digest": "b", "files": [{"name": "02.csv", "version": "v2"}]}]`
 	for _, c := range []struct{ lineage, files, note string }{
 		{`{` + parts + `}`, "map[v1:true v2:true]", ""},
@@ -105,8 +107,8 @@ func TestFindsTheSumsThatARecipeWasDrawnFrom(t *testing.T) {
 	}
 }
 
-// Sums have the weights of rows as numbers of a unit, but answers have their sum.
-func TestJudgedRowsAreTheSumOfTheWeights(t *testing.T) {
+// Answers state the sum of the weights of judged rows, which sums have as multiples of a unit.
+func TestJudgedRowsAddUpWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	d := made(t, 4, 1, 0, func(int, int) (x, y []float64) { return draw(r, 40, 1) })
 	d.total.Recipe.Rule.Weights = &profile.WeightGrid{Unit: 0.25, Exact: true, Total: 160}
@@ -119,7 +121,7 @@ func TestJudgedRowsAreTheSumOfTheWeights(t *testing.T) {
 	}
 }
 
-func TestJudgingWithoutRowsIsRefused(t *testing.T) {
+func TestJudgingWithoutRowsIsRejected(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	d := made(t, 4, 1, 0, func(day, _ int) (x, y []float64) {
 		if day == 3 {

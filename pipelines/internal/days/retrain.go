@@ -425,9 +425,8 @@ func (r *retrainRun) judge(ctx context.Context, model string, judge *judgeRows) 
 func (r *retrainRun) decide(ctx context.Context, model string) error {
 	report, o := r.report, &r.options
 	passed := !slices.ContainsFunc(report.Gates, func(g registry.Gate) bool { return !g.Passed })
-	expect := cmp.Or(report.Before, registry.NoChampion)
-	note := registry.Note{By: o.By, Gates: report.Gates, Day: o.Day, Command: o.Command, Expect: expect,
-		Why: report.Reason()}
+	change := registry.Change{By: o.By, Gates: report.Gates, Day: o.Day, Command: o.Command, Why: report.Reason(),
+		IfChampion: registry.ChampionIs(report.Before)}
 	e, err := r.lastEvent(ctx, model)
 	if err != nil {
 		return err
@@ -440,9 +439,9 @@ func (r *retrainRun) decide(ctx context.Context, model string) error {
 		return nil
 	}
 	if passed {
-		_, err := r.registry.Promote(ctx, model, note)
-		if lost, ok := errors.AsType[*registry.LostError](err); ok {
-			report.Outcome, report.Why = results.Lost, lost.Text
+		_, err := r.registry.Promote(ctx, model, change)
+		if conflict, ok := errors.AsType[*registry.ConflictError](err); ok {
+			report.Outcome, report.Why = results.Lost, conflict.Message
 			return nil
 		}
 		if err != nil {
@@ -455,8 +454,8 @@ func (r *retrainRun) decide(ctx context.Context, model string) error {
 	if e != nil && e.Action == registry.Kept {
 		return nil // an earlier run has recorded it
 	}
-	note.Why, note.Expect = report.Why, ""
-	_, err = r.registry.Keep(ctx, model, note)
+	change.Why, change.IfChampion = report.Why, registry.Precondition{}
+	_, err = r.registry.Keep(ctx, model, change)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -296,7 +297,7 @@ func (r *retrainRun) refuse(ctx context.Context, why string) error {
 	}
 	e, err := r.lastEvent(ctx, r.champion)
 	if err == nil && (e == nil || e.Action != registry.Refused) {
-		_, err = r.registry.Refuse(ctx, r.champion, registry.Note{By: r.options.By, Day: r.options.Day,
+		_, err = r.registry.Refuse(ctx, r.champion, registry.Change{By: r.options.By, Day: r.options.Day,
 			Command: r.options.Command, Why: why})
 	}
 	return cmp.Or(err, errEnded)
@@ -344,7 +345,7 @@ func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *jud
 func (r *retrainRun) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	if f.SaveSums != "" {
 		// The manifest is written last.
-		exists, err := storage.Exists(ctx, storage.Join(f.SaveSums, models.ManifestFile))
+		exists, err := storage.Exists(ctx, storage.Join(f.SaveSums, sums.ManifestFile))
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ func TestPartitionsAreTheFilesOfADay(t *testing.T) {
 	if got := days(before); err != nil || got != "2026-11-18++ 2026-11-20+" {
 		t.Errorf("%s, %v", got, err)
 	}
-	// What is replaced, withdrawn or added has another digest; the rest has not.
+	// Partitions that are replaced, withdrawn or added have another digest; the others do not.
 	write(t, filepath.Join(dir, "data/dt=2026-11-18/a.csv"), "other")
 	os.Chtimes(filepath.Join(dir, "data/dt=2026-11-18/a.csv"), time.Now(), time.Now().Add(time.Hour))
 	after, err := p.days(ctx, "2026-11-18", "2026-11-20")
@@ -98,7 +98,7 @@ func TestPartitionsOfABucketHaveGenerations(t *testing.T) {
 	}
 }
 
-func TestPatternsNameADay(t *testing.T) {
+func TestInvalidDayPatternsAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		"data/*":                     "contain YYYY once (has it 0 times)",
 		"data/YYYY-MM-DD/YYYY/*":     "contain YYYY once (has it 2 times)",
@@ -116,7 +116,7 @@ func TestPatternsNameADay(t *testing.T) {
 	}
 }
 
-func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
+func TestDayColumnsHaveThePartsOfTheDay(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		"data/dt=YYYY-MM-DD/*.csv": {"dt"}, "data/region=*/year=YYYY/month=MM/day=DD/*": {"year", "month",
 			"day"}, "data/YYYY/MM/DD/part=1.csv": nil,
@@ -127,8 +127,8 @@ func TestDayColumnsAreThoseWithThePartsOfTheDay(t *testing.T) {
 	}
 }
 
-// A condition chooses files by their directories; a name that they lack is refused.
-func TestAConditionChoosesFilesOfADay(t *testing.T) {
+// A condition chooses files by their directories; a name that they lack is rejected.
+func TestConditionChoosesFilesOfADay(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"country=DE/dt=2026-11-18/a.csv", "country=FR/dt=2026-11-18/a.csv",
 		"country=FR/dt=2026-11-19/a.csv", "country=DE/dt=2026-11-20/a.csv"} {

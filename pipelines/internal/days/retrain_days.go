@@ -47,7 +47,7 @@ func (r *retrainRun) similarDays(ctx context.Context) (similar []Day, err error)
 		err := r.jobs.Reference(ctx, r.referenceDir(from), uris(from))
 		if noRecipe(err) {
 			doubts = append(doubts, results.RefusedDay{Day: from[0].Date, Why: fault.Text(err)})
-			if exit.Code(err) == exit.CodeUsage {
+			if exit.CodeOf(err) == exit.CodeUsage {
 				usageErr = cmp.Or(usageErr, err)
 			}
 			continue
@@ -83,7 +83,7 @@ func (r *retrainRun) similarDays(ctx context.Context) (similar []Day, err error)
 }
 
 // noRecipe reports whether an error means that no recipe can be drawn from some rows, or that flags do not fit them.
-func noRecipe(err error) bool { return isUnfit(err) || exit.Code(err) == exit.CodeUsage }
+func noRecipe(err error) bool { return isUnfit(err) || exit.CodeOf(err) == exit.CodeUsage }
 
 // references returns the days from which references may be drawn, the best first. If the champion
 // was trained on some of them, trusted is true and only these are returned. Single days come
@@ -178,7 +178,7 @@ func (r *retrainRun) leaveOut(day Day, why string) {
 }
 
 // isUnfit reports whether an error means that data cannot be used.
-func isUnfit(err error) bool { return exit.Code(err) == exit.CodeData && !exit.WriteFailed(err) }
+func isUnfit(err error) bool { return exit.CodeOf(err) == exit.CodeData && !exit.WriteFailed(err) }
 
 // chooseWindow returns the days to train on: all of train, or the last ones if the window is automatic.
 func (r *retrainRun) chooseWindow(ctx context.Context, train []Day) ([]Day, error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// The first night compares the days of the window among themselves: it trains on those that are alike, names the others,
-// and they block no later night.
-func TestTheFirstNightTrainsOnSimilarDays(t *testing.T) {
+// The first night compares the days of the window with each other: it trains on those that are similar and
+// names the others, which do not block a later night.
+func TestFirstNightTrainsOnSimilarDays(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		s := newShop(t)
 		s.jobs.rounds, s.o.MaxDrift = rounds, 0.5
@@ -45,7 +45,8 @@ func TestTheFirstNightTrainsOnSimilarDays(t *testing.T) {
 	}
 }
 
-// Where no more than half of the days are alike, it is not known which ones are right, and all that differ are named.
+// If no more than half of the days are similar, nobody knows which ones are right, and all that differ are
+// named.
 func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.4
@@ -70,7 +71,7 @@ func TestDaysThatDisagreeAreNotTrainedOn(t *testing.T) {
 	}
 }
 
-// If no day can be used, all are named, with a champion or without, and it stays.
+// If no day can be used, all are named, with and without a champion, and the champion stays.
 func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true
@@ -94,13 +95,13 @@ func TestDaysOfWhichNoneCanBeUsedAreAllNamed(t *testing.T) {
 	s.put(1, "unreadable")
 	s.put(2, "wrong flag")
 	s.o.Day = date(2)
-	if r, err := Retrain(ctx, s.o, s.jobs); r != nil || exit.Code(err) != exit.CodeUsage {
+	if r, err := Retrain(ctx, s.o, s.jobs); r != nil || exit.CodeOf(err) != exit.CodeUsage {
 		t.Errorf("flags that fit no day: %+v, %v", r, err)
 	}
 }
 
-// A reference that is drawn from a copy measures drift as any other.
-func TestAReferenceOfACopyMeasuresDrift(t *testing.T) {
+// A reference that is drawn from a copy measures drift like any other.
+func TestReferenceOfACopyMeasuresDrift(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.4
 	s.put(1, "a1 b1")
@@ -115,8 +116,8 @@ func TestAReferenceOfACopyMeasuresDrift(t *testing.T) {
 	}
 }
 
-// A champion whose directory is lost is replaced as if there were none, and only if it is still champion.
-func TestALostChampionIsReplaced(t *testing.T) {
+// A champion whose directory is lost is replaced as if there were none, if it is still the champion.
+func TestLostChampionIsReplaced(t *testing.T) {
 	for _, rounds := range []bool{false, true} {
 		s := newShop(t)
 		s.jobs.rounds, s.o.MaxDrift = rounds, 0.4
@@ -137,7 +138,8 @@ func TestALostChampionIsReplaced(t *testing.T) {
 	}
 }
 
-// What the champion was trained on says which of two days is right, also against more that are alike.
+// Days that the champion was trained on are trusted, even if more days are similar to each other and differ
+// from them.
 func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds, s.o.MaxDrift = true, 0.4
@@ -155,8 +157,8 @@ func TestDaysOfTheChampionAreTrusted(t *testing.T) {
 		"refused    2026-01-05")
 }
 
-// A night sums only the new day by the reference, whose sums go when they leave the window.
-func TestReferencesSumADayOnceAndLeaveTheWindow(t *testing.T) {
+// A night sums only the new day by the reference, and removes the sums of days that leave the window.
+func TestReferencesSumEachDayOnce(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds, s.o.Window.Days, s.o.KeepSums.Prune, s.o.MaxDrift = true, 6, true, 0.5
 	short := 0

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -30,19 +30,19 @@ const maxIndex = storage.MaxSwap
 type index struct {
 	dir  string
 	file []byte                 // content when last read or written; nil if it does not exist
-	Days map[string]*indexEntry `json:"parts"` // by name
+	Days map[string]*indexEntry `json:"days"` // by name
 	// TotalOf has the names of the sums in the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
 	Drawn     bool `json:"drawn,omitempty"`
-	Reference bool `json:"probe,omitempty"` // the recipe is a reference
+	Reference bool `json:"reference,omitempty"` // the recipe is a reference
 	// Errors are the errors by which the last window was chosen: see ask.ChooseWindow.
 	Errors map[string][]float64 `json:"errors,omitempty"`
 	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
 	// there were sums before any directory was recorded.
 	Models []string `json:"models,omitempty"`
 	// Removing has the names of sums that are being removed. They are not in Days.
-	Removing []string `json:"gone,omitempty"`
+	Removing []string `json:"removing,omitempty"`
 	// Drop has directories of totals that are not needed. Some may not exist: a run may have been
 	// stopped before it created or after it removed them.
 	Drop []string `json:"drop,omitempty"`
@@ -71,7 +71,7 @@ func readIndex(ctx context.Context, dir string) (*index, error) {
 		return nil, fmt.Errorf("retrain: %s: %w; remove it, and it is made again", storage.Join(dir, indexFile), err)
 	}
 	if len(x.TotalOf) > 0 {
-		exists, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), models.ManifestFile))
+		exists, err := storage.Exists(ctx, storage.Join(x.total(x.TotalOf), sums.ManifestFile))
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (x *index) recordTotal(ctx context.Context, total string) error {
 func (x *index) setTotal(ctx context.Context, days []Day) error {
 	names := sumNames(days)
 	total := x.total(names)
-	if exists, err := storage.Exists(ctx, storage.Join(total, models.ManifestFile)); err != nil {
+	if exists, err := storage.Exists(ctx, storage.Join(total, sums.ManifestFile)); err != nil {
 		return err
 	} else if exists && !slices.Equal(names, x.TotalOf) {
 		if len(x.TotalOf) > 0 {

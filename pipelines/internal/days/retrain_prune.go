@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -61,7 +62,7 @@ func (r *retrainRun) prune(ctx context.Context) error {
 // unneeded returns the names of the sums in a directory of sums that are not needed. Totals are needed as long as
 // the recipe or the sums of a day are.
 func (r *retrainRun) unneeded(ctx context.Context, x *index, needed *needs) (names []string, err error) {
-	dirs, err := sumdirs.Directories(ctx, storage.Join(x.dir, "*"), models.ManifestFile)
+	dirs, err := sumdirs.Directories(ctx, storage.Join(x.dir, "*"), sums.ManifestFile)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (r *retrainRun) needs(ctx context.Context) (*needs, error) {
 			continue
 		}
 		dir := r.registry.ModelDir(model)
-		if exists, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile)); err != nil {
+		if exists, err := storage.Exists(ctx, storage.Join(dir, sums.ManifestFile)); err != nil {
 			return nil, err
 		} else if !exists { // it was removed
 			continue

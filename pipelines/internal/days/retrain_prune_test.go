@@ -99,14 +99,14 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s.hasSums(t, "04 05 06 07 08 09")
 
 	reg := registry.Registry{Dir: s.o.Models}
-	if _, err := reg.Rollback(ctx, "", registry.Note{}); err != nil {
+	if _, err := reg.Rollback(ctx, "", registry.Change{}); err != nil {
 		t.Fatal(err)
 	}
 	s.put(10, modelRows(10))
 	s.night(t, 10, results.Promoted)
 	s.hasSums(t, "04 05 06 07 08 09 10")
 
-	// Of a recipe that was replaced, all goes once no model has it.
+	// All sums of a replaced recipe are removed once no model has it.
 	for day := 11; day <= 14; day++ {
 		s.put(day, modelRows(day)+fmt.Sprintf(" x%d y%[1]d x%[1]d0 x%[1]d1", day))
 	}
@@ -120,7 +120,7 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 	s.hasSums(t, "11 12 13 14 15 16")
 }
 
-// Sums that another directory of models uses, too, stay.
+// Sums that another directory of models also uses stay.
 func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Days, s.o.Sums = 2, "/shop/models-sums"
@@ -138,7 +138,7 @@ func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 	s.hasSums(t, "02 03 04 05 06")
 }
 
-// Sums from before it was noted who uses them may have other users.
+// Sums without a note of their users stay, since they may have other users.
 func TestSumsWhoseUsersAreNotKnownAreNotRemoved(t *testing.T) {
 	for name, c := range map[string]struct {
 		x    index

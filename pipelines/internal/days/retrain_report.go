@@ -36,8 +36,8 @@ func outcomeError(r *results.Retrain) error {
 	return nil
 }
 
-func exitCode(r *results.Retrain) int {
-	return map[results.Outcome]int{results.Kept: exit.CodeGate, results.Refused: exit.CodeRefused,
+func exitCode(r *results.Retrain) exit.Code {
+	return map[results.Outcome]exit.Code{results.Kept: exit.CodeGate, results.Refused: exit.CodeRefused,
 		results.Nothing: exit.CodeNothing, results.Lost: exit.CodeLost}[r.Outcome]
 }
 

@@ -390,7 +390,7 @@ func (s *shop) night(t testing.TB, day int, want results.Outcome, words ...strin
 		t.Fatalf("day %d: %v", day, err)
 		return nil
 	}
-	if r.Outcome != want || (err == nil) != (want == results.Promoted) || exit.Code(err) != r.ExitCode {
+	if r.Outcome != want || (err == nil) != (want == results.Promoted) || exit.CodeOf(err) != r.ExitCode {
 		t.Errorf("day %d: %s, %v; want %s\n%s", day, r.Outcome, err, want, r.Text())
 	}
 	for _, w := range words {
@@ -418,7 +418,7 @@ func (s *shop) did(t testing.TB, want ...string) {
 	}
 }
 
-// A file of a partition cannot judge: models are trained on it.
+// A file of a partition is rejected as a held-out file, since models are trained on it.
 func TestHeldOutFilesAreInNoPartition(t *testing.T) {
 	s := newShop(t)
 	s.put(1, "a1 b1")
@@ -427,7 +427,7 @@ func TestHeldOutFilesAreInNoPartition(t *testing.T) {
 	s.o.HeldOut = "/shop/data/dt=2026-01-01/a.csv"
 	s.o.Day = date(2)
 	_, err := Retrain(ctx, s.o, s.jobs)
-	if exit.Code(err) != exit.CodeData || !strings.Contains(fmt.Sprint(err), "a file of the partition 2026-01-01") ||
+	if exit.CodeOf(err) != exit.CodeData || !strings.Contains(fmt.Sprint(err), "a file of the partition 2026-01-01") ||
 		len(s.jobs.calls) > 0 {
 		t.Errorf("%v, called %q", err, s.jobs.calls)
 	}
@@ -439,7 +439,7 @@ func TestHeldOutFilesAreInNoPartition(t *testing.T) {
 	s.night(t, 2, results.Promoted, "judged by  /shop/held/c.csv", "trained on 2 partitions")
 }
 
-func TestNightsOfAMonth(t *testing.T) {
+func TestRetrainForAMonthHasTheExpectedHistory(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.5
 	s.night(t, 1, results.Nothing, "no model can be trained: no files of --data are of 2026-01-01 or a day before")
@@ -496,7 +496,7 @@ func TestNightsOfAMonth(t *testing.T) {
 	s.night(t, 12, results.Promoted)
 	s.night(t, 9, results.Nothing, "was made for a later day")
 	reg := registry.Registry{Dir: s.o.Models}
-	if _, err := reg.Rollback(ctx, "", registry.Note{}); err != nil {
+	if _, err := reg.Rollback(ctx, "", registry.Change{}); err != nil {
 		t.Fatal(err)
 	}
 	s.night(t, 12, results.Kept, "it is not promoted twice")
@@ -533,8 +533,7 @@ func TestNightsOfAMonth(t *testing.T) {
 	}
 }
 
-// The report of a night says by day and column what has moved, and a column beyond the bound is
-// refused.
+// The report of a night states drift by day and column, and a column beyond the bound is rejected.
 func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.6
@@ -556,7 +555,7 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 }
 
 // A night whose model could not be judged ends before it sums or trains anything.
-func TestRefusesUnjudgeableOptions(t *testing.T) {
+func TestRetrainRejectsUnjudgeableOptions(t *testing.T) {
 	s := newShop(t)
 	s.put(1, "a1 b1")
 	s.put(2, "a2 b2")
@@ -573,7 +572,7 @@ func TestRefusesUnjudgeableOptions(t *testing.T) {
 	s.night(t, 3, results.Promoted)
 }
 
-// What is not trained by sums is trained anew on all days.
+// Learners that are not trained by sums are trained again on all days.
 func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true
@@ -649,9 +648,9 @@ func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
 	return kept
 }
 
-// However often a run is stopped, at whichever call, the next one makes of the day what an
-// undisturbed one makes of it: the same models, byte for byte, and the same history.
-func TestARunThatWasStoppedIsRepeated(t *testing.T) {
+// After a run was stopped at any call, any number of times, the next run makes the models of an undisturbed
+// run, byte for byte, and the same history.
+func TestStoppedRunIsRepeated(t *testing.T) {
 	for _, c := range []struct{ rounds, auto bool }{{}, {rounds: true}, {auto: true}} {
 		stoppedIsRepeated(t, c.rounds, c.auto)
 	}
@@ -713,7 +712,7 @@ func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 	}
 }
 
-func TestOfTwoRunsOneIsTold(t *testing.T) {
+func TestConcurrentRetrainsPromoteOnce(t *testing.T) {
 	s := newShop(t)
 	disk.Swap(disk.OS{})
 	dir := t.TempDir()
@@ -722,11 +721,11 @@ func TestOfTwoRunsOneIsTold(t *testing.T) {
 		write(t, fmt.Sprintf("%s/data/%s/a.csv", dir, dt(day+1)), fmt.Sprintf("a%d b%[1]d", day))
 	}
 	var all sync.WaitGroup
-	outcomes := make(chan int, 4)
+	outcomes := make(chan exit.Code, 4)
 	for range 4 {
 		all.Go(func() {
 			_, err := Retrain(ctx, s.o, new(rowJobs))
-			outcomes <- exit.Code(err)
+			outcomes <- exit.CodeOf(err)
 		})
 	}
 	all.Wait()
@@ -746,7 +745,7 @@ func TestOfTwoRunsOneIsTold(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestRetrainRejectsInvalidOptions(t *testing.T) {
 	s := newShop(t)
 	for want, change := range map[string]func(*options.RetrainData){
 		"no day to work for: name it with --day, such as --day 20": func(o *options.RetrainData) { o.Day = "" },
@@ -763,14 +762,14 @@ func TestOptionsAreChecked(t *testing.T) {
 		o := s.o
 		o.Day = date(1)
 		change(&o)
-		if _, err := Retrain(ctx, o, s.jobs); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
+		if _, err := Retrain(ctx, o, s.jobs); exit.CodeOf(err) != exit.CodeUsage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
 
-// In a bucket whose requests fail, nights are as on a disk.
-func TestNightsInABucketWithFaults(t *testing.T) {
+// In a bucket whose requests fail, nights have the results that they have on a disk.
+func TestRetrainSurvivesStorageFaults(t *testing.T) {
 	server, address := gcstest.Start(t)
 	gcs.UseEmulator(func() string { return address })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
@@ -801,9 +800,9 @@ func TestNightsInABucketWithFaults(t *testing.T) {
 	}
 }
 
-// Data that is replaced after a run has listed it, and before a job reads it, is not taken for the version that was
-// listed: not by a training, whose run ends, and not by a sum, whose day is left out.
-func TestDataIsNotReplacedUnnoticed(t *testing.T) {
+// Data that is replaced after a run has listed it, and before a job reads it, is not taken for the listed
+// version: a training run ends, and a sum leaves its day out.
+func TestReplacedDataIsNoticed(t *testing.T) {
 	s := newShop(t)
 	s.put(1, "a b")
 	s.put(2, "c d")
@@ -840,9 +839,9 @@ func TestDataIsNotReplacedUnnoticed(t *testing.T) {
 	}
 }
 
-// The rows of a day that has left the window are not known as a copy when they come again, but the champion was trained
-// on them.
-func TestADayThatCannotJudgeIsRefused(t *testing.T) {
+// A day whose rows come again after they left the window is not known as a copy, but does not judge, since the
+// champion was trained on them.
+func TestDayThatCannotJudgeIsRejected(t *testing.T) {
 	s := newShop(t)
 	s.o.Window = options.Window{Days: 3}
 	s.put(1, "a b")
@@ -858,8 +857,9 @@ func TestADayThatCannotJudgeIsRefused(t *testing.T) {
 	s.night(t, 6, results.Promoted)
 }
 
-// A night that fails leaves its work, from which the same command continues. If the next day comes first, nobody needs it.
-func TestTheNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
+// A night that fails leaves its work directory, from which the same command continues. If the next day comes
+// first, that directory is removed.
+func TestNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {
 	s := newShop(t)
 	s.put(1, "a b")
 	s.put(2, "c d")

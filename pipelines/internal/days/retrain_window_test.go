@@ -8,10 +8,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// A chosen window moves with the data: from all days to those after a break, and back when the
-// break is withdrawn. The sums of days outside stay, whatever is removed, since a later night may
-// choose them; such days are neither new nor do they judge.
-func TestTheWindowIsChosenEveryNight(t *testing.T) {
+// A chosen window moves with the data: from all days to those after a break, and back when the break is
+// withdrawn. The sums of days outside stay, although others are removed, since a later night may choose them;
+// such days are not new and do not judge.
+func TestWindowIsChosenEveryNight(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Auto, s.o.KeepSums.Prune, s.o.MaxDrift = true, true, 0.9
 	s.put(1, modelRows(1))
@@ -67,8 +67,8 @@ func TestTheWindowIsChosenEveryNight(t *testing.T) {
 	s.hasSums(t, "13 14 15 16 17")
 }
 
-// A recipe that is drawn anew is drawn from the rows of the window.
-func TestARecipeIsDrawnFromTheChosenWindow(t *testing.T) {
+// A recipe that is drawn again is drawn from the rows of the window.
+func TestRecipeIsDrawnFromTheChosenWindow(t *testing.T) {
 	s := newShop(t)
 	s.o.Window.Auto, s.o.Redraw = true, 0.4
 	for day := 1; day <= 5; day++ {

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // Sum sums rows by the recipe of a model in two passes, a profile and the sums, and publishes a directory of
@@ -122,6 +123,7 @@ func (s *sumRun) sum(ctx context.Context) error {
 		t.Notes = append(t.Notes, unlisted)
 	}
 	s.leaf.Rows = p.Rows
+	markEmpty(s.leaf.Files, t.Prepared.Data.Files, summed.Reports)
 	p.Leaves = []sums.Leaf{s.leaf}
 	p.Drift = t.Prepared.Drift
 	describeSum(s.result, p, s.recipe)
@@ -129,6 +131,22 @@ func (s *sumRun) sum(ctx context.Context) error {
 		return err
 	}
 	return t.Job.Publish(ctx, s.result.Out, files)
+}
+
+// markEmpty sets Empty of the inputs without rows. inputs are those of sums.InputsOf for the files.
+func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.Report) {
+	rows := make([]int64, len(files))
+	for _, r := range reports {
+		rows[r.Shard.File] += r.Rows
+	}
+	next := 0
+	for i, f := range files {
+		inputs[next].Empty = rows[i] == 0
+		next++
+		if f.Labels != nil {
+			next++
+		}
+	}
 }
 
 // listContents stores the hashes of the summed rows as the contents of p, and returns their file.

@@ -10,8 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// Rows are listed only where that is needed and possible, so that the lists have a bound however many sums are added.
-func TestListsOfRowsHaveABound(t *testing.T) {
+// Rows are listed only if that is needed and possible, so that the lists are bounded for any number of sums
+// that are added.
+func TestRowListsAreBounded(t *testing.T) {
 	of := func(sign, rows int64, listed bool) sumdirs.Term {
 		p := &sums.Manifest{Rows: models.RowCounts{Used: rows}}
 		if listed {
@@ -39,7 +40,7 @@ func TestListsOfRowsHaveABound(t *testing.T) {
 			t.Errorf("%s: %d rows are listed, want %d", c.name, got, c.want)
 		}
 	}
-	if _, _, err := contentKeyOf(t.Context(), []sumdirs.Term{of(1, 7, false)}, nil); exit.Code(err) != exit.CodeData {
+	if _, _, err := contentKeyOf(t.Context(), []sumdirs.Term{of(1, 7, false)}, nil); exit.CodeOf(err) != exit.CodeData {
 		t.Errorf("forgetting from sums that do not list their rows: %v", err)
 	}
 }

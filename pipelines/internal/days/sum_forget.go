@@ -110,7 +110,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, exit.Usagef("%s has weights for each %s, which forget does not fit; sum the data again without the "+
 			"rows, and use fit --each %s", o.Model, s.Column, s.Column)
 	}
-	r, err := openForgetInputs(ctx, o, o.Model)
+	r, err := openForgetInputs(ctx, o.ForgottenRows, o.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 }
 
 // readIDs reads the list of ids. It returns nil if there is none.
-func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*dataset.IDs, error) {
+func readIDs(ctx context.Context, o options.ForgottenRows, recipe *sums.Recipe) (*dataset.IDs, error) {
 	if o.IDs == "" {
 		return nil, nil
 	}
@@ -180,7 +180,7 @@ func readIDs(ctx context.Context, o options.Forget, recipe *sums.Recipe) (*datas
 
 // forgetInputs has the inputs of Forget and VerifyForgotten.
 type forgetInputs struct {
-	options   options.Forget
+	options   options.ForgottenRows
 	recipe    *sums.Recipe
 	terms     []sumdirs.Term
 	ids       *dataset.IDs // nil if all rows are forgotten, and after sum has used them
@@ -196,7 +196,7 @@ type forgetInputs struct {
 }
 
 // openForgetInputs opens the recipe of a model, sums by this recipe and the list of ids.
-func openForgetInputs(ctx context.Context, o options.Forget, model string) (r *forgetInputs, err error) {
+func openForgetInputs(ctx context.Context, o options.ForgottenRows, model string) (r *forgetInputs, err error) {
 	r = &forgetInputs{options: o, job: o.Job}
 	r.options.Model = model
 	r.job.Work, r.job.Resume = "", false
@@ -327,7 +327,7 @@ func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 // VerifyForgotten recomputes a certificate from the rows and the original sums. o.Model is the
 // model without the rows, and o.Certificate the file. If the certificate does not hold, the error
 // is an *exit.GateError and the result is complete.
-func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.VerifyForgotten, err error) {
+func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (result *results.VerifyForgotten, err error) {
 	if o.Model == "" {
 		return nil, exit.Usagef("no model: name the directory of the model without the rows with --model")
 	}
@@ -346,7 +346,7 @@ func VerifyForgotten(ctx context.Context, o options.Forget) (result *results.Ver
 	if err != nil {
 		return nil, err
 	}
-	r, err := openForgetInputs(ctx, o, model)
+	r, err := openForgetInputs(ctx, o.ForgottenRows, model)
 	if err != nil {
 		return nil, err
 	}

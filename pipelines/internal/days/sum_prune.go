@@ -20,7 +20,7 @@ import (
 
 // Prune removes old directories of sums, except for those that a model was fitted to according to
 // its lineage. They are needed to forget rows, and to compute the sums of the next model.
-func Prune(ctx context.Context, o options.Prune) (*results.Prune, error) {
+func Prune(ctx context.Context, o options.PruneSums) (*results.PruneSums, error) {
 	switch {
 	case len(o.Sums) == 0:
 		return nil, exit.Usagef("--sums is missing: name directories that bochner sum created")
@@ -48,7 +48,7 @@ func Prune(ctx context.Context, o options.Prune) (*results.Prune, error) {
 			newest = dates[i]
 		}
 	}
-	r := &results.Prune{Plan: o.Plan, Removed: []results.Pruned{}, Kept: []results.Pruned{}}
+	r := &results.PruneSums{Plan: o.Plan, Removed: []results.Pruned{}, Kept: []results.Pruned{}}
 	for i, dir := range dirs {
 		if dates[i].IsZero() || dates[i].After(newest.Add(-span)) {
 			r.Left++
@@ -91,7 +91,7 @@ func removeSum(ctx context.Context, dir string) error {
 
 // clearRemains removes the rest of old directories on disk that a stopped run has begun to remove. It
 // skips other storage, where a directory without a manifest may be one that is being written.
-func clearRemains(ctx context.Context, o options.Prune, span time.Duration, newest time.Time) error {
+func clearRemains(ctx context.Context, o options.PruneSums, span time.Duration, newest time.Time) error {
 	for _, p := range o.Sums {
 		dirs, err := sumdirs.Directories(ctx, p, sums.RecipeFile)
 		if err != nil {
@@ -122,7 +122,7 @@ func clearRemains(ctx context.Context, o options.Prune, span time.Duration, newe
 type neededSums struct{ byDigest, byDir map[string]string }
 
 // neededBy returns the sums that the lineages of the models name.
-func neededBy(ctx context.Context, o options.Prune) (*neededSums, error) {
+func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
 	n := &neededSums{map[string]string{}, map[string]string{}}
 	if o.Models != "" {
 		r := registry.Registry{Dir: o.Models}

@@ -23,8 +23,7 @@ func sampleOf(n, d int) []float32 {
 	return x
 }
 
-// A mean over independent draws: the RMSE falls as 1/√D, so four times the
-// features halve the error.
+// Four times the features halve the RMSE of a mean over independent draws, which falls as 1/√D.
 func TestErrorHalvesWithFourTimesTheFeatures(t *testing.T) {
 	const n, d, seeds = 40, 5, 12
 	x := sampleOf(n, d)
@@ -77,7 +76,7 @@ func (c counting) PrepareKernel() func(x, z []float32) float64 {
 	return features.Kernel(c.Unit)
 }
 
-// Preparing and scaling once gives the same bits as the kernel of each pair.
+// Preparing and scaling the rows once gives the bits of the kernel of each pair.
 func TestKernelsArePreparedOnce(t *testing.T) {
 	const n, d = 9, 4
 	x := sampleOf(n, d)
@@ -115,15 +114,15 @@ func TestKernelsArePreparedOnce(t *testing.T) {
 	}
 }
 
-func TestCompareOnNumbersByHand(t *testing.T) {
+func TestCompareMatchesAHandComputedExample(t *testing.T) {
 	e := compareErrors([]float64{1, 2, 3}, []float64{1, 3, 1})
 	if e.MAE != 1 || math.Abs(e.RMSE-math.Sqrt(5./3)) > 1e-15 || e.Max != 2 || math.Abs(e.Correlation) > 1e-15 {
 		t.Errorf("%+v", e)
 	}
 }
 
-// A single pair has no correlation, which JSON cannot say as NaN.
-func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
+// A single pair has no correlation, which JSON could not state as NaN.
+func TestUndefinedCorrelationIsLeftOut(t *testing.T) {
 	s := summariseErrors(2, []approximationErrors{compareErrors([]float64{1}, []float64{0.5})})
 	data, err := json.Marshal(s)
 	if err != nil || strings.Contains(string(data), "correlation") || s.Correlation.String() != "-" ||
@@ -132,8 +131,8 @@ func TestAnUndefinedCorrelationIsLeftOut(t *testing.T) {
 	}
 }
 
-// With 5 seeds the 97.5% quantile of Student's t is 2.776.
-func TestIntervalsAreStudents(t *testing.T) {
+// With 5 seeds intervals use 2.776, the 97.5% quantile of Student's t.
+func TestIntervalsUseStudentsT(t *testing.T) {
 	var runs []approximationErrors
 	for _, v := range []float64{1, 2, 3, 4, 5} {
 		runs = append(runs, approximationErrors{MAE: v})

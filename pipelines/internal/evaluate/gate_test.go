@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-func TestGates(t *testing.T) {
+func TestGatesPassOrFailByScore(t *testing.T) {
 	area, precision, low, mape := 0.75, 0.6, 0.55, 0.25
 	two := &results.Evaluate{
 		Scores: results.Scores{Classes: &score.ClassReport{
@@ -116,8 +116,8 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// What a model has depends on its classes and probabilities.
-func TestGatesThatAModelHas(t *testing.T) {
+// The scores that a gate can have depend on the classes of the model and on whether it has probabilities.
+func TestAvailableGatesFollowFromClassesAndProbabilities(t *testing.T) {
 	for _, c := range []struct {
 		of       *models.Manifest
 		has, not string
@@ -136,8 +136,9 @@ func TestGatesThatAModelHas(t *testing.T) {
 	}
 }
 
-// A score that judges all rows but one tells less than its gate asks for, whatever the bound is.
-func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
+// A gate fails for any bound if its score omits rows, because their predictions are not finite or their labels
+// are no classes.
+func TestGatesFailIfAScoreOmitsRows(t *testing.T) {
 	counted := strings.Fields("accuracy error precision macro_precision top3 top5 log_loss brier ece") // rows of unknown labels are errors
 	half, mape := 0.5, 0.5
 	result := func(unseen, notFinite int64) *results.Evaluate {
@@ -178,7 +179,7 @@ func TestNoGateIsPassedByAScoreThatLeavesRowsOut(t *testing.T) {
 	}
 }
 
-func TestGateRefusals(t *testing.T) {
+func TestParseGatesRejectsInvalidConditions(t *testing.T) {
 	for text, word := range map[string]string{
 		"acuracy>=1": `did you mean "accuracy"`, "accuracy": "not of the form", "accuracy>1": "not of the form",
 		"accuracy=1": "not of the form",
@@ -196,7 +197,7 @@ func TestGateRefusals(t *testing.T) {
 	}
 }
 
-// The report of a retraining says of each condition how the result fares, and reads as a gate again.
+// The report of a retraining states the score of the result for each condition, and reads as a gate again.
 func TestVerdictsReportGateScores(t *testing.T) {
 	mean := 0.6
 	several := &results.Evaluate{Scores: results.Scores{MeanR2: &mean, ByTarget: []results.TargetReport{

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-func TestAReportOfNothingIsPrinted(t *testing.T) {
+func TestEmptyReportIsPrinted(t *testing.T) {
 	r := &results.ProbabilityReport{ReliabilityReport: score.NewReliability(2, 10).Report(1), NotFinite: 3}
 	var b strings.Builder
 	if _, err := (&results.Evaluate{Probabilities: r}).WriteTo(&b); err != nil {

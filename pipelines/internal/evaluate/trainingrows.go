@@ -42,7 +42,7 @@ func (m *openedModel) sameFingerprint(ctx context.Context, j *job.Job) (bool, er
 	defer j.Progress.Done()
 	profiled, _, err := prepare.ProfileRows(ctx, j, &as, 1, m.manifest.Seed,
 		&transforms.Labeling{Open: m.manifest.Task == models.Classification})
-	if exit.Code(err) == exit.CodeData { // training could not have used these rows
+	if exit.CodeOf(err) == exit.CodeData { // training could not have used these rows
 		return false, nil
 	}
 	if err != nil {

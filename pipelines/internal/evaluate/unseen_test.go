@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-func TestHintsAboutLabels(t *testing.T) {
+func TestLabelHintNamesTheLikelyCause(t *testing.T) {
 	for _, c := range []struct {
 		unseen, classes []string // of the classes those that begin with = have rows
 		want            string

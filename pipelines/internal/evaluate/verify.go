@@ -22,14 +22,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/learn"
 )
 
 // Verify recomputes the objective and the dual objective of an svm model from its training data, and checks its
 // certificate: that the weights are at most as far from the optimum as the manifest says. If the certificate
 // does not hold, the error is an *exit.GateError and the result is complete.
-func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err error) {
+func Verify(ctx context.Context, o options.VerifyOptimum) (result *results.VerifyOptimum, err error) {
 	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Verify(ctx context.Context, o options.Verify) (result *results.Verify, err 
 		return nil, err
 	}
 	c := manifest.Learner.Log
-	result = &results.Verify{Model: o.Model, Recorded: results.Optimum{Objective: c.Objective, Dual: *c.Dual, Gap: *c.Gap}}
+	result = &results.VerifyOptimum{Model: o.Model, Recorded: results.Optimum{Objective: c.Objective, Dual: *c.Dual, Gap: *c.Gap}}
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
 		return nil, models.NewError(o.Model, err)
 	}
@@ -121,7 +121,7 @@ type verification struct {
 }
 
 // certify runs the pass of the verification.
-func (v *verification) certify(ctx context.Context, result *results.Verify) error {
+func (v *verification) certify(ctx context.Context, result *results.VerifyOptimum) error {
 	pass, err := v.pass(ctx)
 	if err != nil {
 		return err
@@ -139,14 +139,14 @@ func (v *verification) certify(ctx context.Context, result *results.Verify) erro
 	}
 	v.Job.Progress.Phase("verifying", v.manifest.Rows.Used)
 	defer v.Job.Progress.Done()
-	if err := v.Job.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, scan, 1, 1, 0) }); err != nil {
+	if err := v.Job.Run(ctx, func(s beam.Scope) { learn.Rounds(s, scan, 1, 1, 0) }); err != nil {
 		if reported, ok := errors.AsType[*fault.Fault](err); ok && strings.HasPrefix(reported.Message, "svm: verify:") {
 			return exit.Dataf("%s\ndual variables belong to rows by position: give the files of the training, all of them "+
 				"and in the same order", reported.Message)
 		}
 		return err
 	}
-	data, err := storage.ReadState(ctx, epochs.StateFile(scan.Pass, 2), transforms.MaxState)
+	data, err := storage.ReadState(ctx, learn.StateFile(scan.Pass, 2), transforms.MaxState)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (v *verification) certify(ctx context.Context, result *results.Verify) erro
 }
 
 // pass returns the pass, which assigns rows to partitions as training did.
-func (v *verification) pass(ctx context.Context) (*epochs.Pass, error) {
+func (v *verification) pass(ctx context.Context) (*learn.Pass, error) {
 	m, p := v.manifest, v.Prepared
 	c := m.Learner.Log
 	p.Data.Schema.Dim = m.Input.Dim
@@ -180,13 +180,13 @@ func (v *verification) pass(ctx context.Context) (*epochs.Pass, error) {
 		mean = w.Mean()
 	}
 	p.Recipe.Sealed, p.Recipe.Recodes = m.Recipe, encoder != nil
-	pass := v.LearnPass(epochs.Learner{Kind: svm.VerifyKind, Options: c.Options}, folds, c.Partitions)
+	pass := v.LearnPass(learn.Learner{Kind: svm.VerifyKind, Options: c.Options}, folds, c.Partitions)
 	pass.MeanWeight = mean
 	return pass, nil
 }
 
 // storeState stores the weights and the dual variables of the model as the state of the first round.
-func (v *verification) storeState(ctx context.Context, l epochs.Learner, scan transforms.Scan) error {
+func (v *verification) storeState(ctx context.Context, l learn.Learner, scan transforms.Scan) error {
 	state, err := models.ReadFile(ctx, v.model, v.manifest, training.StateFile)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (v *verification) storeState(ctx context.Context, l epochs.Learner, scan tr
 	if err != nil {
 		return models.NewError(v.model, err)
 	}
-	if err := storage.WriteState(ctx, epochs.StateFile(scan.Pass, 1), state); err != nil {
+	if err := storage.WriteState(ctx, learn.StateFile(scan.Pass, 1), state); err != nil {
 		return err
 	}
 	for p := range v.manifest.Learner.Log.Partitions {
@@ -211,7 +211,7 @@ func (v *verification) storeState(ctx context.Context, l epochs.Learner, scan tr
 		if err != nil {
 			return err
 		}
-		if err := storage.WriteState(ctx, epochs.CarriedFile(scan.Pass, 0, p), duals); err != nil {
+		if err := storage.WriteState(ctx, learn.CarriedFile(scan.Pass, 0, p), duals); err != nil {
 			return err
 		}
 	}
@@ -225,7 +225,7 @@ const (
 )
 
 // judge compares the recomputed with the recorded values.
-func judge(r *results.Verify) {
+func judge(r *results.VerifyOptimum) {
 	c, was := r.Certificate, r.Recorded
 	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
 	if !c.Same {

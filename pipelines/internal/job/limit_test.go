@@ -10,10 +10,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// The plan is of the job alone: a limit below what the process holds already would have the
-// collector run all the time.
-func TestTheMemoryLimitLeavesRoomForTheProcess(t *testing.T) {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64)) // whatever the environment says
+// The memory limit is the plan of the job added to the memory that the process holds already; with a lower
+// limit the collector would run all the time.
+func TestMemoryLimitLeavesRoomForTheProcess(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64)) // for any environment
 	before := debug.SetMemoryLimit(-1)
 	runtime.GC()
 	held := make([]byte, 256<<20)

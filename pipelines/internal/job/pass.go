@@ -86,7 +86,7 @@ func (j *Job) runSum(ctx context.Context, p transforms.AnyPass, name string) (su
 	} else if err := j.storeSum(ctx, p, sum, list); err != nil {
 		return "", nil, err
 	}
-	if reports, err = ReadReports[dataset.Report](ctx, list); err != nil {
+	if reports, err = transforms.ReadLines[dataset.Report](ctx, list); err != nil {
 		return "", nil, err
 	}
 	if want := len(p.Common().Shards); len(reports) != want {
@@ -178,23 +178,6 @@ func (j *Job) StorePass(ctx context.Context, p transforms.AnyPass) (transforms.S
 	return sc, err
 }
 
-// ReadReports reads reports of the type R that transforms.WriteLines wrote.
-func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
-	data, err := storage.ReadState(ctx, uri, transforms.MaxState)
-	if err != nil {
-		return nil, err
-	}
-	var out []R
-	for line := range bytes.Lines(data) {
-		var r R
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("pipelines: reports %s: %w", uri, err)
-		}
-		out = append(out, r)
-	}
-	return out, nil
-}
-
 // ForgetFaults removes the reports of an earlier run if they contain read errors, so that the data is read
 // again. Reports of other types embed a dataset.Report.
 func (j *Job) ForgetFaults(ctx context.Context, uri string) error {
@@ -202,7 +185,7 @@ func (j *Job) ForgetFaults(ctx context.Context, uri string) error {
 	if err != nil || !intact {
 		return err
 	}
-	left, err := ReadReports[dataset.Report](ctx, uri)
+	left, err := transforms.ReadLines[dataset.Report](ctx, uri)
 	if err != nil {
 		return err
 	}

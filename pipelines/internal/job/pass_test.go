@@ -28,7 +28,7 @@ func reported(file int, used, bad int64, line int64) dataset.Report {
 	return r
 }
 
-func TestCountsAddUpAndRefuseTooMany(t *testing.T) {
+func TestCountsAddUpAndRejectTooMany(t *testing.T) {
 	d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
 	reports := []dataset.Report{reported(0, 90, 4, 7), reported(1, 0, 0, 0), reported(1, 5, 1, 3)}
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func TestCountsAddUpAndRefuseTooMany(t *testing.T) {
 	}
 }
 
-func TestCountsListOnlySoManyRows(t *testing.T) {
+func TestCountListsAtMostMaxListedRows(t *testing.T) {
 	d := jobtest.Opened(t, "a\n1\n", dataset.Options{})
 	var reports []dataset.Report
 	for i := range 12 {
@@ -64,7 +64,7 @@ func TestCountsListOnlySoManyRows(t *testing.T) {
 	}
 }
 
-func TestNoRowsIsASentence(t *testing.T) {
+func TestErrorWithoutRowsNamesTheCause(t *testing.T) {
 	with := jobtest.Opened(t, "a,y\n", dataset.Options{Label: "y",
 		Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 	_, err := Count(with, []dataset.Report{{}}, 0)
@@ -103,8 +103,8 @@ func readShards(d *dataset.Dataset, shards []dataset.Shard, mode dataset.Mode) (
 	return reports
 }
 
-// Where no row may be set aside, a cut inside a quoted newline must not pass for a
-// bad row; nor may it hide one.
+// If no row may be set aside, a cut inside a quoted newline is not reported as a bad row, and does not hide
+// one.
 func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -148,7 +148,7 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 	}
 }
 
-func TestFaultsKeepTheirKind(t *testing.T) {
+func TestFaultsKeepTheirExitCode(t *testing.T) {
 	jobtest.WantError(t, "data", fault.OfReports([]dataset.Report{{}, {Fault: "torn"}}), exit.CodeData, "torn")
 	jobtest.WantError(t, "storage", fault.OfReports([]dataset.Report{{Fault: "gone", Storage: true}}),
 		exit.CodeStorage, "gone")
@@ -157,7 +157,7 @@ func TestFaultsKeepTheirKind(t *testing.T) {
 	}
 }
 
-func TestAWholeFileThatDoesNotTileIsAnError(t *testing.T) {
+func TestWholeFileThatDoesNotTileIsAnError(t *testing.T) {
 	d := jobtest.Opened(t, "a\n1\n", dataset.Options{})
 	shards := []dataset.Shard{dataset.Whole(0)}
 	reports := []dataset.Report{{Shard: shards[0], End: 2}, {Shard: dataset.Shard{Start: 1}, Begin: 3}}
@@ -169,7 +169,7 @@ func TestAWholeFileThatDoesNotTileIsAnError(t *testing.T) {
 	}
 }
 
-func TestReportsOfFaultsAreNotTakenUp(t *testing.T) {
+func TestReportsWithFaultsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	state := func(name, content string) string {
 		name = filepath.Join(dir, name)

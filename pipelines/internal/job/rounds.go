@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/learn"
 )
 
 // RoundOptions are the limits of rounds, and how they run.
@@ -47,7 +47,7 @@ func (it *Iteration) Chosen() []iterative.Report { return it.History[:it.Taken+1
 // Rounds runs the learner of a pass from the state first until a stopping rule of o applies. It chooses the
 // last state or, if patience ended the rounds, the state with the least held-out error. Rounds that an earlier
 // run has completed are not repeated.
-func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Iteration, error) {
+func (j *Job) Rounds(ctx context.Context, pass *learn.Pass, first []byte, o RoundOptions) (*Iteration, error) {
 	sc, err := j.StorePass(ctx, pass)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (r *rounds) run(ctx context.Context, it *Iteration) error {
 		}
 		at := len(it.History)
 		n := max(1, min(o.PerJob, o.Rounds+1-at))
-		if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, r.scan, at, n, o.Keep) }); err != nil {
+		if err := j.Run(ctx, func(s beam.Scope) { learn.Rounds(s, r.scan, at, n, o.Keep) }); err != nil {
 			return err
 		}
 		for i := at; i < at+n; i++ {
@@ -136,9 +136,9 @@ func (r *rounds) run(ctx context.Context, it *Iteration) error {
 
 // readState reads the chosen state.
 func (it *Iteration) readState(ctx context.Context, partitions int) (err error) {
-	it.State, err = storage.ReadState(ctx, epochs.StateFile(it.Pass, it.Taken), transforms.MaxState)
+	it.State, err = storage.ReadState(ctx, learn.StateFile(it.Pass, it.Taken), transforms.MaxState)
 	for p := 0; err == nil && it.Taken > 0 && p < partitions; p++ {
-		err = storage.CheckState(ctx, epochs.CarriedFile(it.Pass, it.Taken-1, p)) // a certificate needs it
+		err = storage.CheckState(ctx, learn.CarriedFile(it.Pass, it.Taken-1, p)) // a certificate needs it
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
 		err = fmt.Errorf("%w: round %d", errLost, it.Taken)
@@ -152,7 +152,7 @@ const maxUncleared = 8
 // deleteReports deletes the reports of all rounds, so that they start again.
 func (it *Iteration) deleteReports(ctx context.Context) error {
 	for i := range it.History {
-		if err := storage.Remove(ctx, epochs.ReportFile(it.Pass, i)); err != nil {
+		if err := storage.Remove(ctx, learn.ReportFile(it.Pass, i)); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (it *Iteration) finishIfDone(ctx context.Context, l iterative.Learner, o *R
 		o.Rounds, it.finished = min(o.Rounds, i), true
 		return nil
 	}
-	state, err := storage.ReadState(ctx, epochs.StateFile(it.Pass, at), transforms.MaxState)
+	state, err := storage.ReadState(ctx, learn.StateFile(it.Pass, at), transforms.MaxState)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (it *Iteration) finishIfDone(ctx context.Context, l iterative.Learner, o *R
 // or missing, it drops that round. Without --resume the work directory is empty, and so is the history.
 func (it *Iteration) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
 	for i := 0; ; i++ {
-		whole, err := j.Intact(ctx, epochs.ReportFile(it.Pass, i))
+		whole, err := j.Intact(ctx, learn.ReportFile(it.Pass, i))
 		if err != nil {
 			return err
 		}
@@ -197,9 +197,9 @@ func (it *Iteration) resume(ctx context.Context, j *Job, partitions int, first [
 		}
 	}
 	for n := len(it.History); n > 0; n-- {
-		state := []string{epochs.StateFile(it.Pass, n)}
+		state := []string{learn.StateFile(it.Pass, n)}
 		for p := range partitions {
-			state = append(state, epochs.CarriedFile(it.Pass, n-1, p))
+			state = append(state, learn.CarriedFile(it.Pass, n-1, p))
 		}
 		whole, err := j.Intact(ctx, state...)
 		if err != nil {
@@ -211,11 +211,11 @@ func (it *Iteration) resume(ctx context.Context, j *Job, partitions int, first [
 		}
 	}
 	it.History = nil
-	return storage.WriteState(ctx, epochs.StateFile(it.Pass, 0), first)
+	return storage.WriteState(ctx, learn.StateFile(it.Pass, 0), first)
 }
 
 func (it *Iteration) read(ctx context.Context, round int) error {
-	uri := epochs.ReportFile(it.Pass, round)
+	uri := learn.ReportFile(it.Pass, round)
 	data, err := storage.ReadState(ctx, uri, transforms.MaxState)
 	if err != nil {
 		return err
@@ -255,20 +255,20 @@ func (it *Iteration) clear(ctx context.Context, partitions, before int) error {
 	}
 	for ; it.cleared < before; it.cleared++ {
 		for p := range partitions {
-			if err := storage.Remove(ctx, epochs.PartialFile(it.Pass, it.cleared, p)); err != nil {
+			if err := storage.Remove(ctx, learn.PartialFile(it.Pass, it.cleared, p)); err != nil {
 				return err
 			}
 			if it.cleared == best || it.cleared == 0 {
 				continue
 			}
-			if err := storage.Remove(ctx, epochs.CarriedFile(it.Pass, it.cleared-1, p)); err != nil {
+			if err := storage.Remove(ctx, learn.CarriedFile(it.Pass, it.cleared-1, p)); err != nil {
 				return err
 			}
 		}
 		if it.cleared == best {
 			continue
 		}
-		if err := storage.Remove(ctx, epochs.StateFile(it.Pass, it.cleared)); err != nil {
+		if err := storage.Remove(ctx, learn.StateFile(it.Pass, it.cleared)); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,7 @@ func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]tra
 	if err := j.Run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, pass.Write(s, sc)) }); err != nil {
 		return nil, err
 	}
-	all, err := ReadReports[transforms.Written](ctx, list)
+	all, err := transforms.ReadLines[transforms.Written](ctx, list)
 	if err != nil {
 		return nil, err
 	}

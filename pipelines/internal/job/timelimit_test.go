@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/models/iterative"
 )
 
-// A limit shares what is left among the runs to come.
-func TestATimeLimitIsSharedByTheRunsToCome(t *testing.T) {
+// A limit shares the time that is left among the remaining runs.
+func TestTimeLimitIsSharedByRemainingRuns(t *testing.T) {
 	l := Limit{Begun: time.Now().Add(-4 * time.Second), Total: 10 * time.Second}
 	if share, left := l.Share(3); !left || share > 2*time.Second || share < time.Nanosecond {
 		t.Errorf("a third of six seconds is %s, %v", share, left)

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-func TestALargeFileOfOneRowGroupIsNoted(t *testing.T) {
+func TestLargeFileOfOneRowGroupIsNoted(t *testing.T) {
 	file := func(name string, size int64, groups int) dataset.File {
 		return dataset.File{Object: storage.Object{Name: name, Size: size}, Cuts: make([]dataset.Cut, groups+1)}
 	}

@@ -201,7 +201,7 @@ func SweepWorkDirs(ctx context.Context, pattern string) error {
 func (w *WorkDir) Close(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	defer w.release(ctx)
-	code := exit.Code(err)
+	code := exit.CodeOf(err)
 	if _, done := errors.AsType[*exit.DoneError](err); done {
 		code = exit.CodeOK
 	}

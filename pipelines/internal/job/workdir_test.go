@@ -26,7 +26,7 @@ func openedWork(t *testing.T, out, dir string, resume bool) *WorkDir {
 	return w
 }
 
-// A state file's name holds all that its content follows from.
+// The name of a state file depends on all inputs of its content.
 func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	w := &WorkDir{Dir: "state"}
 	base := func() *gram.Pass {
@@ -71,7 +71,7 @@ func TestStateFilesAreNamedByTheirInputs(t *testing.T) {
 	}
 }
 
-func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
+func TestWorkDirectoryIsKeptOnlyForResume(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		kept bool
@@ -108,8 +108,8 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 	}
 }
 
-// What else stands in a work directory is never touched.
-func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
+// Other files in a work directory are never changed.
+func TestWorkDirectoryWithOtherFilesIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	mine := jobtest.Write(t, dir, "thesis.tex", "…")
 	_, err := openWorkDir(jobtest.Ctx, options.Job{Work: dir}, filepath.Join(dir, "model"))
@@ -133,7 +133,7 @@ func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	w.Close(jobtest.Ctx, nil)
 }
 
-func TestOnlyWorkThatNoJobUsesIsSweptAway(t *testing.T) {
+func TestSweepWorkDirsRemovesOnlyUnusedWork(t *testing.T) {
 	dir := t.TempDir()
 	left, used := openedWork(t, filepath.Join(dir, "left"), "", false), openedWork(t, filepath.Join(dir, "used"),
 		"", false)

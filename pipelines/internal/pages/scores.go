@@ -46,8 +46,8 @@ func (r evaluation) writePage(ctx context.Context, o options.Evaluate) error {
 		return err
 	}
 	o.Job.Log = nil
-	inspected, err := apply.InspectEffects(ctx, options.InspectEffects{Model: r.Model, Data: o.Data,
-		MaxBadFraction: o.MaxBadFraction, Job: o.Job, Whole: true})
+	inspected, err := apply.InspectForReport(ctx, options.InspectModel{Model: r.Model, Data: o.Data,
+		MaxBadFraction: o.MaxBadFraction, Job: o.Job})
 	if err != nil {
 		return err
 	}

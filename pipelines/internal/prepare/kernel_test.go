@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
+func TestKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 	var none options.Prepare
 	if err := LoadKernel(t.Context(), &none); err != nil ||
 		*none.Kernel.(*fourier.GaussianOptions) != (fourier.GaussianOptions{}) {
@@ -37,15 +37,15 @@ func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
 		t.Error(err)
 	}
 	o = options.Prepare{Kernel: &skeleton.Options{File: jobtest.Write(t, t.TempDir(), "bad.yaml", "layers: 7")}}
-	if err := LoadKernel(t.Context(), &o); exit.Code(err) != exit.CodeUsage {
+	if err := LoadKernel(t.Context(), &o); exit.CodeOf(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }
 
-// Only trainings and align find features; other jobs take those that were found.
-func TestFeaturesToBeFoundHaveToBeFoundFirst(t *testing.T) {
+// Jobs other than train and align reject learned kernels without a directory of frequencies.
+func TestLearnedKernelsRequireFrequencies(t *testing.T) {
 	for _, k := range []kernel.Options{&learned.Options{}, &learned.HarmonicOptions{}} {
-		if err := Validate(options.Prepare{Kernel: k}); exit.Code(err) != exit.CodeUsage {
+		if err := Validate(options.Prepare{Kernel: k}); exit.CodeOf(err) != exit.CodeUsage {
 			t.Errorf("%T: %v", k, err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestFeaturesToBeFoundHaveToBeFoundFirst(t *testing.T) {
 		if err := Validate(options.Prepare{Kernel: k}); err != nil {
 			t.Errorf("%T: %v", k, err)
 		}
-		if err := Validate(options.Prepare{Kernel: k, Scale: []string{"standard"}}); exit.Code(err) != exit.CodeUsage {
+		if err := Validate(options.Prepare{Kernel: k, Scale: []string{"standard"}}); exit.CodeOf(err) != exit.CodeUsage {
 			t.Errorf("%T with a scale: %v", k, err)
 		}
 	}

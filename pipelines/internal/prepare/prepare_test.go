@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// The sum of the profile is the largest result of the pass. Once it is dropped, the other results must not keep its
-// memory.
+// The memory of the sum of the profile, the largest result of the pass, is freed once it is dropped: the other
+// results do not keep it.
 func TestDroppedProfileIsFreed(t *testing.T) {
 	const rows, columns = 1000, 300
 	r := rand.New(rand.NewPCG(1, 1))

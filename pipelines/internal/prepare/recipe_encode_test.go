@@ -41,9 +41,8 @@ var table = &schema.Table{Columns: []schema.Column{
 	{Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "d", Type: schema.Boolean},
 }}
 
-// A chain passes on the statistics of the encoded rows, and scalings leave the numbers of
-// categories alone.
-func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
+// A chain passes on the statistics of the encoded rows, and scalings do not change the numbers of categories.
+func TestChainsPassOnStatisticsOfEncodedColumns(t *testing.T) {
 	s, x, p, sum := typed(700)
 	n := len(x) / s.Dim
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax",
@@ -92,7 +91,7 @@ func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 	}
 }
 
-// The sample, from which the width of the kernel follows, has no missing values after the chain.
+// The sample after the chain, from which the width of the kernel follows, has no missing values.
 func TestSampleOfATypedTableHasNoNaN(t *testing.T) {
 	s, _, p, sum := typed(300)
 	sc, err := chooseScale(nil, encoding{}, 1, s, &p, sum)

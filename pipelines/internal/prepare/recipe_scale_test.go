@@ -36,7 +36,7 @@ func profileOf(n int) (x []float32, d int, p *profile.Profile) {
 }
 
 // A chain passes on the statistics of the rows that it makes.
-func TestStatisticsComeThroughChains(t *testing.T) {
+func TestChainsPassOnStatistics(t *testing.T) {
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "standard,3", "minmax,standard",
 		"standard,minmax", "255,minmax,4"} {
 		x, d, p := profileOf(700)
@@ -97,7 +97,7 @@ func TestAutoScalesByTheFormat(t *testing.T) {
 	}
 }
 
-func TestScaleRefusals(t *testing.T) {
+func TestScaleRejectsInvalidFlags(t *testing.T) {
 	for _, chain := range []string{"x", "", "0", "-1", "NaN", "Inf", "1e300", "standard,auto", "none,2", "standard,,2",
 		"patches:5:3", "patches:5:0:7", "patches", "patch:5:3:7", "unitpixels:2"} {
 		jobtest.WantError(t, chain, checkScale(strings.Split(chain, ",")), exit.CodeUsage, "--scale")

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/learn"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
@@ -41,7 +41,7 @@ func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.S
 // SurveyWeighed is SurveyRows, but each label is followed by the weight of the row and its part among parts,
 // which is -1 if the content of the row decides it.
 func (s *Session) SurveyWeighed(ctx context.Context, folds, sample, parts int) (*profile.Sum, error) {
-	return s.survey(ctx, &survey.Sample{Folds: folds, Sample: sample, Weigh: true, Parts: parts})
+	return s.survey(ctx, &survey.Sample{Folds: folds, Sample: sample, Weigh: true, Pilots: parts})
 }
 
 func (s *Session) survey(ctx context.Context, pass *survey.Sample) (*profile.Sum, error) {
@@ -77,13 +77,13 @@ func (s *Session) KeepSample(ctx context.Context, data []byte) (string, error) {
 }
 
 // LearnPass returns the pass of a learner over the rows of partitions.
-func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
+func (s *Session) LearnPass(l learn.Learner, folds, partitions int) *learn.Pass {
 	p := s.Prepared
 	// The size of shards is fixed, because the model depends on it.
 	shards := p.Data.Shards(job.ShardBytes)
 	common := s.Pass(folds)
 	common.Shards = nil
-	return &epochs.Pass{
+	return &learn.Pass{
 		Pass: common, Learner: l, Recipe: p.Recipe.Sealed, Assignments: p.Data.Assign(shards, partitions),
 		Rows: p.Counts.Used, Folds: folds,
 	}

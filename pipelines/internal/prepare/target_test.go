@@ -30,7 +30,7 @@ func numbered(n int, form string) (out []string) {
 	return out
 }
 
-func TestDoubtfulTasksAreTold(t *testing.T) {
+func TestTaskNoteReportsDoubtfulTasks(t *testing.T) {
 	ages := slices.Repeat(numbered(52, "%d"), 2)
 	d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
 	other := `if "y" has identifiers, name another column with --label`
@@ -102,8 +102,9 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 	}
 }
 
-// --decimal and --thousands are for formats whose fields are all text: elsewhere they do not help.
-func TestTheFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
+// --decimal and --thousands are named for formats whose fields are all text, and not for others, where they do
+// not help.
+func TestFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
 	l := summary(numbered(20, "%d,5")...)
 	for format, c := range map[string]struct{ text, want string }{
 		"csv":   {"a,y\n1,2\n", "--decimal and --thousands say how these are written"},
@@ -119,8 +120,8 @@ func TestTheFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
 	}
 }
 
-// Nothing can be said of classes of one row each, so they are not trained on by default.
-func TestClassesOfOneRowAreRefused(t *testing.T) {
+// Classes of one row each, which cannot be judged, are not trained on by default.
+func TestClassesOfOneRowAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		task    models.Task
@@ -215,7 +216,7 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 	}
 }
 
-func TestDataWithoutLabelsSayHowToNameThem(t *testing.T) {
+func TestMissingLabelsErrorNamesTheFlag(t *testing.T) {
 	names := numbered(25, "col%d")
 	d := jobtest.Opened(t, strings.Join(names, ",")+"\n"+strings.Repeat("1,", 24)+"1\n", dataset.Options{})
 	jobtest.WantError(t, "table", UnlabeledError(d), exit.CodeUsage, "--label", "col0, col1", "(25 in all)")

@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models/stretch"
 )
 
-func TestStretchIsPrintedShort(t *testing.T) {
+func TestStretchPrintsTheLargestShares(t *testing.T) {
 	i := &stretch.Distances{Columns: []stretch.Share{{Name: "income", Share: 0.5}, {Name: "tiny", Share: 0.0001}}}
 	for k := range 12 {
 		i.Columns = append(i.Columns, stretch.Share{Name: fmt.Sprint("c", k), Share: 0})

@@ -36,7 +36,7 @@ func made(t *testing.T, charts, rows int) *Page {
 	return p
 }
 
-func TestPagesEscapeTextAndNeedNothing(t *testing.T) {
+func TestPagesEscapeTextAndAreSelfContained(t *testing.T) {
 	data, err := made(t, 2, 3).HTML()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestPagesHaveALimitedSize(t *testing.T) {
 	}
 }
 
-func TestColumnsOfNumbersAreAlignedAsSuch(t *testing.T) {
+func TestNumberColumnsAreRecognised(t *testing.T) {
 	got := classes(Table{Head: []string{"a", "b", "c", "d"}, Rows: [][]string{{"1,024", "2026-01-04",
 		"−0.5 to 1e-07",
 		"8 bits"}, {"-", "3", "", "longer than 24 characters"}}})

@@ -8,7 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Where some λ were tried on fewer folds than the chosen, each row has its error on the first fold, which all have tried.
+// If some λ were tried on fewer folds than the chosen one, each row has its error on the first fold, on which
+// all were tried.
 func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 	print := func(task models.Task, path []ridge.CVResult) []string {
 		var b strings.Builder
@@ -52,7 +53,8 @@ func TestErrorsOfFewerFoldsCanBeCompared(t *testing.T) {
 	}
 }
 
-// Predictions do not round features. Sums do, so their errors are printed only if no pass scored the held-out rows.
+// Errors of sums, which round features, are printed only if no pass scored the held-out rows; predictions do
+// not round features.
 func TestErrorsOfOneFoldAreErrorsOfPredictions(t *testing.T) {
 	scored := ridge.CVResult{Lambda: 1, MSE: 4, R2: 0.5, Train: 1, Folds: 1,
 		HeldOutResult: ridge.HeldOutResult{HeldOutRows: 100, HeldOutMSE: 9, HeldOutStdErr: 1}}

@@ -14,12 +14,14 @@ import (
 	"testing/iotest"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
 // Only a body that is too slow is a timeout, and a request that is cancelled or reset gets no answer.
-func TestABodyThatCannotBeReadIsAnsweredByItsCause(t *testing.T) {
+func TestUnreadableBodyHasTheStatusOfItsCause(t *testing.T) {
 	newServer := func() *server { // with counters of its own
-		s := &server{options: NewOptions(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
+		s := &server{options: options.NewServe(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
 			metrics: newServerMetrics()}
 		s.options.Limits.MaxBody = 100
 		s.current.Store(&servedModel{})

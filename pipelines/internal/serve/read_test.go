@@ -83,7 +83,7 @@ func TestColumnsBecomeRows(t *testing.T) {
 	}
 }
 
-func TestAloneAPredictionHasNoObject(t *testing.T) {
+func TestSinglePredictionsAreUnwrapped(t *testing.T) {
 	for lines, want := range map[string]string{
 		"{\"prediction\":\"}\"}\n{\"prediction\":\"a\"}\n":     "\"}\"\n\"a\"\n",
 		"{\"prediction\":1.5}\n":                               "1.5\n",
@@ -98,7 +98,7 @@ func TestAloneAPredictionHasNoObject(t *testing.T) {
 	}
 }
 
-func TestValuesOfAFormAreJSON(t *testing.T) {
+func TestFormValuesBecomeJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "null", "1.5": "1.5", "-1e3": "-1e3", "01": `"01"`, "abc": `"abc"`, "null": `"null"`, "[1]": `"[1]"`, `"`: `"\""`,
 		"true": "true", "1,5": `"1,5"`, "</script>": `"\u003c/script\u003e"`,
@@ -112,7 +112,7 @@ func TestValuesOfAFormAreJSON(t *testing.T) {
 	}
 }
 
-// The rows of any body are what encoding/json makes of it, and no body ends the program.
+// Any body gives the rows that encoding/json gives, and none ends the program.
 func FuzzRowsOfABody(f *testing.F) {
 	for _, text := range []string{`{"rows":[{"a":1},{"a":2}]}`, `[[1],[2]]`, `{"a":1}`, `{"rows":[1]`, `{"rows":[{"a":[1,{}]}]} x`,
 		`[`, `null`, `{"rows":null}`, "[\n1 , \"]\" ]", `{"rows":[],"scores":1}`} {
@@ -155,7 +155,7 @@ func FuzzRowsOfABody(f *testing.F) {
 	})
 }
 
-func TestProblemsSayWhere(t *testing.T) {
+func TestProblemsNameRowAndColumn(t *testing.T) {
 	p := badRows([]rowErr{{Row: 2, Column: "age", Reason: `"x" is not a number`}, {Row: 3, Reason: "y"}}, 2)
 	if p.Detail != `row 2, column "age": "x" is not a number` || p.Rows != 2 || p.Status != 422 {
 		t.Errorf("%+v", p)

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -207,12 +206,6 @@ func readSecret(ctx context.Context, name string) (*secret, error) {
 	}
 	sum := secret(sha256.Sum256([]byte(token)))
 	return &sum, nil
-}
-
-// NewOptions returns the defaults.
-func NewOptions() (o options.Serve) {
-	option.List(&o) // sets the defaults in the tags
-	return o
 }
 
 // validate returns an error for invalid options.

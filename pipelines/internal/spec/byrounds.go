@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/learn"
 )
 
 // ByRounds fits an iterative learner, with complete options.
@@ -57,7 +57,7 @@ func (b ByRounds) Groups(lambda []float64) [][]float64 {
 }
 
 // Sealed returns the learner for a problem, and its options as they are recorded in a manifest.
-func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l epochs.Learner, recorded json.RawMessage, err error) {
+func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l learn.Learner, recorded json.RawMessage, err error) {
 	seal := func(s iterative.Setting) (data []byte, err error) {
 		sealed, err := b.Seal(p, s)
 		if err != nil {
@@ -204,7 +204,7 @@ func parseAugment(words []string) (a preprocess.Augment, crops bool, err error) 
 
 // Augmented returns how images are changed before learning, with the recipe of their features, or nil if words
 // is empty. A random crop replaces the initial crop of --scale, which takes the middle.
-func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uint64) (*epochs.Augment, error) {
+func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uint64) (*learn.Augment, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
@@ -240,5 +240,5 @@ func Augmented(words []string, schema dataset.Schema, r prepare.Recipe, seed uin
 	if err != nil {
 		return nil, err
 	}
-	return &epochs.Augment{Images: a, Recipe: sealed}, nil
+	return &learn.Augment{Images: a, Recipe: sealed}, nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// A reader of rows that are carried holds a file of them for each fold, however many rows there are, and with
-// --worker_bytes of fewer folds at a time.
-func TestWorkerBytesBoundRowsThatAreCarried(t *testing.T) {
+// A reader of stored rows holds a file of them for each fold, for any number of rows, and with --worker_bytes
+// for fewer folds at a time.
+func TestWorkerBytesBoundStoredRows(t *testing.T) {
 	o := Options{Train: options.Train{Search: options.NoSearch,
 		Prepare: options.Prepare{Kernel: &fourier.GaussianOptions{Features: 16384}}}}.WithDefaults()
 	of := func(rows, workerBytes int64) results.Memory {

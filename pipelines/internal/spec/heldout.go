@@ -235,7 +235,7 @@ func (o Options) validateCalibration() error {
 }
 
 // CheckSummed returns an error if sums of the recipe do not have what the calibration needs. calibrate is
-// platt, or none or "".
+// platt, auto, none or "".
 func CheckSummed(calibrate options.Calibration, r *sums.Recipe) error {
 	switch {
 	case calibrate == "", calibrate == options.NoCalibration, calibrate == options.AutoCalibration:

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-func TestLambdaPaths(t *testing.T) {
+func TestLambdaValuesAndFoldsFollowFromOptions(t *testing.T) {
 	for _, c := range []struct {
 		o      options.Lambda
 		n      int64
@@ -38,7 +38,7 @@ func TestLambdaPaths(t *testing.T) {
 	}
 }
 
-func TestLambdaRefusals(t *testing.T) {
+func TestValidateLambdaRejectsInvalidOptions(t *testing.T) {
 	for _, o := range []options.Lambda{
 		{Path: []float64{-1}}, {Path: []float64{1, math.NaN()}}, {Path: []float64{math.Inf(1)}},
 		{C: -1}, {C: math.NaN()}, {C: math.Inf(1)}, {C: 1, Path: []float64{1}},
@@ -59,7 +59,7 @@ func TestFlagsNameTheValuesThatOptionsTake(t *testing.T) {
 	}
 }
 
-func TestThresholdRefusals(t *testing.T) {
+func TestThresholdRejectsInvalidValues(t *testing.T) {
 	for text, want := range map[string]string{"1e300": "--threshold 1e300 is not a finite float32 number",
 		"nan": "not a finite", "f2": `unknown criterion "f2"`} {
 		o := Options{Train: options.Train{Decision: options.Decision{Threshold: text}}}

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
+func TestTrainingsBeyondTheMachineAreNotedOrRejected(t *testing.T) {
 	m := results.Memory{Peak: 3 << 30}
 	for _, test := range []struct {
 		have    machine.Memory
@@ -47,7 +47,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 	}
 }
 
-// Each reader of a cluster that has a shard has a partition; one machine has one. What is given stays.
+// Each reader of a cluster that has a shard has a partition; one machine has one. A number that is set stays.
 func TestPartitionsFollowFromTheReadersOfACluster(t *testing.T) {
 	for _, c := range []struct {
 		runner                string

@@ -36,9 +36,9 @@ func TestWorthAndTimeTrySizesUpToTheGivenNumberOfFeatures(t *testing.T) {
 	}
 }
 
-func TestRefusesInvalidSizes(t *testing.T) {
+func TestInvalidSizesAreRejected(t *testing.T) {
 	for _, size := range []options.Size{{Worth: 1}, {Worth: -0.1}, {Time: -1}} {
-		if err := (Options{Train: options.Train{Size: size}}).validateSize(); exit.Code(err) != exit.CodeUsage {
+		if err := (Options{Train: options.Train{Size: size}}).validateSize(); exit.CodeOf(err) != exit.CodeUsage {
 			t.Errorf("%+v: %v", size, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// The costs are those that docs/learners.md states.
-func TestTheCheaperSolverIsChosen(t *testing.T) {
+// The solver with the lower cost, as docs/learners.md states costs, is chosen.
+func TestCheaperSolverIsChosen(t *testing.T) {
 	for _, c := range []struct {
 		rows              int64
 		features, outputs int

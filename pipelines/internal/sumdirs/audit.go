@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-func refutef(r *results.Audit, format string, args ...any) {
+func refutef(r *results.AuditSums, format string, args ...any) {
 	r.Why = append(r.Why, fmt.Sprintf(format, args...))
 }
 
@@ -31,7 +31,7 @@ func refutef(r *results.Audit, format string, args ...any) {
 // the sums, by ridge.CheckWeights. One of the two may be missing. It compares the total of several
 // directories, but each level of a single directory. If a comparison fails, the error is an
 // *exit.GateError and the result is complete.
-func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
+func Audit(ctx context.Context, o options.AuditSums) (r *results.AuditSums, err error) {
 	if len(o.Data.Files) == 0 && o.Model == "" {
 		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
@@ -62,8 +62,8 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	}
 	defer func() { err = t.Training.Job.Close(ctx, err) }()
 	a := &auditState{job: t.Training.Job, all: all,
-		Audit: &results.Audit{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds},
-		pass:  &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
+		AuditSums: &results.AuditSums{Rows: all.Added.Rows.Used, Folds: all.Recipe.Rule.Folds},
+		pass:      &gram.Audit{Pass: gram.Pass{Pass: t.Training.Pass(1), Spec: gram.SpecOf(all.Recipe, all.ClassCount())}}}
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
@@ -71,18 +71,18 @@ func Audit(ctx context.Context, o options.Audit) (r *results.Audit, err error) {
 	n := len(a.Why)
 	a.Holds = n == 0
 	if a.Holds {
-		return a.Audit, nil
+		return a.AuditSums, nil
 	}
 	reasons := strings.Join(a.Why[:min(n, limit)], "; ")
 	if n > limit {
 		reasons += fmt.Sprintf("; and %d more, which --json lists", n-limit)
 	}
-	return a.Audit, &exit.GateError{Message: "the audit does not confirm this: " + reasons}
+	return a.AuditSums, &exit.GateError{Message: "the audit does not confirm this: " + reasons}
 }
 
 // auditState is the state of an audit.
 type auditState struct {
-	*results.Audit
+	*results.AuditSums
 	job   *job.Job
 	all   *Total
 	pass  *gram.Audit
@@ -91,7 +91,7 @@ type auditState struct {
 }
 
 // compare reads the rows, if there are any, and then the sums.
-func (a *auditState) compare(ctx context.Context, o options.Audit) error {
+func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 	shape := a.pass.Shape(a.all.Recipe.Dim)
 	a.pass.Spec.Random = exact.RandomResidues(audit.RandomLen(shape))
 	each, err := a.all.levels(ctx)
@@ -132,7 +132,7 @@ func (a *auditState) compare(ctx context.Context, o options.Audit) error {
 			if o.Where != "" || len(o.Without) > 0 {
 				hint = " (of several directories, --data must have only the rows that meet --where and --without)"
 			}
-			refutef(a.Audit, "the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
+			refutef(a.AuditSums, "the data have %s, and the sums say %s%s", report.Counted64(a.Data.Used, "row"), report.Groups(a.Rows), hint)
 		}
 	}
 	for i, l := range each {
@@ -163,7 +163,7 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 }
 
 // read sets a.found from the rows.
-func (a *auditState) read(ctx context.Context, o options.Audit) error {
+func (a *auditState) read(ctx context.Context, o options.AuditSums) error {
 	d, err := prepare.OpenByRecipe(ctx, o.Job, o.Data, a.all.Recipe)
 	if err != nil {
 		return err
@@ -208,12 +208,12 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 			return err
 		}
 		if wrong := test.Wrong(left); wrong != "" {
-			refutef(a.Audit, "%sfold %d does not match the rows: %s", name, fold, wrong)
+			refutef(a.AuditSums, "%sfold %d does not match the rows: %s", name, fold, wrong)
 		}
 	}
 	if a.Data != nil && !bytes.Equal(profile.AppendFrequentRows(nil, a.found.Copies[i]),
 		profile.AppendFrequentRows(nil, level.Added.Copies)) {
-		refutef(a.Audit, "%sall folds: the frequent rows that are counted apart differ", name)
+		refutef(a.AuditSums, "%sall folds: the frequent rows that are counted apart differ", name)
 	}
 	return nil
 }
@@ -235,9 +235,9 @@ func (a *auditState) checkWeights(model *models.Model) error {
 	o.Grid, o.Weights = r.TargetGrid, r.Rule.Weights
 	w, err := ridge.CheckWeights(a.total, o, model.Linear)
 	if err != nil {
-		refutef(a.Audit, "weights: the equations of the sums of all folds have no solution: %v", err)
+		refutef(a.AuditSums, "weights: the equations of the sums of all folds have no solution: %v", err)
 	} else if a.Weights = &w; w.Different > 0 || w.Relative > w.Bound {
-		refutef(a.Audit, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is "+
+		refutef(a.AuditSums, "weights: %d of %d differ from the solution for the sums of all folds; the relative residual is "+
 			"%.2g, rounding explains %.2g", w.Different, len(model.Linear.W)+len(model.Linear.B), w.Relative, w.Bound)
 	}
 	return nil

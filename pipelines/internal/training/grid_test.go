@@ -25,7 +25,7 @@ func setProducts(t *testing.T, small, cheap float64) {
 }
 
 // The grid follows from the size of the job and from λ, unless the user sets it. The manifest names it.
-func TestTheGridIsChosenAndNamed(t *testing.T) {
+func TestGridIsChosenAndNamed(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 300, 1)
 	for _, c := range []struct {
 		grid   string
@@ -72,9 +72,9 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 	}
 }
 
-// Where a path leads to a λ for which 8 bits are too coarse, the model has 16 bits, and nothing is fitted on 8. A λ
-// near the rounding of 8 bits is fitted on 8 if smaller ones are worse.
-func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
+// If a path leads to a λ for which 8 bits are too coarse, the model has 16 bits, and nothing is fitted on 8. A
+// λ near the rounding of 8 bits is fitted on 8 if smaller ones are worse.
+func TestPathOnACoarseGridIsNotFitted(t *testing.T) {
 	campaign.Long(t)
 	setProducts(t, 0, maxCheapProducts)
 	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
@@ -86,7 +86,7 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	}
 }
 
-// A large job keeps 8 bits where only a smaller λ might be better, and says so. It uses 16 where rounding is a
+// A large job keeps 8 bits if only a smaller λ might be better, and reports that. It uses 16 if rounding is a
 // part of the error.
 func TestLargeJobsAreSummedAgainOnlyForRounding(t *testing.T) {
 	setProducts(t, 0, 0)

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func TestTheLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
+func TestLogLossChoosesLambdaForClassesOfManyRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows   int64
 		change func(*Training)

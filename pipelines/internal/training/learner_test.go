@@ -36,8 +36,8 @@ func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
 	}
 }
 
-// A trial that begins with the weights of another takes as many rounds as it takes to change them.
-func TestRoundsThatAreNeeded(t *testing.T) {
+// A trial that begins with the weights of another needs the rounds that it takes to change them.
+func TestNeededRoundsFollowFromTheStart(t *testing.T) {
 	given, trial := &linear.Model{K: 1}, &linear.Model{K: 2}
 	for _, c := range []struct {
 		start, given *linear.Model

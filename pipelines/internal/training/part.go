@@ -23,7 +23,7 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 		return nil, err
 	}
 	r, _, err := sums.ReadRecipe(ctx, dir)
-	if err != nil && exit.Code(err) == exit.CodeFailed {
+	if err != nil && exit.CodeOf(err) == exit.CodeFailed {
 		err = &exit.UsageError{Err: err}
 	}
 	return r, err

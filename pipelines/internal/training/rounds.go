@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/learn"
 )
 
 // minRoundsFromTrial is the number of rounds after which a fit has moved away from the weights of a trial.
@@ -38,8 +38,8 @@ type rounds struct {
 	folds        int           // the first is held out while values are compared; 0 if no rows are held out
 	init         *linear.Model // initial weights; nil means zeros
 	options      job.RoundOptions
-	augment      *epochs.Augment // of images; nil means that they stay as they are
-	classWeights []float64       // in the loss; nil if all are 1
+	augment      *learn.Augment // of images; nil means that they stay as they are
+	classWeights []float64      // in the loss; nil if all are 1
 	// Set by survey:
 	rows       int64            // to learn from
 	weights    *profile.Weights // of those rows
@@ -400,7 +400,7 @@ func (r *rounds) keepCertificate(ctx context.Context, f *Fit) error {
 		var carried []byte // nil before the first round: dual variables are 0
 		if c.Taken > 0 {
 			var err error
-			name := epochs.CarriedFile(c.Pass, c.Taken-1, p)
+			name := learn.CarriedFile(c.Pass, c.Taken-1, p)
 			if carried, err = storage.ReadState(ctx, name, transforms.MaxState); err != nil {
 				return err
 			}

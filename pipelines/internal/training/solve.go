@@ -150,7 +150,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 		Dir: storage.Join(t.Job.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
 		Fit: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
 		HeldOut: name("held.safetensors", solve...), Trials: name("trials.safetensors", solve...),
-		Sketch: name("spread.safetensors", solve...),
+		Sketch: name("sketch.safetensors", solve...),
 	}
 }
 
@@ -158,7 +158,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 // in the reports are more specific and take precedence.
 func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
 	failed error) (counts results.RowCounts, lines []gram.Report, err error) {
-	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
+	lines, err = transforms.ReadLines[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return counts, nil, failed // there are no reports yet
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
-// A worker with little memory adds up stripes of the sums, whole folds at first and then parts of
-// them, and the directory of the model is the same, byte for byte.
-func TestTheModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
+// A worker with little memory adds up stripes of the sums, whole folds at first and then parts of them, and the
+// directory of the model is the same, byte for byte.
+func TestModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 	dir := t.TempDir()
 	name := jobtest.Write(t, dir, "d.csv", strings.Join(jobtest.Made(t, "moons", 1300, 1), ""))
 	train := func(bytes int64) (files map[string]string, log string) {

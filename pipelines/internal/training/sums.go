@@ -44,16 +44,25 @@ type sumsPlan struct {
 // newSumsPlan prepares a fit by sums. classWeights is the option class_weight.
 func (t *Training) newSumsPlan(bits features.Bits, classWeights []string, fineUpTo float64,
 	f FeatureChoice) (*sumsPlan, error) {
+	grid, err := t.weightGrid(classWeights)
+	if err != nil {
+		return nil, err
+	}
+	s := &sumsPlan{training: t, features: f, bits: bits, fineUpTo: fineUpTo, weightGrid: grid,
+		onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
+	s.rows, s.total = ridge.WeightedRows(t.Prepared.Weights(), grid)
+	return s, nil
+}
+
+// weightGrid returns the grid of the weights of rows and classes.
+func (t *Training) weightGrid(classWeights []string) (*profile.WeightGrid, error) {
 	p := t.Prepared
 	classes, err := iterative.ClassWeights(classWeights, t.classes(), p.ByClass())
 	if err != nil {
 		return nil, spec.Usage(err)
 	}
-	s := &sumsPlan{training: t, features: f, bits: bits, fineUpTo: fineUpTo,
-		weightGrid: profile.NewWeightGrid(p.Weights(), classes, p.ByClass()),
-		onlyFirst:  t.firstJudges(f), allChoose: t.allJudge(f)}
-	s.rows, s.total = ridge.WeightedRows(p.Weights(), s.weightGrid)
-	return s, nil
+	grid := profile.NewWeightGrid(p.Weights(), classes, p.ByClass())
+	return grid, spec.Usage(grid.CheckClasses(p.Weights(), t.classes()))
 }
 
 // fit sums the rows, chooses λ, solves for the weights, and decides by the first fold how scores become

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/sums"
@@ -133,6 +134,9 @@ func (t *Training) resolve() (err error) {
 	if err := t.spec.CheckLabels(len(t.classes()), p.Recipe.Dim); err != nil {
 		return err
 	}
+	if err := t.checkClassWeights(); err != nil {
+		return err
+	}
 	if t.positive, err = p.PositiveClass(t.spec.Positive); err != nil {
 		return err
 	}
@@ -148,6 +152,16 @@ func (t *Training) resolve() (err error) {
 		return err
 	}
 	return t.spec.CheckWeights(p.Profile.Weights)
+}
+
+// checkClassWeights returns an error if classes cannot have the weights that are given.
+func (t *Training) checkClassWeights() (err error) {
+	if b, ok := t.spec.Rounds(); ok {
+		_, err = iterative.ClassWeights(b.Common().Weights, t.classes(), t.Prepared.ByClass())
+	} else if l := t.spec.Ridge(); l != nil {
+		_, err = t.weightGrid(l.Weights)
+	}
+	return spec.Usage(err)
 }
 
 // regression reports whether labels are targets.

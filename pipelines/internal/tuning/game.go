@@ -26,7 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
-	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/learn"
 )
 
 // Game learns features from the rows of a session.
@@ -187,7 +187,7 @@ func (g *Game) playGame(ctx context.Context, result *results.Learned, a options.
 
 // alignPass returns the pass over the rows that rounds of the learner repeat. It stores the
 // learner's sample in the work directory. If folds is not 0, the pass leaves out the first fold.
-func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
+func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*learn.Pass, error) {
 	s := g.Session
 	uri, err := s.KeepSample(ctx, l.EncodeSample())
 	if err != nil {
@@ -197,7 +197,7 @@ func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*epo
 	if err != nil {
 		return nil, err
 	}
-	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
+	pass := s.LearnPass(learn.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
 	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(identity.Identity{In: l.Dim, Bound: 1}))
 	return pass, err
 }

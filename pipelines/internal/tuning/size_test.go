@@ -105,9 +105,9 @@ func TestOneFoldNeedsAGainBeyondItsRows(t *testing.T) {
 	}
 }
 
-// By the injected clock, most of the time is used and it is not exceeded, even if solves cost
-// another power of the number of features than expected.
-func TestTheTimeIsKept(t *testing.T) {
+// By the simulated clock, between 55% and 115% of the time is used, even if solves cost another power of the
+// number of features than expected.
+func TestSearchKeepsTheTime(t *testing.T) {
 	for _, power := range []float64{1, 2, 2.5, 2.9} {
 		for _, rest := range []float64{0.1, 3} {
 			for _, seconds := range []float64{20, 60, 300} {
@@ -151,7 +151,7 @@ func TestRowsAreSummedOnceWhereTheTimeIsShort(t *testing.T) {
 	}
 }
 
-func TestTimeEndsAtTheMostFeaturesAndWithTheFirst(t *testing.T) {
+func TestTimeEndsAtTheLargestSizeOrAfterTheFirst(t *testing.T) {
 	m := &simulated{cost: cost}
 	if r := run(t, m.search(options.Size{Time: time.Hour}, 3000)); r.Features != 3000 ||
 		!strings.Contains(r.Why, "3000 is the most") {
@@ -180,7 +180,7 @@ func TestTimeChoosesTheLeastError(t *testing.T) {
 	}
 }
 
-func TestFailuresOfATrainingAreReturned(t *testing.T) {
+func TestTrainingErrorsAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	m := &simulated{cost: cost}
 	s := m.search(options.Size{Worth: 0.001}, 4096)

@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Categories whose values few rows share are encoded by counts if they would make rows long.
-// Encodings that are set stay.
+// Categories whose values few rows share are encoded by counts if they would make rows long. Encodings that the
+// user sets stay.
 func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 	levels := func(n int) (out []string) {
 		for i := range n {
@@ -65,7 +65,7 @@ func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
 	}
 }
 
-// With few rows there are fewer features, unless their number is given.
+// Few rows get fewer features, unless the number is set.
 func TestFewRowsGetFewerFeatures(t *testing.T) {
 	for _, c := range []struct {
 		kernels    []kernel.Options

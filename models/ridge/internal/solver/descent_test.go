@@ -67,9 +67,9 @@ func (t *table) before(unit float64) func(value int) []float64 {
 	}
 }
 
-// From every value the search finds the best. Where it is known how folds differ it tries what is not near it on
-// fewer of them, whatever the unit of the errors.
-func TestTheBestIsFoundFromAnywhere(t *testing.T) {
+// From every value the search finds the best. If the differences between folds are known, it tries distant
+// values on fewer folds, for any unit of the errors.
+func TestBestValueIsFoundFromAnyStart(t *testing.T) {
 	for best := range decades {
 		for start := range decades {
 			var tries []int
@@ -97,8 +97,8 @@ func TestTheBestIsFoundFromAnywhere(t *testing.T) {
 	}
 }
 
-// A fold on which another value is better does not decide where folds are known to differ so.
-func TestAFoldThatDiffersDoesNotDecide(t *testing.T) {
+// A fold on which another value is better does not decide if folds are known to differ so much.
+func TestFoldThatDiffersDoesNotDecide(t *testing.T) {
 	b := bowl(len(decades), 4, 1.01, 0)
 	b.errors[3][0] = 0.97
 	other := bowl(len(decades), 4, 1.01, 0)
@@ -112,7 +112,8 @@ func TestAFoldThatDiffersDoesNotDecide(t *testing.T) {
 	}
 }
 
-// The margin after some folds is three standard deviations of what the mean over all of them may differ by.
+// The margin after some folds is three standard deviations of the difference between their mean and the mean
+// over all folds.
 func TestMarginMatchesDrawsWithoutReplacement(t *testing.T) {
 	b := bowl(2, 0, 1, 0)
 	b.errors[1] = []float64{1.1, 1.6, 1.2, 1.1, 1.5} // the differences from b.errors[0] have a variance
@@ -133,8 +134,8 @@ func TestMarginMatchesDrawsWithoutReplacement(t *testing.T) {
 	}
 }
 
-// A value that fails on a later fold is replaced by those that were given up for it, and by larger ones.
-func TestAValueFailsOnALaterFold(t *testing.T) {
+// A value that fails on a later fold is replaced by the values that were given up for it, and by larger ones.
+func TestValueThatFailsOnALaterFoldIsReplaced(t *testing.T) {
 	for _, c := range []struct {
 		fail []int
 		want int
@@ -157,7 +158,8 @@ func TestAValueFailsOnALaterFold(t *testing.T) {
 	}
 }
 
-// What fails on the last fold leaves what was tried on the first alone, even if nothing larger is there.
+// If a value fails on the last fold, values that were tried on the first fold only are tried, even if no larger
+// value is left.
 func TestSkippedCandidatesAreTriedLast(t *testing.T) {
 	b := bowl(4, 1, 1.5, 0)
 	s := b.search([]float64{1, 2, 3, 4}, 0)
@@ -177,7 +179,7 @@ func TestSkippedCandidatesAreTriedLast(t *testing.T) {
 	}
 }
 
-// Values that fail are left, and all others that are smaller are tried only while they do better.
+// Values that fail are skipped, and all others that are smaller are tried only while they do better.
 func TestAllTriesSmallerValuesWhileTheyDoBetter(t *testing.T) {
 	b := bowl(len(decades), 2, 1.1, 0)
 	s := b.search(decades, 4)

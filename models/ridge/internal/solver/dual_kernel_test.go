@@ -34,8 +34,8 @@ func dense(n int) ([][]float64, *kernel) {
 	return rows, k
 }
 
-// The parts of a kernel equal the parts of the matrix, wherever its tiles are cut.
-func TestPartsOfAKernel(t *testing.T) {
+// Blocks of a kernel equal blocks of the matrix, for every cut of its tiles.
+func TestKernelBlocksEqualMatrixBlocks(t *testing.T) {
 	for _, n := range []int{1, 7, blas.TileDim, 2*blas.TileDim + 5} {
 		want, k := dense(n)
 		for _, cut := range [][2]int{{0, n / 3}, {n / 3, n / 3}, {n / 3, n}, {n / 4, n - n/5}, {n / 2, n/2 + 1}} {
@@ -78,8 +78,8 @@ func TestPartsOfAKernel(t *testing.T) {
 	}
 }
 
-// Centring subtracts the weighted means of rows and columns, with the same bits whatever the threads.
-func TestCentringOfAKernel(t *testing.T) {
+// Centring subtracts the weighted means of rows and columns, with the same bits for any number of threads.
+func TestCentringSubtractsWeightedMeans(t *testing.T) {
 	const n = 2*blas.TileDim + 5
 	want, k := dense(n)
 	_, other := dense(n)
@@ -114,8 +114,8 @@ func TestCentringOfAKernel(t *testing.T) {
 	}
 }
 
-// Systems that are solved at once have the bits of systems solved one after the other.
-func TestSystemsSolvedAtOnce(t *testing.T) {
+// Systems that are solved concurrently have the bits of systems solved one after the other.
+func TestConcurrentSolvesMatchSingleSolves(t *testing.T) {
 	const d, k, mu = 60, 2, 3e4
 	s := draw(40, d, k, 4)
 	var folds []Points
@@ -163,9 +163,9 @@ func keepPools(t *testing.T) {
 	})
 }
 
-// What a system takes besides its workspace, which serves the next one, grows with the rows, not with their squares: so
-// KernelBytes says.
-func TestASystemTakesOneRoom(t *testing.T) {
+// A second system reuses the workspace of the first: the memory that it takes besides grows with the rows, not
+// with their squares, as KernelBytes assumes.
+func TestSystemsShareOneBuffer(t *testing.T) {
 	keepPools(t)
 	const n, d, k = 1200, 8, 1
 	s := draw(n, d, k, 5)
@@ -191,8 +191,8 @@ func TestASystemTakesOneRoom(t *testing.T) {
 	}
 }
 
-// KernelBytes has room for the right sides and weights of all systems that are solved at once.
-func TestMemoryOfManyOutputs(t *testing.T) {
+// KernelBytes includes the right sides and weights of all systems that are solved concurrently.
+func TestKernelBytesCoversAllOutputs(t *testing.T) {
 	keepPools(t)
 	const n, d, k, folds, threads = 200, 300, 400, 4, 4
 	s := draw(n, d, k, 6)

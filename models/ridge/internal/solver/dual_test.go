@@ -53,8 +53,8 @@ func (s *sample) points(first, end int) (p Points) {
 	return p
 }
 
-// A given row of a weight is solved for as so many rows.
-func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
+// A row of weight w gives the solution of w copies of the row.
+func TestWeightedRowsEqualCopies(t *testing.T) {
 	const d, k, mu = 1100, 2, 3e4
 	s := draw(12, d, k, 3)
 	twice := &sample{d: d, k: k}
@@ -95,8 +95,9 @@ func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
 }
 
 // The weights of the dual problem solve the normal equations of the rows of the other folds, and the held-out
-// errors are theirs, also with a fold of no rows, whether all features are penalised alike or not.
-func TestTheSolutionMatchesTheNormalEquations(t *testing.T) {
+// errors follow from them, also with a fold without rows, and whether or not all features are penalised
+// equally.
+func TestSolutionMatchesTheNormalEquations(t *testing.T) {
 	for _, each := range []bool{false, true} {
 		t.Run(fmt.Sprintf("each=%v", each), func(t *testing.T) { testSolution(t, each) })
 	}

@@ -79,7 +79,7 @@ func TestTilesAreSolvedForEachShift(t *testing.T) {
 	}
 }
 
-// Both ways to centre subtract what they should, in place or not.
+// Both ways to centre subtract the means, in place or not.
 func TestMatricesAreCentred(t *testing.T) {
 	const n, rows = blas.TileDim + 30, 50.0
 	m, tiles, _ := gram(n, 20, 1, 3)
@@ -178,7 +178,7 @@ func TestDescentFindsTheSolution(t *testing.T) {
 				if e := math.Sqrt(off / size); e > 1e-3 {
 					t.Errorf("mu %g: off by %.2g", s.Mu, e)
 				}
-				// What descents, and solutions in the memory of the matrix, have left changes nothing.
+				// Earlier descents, and solutions in the memory of the matrix, change nothing.
 				for range 2 {
 					for _, tile := range m.Tiles() {
 						for i := range tile {

@@ -2,7 +2,7 @@ package solver
 
 import "testing"
 
-func TestTheSolverFitsTheProblem(t *testing.T) {
+func TestMethodForSuitsTheProblem(t *testing.T) {
 	for _, c := range []struct {
 		dim, outputs int
 		rows         int64

@@ -2,8 +2,8 @@ package solver
 
 import "testing"
 
-// More features, folds, values and outputs are more work, whatever the solver.
-func TestWorkGrows(t *testing.T) {
+// More features, folds, values and outputs are more work, for every solver.
+func TestWorkGrowsWithEachSize(t *testing.T) {
 	for _, rows := range []int64{100, 3000, 30000, 1e6} {
 		for _, outputs := range []int{1, 26} {
 			var last float64
@@ -27,9 +27,9 @@ func TestWorkGrows(t *testing.T) {
 	}
 }
 
-// Where the solver changes with the number of rows, the new one costs about as much or less: no
-// estimate is a multiple of the estimate for one row less.
-func TestWorkOfSolversMeets(t *testing.T) {
+// Where the solver changes with the number of rows, the estimate for one more row is 0.4 to 1.8 times the
+// estimate before.
+func TestWorkEstimateIsContinuousBetweenSolvers(t *testing.T) {
 	for _, dim := range []int{1024, 2048, 4096, 10_000} {
 		for _, outputs := range []int{1, 4, 26} {
 			for _, first := range []bool{false, true} {
@@ -50,7 +50,7 @@ func TestWorkOfSolversMeets(t *testing.T) {
 	}
 }
 
-// Work is about what Solve took on one thread, in seconds of a busy machine: between the half and the double.
+// Work is within a factor of two of the seconds that Solve took on one thread of a busy machine.
 func TestWorkMatchesSolve(t *testing.T) {
 	for _, c := range []struct {
 		dim, outputs int
@@ -79,8 +79,8 @@ func TestWorkMatchesSolve(t *testing.T) {
 	}
 }
 
-// A factor serves neighbours too where it takes long beside a product with few outputs.
-func TestFarIsForManyFeaturesAndFewOutputs(t *testing.T) {
+// A factor serves neighbouring values too if it takes long compared with a product with few outputs.
+func TestFactorsAreSharedForManyFeaturesAndFewOutputs(t *testing.T) {
 	for _, c := range []struct {
 		shape Shape
 		want  bool

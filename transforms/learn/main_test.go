@@ -1,4 +1,4 @@
-package epochs
+package learn
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package epochs
+package learn
 
 import (
 	"context"
@@ -177,7 +177,7 @@ func lastState(t *testing.T, pass, runner string, n, job int, readers, threads i
 	return string(state)
 }
 
-func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
+func TestRoundsDependOnFilesAndPartitionsOnly(t *testing.T) {
 	for k, files := range []int{1, 3, 20} {
 		dir := csvTable(t, 9000, files)
 		for _, partitions := range []int{1, 8} {
@@ -210,7 +210,7 @@ func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
 	}
 }
 
-func TestARoundThatMissesRowsFails(t *testing.T) {
+func TestRoundThatMissesRowsFails(t *testing.T) {
 	pass := learnPass(t, csvTable(t, 100, 3), 4, 101, "{}")
 	p, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: pass, Readers: 2, Threads: 2}, 0, 1, 0)
@@ -223,7 +223,7 @@ func TestARoundThatMissesRowsFails(t *testing.T) {
 	}
 }
 
-func TestARoundRefusesACutInsideQuotes(t *testing.T) {
+func TestRoundRejectsACutInsideQuotes(t *testing.T) {
 	const row = "1,2,\"two\nlines\"\n"
 	for header, behind := range map[string]string{"a,b,y\n": "s\"\n1,2", "a to move it,bbb,y\n": "o\nlines"} {
 		dir, text := t.TempDir(), header+strings.Repeat(row, 200)
@@ -248,7 +248,7 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 	}
 }
 
-func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
+func TestLearnerErrorEndsTheRound(t *testing.T) {
 	for _, learner := range []string{`{"Fail": 3}`, `{"Panic": 3}`} {
 		for _, keep := range []int64{0, 1 << 30} {
 			for _, threads := range []int{1, 2} {
@@ -259,33 +259,33 @@ func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
 				if f, ok := fault.Find(err); !ok || !strings.Contains(f.Message, "a worker that ") {
 					t.Errorf("error %v", err)
 				}
-				if cached := cachedOf(pass); len(cached.parts) != 0 || cached.used != 0 {
-					t.Errorf("%d bytes of features of %d partitions are cached for nobody", cached.used, len(cached.parts))
+				if cached := cachedOf(pass); len(cached.partitions) != 0 || cached.used != 0 {
+					t.Errorf("%d bytes of features of %d partitions are cached for nobody", cached.used, len(cached.partitions))
 				}
 			}
 		}
 	}
 }
 
-func TestAPartitionWithoutRowsIsKeptLikeAnyOther(t *testing.T) {
+func TestEmptyPartitionIsKept(t *testing.T) {
 	pass := learnPass(t, csvTable(t, 3, 1), 8, 3, "{}")
 	lastState(t, pass, "direct", 1, 1, 1, 1, 1<<30)
 	cached := cachedOf(pass)
-	for part := range 8 {
-		if !complete(cached.part(cached.name, part)) {
-			t.Errorf("partition %d is read again in every round", part)
+	for partition := range 8 {
+		if !complete(cached.blocks(cached.name, partition)) {
+			t.Errorf("partition %d is read again in every round", partition)
 		}
 	}
 }
 
 // cachedOf are the features that this process has cached for the job of a pass.
 func cachedOf(pass string) *featureCache {
-	return &transforms.Shared(transforms.NewWorker(filepath.Dir(pass)), newMemory).cached
+	return cacheOf(transforms.NewWorker(filepath.Dir(pass)))
 }
 
-// Two jobs of one process have caches of their own, though the rows and features are the
-// same, and closing one leaves the other as it is.
-func TestJobsCacheFeaturesApart(t *testing.T) {
+// Two jobs of one process have separate caches, though the rows and features are the same, and closing one does
+// not change the other.
+func TestConcurrentJobsHaveSeparateFeatureCaches(t *testing.T) {
 	dir := csvTable(t, 300, 1)
 	one, other := learnPass(t, dir, 2, 300, "{}"), learnPass(t, dir, 2, 300, "{}")
 	worker := transforms.NewWorker(filepath.Dir(one))
@@ -304,7 +304,7 @@ func TestJobsCacheFeaturesApart(t *testing.T) {
 	}
 }
 
-func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
+func TestRoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
 	pass := learnPass(t, csvTable(t, 3000, 4), 3, 3000, "{}")
 	round := func(readers int) map[string]string {
 		t.Helper()

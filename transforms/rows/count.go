@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 func init() {
@@ -46,29 +47,21 @@ func (a count) add(b count) (count, error) {
 		Read: a.Read + b.Read, Rejected: a.Rejected + b.Rejected,
 		Classes: make([]int64, max(len(a.Classes), len(b.Classes))), Files: slices.Concat(a.Files, b.Files),
 	}
-	for _, classes := range [][]int64{a.Classes, b.Classes} {
-		for c, n := range classes {
-			sum.Classes[c] += n
+	var copies []profile.FrequentRow
+	for _, c := range []count{a, b} {
+		for class, n := range c.Classes {
+			sum.Classes[class] += n
 		}
+		var err error
+		if copies, err = gram.AddFrequentRows(copies, c.Copies); err != nil {
+			return a, err
+		}
+	}
+	if len(copies) > 0 {
+		sum.Copies = profile.AppendFrequentRows(nil, copies)
 	}
 	if len(a.Contents)+len(b.Contents) <= 8*sums.MaxRowHashes {
 		sum.Contents = append(a.Contents, b.Contents...)
 	}
-	if len(a.Copies) == 0 || len(b.Copies) == 0 {
-		sum.Copies = append(a.Copies, b.Copies...)
-		return sum, nil
-	}
-	x, err := profile.DecodeFrequentRows(a.Copies)
-	if err != nil {
-		return a, err
-	}
-	y, err := profile.DecodeFrequentRows(b.Copies)
-	if err != nil {
-		return a, err
-	}
-	if x, err = profile.AddFrequentRows(x, y, 1); err != nil {
-		return a, err
-	}
-	sum.Copies = profile.AppendFrequentRows(nil, x)
 	return sum, nil
 }

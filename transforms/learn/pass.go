@@ -1,4 +1,4 @@
-package epochs
+package learn
 
 import (
 	"context"
@@ -59,21 +59,13 @@ func (p *Pass) Partitions() int {
 	return last.First + last.Count
 }
 
-// shards returns the number of shards.
-func (p *Pass) shards() (n int) {
-	for _, a := range p.Assignments {
-		n += len(a.Shards)
-	}
-	return n
-}
-
 // featuresName names the features of the partitions' rows: passes with equal names
 // see the same blocks.
 func (p *Pass) featuresName() string {
 	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Assignments, p.Folds, p.Rule, p.Copies,
 		p.MeanWeight})
 	if err != nil {
-		panic("epochs: pass that cannot be named: " + err.Error())
+		panic("learn: pass that cannot be named: " + err.Error())
 	}
 	sum := sha256.Sum256(data)
 	return string(sum[:])
@@ -81,22 +73,22 @@ func (p *Pass) featuresName() string {
 
 // Open creates the learner, whose package is registered with iterative.RegisterOpener.
 func (l Learner) Open(ctx context.Context) (iterative.Learner, error) {
-	return l.open(ctx, new(transforms.Cache[any]))
+	return l.open(ctx, new(transforms.Worker))
 }
 
-// open creates the learner, with the files that it names from the cache. It may read them after ctx
-// has ended.
-func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (iterative.Learner, error) {
+// open creates the learner for a worker, which keeps the last file that learners have read: every round of a search
+// uses the same sample. It may read files after ctx has ended.
+func (l Learner) open(ctx context.Context, w *transforms.Worker) (iterative.Learner, error) {
 	ctx = context.WithoutCancel(ctx)
 	return iterative.OpenLearner(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {
-		return files.Get(uri, func() (any, error) {
+		return transforms.Cached(w, 1, uri, func() (any, error) {
 			data, err := storage.ReadState(ctx, uri, transforms.MaxState)
 			if err != nil {
 				return nil, err
 			}
 			value, err := decode(data)
 			if err != nil {
-				return nil, fmt.Errorf("epochs: %s: %w", uri, err)
+				return nil, fmt.Errorf("learn: %s: %w", uri, err)
 			}
 			return value, nil
 		})
@@ -126,23 +118,10 @@ func PartialFile(pass string, round, partition int) string {
 	return fmt.Sprintf("%s-%05d", roundFile(pass, "partial", round), partition)
 }
 
-// memory is what the DoFns of a job share in a process between its rounds.
-type memory struct {
-	cached featureCache
-	rounds transforms.Cache[iterative.Round] // the last rounds, by number and pass
-	// files are those that a learner used last: every round of a search uses the same
-	// sample.
-	files transforms.Cache[any]
-}
-
-func newMemory() *memory {
-	return &memory{rounds: transforms.Cache[iterative.Round]{Size: 2}}
-}
-
-// open returns a round of a pass, opened once in a job and process.
-func (m *memory) open(ctx context.Context, p *Pass, uri string, round int) (iterative.Round, error) {
-	return m.rounds.Get(fmt.Sprintf("%d %s", round, uri), func() (iterative.Round, error) {
-		learner, err := p.Learner.open(ctx, &m.files)
+// open returns a round of the pass in a file, opened once in a job and process.
+func (p *Pass) open(ctx context.Context, w *transforms.Worker, uri string, round int) (iterative.Round, error) {
+	return transforms.Cached(w, 2, fmt.Sprintf("%d %s", round, uri), func() (iterative.Round, error) {
+		learner, err := p.Learner.open(ctx, w)
 		if err != nil {
 			return nil, err
 		}

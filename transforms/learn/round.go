@@ -1,8 +1,8 @@
-// Package epochs runs iterative learners, such as sgd and svm, which read the rows many times. Rounds adds the
+// Package learn runs iterative learners, such as sgd and svm, which read the rows many times. Rounds adds the
 // rounds to a pipeline. In each round, the readers distribute their rows to partitions, and each partition has an
 // iterative.Worker, which learns from blocks of features (type partition). One worker then combines the partial
 // results into the state of the next round. Processes cache features between rounds.
-package epochs
+package learn
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
@@ -33,7 +32,7 @@ func init() {
 //
 //	readers → each reader's partitions → their partial results, as files → one worker makes the next state → readers → …
 func Rounds(s beam.Scope, sc transforms.Scan, first, n int, cacheBytes int64) {
-	s = s.Scope("epochs.Rounds")
+	s = s.Scope("learn.Rounds")
 	readers := sc.Chains(s)
 	for i := range n {
 		var reports []beam.PCollection
@@ -65,70 +64,41 @@ type roundFn struct {
 }
 
 func (f *roundFn) ProcessElement(ctx context.Context, reader int, emit func([]byte)) error {
-	return transforms.RunReader(ctx, f.Fn, reader, func(r *transforms.Reader, p *Pass) error {
+	return transforms.RunReader(ctx, f.Fn, reader, nil, func(r *transforms.Reader, p *Pass) error {
 		all, err := f.run(ctx, r, p)
 		if err != nil {
 			return err
 		}
-		line, err := json.Marshal(all)
-		if err == nil {
-			emit(line)
-		}
-		return err
+		return transforms.EmitJSON(emit, all)
 	})
 }
 
 // run processes the rows of the reader.
-func (f *roundFn) run(ctx context.Context, r *transforms.Reader, p *Pass) (epochReport, error) {
-	shared := transforms.Shared(f.Worker, newMemory)
-	round, err := shared.open(ctx, p, f.Scan.Pass, f.Round)
-	if err != nil {
-		return epochReport{}, err
+func (f *roundFn) run(ctx context.Context, r *transforms.Reader, p *Pass) (all readerReport, err error) {
+	share := &readerRound{Reader: r, pass: p, number: f.Round, cached: cacheOf(f.Worker),
+		name: p.featuresName(), cacheBytes: f.CacheBytes, slots: newSlots(max(1, f.Scan.Threads))}
+	if share.round, err = p.open(ctx, f.Worker, f.Scan.Pass, f.Round); err != nil {
+		return all, err
 	}
-	m, err := f.Worker.Map(p.Recipe)
-	if err != nil {
-		return epochReport{}, err
+	if share.m, err = f.Worker.Map(p.Recipe); err != nil {
+		return all, err
 	}
-	var augmented features.Map
 	if a := p.Augment; a != nil {
-		if augmented, err = f.Worker.Map(a.Recipe); err != nil {
-			return epochReport{}, err
+		if share.augmented, err = f.Worker.Map(a.Recipe); err != nil {
+			return all, err
 		}
 	}
-	e := &epoch{
-		pass: p, reader: r, round: round, number: f.Round, m: m, augmented: augmented,
-		cached: &shared.cached, name: p.featuresName(), cacheBytes: f.CacheBytes,
-		slots: newSlots(max(1, f.Scan.Threads)),
-		carried: func(partition int) ([]byte, error) {
-			if f.Round == 0 {
-				return nil, nil
-			}
-			carried, err := storage.ReadState(ctx, CarriedFile(f.Scan.Pass, f.Round-1, partition), transforms.MaxState)
-			if len(carried) == 0 {
-				return nil, err // its worker carries no state
-			}
-			return carried, err
-		},
-		store: func(partition int, partial, carried []byte) error {
-			if err := storage.WriteState(ctx, CarriedFile(f.Scan.Pass, f.Round, partition), carried); err != nil {
-				return err
-			}
-			return storage.WriteState(ctx, PartialFile(f.Scan.Pass, f.Round, partition), partial)
-		},
+	size := func(i int) (n int64) {
+		for _, s := range p.Assignments[i].Shards {
+			n += p.Data.Bytes(s)
+		}
+		return n
 	}
 	var mine []dataset.Assignment
-	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Readers,
-		func(i int) int64 { return p.assignmentBytes(p.Assignments[i]) })[r.Number] {
+	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Readers, size)[r.Number] {
 		mine = append(mine, p.Assignments[i])
 	}
-	return e.run(ctx, mine)
-}
-
-func (p *Pass) assignmentBytes(a dataset.Assignment) (n int64) {
-	for _, s := range a.Shards {
-		n += p.Data.Bytes(s)
-	}
-	return n
+	return share.run(ctx, mine)
 }
 
 type updateFn struct {
@@ -151,7 +121,7 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 	if err != nil {
 		return nil, err
 	}
-	round, err := transforms.Shared(f.Worker, newMemory).open(ctx, p, f.Scan.Pass, f.Round)
+	round, err := p.open(ctx, f.Worker, f.Scan.Pass, f.Round)
 	if err != nil {
 		return nil, err
 	}
@@ -185,44 +155,46 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 
 // check returns an error unless every partition is complete and all rows were read.
 func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
-	var all epochReport
+	var all readerReport
 	for _, line := range lines {
-		var r epochReport
+		var r readerReport
 		if err := json.Unmarshal(line, &r); err != nil {
-			return fault.Wrap(fault.Internal, fmt.Errorf("epochs: round %d: %w", f.Round, err))
+			return fmt.Errorf("learn: round %d: %w", f.Round, err)
 		}
 		all.Reports = append(all.Reports, r.Reports...)
-		all.Parts = append(all.Parts, r.Parts...)
+		all.Partitions = append(all.Partitions, r.Partitions...)
 	}
 	_, torn := dataset.Tile(all.Reports) // also sorts the reports, with line numbers as in the files
 	if err := fault.OfReports(all.Reports); err != nil {
-		return fault.Wrap(fault.Internal, err)
+		return err
 	}
 	for _, r := range all.Reports {
 		if r.Stopped && !slices.Contains(torn, r.Shard.File) {
 			return fault.Wrap(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
 		}
 	}
+	shards, stopped := 0, func(r dataset.Report) bool { return r.Stopped }
+	for _, a := range p.Assignments {
+		shards += len(a.Shards)
+	}
 	// Shards that were not read, because their features are cached, leave gaps.
-	if len(torn) > 0 && (len(all.Reports) == p.shards() ||
-		slices.ContainsFunc(all.Reports, func(r dataset.Report) bool { return r.Stopped })) {
+	if len(torn) > 0 && (len(all.Reports) == shards || slices.ContainsFunc(all.Reports, stopped)) {
 		return p.torn(torn[0])
 	}
-	seen := map[int]bool{}
-	var n int64
-	for _, part := range all.Parts {
-		if !seen[part.Partition] {
-			n += part.Rows
-		}
-		seen[part.Partition] = true
+	rows := map[int]int64{} // by partition
+	for _, of := range all.Partitions {
+		rows[of.Partition] = of.Rows
 	}
-	if len(seen) != p.Partitions() {
-		return fault.Wrap(fault.Internal,
-			fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
+	if len(rows) != p.Partitions() {
+		return fmt.Errorf("learn: round %d: %d of %d partitions arrived", f.Round, len(rows), p.Partitions())
+	}
+	n := int64(0)
+	for _, k := range rows {
+		n += k
 	}
 	if reads && n != p.Rows {
 		return fault.Wrap(fault.Data,
-			fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again when they "+
+			fmt.Errorf("learn: round %d has read %d rows, the first pass %d; have the files changed? start again when they "+
 				"no longer change", f.Round, n, p.Rows))
 	}
 	return nil

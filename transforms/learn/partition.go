@@ -1,4 +1,4 @@
-package epochs
+package learn
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rowio"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -15,13 +16,13 @@ import (
 
 // partition is one partition in one round.
 type partition struct {
-	epoch      *epoch
+	reader     *readerRound
 	index      int
-	concurrent int           // number of partitions that run at the same time, including this one
-	cached     []cachedBlock // blocks that an earlier round has cached
-	blocks     []cachedBlock // blocks that this round caches
-	filling    [2]*batch     // training rows, and held-out rows
-	counted    [2]int        // batches sent
+	concurrent int               // number of partitions that run at the same time, including this one
+	cached     []iterative.Block // blocks that an earlier round has cached
+	blocks     []iterative.Block // blocks that this round caches; without features where there was no room
+	filling    [2]*batch         // training rows, and held-out rows
+	counted    [2]int            // batches sent
 	filled     chan *batch
 	free       chan *batch // batches to reuse
 	rows       int64
@@ -53,17 +54,12 @@ func (p *partition) add(ctx context.Context, b *rowio.Block, i int, held bool, h
 	}
 	t := *f
 	if t.rows.D != b.D { // in sparse files, a block is as wide as its longest row
-		return fmt.Errorf("epochs: row has %d values, earlier rows have %d", b.D, t.rows.D)
+		return fmt.Errorf("learn: row has %d values, earlier rows have %d", b.D, t.rows.D)
 	}
-	t.rows.X = append(t.rows.X, b.Row(i)...)
-	t.rows.Y = append(t.rows.Y, b.Y[i])
-	if len(b.Weights) > 0 {
-		t.rows.Weights = append(t.rows.Weights, b.Weights[i])
-	}
-	if p.epoch.pass.Augment != nil {
+	t.rows.Append(b, i)
+	if p.reader.pass.Augment != nil {
 		t.hash = append(t.hash, hash)
 	}
-	t.rows.N++
 	if t.rows.N >= limit {
 		return p.send(ctx, sideOf(held))
 	}
@@ -101,19 +97,26 @@ func (p *partition) send(ctx context.Context, side int) error {
 
 // run gives the worker its blocks: the cached ones if known is true, otherwise those that arrive.
 func (p *partition) run(ctx context.Context, known bool) error {
-	e := p.epoch
-	carried, err := e.carried(p.index)
+	r := p.reader
+	var carried []byte
+	var err error
+	if r.number > 0 {
+		carried, err = storage.ReadState(ctx, CarriedFile(r.Scan.Pass, r.number-1, p.index), transforms.MaxState)
+	}
 	if err != nil {
 		return err
 	}
-	worker, err := e.round.Worker(p.index, carried)
+	if len(carried) == 0 {
+		carried = nil // its worker carries no state
+	}
+	worker, err := r.round.Worker(p.index, carried)
 	if err != nil {
 		return err
 	}
 	if t, ok := worker.(iterative.Threaded); ok {
-		t.Threads(max(1, cap(e.slots)/p.concurrent))
+		t.Threads(max(1, cap(r.slots)/p.concurrent))
 	}
-	if e.round.Reads() {
+	if r.round.Reads() {
 		if known {
 			err = p.replay(ctx, worker)
 		} else {
@@ -127,18 +130,17 @@ func (p *partition) run(ctx context.Context, known bool) error {
 	if err != nil {
 		return fault.Wrap(fault.Data, err)
 	}
-	return e.store(p.index, partial, carried)
+	if err := storage.WriteState(ctx, CarriedFile(r.Scan.Pass, r.number, p.index), carried); err != nil {
+		return err
+	}
+	return storage.WriteState(ctx, PartialFile(r.Scan.Pass, r.number, p.index), partial)
 }
 
 func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
-	_, out := p.epoch.m.Dims()
 	for _, b := range p.cached {
-		p.rows += int64(b.n)
-		err := p.epoch.inSlot(func(*slot) error {
-			return p.learn(worker, iterative.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut,
-				Index: b.index})
-		})
-		p.epoch.reader.Add(transforms.RowsCached, int64(b.n))
+		p.rows += int64(b.N)
+		err := p.reader.inSlot(func(*slot) error { return p.learn(worker, b) })
+		p.reader.Add(transforms.RowsCached, int64(b.N))
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -150,11 +152,11 @@ func (p *partition) replay(ctx context.Context, worker iterative.Worker) error {
 }
 
 func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
-	e, whole := p.epoch, false
-	defer func() { e.cached.put(e.name, p.index, p.blocks, whole && p.cached == nil) }()
+	r, whole := p.reader, false
+	defer func() { r.cached.put(r.name, p.index, p.blocks, whole && p.cached == nil) }()
 	for b := range p.filled {
 		p.rows += int64(b.rows.N)
-		if err := e.inSlot(func(s *slot) error { return p.take(worker, b, s) }); err != nil {
+		if err := r.inSlot(func(s *slot) error { return p.take(worker, b, s) }); err != nil {
 			return err
 		}
 		select {
@@ -169,34 +171,31 @@ func (p *partition) follow(ctx context.Context, worker iterative.Worker) error {
 
 // take maps rows to features, unless those are cached, and gives them to the worker.
 func (p *partition) take(worker iterative.Worker, b *batch, s *slot) error {
-	e, n := p.epoch, b.rows.N
-	b.scale(e.pass)
-	_, out := e.m.Dims()
+	r, n := p.reader, b.rows.N
+	b.scale(r.pass)
+	_, out := r.m.Dims()
 	block := iterative.Block{N: n, D: out, Y: b.y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index}
 	at := len(p.blocks)
-	p.blocks = append(p.blocks, cachedBlock{n: n, heldOut: b.heldOut, index: b.index})
-	if at < len(p.cached) && p.cached[at].phi != nil {
-		block.Phi = p.cached[at].phi
+	p.blocks = append(p.blocks, iterative.Block{N: n})
+	if at < len(p.cached) && p.cached[at].Phi != nil {
+		block.Phi = p.cached[at].Phi
 		return p.learn(worker, block)
 	}
-	x := b.rows.X
-	m := e.m
-	if a := e.pass.Augment; a != nil && !b.heldOut {
+	x, m := b.rows.X, r.m
+	if a := r.pass.Augment; a != nil && !b.heldOut {
 		in, changed := a.Images.Dims()
 		if in != b.rows.D {
-			return fmt.Errorf("epochs: images have %d values, rows have %d", in, b.rows.D)
+			return fmt.Errorf("learn: images have %d values, rows have %d", in, b.rows.D)
 		}
 		s.x = slices.Grow(s.x[:0], n*changed)[:n*changed]
-		a.Images.Apply(s.x, x, n, func(i int) uint64 { return b.hash[i] }, e.number)
-		x, m = s.x, e.augmented
+		a.Images.Apply(s.x, x, n, func(i int) uint64 { return b.hash[i] }, r.number)
+		x, m = s.x, r.augmented
 	}
-	stop := e.reader.Clock(transforms.MapTime)
-	bytes := 4*int64(n)*int64(out+1) + 8*int64(len(b.weights))
-	if e.pass.Augment == nil && p.cached == nil && e.cached.reserve(e.name, bytes, e.cacheBytes) {
-		k := &p.blocks[at]
-		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), b.y...)
-		k.weights = append([]float64(nil), b.weights...)
-		block.Phi = k.phi
+	stop := r.Clock(transforms.MapTime)
+	if r.pass.Augment == nil && p.cached == nil && r.cached.reserve(r.name, bytesOf(block), r.cacheBytes) {
+		block.Phi = blas.Make[float32](n * out)
+		p.blocks[at] = block
+		p.blocks[at].Y, p.blocks[at].Weights = slices.Clone(block.Y), slices.Clone(block.Weights)
 	} else {
 		s.phi = transforms.GrowFeatures(s.phi, n*out)
 		block.Phi = s.phi
@@ -222,37 +221,34 @@ func (b *batch) scale(p *Pass) {
 }
 
 func (p *partition) learn(worker iterative.Worker, b iterative.Block) error {
-	defer p.epoch.reader.Clock(transforms.LearnTime)()
+	defer p.reader.Clock(transforms.LearnTime)()
 	return fault.Wrap(fault.Data, worker.Take(b))
-}
-
-// cachedBlock is a block of features of a partition, in memory for later rounds.
-type cachedBlock struct {
-	n, index int
-	heldOut  bool
-	phi      []float32 // nil if there was no room
-	y        []float32
-	weights  []float64 // empty if rows have none
 }
 
 // featureCache holds features of the rows of one pass, so that rounds need not read and
 // map them again. Which it holds depends on the available memory and on timing, and does
 // not change results: what is not cached is computed again.
 type featureCache struct {
-	mu    sync.Mutex
-	name  string // name of the features; features of another name are evicted
-	used  int64  // bytes
-	parts map[int][]cachedBlock
+	mu         sync.Mutex
+	name       string // name of the features; features of another name are evicted
+	used       int64  // bytes
+	partitions map[int][]iterative.Block
 }
 
-// part returns the blocks of a partition, in order, or nil if it is not cached yet.
-func (c *featureCache) part(name string, partition int) []cachedBlock {
+// cacheOf returns the cache of a job in this process.
+func cacheOf(w *transforms.Worker) *featureCache {
+	c, _ := transforms.Cached(w, 1, "", func() (*featureCache, error) { return new(featureCache), nil })
+	return c
+}
+
+// blocks returns the blocks of a partition, in order, or nil if it is not cached yet.
+func (c *featureCache) blocks(name string, partition int) []iterative.Block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.name != name {
 		return nil
 	}
-	return c.parts[partition]
+	return c.partitions[partition]
 }
 
 // reserve reserves bytes for features, and reports whether the total stays within limit.
@@ -260,7 +256,7 @@ func (c *featureCache) reserve(name string, bytes, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.name != name {
-		c.name, c.used, c.parts = name, 0, map[int][]cachedBlock{}
+		c.name, c.used, c.partitions = name, 0, map[int][]iterative.Block{}
 	}
 	if c.used+bytes > limit {
 		return false
@@ -271,35 +267,33 @@ func (c *featureCache) reserve(name string, bytes, limit int64) bool {
 
 // put stores the blocks of a partition whose rows were read to the end. If ok is false, or if
 // another worker was faster, it drops them.
-func (c *featureCache) put(name string, partition int, blocks []cachedBlock, ok bool) {
+func (c *featureCache) put(name string, partition int, blocks []iterative.Block, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.name != name {
 		return // and its memory was already released
 	}
-	if _, cached := c.parts[partition]; ok && !cached {
+	if _, cached := c.partitions[partition]; ok && !cached {
 		if blocks == nil {
-			blocks = []cachedBlock{} // it was read, and has no rows
+			blocks = []iterative.Block{} // it was read, and has no rows
 		}
-		c.parts[partition] = blocks
+		c.partitions[partition] = blocks
 		return
 	}
 	for _, b := range blocks {
-		c.used -= b.bytes()
+		if b.Phi != nil {
+			c.used -= bytesOf(b)
+		}
 	}
 }
 
-func (b cachedBlock) bytes() int64 {
-	if b.phi == nil {
-		return 0
-	}
-	return 4*int64(len(b.phi)+len(b.y)) + 8*int64(len(b.weights))
-}
+// bytesOf returns the memory that a block with features takes.
+func bytesOf(b iterative.Block) int64 { return 4*int64(b.N)*int64(b.D+1) + 8*int64(len(b.Weights)) }
 
 // complete reports whether the features of all blocks are present.
-func complete(blocks []cachedBlock) bool {
+func complete(blocks []iterative.Block) bool {
 	for _, b := range blocks {
-		if b.phi == nil && b.n > 0 {
+		if b.Phi == nil && b.N > 0 {
 			return false
 		}
 	}
