@@ -82,10 +82,7 @@ func validateEmbed(o options.Embed) error {
 	if o.Picture != "" && o.Components < 2 {
 		return exit.Usagef("--picture needs 2 components or more (have %d)", o.Components)
 	}
-	if err := job.Validate(o.Job, o.Data, o.Model, job.Dir{Flag: "model", Name: o.Model}); err != nil {
-		return err
-	}
-	return prepare.Validate(o.Prepare)
+	return cmp.Or(job.Validate(o.Job, o.Data, o.Model, job.Dir{Flag: "model", Name: o.Model}), prepare.Validate(o.Prepare))
 }
 
 // checkLabels returns an error if a plot is asked for and the data has no labels to colour it.

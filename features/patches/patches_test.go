@@ -234,7 +234,8 @@ func TestFeaturesStayWithinTheirBound(t *testing.T) {
 	for i := range z {
 		z[i] = float32(1e6 * noise.Normal())
 	}
-	if largest := float64(slices.Max(apply(t, r, z))); largest > r.featureBound() || largest > c.Reach*r.Bound || largest < 0.1*r.featureBound() {
+	if largest := float64(slices.Max(apply(t, r, z))); largest > min(r.featureBound(), c.Reach*r.Bound) ||
+		largest < 0.1*r.featureBound() {
 		t.Errorf("largest feature %v, bound %v, reach %v of %v", largest, r.featureBound(), c.Reach, r.Bound)
 	}
 	sealed, err := features.Seal(r)

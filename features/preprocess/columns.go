@@ -13,8 +13,7 @@ import (
 // first the numbers of Number and Lookup slots, slot by slot, then the numbers of OneHot slots.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
-	// CrossFit divides the training rows; each part of a Lookup was computed without one part of them.
-	// nil if lookups have no parts.
+	// CrossFit divides the training rows. A part of a Lookup is without one part of them. nil if lookups have no parts.
 	CrossFit *CrossFit `json:"cross_fit,omitempty"`
 }
 

@@ -71,10 +71,7 @@ func checkFeaturize(o options.Featurize) error {
 	case o.Format == transforms.Codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
 		return exit.Usagef("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}
-	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
-		return err
-	}
-	return prepare.Validate(o.Prepare)
+	return cmp.Or(checkFormat(o.Format, FeaturizeFormats()), prepare.Validate(o.Prepare))
 }
 
 // featurization is a job that writes features.

@@ -152,10 +152,7 @@ func validateStream(o options.PredictStream) error {
 		prepare.CheckAtLeast("files_per_round", o.PerRound, 1)); err != nil {
 		return err
 	}
-	if err := checkFormat(o.Format, PredictFormats()); err != nil {
-		return err
-	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if err := o.Data.Validate(); err != nil {

@@ -28,10 +28,7 @@ import (
 // the same bytes as one that is trained with the recipe on the rows of the sums. While Fit adds, it holds one
 // part of the sums per thread; the sums of all folds are in the work directory.
 func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) {
-	if err := validateFit(o); err != nil {
-		return nil, err
-	}
-	terms, err := sumdirs.Open(ctx, o.SumDirs)
+	terms, err := openTerms(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +55,7 @@ func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 		return nil, exit.Usagef("no directory for the sums: name one with --out")
 	}
 	o := options.Fit{SumDirs: add.SumDirs, SaveSums: add.Out, Job: add.Job}
-	if err := validateFit(o); err != nil {
-		return nil, err
-	}
-	terms, err := sumdirs.Open(ctx, o.SumDirs)
+	terms, err := openTerms(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +68,15 @@ func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 	return result, nil
 }
 
-func validateFit(o options.Fit) error {
-	if err := checkChoices(o); err != nil {
-		return err
+// openTerms checks the options of a fit and opens its directories of sums.
+func openTerms(ctx context.Context, o options.Fit) ([]sumdirs.Term, error) {
+	model := job.Dir{Flag: "model", Name: o.Model}
+	out := job.Dir{Flag: "model", Name: outputOf(o)}
+	if err := cmp.Or(checkChoices(o), job.CheckOutputs(model, job.Dir{Flag: "save_sums", Name: o.SaveSums}),
+		job.Validate(o.Job, dataset.Options{}, out.Name, out)); err != nil {
+		return nil, err
 	}
-	if err := job.CheckOutputs(job.Dir{Flag: "model", Name: o.Model},
-		job.Dir{Flag: "save_sums", Name: o.SaveSums}); err != nil {
-		return err
-	}
-	return job.Validate(o.Job, dataset.Options{}, outputOf(o), job.Dir{Flag: "model", Name: outputOf(o)})
+	return sumdirs.Open(ctx, o.SumDirs)
 }
 
 // checkChoices returns an error for invalid options, among them those that need the scores of rows: sums only
@@ -106,9 +100,7 @@ func checkChoices(o options.Fit) error {
 }
 
 // outputOf returns the directory that the job creates.
-func outputOf(o options.Fit) string {
-	return cmp.Or(o.Model, o.SaveSums)
-}
+func outputOf(o options.Fit) string { return cmp.Or(o.Model, o.SaveSums) }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
 // forgotten has the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the

@@ -1,6 +1,7 @@
 package days
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,10 +63,8 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
 	}
 	out := job.Dir{Flag: "out", Name: o.Out}
-	if err := job.CheckOutputs(out, job.Dir{Flag: "save_sums", Name: o.SaveSums}); err != nil {
-		return nil, err
-	}
-	if err := job.Validate(o.Job, o.Data, o.Out, out, job.Dir{Flag: "model", Name: o.Model}); err != nil {
+	if err := cmp.Or(job.CheckOutputs(out, job.Dir{Flag: "save_sums", Name: o.SaveSums}),
+		job.Validate(o.Job, o.Data, o.Out, out, job.Dir{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
 	if c := o.Certificate; c != "" && (c == o.Out || c == o.SaveSums) {

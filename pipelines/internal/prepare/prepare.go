@@ -13,6 +13,7 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -81,10 +82,7 @@ func Validate(o options.Prepare) error {
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := checkScale(o.Scale); err != nil {
-		return err
-	}
-	if err := ValidateTypes(o.Types); err != nil {
+	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
 		return err
 	}
 	if err := o.Encode.Validate(); err != nil {

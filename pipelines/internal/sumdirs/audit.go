@@ -2,6 +2,7 @@ package sumdirs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,10 +36,8 @@ func Audit(ctx context.Context, o options.AuditSums) (r *results.AuditSums, err 
 	if len(o.Data.Files) == 0 && o.Model == "" {
 		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model}); err != nil {
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
+		job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
 	terms, err := Open(ctx, o.SumDirs)

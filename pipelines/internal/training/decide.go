@@ -33,8 +33,7 @@ type decider struct {
 	groups        int64                // number of groups of dependent held-out rows; 0 if rows are independent
 }
 
-// weightsFile is a file with weights that were fitted without the held-out rows. The zero value means that there is
-// no such file.
+// weightsFile is a file with weights that were fitted without the held-out rows. The zero value is no file.
 type weightsFile struct{ name, sha256 string }
 
 // decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit

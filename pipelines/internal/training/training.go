@@ -7,6 +7,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -148,10 +149,7 @@ func (t *Training) resolve() (err error) {
 			return err
 		}
 	}
-	if err := t.checkOrigin(); err != nil {
-		return err
-	}
-	return t.spec.CheckWeights(p.Profile.Weights)
+	return cmp.Or(t.checkOrigin(), t.spec.CheckWeights(p.Profile.Weights))
 }
 
 // checkClassWeights returns an error if classes cannot have the weights that are given.

@@ -5,6 +5,7 @@
 package twosample
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 		return err
 	}
 	o.Prepare.Data = o.Data
-	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "recipe", Name: o.Recipe}); err != nil {
-		return err
-	}
-	return prepare.Validate(o.Prepare)
+	return cmp.Or(job.Validate(o.Job, o.Data, "", job.Dir{Flag: "recipe", Name: o.Recipe}), prepare.Validate(o.Prepare))
 }
 
 // unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, to which two patterns give
