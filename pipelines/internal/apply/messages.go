@@ -115,8 +115,8 @@ func absolute(name string) (string, error) {
 	return storage.Abs(name)
 }
 
-// workBeside returns the directory of intermediate results for an output.
-func workBeside(out string) (string, error) {
+// streamWorkDir returns the directory of intermediate results for an output.
+func streamWorkDir(out string) (string, error) {
 	if messages.Is(out) {
 		return os.MkdirTemp("", "bochner-stream-")
 	}

@@ -115,7 +115,7 @@ func beginStream(ctx context.Context, o options.PredictStream) (_ *streamJob, er
 		Threshold: threshold, Content: content,
 		Messages: scoring.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
-	s.work, err = workBeside(out)
+	s.work, err = streamWorkDir(out)
 	return s, err
 }
 

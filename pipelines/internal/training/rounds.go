@@ -60,7 +60,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	}
 	r.lambda, r.folds = l.Values(t.spec, p.Weights().Sum)
 	var parent *registry.Parent
-	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
+	if r.init, parent, err = r.startFromModel(ctx, shared.Init); err != nil {
 		return nil, err
 	}
 	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(r.init, r.init)}
@@ -91,10 +91,11 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
 	if len(r.lambda) == 1 && !r.training.spec.FitsWithoutFirst() && !(r.learner.Joint() && r.folds > 0) {
-		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options) // without the first fold
+		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
 		if err != nil {
 			return nil, err
 		}
+		// The fit has not used the first fold.
 		if fit.decision, err = r.decide(ctx, fit.linear); err != nil {
 			return nil, err
 		}
@@ -246,9 +247,9 @@ func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 	return log
 }
 
-// initialWeights loads the weights of the model init, and checks that it has the same features and classes. It
-// returns nil if init is "". The weights are in the units of the model's grid of targets, which it takes over.
-func (r *rounds) initialWeights(ctx context.Context, init string) (*linear.Model, *registry.Parent, error) {
+// startFromModel loads the weights of the model init, and checks that it has the same features and classes. It
+// replaces the grid of targets by the model's, whose units the weights have. It returns nil if init is "".
+func (r *rounds) startFromModel(ctx context.Context, init string) (*linear.Model, *registry.Parent, error) {
 	t := r.training
 	p := t.Prepared
 	if init == "" {
