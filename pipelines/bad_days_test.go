@@ -193,6 +193,39 @@ func TestBadDaysAreRejectedByNameAndTheNextNightSucceeds(t *testing.T) {
 	}
 }
 
+// The recipe to which days are compared does not have the label if that is the same in all rows of its day. A day that
+// lacks the label is refused by name, and the next night goes on.
+func TestDaysThatLackTheLabelAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	n := newNights(calendar{}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
+	n.o.Gate, n.o.PairedGate, n.o.Train.Learner = "", options.NoGate, apprentices(2)[3].learner
+	for day := 1; day <= 5; day++ {
+		text := dailyCSV(day, 1)
+		switch day {
+		case 2:
+			text = strings.ReplaceAll(text, ",below", ",above")
+		case 4:
+			text = strings.NewReplacer(",y", "", ",below", "", ",above", "").Replace(text)
+		}
+		n.put(t, day, text)
+		if n.o.Day = dayName(day); day < 3 {
+			continue
+		}
+		want := results.Promoted
+		if day == 4 {
+			want = results.Refused
+		}
+		r, err := Retrain(jobtest.Ctx, n.o)
+		if r == nil || r.Outcome != want {
+			t.Fatalf("day %d: want %s: %v, %+v", day, want, err, r)
+		}
+		if day >= 4 && (len(r.Refused) != 1 || r.Refused[0].Day != dayName(4) ||
+			!strings.Contains(r.Refused[0].Why, `no column "y"`)) {
+			t.Errorf("day %d: refused are %+v", day, r.Refused)
+		}
+	}
+}
+
 // A row without a label, or without a value, does not make its day bad: a training run sets it aside, or fills
 // it in.
 func TestDaysMayLackLabelsAndValues(t *testing.T) {

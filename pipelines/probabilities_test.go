@@ -229,6 +229,40 @@ func TestProbabilitiesDoNotContainTheWeightsOfClasses(t *testing.T) {
 	}
 }
 
+// One sigmoid for three classes could not undo what their weights do to the scores.
+func TestSharesOfWeightedClassesArePredictedByDefault(t *testing.T) {
+	lines := func(n int, seed uint64) []string {
+		r, rows := rand.New(rand.NewPCG(seed, 1)), []string{"a,b,y\n"}
+		for range n {
+			a, b := r.NormFloat64(), r.NormFloat64()
+			class := "abc"[min(max(int(a+b*b+r.NormFloat64()+1), 0), 2)]
+			rows = append(rows, fmt.Sprintf("%.4f,%.4f,%c\n", a, b, class))
+		}
+		return rows
+	}
+	o := options.Train{Prepare: options.Prepare{Scale: []string{"none"},
+		Kernel: &fourier.GaussianOptions{Width: 2, Features: 64}, Seed: 1},
+		Learner: &ridge.LearnerOptions{Weights: []string{"a=8", "b=1", "c=1"}}}
+	o.Lambda.Path = []float64{1e-4, 1e-3}
+	_, m := trainedModel(t, lines(2000, 1), o)
+	scores, class := scoresOf(t, m, lines(3000, 2)[1:])
+	n := len(class)
+	p, mean, share := make([]float32, 3*n), make([]float64, 3), make([]float64, 3)
+	m.Manifest.Probabilities.Apply(p, scores, n, 3)
+	for i, v := range p {
+		mean[i%3] += float64(v) / float64(n)
+	}
+	for _, c := range class {
+		share[c] += 1 / float64(n)
+	}
+	for c, v := range mean {
+		if math.Abs(v-share[c]) > 0.03 {
+			t.Errorf("the mean probabilities are %.3f, the shares of rows %.3f", mean, share)
+			break
+		}
+	}
+}
+
 func TestEvaluateScoresProbabilities(t *testing.T) {
 	dir := t.TempDir()
 	lines := jobtest.Made(t, "moons", 500, 1)

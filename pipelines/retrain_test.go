@@ -72,6 +72,31 @@ func TestModelsOfAllNightsHaveProbabilities(t *testing.T) {
 	}
 }
 
+// All rows of a later window are later than the rows that a recipe holds out. Then a recipe is drawn from them.
+func TestNightsHoldOutTheLatestRows(t *testing.T) {
+	dir := t.TempDir()
+	n := newNights(calendar{days: 5, window: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
+	n.o.Train.Data.Time, n.o.Train.Split.Time = "t", true
+	n.o.Train.Lambda.Path, n.o.MaxDrift, n.o.Gate, n.o.PairedGate = []float64{1e-4, 1e-2}, 0, "", options.NoGate
+	for day := 1; day <= 5; day++ {
+		lines := strings.Fields(dailyCSV(day, 1))
+		for i := range lines[1:] {
+			lines[i+1] += fmt.Sprintf(",%d", 1000*day+i)
+		}
+		n.put(t, day, lines[0]+",t\n"+strings.Join(lines[1:], "\n")+"\n")
+		if n.o.Day = dayName(day); day == 1 {
+			continue
+		}
+		r, err := Retrain(jobtest.Ctx, n.o)
+		if err != nil {
+			t.Fatalf("day %d: %v", day, err)
+		}
+		if redrawn := day == 2 || day == 4; (r.Redrawn != "") != redrawn {
+			t.Errorf("day %d: redrawn %q", day, r.Redrawn)
+		}
+	}
+}
+
 // Without a PairedGate, the default of the command decides about a champion; options.NoGate promotes without a
 // condition.
 func TestZeroPairedGateIsTheDefault(t *testing.T) {

@@ -191,6 +191,10 @@ func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, ou
 			return nil, err
 		}
 		if m.Task == models.Embedding {
+			// The recipe does not need a label that was the same in all of its rows, but training does.
+			if _, err := job.OpenData(ctx, d, nil); err != nil {
+				return nil, err
+			}
 			d.Label, d.LabelText = "", dataset.LabelText{}
 		}
 		r, err := days.Sum(ctx, options.Sum{

@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -295,5 +296,41 @@ func TestScoresUseWeightsAsTheyAre(t *testing.T) {
 	}
 	if want := wrong / all; math.Abs(r.Classes.Error-want) > 1e-9 {
 		t.Errorf("error %g, want %g", r.Classes.Error, want)
+	}
+}
+
+// Rows without a label are not scored, so their weights do not narrow intervals.
+func TestWeightsOfRowsWithoutLabelsDoNotCount(t *testing.T) {
+	for _, targets := range []bool{false, true} {
+		lines, _ := weightedTable(400, targets, "1", "2", "5")
+		o := weightedOptions(t, lines, "w")
+		o.Lambda.Path, o.Learner = []float64{1e-3}, ridge.NewLearnerOptions()
+		mustTrain(t, o)
+		other := o
+		other.Model, other.Seed = o.Model+"-2", 2
+		mustTrain(t, other)
+		lines, _ = weightedTable(300, targets, "1", "2", "5")
+		var scored [2][]byte
+		for i := range scored {
+			data := dataset.Options{Files: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(lines, ""))}}
+			r, err := Evaluate(jobtest.Ctx, options.Evaluate{Model: o.Model, Data: data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := CompareModels(jobtest.Ctx, options.CompareModels{Champion: o.Model, Challenger: other.Model, Data: data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Rows, c.Rows, r.SetAside, c.SetAside = results.RowCounts{}, results.RowCounts{}, nil, nil
+			if scored[i], err = json.Marshal([]any{r, c}); err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range lines[1:] {
+				lines = append(lines, line[:strings.LastIndexByte(line, ',')+1]+"\n")
+			}
+		}
+		if !bytes.Equal(scored[0], scored[1]) {
+			t.Errorf("targets %v: %s\nwith rows without labels: %s", targets, scored[0], scored[1])
+		}
 	}
 }

@@ -120,7 +120,7 @@ func (w *featureWriter) write() (Written, error) {
 	return w.written, err
 }
 
-// flush writes the collected rows as a part.
+// flush writes the collected rows as an output.
 func (w *featureWriter) flush() error {
 	if w.n == 0 {
 		return nil
@@ -162,9 +162,9 @@ func (w *featureWriter) flush() error {
 	if err != nil {
 		return err
 	}
-	part := WrittenPart{Rows: int64(w.n)}
+	output := WrittenOutput{Rows: int64(w.n)}
 	for _, f := range files {
-		name := fmt.Sprintf("%s-%04d%s", ShardName(w.shard), len(w.written.Parts), f.Suffix)
+		name := fmt.Sprintf("%s-%04d%s", ShardName(w.shard), len(w.written.Outputs), f.Suffix)
 		checksum, err := w.files.Create(name, func(dst io.Writer) error {
 			out := f.New(dst)
 			if err := out.Write(&table); err != nil {
@@ -175,9 +175,9 @@ func (w *featureWriter) flush() error {
 		if err != nil {
 			return err
 		}
-		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: f.Suffix, Checksum: checksum})
+		output.Files = append(output.Files, WrittenFile{Name: name, Suffix: f.Suffix, Checksum: checksum})
 	}
-	w.written.Parts = append(w.written.Parts, part)
+	w.written.Outputs = append(w.written.Outputs, output)
 	w.x, w.y, w.hashes, w.n = w.x[:0], w.y[:0], w.hashes[:0], 0
 	return nil
 }

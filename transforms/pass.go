@@ -52,11 +52,11 @@ type Pass struct {
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
 	Copies *profile.Copies `json:"copies,omitempty"`
 
-	// Stripes is Scan.Stripes, which changes no result and so is not part of the pass file.
+	// Stripes is Scan.Stripes, which changes no result and so is not in the pass file.
 	Stripes int `json:"-"`
 }
 
-// Common returns the part that all kinds of passes share.
+// Common returns what all kinds of passes share.
 func (p *Pass) Common() *Pass { return p }
 
 // AnyPass is a pass of any kind: a pointer to a struct that embeds Pass.
@@ -177,7 +177,7 @@ func (w *Worker) giveFiles(ctx context.Context, files []File, recipes []*feature
 	return err
 }
 
-// decode reads a pass, or a part of it, and returns the files that its recipes refer to.
+// decode reads a pass, or some of its fields, and returns the files that its recipes refer to.
 func decode(ctx context.Context, uri string, p any) ([]File, error) {
 	data, err := storage.ReadState(ctx, uri, maxPass)
 	if err != nil {

@@ -34,7 +34,7 @@ type Scan struct {
 	// which every worker takes part in every chain: they would start all chains on one worker.
 	Reshuffle bool
 
-	// Split lets the runner give a part of a reader to another worker while the reader is read; see Splittable.
+	// Split lets the runner give shards of a reader to another worker while the reader is read; see Splittable.
 	Split bool
 	// Cuts holds, for each element, the shards in ascending order at which the reader is cut from
 	// the beginning, because an earlier run has stored checkpoints of the pieces.

@@ -19,16 +19,16 @@ import (
 // Written lists the files that were written for a shard, with the report of the shard. It is
 // stored next to them in the file DoneName, which exists only if they are complete.
 type Written struct {
-	Report dataset.Report `json:"report"`
-	Parts  []WrittenPart  `json:"parts"` // in the order of the rows
+	Report  dataset.Report  `json:"report"`
+	Outputs []WrittenOutput `json:"parts"` // in the order of the rows
 	// NotFinite counts the rows of Report that have no values, because those would not be finite.
 	NotFinite int64 `json:"not_finite,omitempty"`
 	// Drift holds the encoded drift.Counts of the shard's rows, if they were counted.
 	Drift []byte `json:"drift,omitempty"`
 }
 
-// WrittenPart is the output for consecutive rows.
-type WrittenPart struct {
+// WrittenOutput is the output for consecutive rows.
+type WrittenOutput struct {
 	Rows  int64         `json:"rows"`
 	Files []WrittenFile `json:"files"`
 }

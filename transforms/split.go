@@ -18,7 +18,7 @@ import (
 // another worker, and it knows how many bytes are left.
 type Splittable struct{ Fn }
 
-// shardList is the part of a pass file that lists the shards.
+// shardList lists the shards of a pass file.
 type shardList struct {
 	Data   dataset.Dataset `json:"data"`
 	Shards []dataset.Shard `json:"shards"`

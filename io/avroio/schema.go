@@ -54,10 +54,8 @@ type field struct {
 // maxDepth limits how deep types and values are nested.
 const maxDepth = 64
 
-// parser parses a schema.
-type parser struct {
-	named map[string]*node
-}
+// parser parses a schema. It has the types with a name.
+type parser map[string]*node
 
 // parseSchema parses the schema of a file, which must be a record.
 func parseSchema(b []byte) (*node, error) {
@@ -67,8 +65,7 @@ func parseSchema(b []byte) (*node, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, fmt.Errorf("its schema is not JSON: %w", err)
 	}
-	p := parser{named: map[string]*node{}}
-	n, err := p.parse(v, "", 0)
+	n, err := parser{}.parse(v, "", 0)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("its schema: %w", err)
@@ -81,7 +78,7 @@ func parseSchema(b []byte) (*node, error) {
 }
 
 // parse parses a type; space is the namespace that names without one are in.
-func (p *parser) parse(v any, space string, depth int) (*node, error) {
+func (p parser) parse(v any, space string, depth int) (*node, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("types are nested more than %d deep", maxDepth)
 	}
@@ -105,11 +102,11 @@ func (p *parser) parse(v any, space string, depth int) (*node, error) {
 }
 
 // name returns the type with a name.
-func (p *parser) name(name, space string) (*node, error) {
+func (p parser) name(name, space string) (*node, error) {
 	if k, ok := primitives[name]; ok {
 		return &node{kind: k}, nil
 	}
-	if n := p.named[full(name, space)]; n != nil {
+	if n := p[full(name, space)]; n != nil {
 		return n, nil
 	}
 	return nil, fmt.Errorf("unknown type %.40q", name)
@@ -122,7 +119,7 @@ func full(name, space string) string {
 	return space + "." + name
 }
 
-func (p *parser) object(v map[string]any, space string, depth int) (*node, error) {
+func (p parser) object(v map[string]any, space string, depth int) (*node, error) {
 	kindName, ok := v["type"].(string)
 	if !ok {
 		return p.parse(v["type"], space, depth+1) // {"type": {"type": …}}
@@ -159,7 +156,7 @@ func (p *parser) object(v map[string]any, space string, depth int) (*node, error
 	} else if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		space = name[:i]
 	}
-	p.named[full(name, space)] = n
+	p[full(name, space)] = n
 	switch kindName {
 	case "enum":
 		n.kind = enum

@@ -15,26 +15,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Kind is a compression.
-type Kind int
+// Kind is the name of a compression.
+type Kind string
 
 const (
-	None Kind = iota
-	Gzip
-	Zstd
+	None Kind = ""
+	Gzip Kind = "gzip"
+	Zstd Kind = "zstd"
 )
-
-func (k Kind) String() string {
-	switch k {
-	case None:
-		return "none"
-	case Gzip:
-		return "gzip"
-	case Zstd:
-		return "zstd"
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
 
 // headBytes is the number of first bytes that Sniff needs at most.
 const headBytes = 4

@@ -3,6 +3,9 @@ package csvio
 import (
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 func TestTextsThatAreNotUTF8AreRejected(t *testing.T) {
@@ -41,5 +44,15 @@ func TestLatin1IsReadAsUTF8(t *testing.T) {
 	}
 	if (&Layout{Comma: ',', Encoding: "x"}).Validate() == nil {
 		t.Error("an unknown encoding is valid")
+	}
+}
+
+func TestWeightsAndIdentifiersAreUTF8EvenIfTheyAreNotRead(t *testing.T) {
+	l := Layout{Comma: ',', TableLayout: dataset.TableLayout{Columns: []string{"x", "w", "id", "other"}, Label: -1,
+		Features: []int{0}, Roles: map[schema.Role]int{schema.Weight: 1, schema.ID: 2}}}
+	got, err := read(open(strings.NewReader("1,2,a,\xff\n2,\xff,b,\n3,1,\xff,\n"), l))
+	if err != nil || len(got) != 3 || got[0].Bad != "" || !strings.Contains(got[1].Bad, `column "w"`) ||
+		!strings.Contains(got[2].Bad, `column "id"`) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

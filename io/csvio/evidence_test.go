@@ -74,7 +74,7 @@ func TestRepeatedHeadersAreNotRows(t *testing.T) {
 	for _, row := range got {
 		labels = append(labels, row.Label+row.Bad)
 	}
-	headers := r.OtherLines().Headers
+	headers := r.others.Headers
 	if want := "Bern|city|Basel|9: has 2 fields, want 3"; err != nil || strings.Join(labels, "|") != want || headers != 3 {
 		t.Errorf("%q, %d repeated headers, %v", labels, headers, err)
 	}

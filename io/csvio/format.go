@@ -195,21 +195,12 @@ func checkFirstLine(head []byte) error {
 }
 
 func readShard(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
-	layout := *in.Layout().(*Layout)
+	layout := in.Layout().(*Layout)
 	text, err := in.Lines(ctx, true, layout.Comma)
 	if err != nil {
 		return nil, err
 	}
-	decoder, describe := in.Sinks()
-	if !in.Labels && describe == nil {
-		layout.TableLayout = layout.Unlabeled() // labels are not read, so they may be anything
-	}
-	s := settings{layout: layout, path: layout.PathTexts(in.File), centre: in.Data.Schema.Centre, decoder: decoder,
-		describe: describe, taps: in.Taps}
-	if describe == nil {
-		s.keys = layout.KeyFields(in.Data)
-	}
-	return newReader(text, s)
+	return newReader(text, in, layout)
 }
 
 // Encoding is how the text of a file is stored. The zero value means the encoding of the model, or UTF8.

@@ -15,195 +15,57 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Values of reader.uses for fields that are not features.
-const (
-	useNone = -1 - iota
-	useWeight
-	useText  // only the id, or part of a key
-	useLabel // the first label; lower values are further labels
-)
-
 // reader reads the rows of one shard of a CSV file.
 type reader struct {
+	*dataset.Fields
 	lines  *lines.Reader
-	layout Layout
-	uses   []int32 // for each field, the index of a feature or one of the constants above
-	lastTexts
-	rowNumbers
-	part   *dataset.TestFilter // nil if all rows are read
-	taps   []*dataset.Tap      // of fields that decide about the part, or are described; nil if all rows are read
-	text   []byte              // text of a quoted field, reused
-	recode []byte              // a record in UTF-8
-	path   [][]byte            // values of the last fields, which are in the path of the file
+	layout *Layout
+	fields []field
+	text   []byte // text of a quoted field, reused
+	recode []byte // a record in UTF-8
 	begun  bool
-	others dataset.OtherLines // without blank lines
+	others *dataset.OtherLines
 	fatal  error
 }
 
-// lastTexts has the texts of the last row that are not features.
-type lastTexts struct {
-	labels [][]byte
-	weight []byte
-	id     kept
-	keys   []kept
+// field says how a field is read.
+type field struct {
+	unread bool // it may hold anything
+	simple bool // it is a plain number, which goes to this index in the row
+	slot   int
+	centre float64      // number to subtract from it
+	tap    *dataset.Tap // takes the number, too; may be nil
 }
 
-// rowNumbers describes how fields of features become the numbers of a row.
-type rowNumbers struct {
-	features []feature
-	width    int         // numbers in a row
-	sink     schema.Sink // takes features that are not simple; nil if all are
-}
-
-// kept is a field whose text is stored in addition to its other use.
-type kept struct {
-	field int
-	text  []byte // of the last row; nil if there is no such field
-}
-
-// feature says how the field of a feature is read.
-type feature struct {
-	slot   int32   // index in the row
-	simple bool    // the field is a plain number
-	centre float64 // number to subtract from it
-}
-
-var (
-	_ rowio.Reader = (*reader)(nil)
-	_ rowio.Extras = (*reader)(nil)
-)
-
-// settings say how records become rows.
-type settings struct {
-	layout Layout
-	path   [][]byte  // values of the last fields, which are in the path of the file
-	keys   []int     // fields whose texts Key returns
-	centre []float64 // subtracted from the features in float64; nil subtracts nothing. Not used with a decoder
-	// decoder, unless nil, decodes the features; the columns of its table are the features of the layout.
-	decoder *schema.Decoder
-	// describe, unless nil, gets all fields of Layout.Described. Rows are then empty.
-	describe schema.Sink
-	// taps, unless nil, puts taps in front of fields, as dataset.Input.Taps does.
-	taps func(columns []string, sinks []dataset.FieldSink) (*dataset.TestFilter, []*dataset.Tap, error)
-}
+var _ rowio.Reader = (*reader)(nil)
 
 // newReader returns a reader of the rows in records, which must have the
 // options Quote and the layout's Comma. It panics if the layout is not valid.
 //
 // If the layout has a header and the shard starts at the beginning of the file, its
 // first record is the header. A file must not be cut before its header.
-func newReader(records *lines.Reader, s settings) (*reader, error) {
-	l := s.layout
+func newReader(records *lines.Reader, in *dataset.Input, l *Layout) (*reader, error) {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
-	r := &reader{lines: records, layout: l, path: s.path, uses: make([]int32, len(l.Columns)),
-		rowNumbers: rowNumbers{features: make([]feature, len(l.Features)), width: len(l.Features)}}
-	for f := range r.uses {
-		r.uses[f] = useNone
+	in.Tabs = l.Comma == '\t'
+	sinks, err := dataset.NewFields(in, &l.TableLayout)
+	if err != nil {
+		return nil, err
 	}
-	for i, f := range l.Features {
-		r.uses[f] = int32(i)
-		r.features[i] = feature{slot: int32(i), simple: true}
-	}
-	for i, f := range l.Labels() {
-		r.uses[f] = useLabel - int32(i)
-		r.labels = append(r.labels, []byte{})
-	}
-	if f := l.Role(schema.Weight); f >= 0 {
-		r.uses[f], r.weight = useWeight, []byte{}
-	}
-	if f := l.Role(schema.ID); f >= 0 {
-		r.id = r.keep(f)
-	}
-	for _, f := range s.keys {
-		r.keys = append(r.keys, r.keep(f))
-	}
-	switch {
-	case s.describe != nil:
-		r.describe(s.describe)
-	case s.decoder != nil:
-		r.decode(s.decoder)
-	default:
-		for i, c := range s.centre {
-			r.features[i].centre = c
+	r := &reader{Fields: sinks, lines: records, layout: l, fields: make([]field, len(l.Columns)),
+		others: &in.Others}
+	for f := range r.fields {
+		to, tap := r.To[f].Untapped()
+		if d := to.Decoder(); d != nil {
+			centre, simple := d.Simple(to.Column)
+			r.fields[f] = field{simple: simple, slot: d.Slot(to.Column), centre: centre, tap: tap}
 		}
+		// Weights and identifiers must be UTF-8 even if they are not read.
+		r.fields[f].unread = r.To[f].Sink == nil && f != l.Role(schema.Weight) && f != l.Role(schema.ID)
 	}
-	if s.taps == nil {
-		return r, nil
-	}
-	return r, r.tap(s)
+	return r, nil
 }
-
-// keep makes the reader store the text of a field. It sees the features before decode does.
-func (r *reader) keep(f int) kept {
-	switch use := r.uses[f]; {
-	case use == useNone:
-		r.uses[f] = useText
-	case use >= 0:
-		r.features[use].simple = false // the text would be passed over
-	}
-	return kept{f, []byte{}}
-}
-
-// decode makes d decode the features, except plain numbers whose text is not stored.
-func (r *reader) decode(d *schema.Decoder) {
-	r.sink, r.width = d, d.Width()
-	for i := range r.features {
-		v := &r.features[i]
-		v.slot = int32(d.Slot(i))
-		centre, simple := d.Simple(i)
-		v.centre, v.simple = centre, simple && v.simple
-	}
-}
-
-// tap puts taps in front of the fields that decide about the part of the input, and of described fields.
-func (r *reader) tap(s settings) (err error) {
-	var sinks []dataset.FieldSink
-	if s.describe != nil {
-		sinks = make([]dataset.FieldSink, len(r.uses))
-		for i, f := range r.layout.Described() {
-			sinks[f] = dataset.FieldSink{Sink: s.describe, Column: i}
-		}
-	}
-	r.part, r.taps, err = s.taps(r.layout.Columns, sinks)
-	for f, t := range r.taps {
-		switch {
-		case t == nil:
-		case r.uses[f] == useNone:
-			r.uses[f] = useText
-		case r.uses[f] >= 0 && r.part.Key != nil:
-			r.features[r.uses[f]].simple = false // the text would be passed over
-		}
-	}
-	return err
-}
-
-// describe makes rows empty and passes all fields of Layout.Described to the sink.
-func (r *reader) describe(s schema.Sink) {
-	fields := r.layout.Described()
-	r.sink, r.width, r.features = s, 0, make([]feature, len(fields))
-	for i, f := range fields {
-		r.uses[f] = int32(i)
-	}
-}
-
-// Target returns the text of a label of the last row, nil if the layout has none.
-func (r *reader) Target(i int) []byte {
-	if len(r.labels) == 0 {
-		return nil
-	}
-	return r.labels[i]
-}
-
-// Weight returns the text of the last row's weight, nil if the layout has none.
-func (r *reader) Weight() []byte { return r.weight }
-
-// ID returns the text of the last row's identifier, nil if the layout has none.
-func (r *reader) ID() []byte { return r.id.text }
-
-// Key returns text i of those that the last row's key is made of.
-func (r *reader) Key(i int) []byte { return r.keys[i].text }
 
 // Line returns the line on which the row that Append read last begins.
 func (r *reader) Line() int64 { return r.lines.Line() }
@@ -271,10 +133,6 @@ func (r *reader) findQuoted(rec []byte) {
 	}
 }
 
-// OtherLines counts the records that repeat the header, as joined files have them, and finds the first quoted field
-// that seems to hold records.
-func (r *reader) OtherLines() dataset.OtherLines { return r.others }
-
 // repeatsHeader reports whether a record has the fields of the header.
 func (r *reader) repeatsHeader(rec []byte) bool {
 	names := r.layout.Stored()
@@ -327,33 +185,30 @@ func (r *reader) begin() error {
 // parse appends the values of a record to x.
 func (r *reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	base := len(x)
-	x = slices.Grow(x, r.width)[:base+r.width]
+	x = slices.Grow(x, r.Width)[:base+r.Width]
 	row := x[base:]
 	comma := r.layout.Comma
-	r.weight = r.weight[:0]
-	r.part.Reset()
+	r.ResetTexts()
 	at := 0 // where the field begins
-	for f, use := range r.uses[:len(r.layout.Stored())] {
+	for f := range r.layout.Stored() {
 		if at > len(rec) {
 			return x[:base], nil, r.bad(rec, f, "")
 		}
-		if use >= 0 && r.features[use].simple {
+		if to := &r.fields[f]; to.simple {
 			// A bare number up to the comma, which nearly all fields are.
-			to := &r.features[use]
 			v, n := lines.NumberPrefix(rec[at:])
 			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && exact.Finite(v) {
-				plain := v
+				if to.tap != nil {
+					to.tap.Number(v)
+				}
 				if to.centre != 0 {
 					v = lines.NumberMinus(rec[at:end], to.centre)
 				}
 				row[to.slot] = v
-				if r.taps != nil && r.taps[f] != nil {
-					r.taps[f].Number(plain)
-				}
 				at = end + 1
 				continue
 			}
-		} else if use == useNone {
+		} else if to.unread {
 			n := bytes.IndexByte(rec[at:], comma)
 			if n < 0 {
 				n = len(rec) - at
@@ -376,8 +231,8 @@ func (r *reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	if at <= len(rec) {
 		return x[:base], nil, r.bad(rec, 0, "")
 	}
-	for i, text := range r.path {
-		if bad := r.put(row, rec, len(r.uses)-len(r.path)+i, text); bad != nil {
+	for i, text := range r.Path {
+		if bad := r.put(row, rec, len(r.fields)-len(r.Path)+i, text); bad != nil {
 			return x[:base], nil, bad
 		}
 	}
@@ -385,49 +240,23 @@ func (r *reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 }
 
 // put stores the text of field f of a record, or returns why the record cannot be used.
-func (r *reader) put(row []float32, rec []byte, f int, whole []byte) *rowio.BadRow {
-	b := trim(whole, r.layout.Comma)
-	if f == r.id.field && r.id.text != nil {
-		r.id.text = append(r.id.text[:0], whole...)
+func (r *reader) put(row []float32, rec []byte, f int, text []byte) *rowio.BadRow {
+	if r.fields[f].unread {
+		return nil
 	}
-	for i := range r.keys {
-		if k := &r.keys[i]; k.field == f {
-			k.text = append(k.text[:0], b...)
-		}
+	if !utf8.Valid(text) {
+		return r.bad(rec, f, notUTF8(trim(text, r.layout.Comma)))
 	}
-	use := r.uses[f]
-	if use != useNone && !utf8.Valid(b) {
-		return r.bad(rec, f, notUTF8(b))
-	}
-	if r.taps != nil && r.taps[f] != nil {
-		if r.taps[f].Text(row, 0, b); r.taps[f].Later() {
-			return nil
-		}
-	}
+	reason := r.To[f].Text(row, text)
 	switch {
-	case use >= 0 && r.sink != nil:
-		if why := r.sink.Text(row, int(use), b); why != "" {
-			return r.bad(rec, f, why)
-		}
-	case use >= 0:
-		v, ok := lines.ParseNumber(b)
-		if !ok || !exact.Finite(v) {
-			bad := r.bad(rec, f, notNumber(b))
-			bad.NotNumber = true
-			return bad
-		}
-		to := &r.features[use]
-		if to.centre != 0 {
-			v = lines.NumberMinus(b, to.centre)
-		}
-		row[to.slot] = v
-	case use == useWeight:
-		r.weight = append(r.weight[:0], b...)
-	case use <= useLabel:
-		to := &r.labels[useLabel-use]
-		*to = append((*to)[:0], b...)
+	case reason == "":
+		return nil
+	case r.Plain:
+		reason = notNumber(trim(text, r.layout.Comma))
 	}
-	return nil
+	bad := r.bad(rec, f, reason)
+	bad.NotNumber = r.Plain
+	return bad
 }
 
 // bad returns the error of a record whose field f is invalid for a reason. If the
@@ -447,7 +276,7 @@ func (r *reader) bad(rec []byte, f int, reason string) *rowio.BadRow {
 		return e
 	}
 	e.Column = f + 1
-	if f < want || broken == "" && f < len(r.uses) {
+	if f < want || broken == "" && f < len(r.fields) {
 		reason = dataset.InColumn(r.layout.Columns[f], reason)
 	}
 	e.Reason = reason

@@ -53,7 +53,9 @@ func read(r rowio.Reader) (all []row, err error) {
 }
 
 func mustReader(records *lines.Reader, l Layout) *reader {
-	r, err := newReader(records, settings{layout: l})
+	label := func([]byte) (float64, string) { return 0, "" }
+	in := new(dataset.Dataset).InMemory(dataset.Request{Label: label})
+	r, err := newReader(records, in, &l)
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -157,14 +158,14 @@ func (s *Source) open(ctx context.Context, o storage.Object, off, n int64) (io.R
 				return nil, f.err
 			}
 			f.taken = true
-			return &headReader{f, f.head}, nil
+			return io.NopCloser(io.MultiReader(bytes.NewReader(f.head), f)), nil // the Source closes the file
 		}
 		if f.off == 0 && f.n < 0 && f.rest == nil && f.err == nil { // the whole file is in memory
 			part := f.head[min(off, int64(len(f.head))):]
 			if n >= 0 {
 				part = part[:min(n, int64(len(part)))]
 			}
-			return &headReader{&openFile{}, part}, nil
+			return io.NopCloser(bytes.NewReader(part)), nil
 		}
 	}
 	return o.Open(ctx, off, n)
@@ -180,25 +181,13 @@ func (s *Source) close() {
 	}
 }
 
-// headReader reads a file whose beginning is in memory.
-type headReader struct {
-	file *openFile
-	head []byte
-}
-
-func (r *headReader) Read(p []byte) (int, error) {
-	if len(r.head) > 0 {
-		n := copy(p, r.head)
-		r.head = r.head[n:]
-		return n, nil
-	}
+// Read reads what follows the head.
+func (f *openFile) Read(p []byte) (int, error) {
 	switch {
-	case r.file.rest != nil:
-		return r.file.rest.Read(p)
-	case r.file.err != nil:
-		return 0, r.file.err
+	case f.rest != nil:
+		return f.rest.Read(p)
+	case f.err != nil:
+		return 0, f.err
 	}
 	return 0, io.EOF
 }
-
-func (r *headReader) Close() error { return nil } // the Source closes the file

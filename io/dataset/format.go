@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rowio"
-	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -249,23 +248,11 @@ type Input struct {
 	Shard  Shard
 	Labels bool // labels are wanted
 	IDs    bool // identifiers are wanted
+	Tabs   bool // tabs separate fields, so they are not removed as spaces are
 
 	request Request
 	source  *Source // nil if no file was opened ahead
 	*opened
-}
-
-// Sinks returns the Decoder of the fields of feature columns, which are numbered in the order of the layout's features.
-// It is nil if these are plain numbers. If describe is not nil, it gets all fields instead of the Decoder: rows are
-// then empty, and the label and other columns with roles follow the features.
-func (in *Input) Sinks() (decoder *schema.Decoder, describe schema.Sink) {
-	switch s := &in.Data.Schema; {
-	case in.request.Describe != nil:
-		return nil, in.request.Describe
-	case s.Table != nil:
-		in.decoder = schema.NewDecoder(s.Table, s.Centre)
-	}
-	return in.decoder, nil
 }
 
 // Layout returns the layout of the file, or nil if the format has none.
@@ -333,7 +320,5 @@ func (d *Dataset) InMemory(q Request) *Input {
 // Rows returns a Reader of the rows of a source, for an Input from InMemory. It treats labels, weights and bad rows
 // like the Reader of a file; the source gives the line numbers. Only one Reader of an Input may be in use at a time.
 func (in *Input) Rows(source rowio.Reader) *Reader {
-	r := &Reader{Request: in.request, data: in.Data, opened: in.opened, rows: source}
-	r.extras, _ = source.(rowio.Extras)
-	return r
+	return &Reader{Request: in.request, data: in.Data, opened: in.opened, rows: source}
 }

@@ -15,25 +15,6 @@ type Levels struct {
 // maxLevel limits the text of a column that names levels, in bytes.
 const maxLevel = 200
 
-// name returns the name of a level, such as country=DE/source=web, from the texts of its columns,
-// or the reason why there is none. Names and texts are escaped as in paths of URLs, and otherwise
-// unchanged: 01 and 1 are different levels.
-func (l *Levels) name(text func(i int) []byte) (name, reason string) {
-	var b strings.Builder
-	for i, column := range l.Columns {
-		t := text(i)
-		if len(t) > maxLevel {
-			return "", fmt.Sprintf("column %q: the name of a level has %d bytes; the limit is %d", column, len(t), maxLevel)
-		}
-		if i > 0 {
-			b.WriteByte('/')
-		}
-		b.WriteString(strings.ReplaceAll(url.PathEscape(column), "=", "%3D") + "=")
-		b.WriteString(url.PathEscape(string(t)))
-	}
-	return b.String(), ""
-}
-
 // levelNames returns the names of the levels of rows. It caches them, because they repeat.
 type levelNames struct {
 	levels *Levels
@@ -53,7 +34,9 @@ func newLevelNames(d *Dataset) *levelNames {
 	return n
 }
 
-// name returns the name of the level of a row, given the texts of its key, or the reason why there is none.
+// name returns the name of the level of a row, such as country=DE/source=web, given the texts of its key, or the reason
+// why there is none. Names and texts are escaped as in paths of URLs, and otherwise unchanged: 01 and 1 are different
+// levels.
 func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 	n.raw = n.raw[:0]
 	for i := range n.levels.Columns {
@@ -63,8 +46,15 @@ func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 	if known {
 		return name, ""
 	}
-	if name, reason = n.levels.name(func(i int) []byte { return key(n.first + i) }); reason != "" {
-		return "", reason
+	for i, column := range n.levels.Columns {
+		t := key(n.first + i)
+		if len(t) > maxLevel {
+			return "", fmt.Sprintf("column %q: the name of a level has %d bytes; the limit is %d", column, len(t), maxLevel)
+		}
+		if i > 0 {
+			name += "/"
+		}
+		name += strings.ReplaceAll(url.PathEscape(column), "=", "%3D") + "=" + url.PathEscape(string(t))
 	}
 	if len(n.names) == mostLevelNames {
 		clear(n.names)

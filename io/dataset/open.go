@@ -197,22 +197,18 @@ func (o *Opening) join(ctx context.Context, format *Format, i int) (seen Seen, e
 	seen.Blank = blank(head)
 	switch {
 	case o.Options.Format != "":
-		if err := checkContent(format, head); err != nil {
-			return seen, &Error{Name: f.Name, Err: err}
-		}
+		err = checkContent(format, head)
 	case seen.Blank:
-		if err := checkContent(nil, head); err != nil {
-			return seen, &Error{Name: f.Name, Err: err}
-		}
+		err = checkContent(nil, head)
 	default:
-		other, err := recognise(head, f)
-		if err != nil {
-			return seen, &Error{Name: f.Name, Err: err}
+		var other *Format
+		if other, err = recognise(head, f); err == nil && other != format {
+			err = fmt.Errorf("looks like %s, but %s looks like %s; state the format", other.Name,
+				o.Data.Files[o.First].Name, format.Name)
 		}
-		if other != format {
-			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; state the format",
-				other.Name, o.Data.Files[o.First].Name, format.Name)}
-		}
+	}
+	if err != nil {
+		return seen, &Error{Name: f.Name, Err: err}
 	}
 	if format.Join != nil {
 		seen.What, err = format.Join(ctx, o, i, head)
@@ -231,17 +227,14 @@ func Peek(ctx context.Context, o storage.Object) (head []byte, kind string, err 
 	}
 	defer r.Close()
 	z, k, err := compress.NewReader(r)
+	if err == nil {
+		defer z.Close()
+		head, err = io.ReadAll(io.LimitReader(z, HeadBytes))
+	}
 	if err != nil {
-		return nil, "", &Error{Name: o.Name, Err: err}
+		return nil, string(k), &Error{Name: o.Name, Err: err}
 	}
-	defer z.Close()
-	if k != compress.None {
-		kind = k.String()
-	}
-	if head, err = io.ReadAll(io.LimitReader(z, HeadBytes)); err != nil {
-		return nil, kind, &Error{Name: o.Name, Err: err}
-	}
-	return head, kind, nil
+	return head, string(k), nil
 }
 
 // recognise returns the format of a file from its beginning.

@@ -36,7 +36,6 @@ type Reader struct {
 	name string
 	*opened
 	rows   rowio.Reader // of the format; nil after the last row
-	extras rowio.Extras // of rows; nil if it has none
 	first  int64        // lines or records before the shard
 	labels []float64    // of the last row
 	number []byte       // scratch of plainNumber
@@ -50,8 +49,10 @@ type Reader struct {
 type opened struct {
 	text    *lines.Reader   // nil unless the file is text
 	decoder *schema.Decoder // nil for plain numbers
-	part    *TestFilter     // nil if all rows are read
+	part    *testFilter     // nil if all rows are read
+	fields  *Fields         // nil unless the format has columns
 	closers []io.Closer
+	Others  OtherLines // as the reader of a format has counted them
 }
 
 // Request says what to read of each row, and what to do with rows that cannot be used.
@@ -108,24 +109,23 @@ func (r *Reader) open(ctx context.Context, in *Input) error {
 		return err
 	}
 	if r.data.Part != nil && r.part == nil {
-		r.part = &TestFilter{TestSplit: r.data.Part}
+		r.part = &testFilter{TestSplit: r.data.Part}
 		if len(r.part.Columns) > 0 {
 			return errPart
 		}
 	}
-	r.extras, _ = read.(rowio.Extras)
 	if only := r.data.Only; only != nil {
 		ids, err := only.list(ctx)
 		if err != nil {
 			return err
 		}
-		if r.extras == nil {
+		if r.fields == nil {
 			return errors.New("the format has no columns of ids")
 		}
 		r.ids = &idFilter{ids: ids}
 	}
 	keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil
-	if keyed && r.Describe == nil && r.extras == nil {
+	if keyed && r.Describe == nil && r.fields == nil {
 		return errors.New("the format has no columns of weights, groups, folds, times or levels")
 	}
 	if r.data.Levels != nil && r.Describe == nil {
@@ -188,7 +188,7 @@ func (r *Reader) add(b *rowio.Block) bool {
 // selected reports whether Dataset.Only and Dataset.Part select the last row, whose values are x. The fields of
 // a selected row go on to the sinks that describe them.
 func (r *Reader) selected(x []float32) bool {
-	if r.ids != nil && !r.ids.locate(r.extras.ID()) || r.part != nil && !r.part.takes(x) {
+	if r.ids != nil && !r.ids.locate(r.fields.ids.at(r.fields.last)) || r.part != nil && !r.part.takes(x) {
 		return false
 	}
 	r.part.forward(x)
@@ -211,8 +211,8 @@ const (
 func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
 	parts = rowParts{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
-		weight := r.extras.Weight()
-		weight, reason = r.plainNumber(weight)
+		var weight []byte
+		weight, reason = r.plainNumber(r.fields.weights.at(r.fields.last))
 		if reason == "" {
 			parts.weight, reason = rowio.ParseWeight(weight)
 		}
@@ -224,13 +224,13 @@ func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
 		}
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		parts.key, reason = r.data.Key.Of(r.extras.Key)
+		parts.key, reason = r.data.Key.Of(r.fields.key)
 		if reason != "" {
 			return parts, unusable, reason
 		}
 	}
 	if r.levels != nil {
-		parts.level, reason = r.levels.name(r.extras.Key)
+		parts.level, reason = r.levels.name(r.fields.key)
 		if reason != "" {
 			return parts, unusable, reason
 		}
@@ -248,7 +248,7 @@ func (r *Reader) label(token []byte) (f fate, reason string) {
 	r.labels = r.labels[:0]
 	for i := range max(1, len(r.data.Targets)) {
 		if i > 0 {
-			token = r.extras.Target(i)
+			token = r.fields.Target(i)
 		}
 		token, reason = r.plainNumber(r.data.Schema.LabelText.clean(token))
 		if reason != "" {
@@ -328,8 +328,8 @@ func (r *Reader) place(b *rowio.Block, parts rowParts) {
 	if r.Lines {
 		b.Lines = append(b.Lines, r.first+parts.line)
 	}
-	if r.IDs && r.extras != nil {
-		if id := r.extras.ID(); id != nil {
+	if r.IDs && r.fields != nil {
+		if id := r.fields.ids.at(r.fields.last); id != nil {
 			b.IDs = append(b.IDs, string(id))
 		}
 	}
@@ -422,9 +422,7 @@ func missing(label []byte) bool {
 func (r *Reader) end() {
 	if r.text != nil {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
-		if source, ok := r.rows.(interface{ OtherLines() OtherLines }); ok {
-			r.report.OtherLines = source.OtherLines()
-		}
+		r.report.OtherLines = r.Others
 		r.report.Blank = r.text.Blanks()
 	} else {
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Unselected

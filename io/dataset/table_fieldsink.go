@@ -15,7 +15,16 @@ import (
 type FieldSink struct {
 	Sink   schema.Sink
 	Column int
-	whole  bool // do not trim spaces from texts
+	whole  bool // do not trim texts
+	tabs   bool // trim only spaces, because tabs separate fields
+}
+
+// Untapped returns the sink behind a Tap that needs only the number of a field, and this Tap; otherwise s and nil.
+func (s FieldSink) Untapped() (FieldSink, *Tap) {
+	if t, ok := s.Sink.(*Tap); ok && !t.keeps && t.next.Sink == nil {
+		return t.through, t
+	}
+	return s, nil
 }
 
 // Decoder returns the decoder that stores the values in rows; nil if the Sink is something else.
@@ -34,17 +43,28 @@ const exactInteger = 1 << 53
 
 // Text passes a text, without the spaces around it unless it is an identifier.
 func (s *FieldSink) Text(row []float32, text []byte) (reason string) {
+	if s.Sink == nil {
+		return ""
+	}
 	if !s.whole {
-		text = trim(text)
+		text = trim(text, s.tabs)
 	}
 	return s.Sink.Text(row, s.Column, text)
 }
 
 // Null passes a missing value.
-func (s *FieldSink) Null(row []float32) (reason string) { return s.Sink.Null(row, s.Column) }
+func (s *FieldSink) Null(row []float32) (reason string) {
+	if s.Sink == nil {
+		return ""
+	}
+	return s.Sink.Null(row, s.Column)
+}
 
 // Float passes a number.
 func (s *FieldSink) Float(row []float32, v float64) (reason string) {
+	if s.Sink == nil {
+		return ""
+	}
 	return s.Sink.Float(row, s.Column, v)
 }
 
@@ -86,65 +106,54 @@ func (s *FieldSink) Bool(row []float32, v bool) (reason string) {
 	return s.Sink.Text(row, s.Column, truth[0])
 }
 
-// trim removes spaces and tabs from both ends, as readers of text do.
-func trim(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+// trim removes spaces from both ends, and tabs unless they separate fields.
+func trim(b []byte, tabs bool) []byte {
+	space := func(c byte) bool { return c == ' ' || c == '\t' && !tabs }
+	for len(b) > 0 && space(b[0]) {
 		b = b[1:]
 	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+	for len(b) > 0 && space(b[len(b)-1]) {
 		b = b[:len(b)-1]
 	}
 	return b
 }
 
-// Texts is a Sink that stores the texts of a column and passes the fields on to the next Sink, if there is one.
-type Texts struct {
+// storedTexts is a Sink that stores the texts of a column and passes the fields on to the next Sink, if there is one.
+type storedTexts struct {
 	null string // stored for a missing value
 	text []byte
 	ends []int
 	next FieldSink
 }
 
-var _ schema.Sink = (*Texts)(nil)
-
-// Reset forgets all texts.
-func (t *Texts) Reset() { t.text, t.ends = t.text[:0], t.ends[:0] }
+var _ schema.Sink = (*storedTexts)(nil)
 
 // Text stores a text.
-func (t *Texts) Text(row []float32, _ int, text []byte) string {
+func (t *storedTexts) Text(row []float32, _ int, text []byte) string {
 	t.text = append(t.text, text...)
 	t.ends = append(t.ends, len(t.text))
-	if t.next.Sink != nil {
-		return t.next.Text(row, text)
-	}
-	return ""
+	return t.next.Text(row, text)
 }
 
 // Float stores the text of a number, from schema.AppendFloat; NaN is missing.
-func (t *Texts) Float(row []float32, _ int, v float64) string {
+func (t *storedTexts) Float(row []float32, _ int, v float64) string {
 	if math.IsNaN(v) {
 		return t.Null(row, 0)
 	}
 	t.text = schema.AppendFloat(t.text, v)
 	t.ends = append(t.ends, len(t.text))
-	if t.next.Sink != nil {
-		return t.next.Float(row, v)
-	}
-	return ""
+	return t.next.Float(row, v)
 }
 
 // Null stores the text of a missing value, which is empty except for identifiers.
-func (t *Texts) Null(row []float32, _ int) string {
+func (t *storedTexts) Null(row []float32, _ int) string {
 	t.text = append(t.text, t.null...)
 	t.ends = append(t.ends, len(t.text))
-	if t.next.Sink != nil {
-		return t.next.Null(row)
-	}
-	return ""
+	return t.next.Null(row)
 }
 
-// At returns text i. The result is nil only if t is nil, which means that there is no such column.
-func (t *Texts) At(i int) []byte {
+// at returns text i. The result is nil only if t is nil, which means that there is no such column.
+func (t *storedTexts) at(i int) []byte {
 	if t == nil {
 		return nil
 	}
@@ -158,10 +167,10 @@ func (t *Texts) At(i int) []byte {
 	return t.text[from:t.ends[i]:t.ends[i]]
 }
 
-// Key returns text i as part of a key, which may also be an identifier.
-func (t *Texts) Key(i int) []byte {
-	if text := t.At(i); t.null == "" || string(text) != t.null {
-		return trim(text)
+// key returns text i as part of a key, which may also be an identifier.
+func (t *storedTexts) key(i int) []byte {
+	if text := t.at(i); t.null == "" || string(text) != t.null {
+		return trim(text, t.next.tabs)
 	}
 	return nil
 }

@@ -13,60 +13,36 @@ type Fields struct {
 	Used  []int       // fields that are read, ascending
 	Width int         // values of a row
 	Plain bool        // rows are plain numbers: missing values and texts cannot be used
-
-	Labels       []*Texts // texts of the labels; nil if they are not read
-	Weights, IDs *Texts   // texts of the columns with these roles; nil if they are not read
-	Keys         []*Texts // texts of the columns from which keys are made; nil if they are not read
+	Path  [][]byte    // values of the last fields, which are in the path of the file
 
 	columns []string
-	part    *TestFilter // nil if all rows are read
-	Path    [][]byte    // values of the last fields, which are in the path of the file
+	part    *testFilter // nil if all rows are read
+	last    int         // index in the batch of the last row
+	roleTexts
 }
 
-// NewFields returns the sinks for the fields of a layout.
+// roleTexts has the texts of columns with a role; nil if they are not read.
+type roleTexts struct {
+	all, labels, keys []*storedTexts // keys are made of several columns
+	weights, ids      *storedTexts
+}
+
+// NewFields returns the sinks for the fields of a layout. If the input is described, these sinks get all fields that
+// TableLayout.Described lists, and rows are empty.
 func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	f := &Fields{To: make([]FieldSink, len(l.Columns)), columns: l.Columns, Path: l.PathTexts(in.File)}
-	decoder, describe := in.Sinks()
-	texts := func(at int, wanted bool) *Texts {
-		if at < 0 || !wanted {
-			return nil
-		}
-		t, shared := f.To[at].Sink.(*Texts)
-		if !shared {
-			t = &Texts{next: f.To[at]}
-			f.To[at] = FieldSink{Sink: t}
-		}
-		return t
+	in.fields = f
+	for at := range f.To {
+		f.To[at].tabs = in.Tabs
 	}
-	if describe != nil {
+	if sink := in.request.Describe; sink != nil {
 		for i, at := range l.Described() {
-			f.To[at] = FieldSink{Sink: describe, Column: i}
+			f.To[at].Sink, f.To[at].Column = sink, i
 		}
 	} else {
-		var sink schema.Sink = decoder
-		if f.Plain = decoder == nil; f.Plain {
-			sink, f.Width = newPlain(l, in.Data.Schema.Centre), len(l.Features)
-		} else {
-			f.Width = decoder.Width()
-		}
-		for i, at := range l.Features {
-			f.To[at] = FieldSink{Sink: sink, Column: i}
-		}
-		if in.Labels {
-			for _, at := range l.Labels() {
-				f.Labels = append(f.Labels, texts(at, true))
-			}
-		}
-		f.Weights = texts(l.Role(schema.Weight), in.Data.Weighted)
-		f.IDs = texts(l.Role(schema.ID), in.IDs)
-		if f.IDs != nil {
-			f.IDs.null, f.To[l.Role(schema.ID)].whole = rowio.NoID, true
-		}
-		for _, at := range l.KeyFields(in.Data) {
-			f.Keys = append(f.Keys, texts(at, true))
-		}
+		f.decode(in, l)
 	}
-	if err := f.tap(in, describe != nil); err != nil {
+	if err := f.tap(in); err != nil {
 		return nil, err
 	}
 	for at, to := range f.To[:len(l.Stored())] {
@@ -77,10 +53,50 @@ func NewFields(in *Input, l *TableLayout) (*Fields, error) {
 	return f, nil
 }
 
-// StartRow says which row of a batch is read next, for its TestFilter.
+// decode makes sinks that decode the features and store the texts of other columns.
+func (f *Fields) decode(in *Input, l *TableLayout) {
+	var sink schema.Sink
+	if s := &in.Data.Schema; s.Table != nil {
+		in.decoder = schema.NewDecoder(s.Table, s.Centre)
+		sink, f.Width = in.decoder, in.decoder.Width()
+	} else {
+		sink, f.Width, f.Plain = newPlain(l, s.Centre), len(l.Features), true
+	}
+	for i, at := range l.Features {
+		f.To[at].Sink, f.To[at].Column = sink, i
+	}
+	if in.Labels {
+		f.labels = f.store(l.Labels()...)
+	}
+	if at := l.Role(schema.Weight); at >= 0 && in.Data.Weighted {
+		f.weights = f.store(at)[0]
+	}
+	if at := l.Role(schema.ID); at >= 0 && in.IDs {
+		f.ids = f.store(at)[0]
+		f.ids.null, f.To[at].whole = rowio.NoID, true
+	}
+	f.keys = f.store(l.KeyFields(in.Data)...)
+}
+
+// store stores the texts of fields.
+func (f *Fields) store(fields ...int) (texts []*storedTexts) {
+	for _, at := range fields {
+		t, shared := f.To[at].Sink.(*storedTexts)
+		if !shared {
+			t = &storedTexts{next: f.To[at]}
+			f.To[at] = FieldSink{Sink: t, tabs: t.next.tabs}
+			f.all = append(f.all, t)
+		}
+		texts = append(texts, t)
+	}
+	return texts
+}
+
+// StartRow says which row of a batch is read next.
 func (f *Fields) StartRow(i int) {
+	f.last = i
 	if f.part != nil {
-		f.part.At = i
+		f.part.at = i
 	}
 }
 
@@ -95,28 +111,29 @@ func (f *Fields) SetPath(row []float32, bad func(field int, reason string)) {
 
 // ResetTexts forgets the stored texts of labels and other roles, and the fields that Taps have stored.
 func (f *Fields) ResetTexts() {
-	f.part.Reset()
-	for _, t := range slices.Concat(f.Labels, f.Keys, []*Texts{f.Weights, f.IDs}) {
-		if t != nil {
-			t.Reset()
-		}
+	f.part.reset()
+	for _, t := range f.all {
+		t.text, t.ends = t.text[:0], t.ends[:0]
 	}
 }
 
-// Label returns text i of a label column, or nil if it is not read.
-func (f *Fields) Label(column, i int) []byte {
-	if len(f.Labels) == 0 {
+// Target returns the text of label i of the last row, valid until the next; nil if labels are not read.
+func (f *Fields) Target(i int) []byte {
+	if len(f.labels) == 0 {
 		return nil
 	}
-	return f.Labels[column].At(i)
+	return f.labels[i].at(f.last)
 }
+
+// key returns text i of the texts from which the key of the last row is made.
+func (f *Fields) key(i int) []byte { return f.keys[i].key(f.last) }
 
 // Bad returns an error for a record in which a field cannot be used.
 func (f *Fields) Bad(line int64, field int, reason string) *rowio.BadRow {
 	return &rowio.BadRow{Line: line, Column: field + 1, Reason: InColumn(f.columns[field], reason), NotNumber: f.Plain}
 }
 
-// Record takes the fields of one record after another, in any order. It implements rowio.Extras.
+// Record takes the fields of one record after another, in any order.
 type Record struct {
 	*Fields
 	marks  []int64   // for each field, the number of the last record that had it
@@ -126,8 +143,6 @@ type Record struct {
 	field  int       // field of the first reason
 	reason string
 }
-
-var _ rowio.Extras = (*Record)(nil)
 
 // NewRecord returns a Record for the fields.
 func NewRecord(f *Fields) *Record { return &Record{Fields: f, marks: make([]int64, len(f.To))} }
@@ -177,17 +192,5 @@ func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
 	if r.reason != "" {
 		return x, nil, r.Bad(line, r.field, r.reason)
 	}
-	return r.x, r.Label(0, 0), nil
+	return r.x, r.Target(0), nil
 }
-
-// Target returns the text of a label of the record.
-func (r *Record) Target(i int) []byte { return r.Label(i, 0) }
-
-// Weight returns the text of the record's weight.
-func (r *Record) Weight() []byte { return r.Weights.At(0) }
-
-// Key returns text i of the texts from which the key of the record is made.
-func (r *Record) Key(i int) []byte { return r.Keys[i].Key(0) }
-
-// ID returns the text of the record's identifier.
-func (r *Record) ID() []byte { return r.IDs.At(0) }

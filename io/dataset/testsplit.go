@@ -58,128 +58,100 @@ func hashPair(a, b uint64) uint64 {
 	return xxhash.Sum64(buffer[:])
 }
 
-// TestFilter decides which rows of a shard are in a TestSplit, one row after another or a batch at a
+// testFilter decides which rows of a shard are in a TestSplit, one row after another or a batch at a
 // time. Its Taps see the fields of the rows on their way to the sinks of the format.
-type TestFilter struct {
+type testFilter struct {
 	*TestSplit
-	At int // index in the batch of the last row
+	at int // index in the batch of the last row
 
 	taps     []*Tap   // of all fields that have one
 	decisive []*Tap   // of the fields in TestSplit.Columns, in this order
 	sums     []uint64 // sum of the hashes of the fields, for each row of the batch
 }
 
-// partFilter creates the filter of the input's rows; nil if all rows are read.
-func (in *Input) partFilter() *TestFilter {
-	p := in.Data.Part
-	if p == nil {
+// tap puts Taps in front of the sinks of the fields that decide about the part of the input. If the fields are
+// described, all have one, which holds them back until it is known whether the row is in the part.
+func (f *Fields) tap(in *Input) error {
+	if in.Data.Part == nil {
 		return nil
 	}
-	in.part = &TestFilter{TestSplit: p, decisive: make([]*Tap, len(p.Columns))}
-	return in.part
-}
-
-// Taps returns a TestFilter and, for each of the columns of a record, its Tap, or nil if the column
-// needs none. All are nil if all rows are read. sinks, unless nil, holds the sinks that describe the
-// fields; they get only the rows of the part.
-func (in *Input) Taps(columns []string, sinks []FieldSink) (*TestFilter, []*Tap, error) {
-	p := in.partFilter()
-	if p == nil {
-		return nil, nil, nil
+	p := &testFilter{TestSplit: in.Data.Part}
+	in.part, f.part = p, p
+	add := func(at int, t *Tap) *Tap {
+		t.part, t.column, f.To[at].Sink = p, -1, t
+		p.taps = append(p.taps, t)
+		return t
 	}
-	taps := make([]*Tap, len(columns))
-	for i := range sinks {
-		if sinks[i].Sink != nil {
-			taps[i] = &Tap{part: p, column: -1, next: sinks[i]}
+	for at, to := range f.To {
+		if in.request.Describe != nil && to.Sink != nil {
+			add(at, &Tap{next: to})
 		}
 	}
 	for c, name := range p.Columns {
-		at := slices.Index(columns, name)
+		at := slices.Index(f.columns, name)
 		if at < 0 {
-			return nil, nil, fmt.Errorf("has no column %s, by which rows are held out for the test", Quote(name))
+			return fmt.Errorf("has no column %s, by which rows are held out for the test", Quote(name))
 		}
-		if taps[at] == nil {
-			taps[at] = &Tap{part: p}
+		t, has := f.To[at].Sink.(*Tap)
+		if !has {
+			t = add(at, &Tap{through: f.To[at]})
 		}
-		taps[at].column, taps[at].keeps = c, p.Key != nil
-		p.decisive[c] = taps[at]
+		t.column, t.keeps = c, p.Key != nil
+		p.decisive = append(p.decisive, t)
 	}
-	for _, t := range taps {
-		if t != nil {
-			p.taps = append(p.taps, t)
-		}
-	}
-	return p, taps, nil
+	return nil
 }
 
-// tap puts Taps in front of the sinks of the fields. If the fields are described, the Taps hold them
-// back until it is known whether the row is in the part.
-func (f *Fields) tap(in *Input, describes bool) error {
-	var sinks []FieldSink
-	if describes {
-		sinks = slices.Clone(f.To)
-	}
-	var taps []*Tap
-	var err error
-	f.part, taps, err = in.Taps(f.columns, sinks)
-	for at, t := range taps {
-		if t != nil {
-			t.through, f.To[at] = f.To[at], FieldSink{Sink: t, whole: f.To[at].whole}
-		}
-	}
-	return err
-}
-
-// Reset forgets the fields of the last batch.
-func (f *TestFilter) Reset() {
+// reset forgets the fields of the last batch.
+func (f *testFilter) reset() {
 	if f == nil {
 		return
 	}
-	f.At, f.sums = 0, f.sums[:0]
+	f.at, f.sums = 0, f.sums[:0]
 	for _, t := range f.taps {
-		t.reset()
+		t.n, t.kinds, t.values, t.texts, t.ends = 0, t.kinds[:0], t.values[:0], t.texts[:0], t.ends[:0]
 	}
 }
 
 // takes reports whether the last row, whose values are x, is in the part.
-func (f *TestFilter) takes(x []float32) bool {
+func (f *testFilter) takes(x []float32) bool {
 	sum := uint64(0)
 	switch {
 	case len(f.Columns) == 0:
 		sum = rowio.Hash(f.Seed, x)
 	case f.Key != nil:
-		key, reason := f.Key.Of(func(i int) []byte { return trim(f.decisive[i].text(f.At)) })
+		key, reason := f.Key.Of(func(i int) []byte { return trim(f.decisive[i].text(f.at), false) })
 		if reason != "" {
 			return !f.Test // the reader of the other rows sets this one aside
 		}
 		sum = key
-	case f.At < len(f.sums):
-		sum = f.sums[f.At]
+	case f.at < len(f.sums):
+		sum = f.sums[f.at]
 	}
 	return f.holds(sum) == f.Test
 }
 
 // forward passes the fields of the last row, which the Taps held back, to their sinks.
-func (f *TestFilter) forward(row []float32) {
+func (f *testFilter) forward(row []float32) {
 	if f == nil {
 		return
 	}
 	for _, t := range f.taps {
 		if t.next.Sink != nil {
-			t.forward(row, f.At)
+			t.forward(row, f.at)
 		}
 	}
 }
 
 // Tap is a Sink in front of another one. It adds the hash of each field to the sum of its row, or stores the field.
 type Tap struct {
-	part    *TestFilter
+	part    *testFilter
 	column  int       // index in TestSplit.Columns; −1 if the field does not decide
 	keeps   bool      // store texts, for keys
 	next    FieldSink // gets the fields of rows in the part later
-	through FieldSink // gets every field at once, if next has no Sink
+	through FieldSink // gets every field at once, unless next has a Sink
 
-	n      int // fields since the last Reset
+	n      int // fields since the last reset
 	kinds  []byte
 	values []float64
 	texts  []byte
@@ -194,13 +166,6 @@ const (
 	textField
 	floatField
 )
-
-func (t *Tap) reset() {
-	t.n, t.kinds, t.values, t.texts, t.ends = 0, t.kinds[:0], t.values[:0], t.texts[:0], t.ends[:0]
-}
-
-// Later reports whether fields are stored for a sink that describes them.
-func (t *Tap) Later() bool { return t.next.Sink != nil }
 
 // Number takes a field that is a finite number.
 func (t *Tap) Number(v float32) { t.note(uint64(math.Float32bits(v + 0))) }
@@ -219,7 +184,7 @@ func (t *Tap) note(value uint64) {
 
 // keep stores a field if something needs it later.
 func (t *Tap) keep(kind byte, v float64, text []byte) {
-	if t.Later() || t.keeps {
+	if t.next.Sink != nil || t.keeps {
 		t.kinds, t.values, t.texts = append(t.kinds, kind), append(t.values, v), append(t.texts, text...)
 		t.ends = append(t.ends, len(t.texts))
 	}
@@ -227,7 +192,7 @@ func (t *Tap) keep(kind byte, v float64, text []byte) {
 
 // Text takes a text. A text that is a number has the hash of the number.
 func (t *Tap) Text(row []float32, _ int, text []byte) (reason string) {
-	plain := trim(text)
+	plain := trim(text, false)
 	if v, ok := lines.ParseNumber(plain); ok && exact.Finite(v) {
 		t.Number(v)
 	} else if len(plain) == 0 {
@@ -236,9 +201,6 @@ func (t *Tap) Text(row []float32, _ int, text []byte) (reason string) {
 		t.note(xxhash.Sum64(plain) | 1<<63)
 	}
 	t.keep(textField, 0, text)
-	if t.Later() || t.through.Sink == nil {
-		return ""
-	}
 	return t.through.Text(row, text)
 }
 
@@ -248,13 +210,10 @@ func (t *Tap) Float(row []float32, column int, v float64) (reason string) {
 		return t.Null(row, column)
 	}
 	t.Number(float32(v))
-	if t.keeps && !t.Later() {
+	if t.keeps && t.next.Sink == nil {
 		t.keep(textField, 0, schema.AppendFloat(nil, v))
 	} else {
 		t.keep(floatField, v, nil)
-	}
-	if t.Later() || t.through.Sink == nil {
-		return ""
 	}
 	return t.through.Float(row, v)
 }
@@ -263,9 +222,6 @@ func (t *Tap) Float(row []float32, column int, v float64) (reason string) {
 func (t *Tap) Null(row []float32, _ int) (reason string) {
 	t.note(0)
 	t.keep(nullField, 0, nil)
-	if t.Later() || t.through.Sink == nil {
-		return ""
-	}
 	return t.through.Null(row)
 }
 

@@ -17,52 +17,26 @@ import (
 const cifarRowLen = 3 * 32 * 32
 
 // CIFARLayout is the layout of a record and the label that is read from it.
-type CIFARLayout int
-
-const (
-	CIFAR10        CIFARLayout = iota // one label, 0 to 9
-	CIFAR100Coarse                    // two labels; the first is read, 0 to 19
-	CIFAR100Fine                      // two labels; the second is read, 0 to 99
-)
-
-func (l CIFARLayout) String() string {
-	switch l {
-	case CIFAR10:
-		return "CIFAR-10"
-	case CIFAR100Coarse:
-		return "CIFAR-100 (coarse labels)"
-	case CIFAR100Fine:
-		return "CIFAR-100 (fine labels)"
-	}
-	return fmt.Sprintf("Layout(%d)", int(l))
+type CIFARLayout struct {
+	name    string
+	classes []int // number of classes of each label byte
+	label   int   // index of the label byte to read
 }
 
+// The layouts.
 var (
-	classes10  = []int{10}
-	classes100 = []int{20, 100}
+	CIFAR10        = &CIFARLayout{"CIFAR-10", []int{10}, 0}
+	CIFAR100Coarse = &CIFARLayout{"CIFAR-100 (coarse labels)", []int{20, 100}, 0}
+	CIFAR100Fine   = &CIFARLayout{"CIFAR-100 (fine labels)", []int{20, 100}, 1}
 )
 
-// labels returns the number of classes of each label byte and the index of the one to read.
-func (l CIFARLayout) labels() (classes []int, read int) {
-	switch l {
-	case CIFAR10:
-		return classes10, 0
-	case CIFAR100Coarse:
-		return classes100, 0
-	case CIFAR100Fine:
-		return classes100, 1
-	}
-	panic("imageio: unknown layout")
-}
+func (l *CIFARLayout) String() string { return l.name }
 
 // recordBytes returns the length of a record in bytes, 3,073 or 3,074.
-func (l CIFARLayout) recordBytes() int {
-	classes, _ := l.labels()
-	return len(classes) + cifarRowLen
-}
+func (l *CIFARLayout) recordBytes() int { return len(l.classes) + cifarRowLen }
 
 // records returns the number of records in an uncompressed file of size bytes.
-func (l CIFARLayout) records(size int64) (int64, error) {
+func (l *CIFARLayout) records(size int64) (int64, error) {
 	n := int64(l.recordBytes())
 	if size < 0 || size%n != 0 {
 		return 0, fmt.Errorf("%d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, "+
@@ -73,7 +47,7 @@ func (l CIFARLayout) records(size int64) (int64, error) {
 
 // extent returns where in the file the records [first, first+count) are: the
 // offset of the first and the bytes of them all.
-func (l CIFARLayout) extent(first, count int64) (off, n int64) {
+func (l *CIFARLayout) extent(first, count int64) (off, n int64) {
 	size := int64(l.recordBytes())
 	return first * size, count * size
 }
@@ -83,19 +57,18 @@ func (l CIFARLayout) extent(first, count int64) (off, n int64) {
 // the decompressed file. head must reach into two records unless the file is shorter.
 // Of other files that begin with a byte below 10, one in 25 passes with a head of two
 // records and one in 600 with three, so check formats with a magic number first.
-func (l CIFARLayout) plausible(head []byte, size int64) bool {
-	classes, _ := l.labels()
+func (l *CIFARLayout) plausible(head []byte, size int64) bool {
 	n := l.recordBytes()
 	if size >= 0 {
 		if records, err := l.records(size); err != nil || records == 0 {
 			return false
 		}
 	}
-	if len(head) < n+len(classes) && int64(len(head)) != size {
+	if len(head) < n+len(l.classes) && int64(len(head)) != size {
 		return false
 	}
-	for ; len(head) >= len(classes); head = head[min(n, len(head)):] {
-		for i, c := range classes {
+	for ; len(head) >= len(l.classes); head = head[min(n, len(head)):] {
+		for i, c := range l.classes {
 			if int(head[i]) >= c {
 				return false
 			}
@@ -107,7 +80,7 @@ func (l CIFARLayout) plausible(head []byte, size int64) bool {
 // CIFARReader yields records as rows. The label is the decimal text of the label byte.
 type CIFARReader struct {
 	b      *bufio.Reader
-	layout CIFARLayout
+	layout *CIFARLayout
 	first  int64 // records of the file before the reader's first
 	left   int64 // records still to read; negative: to the end of the stream
 	done   int64 // records read
@@ -121,11 +94,10 @@ var _ rowio.Reader = (*CIFARReader)(nil)
 // the record first, as CIFARLayout.extent returns it; first is used in error messages only.
 // A negative count reads to the end of the stream. A stream that ends before count
 // records, or inside one, is an error.
-func NewCIFARReader(r io.Reader, layout CIFARLayout, first, count int64) *CIFARReader {
+func NewCIFARReader(r io.Reader, layout *CIFARLayout, first, count int64) *CIFARReader {
 	if first < 0 {
 		panic("imageio: first record is negative")
 	}
-	layout.labels() // panics on an unknown layout
 	return &CIFARReader{b: bufio.NewReaderSize(r, 64<<10), layout: layout, first: first, left: count}
 }
 
@@ -150,22 +122,21 @@ func (r *CIFARReader) Append(x []float32) ([]float32, []byte, error) {
 	r.b.Discard(len(rec)) // buffered, so it cannot fail; the bytes stay until the next Peek
 	r.done++
 	r.left--
-	classes, read := r.layout.labels()
-	for i, c := range classes {
+	for i, c := range r.layout.classes {
 		if int(rec[i]) >= c {
 			return x, nil, &rowio.BadRow{Line: r.done,
 				Reason: fmt.Sprintf("label byte %d is %d; %v has 0 to %d (is the file of another format?)", i+1, rec[i],
 					r.layout, c-1)}
 		}
 	}
-	pixels := rec[len(classes):]
+	pixels := rec[len(r.layout.classes):]
 	n := len(x)
 	x = slices.Grow(x, cifarRowLen)[:n+cifarRowLen]
 	dst := x[n:]
 	for i, v := range pixels[:len(dst)] {
 		dst[i] = float32(v)
 	}
-	r.text = strconv.AppendInt(r.text[:0], int64(rec[read]), 10)
+	r.text = strconv.AppendInt(r.text[:0], int64(rec[r.layout.label]), 10)
 	return x, r.text, nil
 }
 
@@ -192,7 +163,7 @@ func init() {
 	dataset.Register(CIFAR100Fine.format("cifar100", func([]byte, int64) dataset.Likeness { return dataset.Unlike }))
 }
 
-func (l CIFARLayout) format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.Format {
+func (l *CIFARLayout) format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.Format {
 	return dataset.Format{
 		Name: name, Package: "imageio",
 		Traits: dataset.Traits{Scale: "255", Faint: true, Image: func(*dataset.Schema) rowio.Image {
@@ -210,7 +181,7 @@ func (l CIFARLayout) format(name string, sniff func([]byte, int64) dataset.Liken
 }
 
 // join computes the number of records from the file size.
-func (l CIFARLayout) join(_ context.Context, o *dataset.Opening, i int, _ []byte) (any, error) {
+func (l *CIFARLayout) join(_ context.Context, o *dataset.Opening, i int, _ []byte) (any, error) {
 	f := &o.Data.Files[i]
 	if f.Compressed() {
 		return nil, nil
@@ -223,7 +194,7 @@ func (l CIFARLayout) join(_ context.Context, o *dataset.Opening, i int, _ []byte
 	return nil, nil
 }
 
-func (l CIFARLayout) read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
+func (l *CIFARLayout) read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	r, count, err := in.Records(ctx)
 	if err != nil {
 		return nil, err

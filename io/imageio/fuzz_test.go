@@ -31,7 +31,7 @@ func FuzzIDX(f *testing.F) {
 		for err == nil {
 			var label []byte
 			x, label, err = r.Append(x[:0])
-			if err == nil && (len(x) != r.h.rowLen() || (label == nil) != (lr == nil)) {
+			if err == nil && (len(x) != r.data.rowLen() || (label == nil) != (lr == nil)) {
 				t.Fatalf("row of %d numbers, label %q", len(x), label)
 			}
 			if b := (*rowio.BadRow)(nil); errors.As(err, &b) {
@@ -48,11 +48,11 @@ func FuzzIDX(f *testing.F) {
 		if r == nil {
 			return
 		}
-		if h := r.h; int64(n)*int64(h.recordBytes()) > int64(len(images)) {
+		if h := r.data.header; int64(n)*int64(h.recordBytes()) > int64(len(images)) {
 			t.Fatalf("%d rows of %d bytes from %d bytes", n, h.recordBytes(), len(images))
 		} else if fits := h.checkSize(int64(len(images))) == nil &&
-			(lr == nil || r.lh.checkSize(int64(len(labels))) == nil); fits != (err == io.EOF) {
-			t.Fatalf("%d bytes, %d of labels, headers %v and %v: %v", len(images), len(labels), h, r.lh, err)
+			(lr == nil || r.labels.checkSize(int64(len(labels))) == nil); fits != (err == io.EOF) {
+			t.Fatalf("%d bytes, %d of labels, headers %v and %v: %v", len(images), len(labels), h, r.labels, err)
 		}
 	})
 }

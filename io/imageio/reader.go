@@ -17,12 +17,18 @@ const bufferSize = 256 << 10
 // reader yields records of an IDX file as rows, with labels from a second file
 // if there is one. The label is the decimal text of the number.
 type reader struct {
-	images, labels *bufio.Reader // labels is nil without a labels file
-	h, lh          header
-	first, count   int64
-	done           int64 // records read
-	err            error // the end, or why reading stopped
-	text           []byte
+	data, labels *stream // labels is nil without a labels file
+	first, count int64
+	done         int64 // records read
+	err          error // the end, or why reading stopped
+	text         []byte
+}
+
+// stream is one of the files, after its header.
+type stream struct {
+	*bufio.Reader
+	header
+	what string // for messages
 }
 
 var _ rowio.Reader = (*reader)(nil)
@@ -55,21 +61,20 @@ func newReader(images, labels io.Reader, h, lh header, first, count int64) *read
 	if first < 0 || count < 0 || first > h.records()-count {
 		panic("imageio: records out of range")
 	}
-	r := &reader{h: h, first: first, count: count}
-	r.images = buffered(images, h.recordBytes(), count)
+	r := &reader{data: newStream(images, h, count, "data"), first: first, count: count}
 	if labels != nil {
 		if check(h, lh) != nil {
 			panic("imageio: labels do not fit the data")
 		}
-		r.lh = lh
-		r.labels = buffered(labels, lh.recordBytes(), count)
+		r.labels = newStream(labels, lh, count, "labels file")
 	}
 	return r
 }
 
-// buffered returns a buffer that can Peek at a record and is not larger than all records.
-func buffered(r io.Reader, size int, count int64) *bufio.Reader {
-	return bufio.NewReaderSize(r, int(min(int64(max(bufferSize, size)), int64(size)*count)))
+// newStream makes a buffer that can Peek at a record and is not larger than count records.
+func newStream(r io.Reader, h header, count int64, what string) *stream {
+	size := h.recordBytes()
+	return &stream{bufio.NewReaderSize(r, int(min(int64(max(bufferSize, size)), int64(size)*count))), h, what}
 }
 
 // Line implements rowio.Reader: the 1-based number of the last record read.
@@ -85,13 +90,13 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 		r.err = r.end()
 		return x, nil, r.err
 	}
-	image, err := r.record(r.images, r.h, "data")
+	image, err := r.record(r.data)
 	if err != nil {
 		return x, nil, err
 	}
 	var label []byte
 	if r.labels != nil {
-		b, err := r.record(r.labels, r.lh, "labels file")
+		b, err := r.record(r.labels)
 		if err != nil {
 			return x, nil, err
 		}
@@ -99,7 +104,7 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	}
 	r.done++
 	n := len(x)
-	row, bad, reason := appendNumbers(x, image, r.h.Type)
+	row, bad, reason := appendNumbers(x, image, r.data.Type)
 	if reason != "" {
 		return row[:n], nil, &rowio.BadRow{Line: r.done, Column: bad + 1, Reason: reason}
 	}
@@ -107,42 +112,39 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 }
 
 // record returns the next record, valid until the next call.
-func (r *reader) record(b *bufio.Reader, h header, what string) ([]byte, error) {
-	rec, err := b.Peek(h.recordBytes())
+func (r *reader) record(s *stream) ([]byte, error) {
+	rec, err := s.Peek(s.recordBytes())
 	switch {
 	case err == io.EOF:
-		r.err = fmt.Errorf("%s ends after record %d of %d (truncated?): %w", what, r.first+r.done, h.records(),
+		r.err = fmt.Errorf("%s ends after record %d of %d (truncated?): %w", s.what, r.first+r.done, s.records(),
 			io.ErrUnexpectedEOF)
 		return nil, r.err
 	case err != nil:
-		r.err = fmt.Errorf("%s: record %d: %w", what, r.first+r.done+1, err)
+		r.err = fmt.Errorf("%s: record %d: %w", s.what, r.first+r.done+1, err)
 		return nil, r.err
 	}
-	b.Discard(len(rec)) // buffered, so it cannot fail; the bytes stay until the next Peek
+	s.Discard(len(rec)) // buffered, so it cannot fail; the bytes stay until the next Peek
 	return rec, nil
 }
 
 // end returns io.EOF, or an error if data follows the last record.
 func (r *reader) end() error {
-	if r.first+r.count < r.h.records() {
+	if r.first+r.count < r.data.records() {
 		return io.EOF
 	}
-	for _, f := range []struct {
-		b    *bufio.Reader
-		what string
-	}{{r.images, "data"}, {r.labels, "labels file"}} {
-		if f.b == nil {
+	for _, s := range []*stream{r.data, r.labels} {
+		if s == nil {
 			continue
 		}
 		const most = 1 << 20
-		n, err := io.CopyN(io.Discard, f.b, most)
+		n, err := io.CopyN(io.Discard, s, most)
 		switch {
 		case err != nil && err != io.EOF:
-			return fmt.Errorf("%s: after record %d: %w", f.what, r.h.records(), err)
+			return fmt.Errorf("%s: after record %d: %w", s.what, s.records(), err)
 		case n == most:
-			return fmt.Errorf("%s has %d or more bytes more than the header declares", f.what, n)
+			return fmt.Errorf("%s has %d or more bytes more than the header declares", s.what, n)
 		case n > 0:
-			return fmt.Errorf("%s has %d bytes more than the header declares", f.what, n)
+			return fmt.Errorf("%s has %d bytes more than the header declares", s.what, n)
 		}
 	}
 	return io.EOF
@@ -151,7 +153,7 @@ func (r *reader) end() error {
 // token writes the label as decimal text into the reader's buffer.
 func (r *reader) token(b []byte) []byte {
 	var v int64
-	switch r.lh.Type {
+	switch r.labels.Type {
 	case typeUint8:
 		v = int64(b[0])
 	case typeInt8:

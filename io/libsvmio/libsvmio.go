@@ -19,20 +19,11 @@ import (
 // reader reads the rows of one shard of a LIBSVM file.
 type reader struct {
 	lines  *lines.Reader
-	dim    int
-	centre []float64 // subtracted from the numbers of a row; nil for none
+	dim    int       // 0 to rowio.MaxDim; with 0, each row is as long as its largest index
+	centre []float64 // subtracted from the numbers of a row in float64, before they are rounded; nil for none
 }
 
 var _ rowio.Reader = (*reader)(nil)
-
-// newReader returns a reader of rows of dim numbers; with dim = 0, each row is
-// as long as its largest index. It panics if dim is not within 0 to rowio.MaxDim.
-func newReader(r *lines.Reader, dim int) *reader {
-	if dim < 0 || dim > rowio.MaxDim {
-		panic("libsvmio: row length out of range")
-	}
-	return &reader{lines: r, dim: dim}
-}
 
 // Line returns the line of the last row that Append read.
 func (r *reader) Line() int64 { return r.lines.Line() }
@@ -56,10 +47,6 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 		}
 	}
 }
-
-// setCentre subtracts c, which has the row length, from each row in float64, before
-// rounding to float32.
-func (r *reader) setCentre(c []float64) { r.centre = c }
 
 // parse appends the row of a record that begins with a word.
 func (r *reader) parse(x []float32, rec []byte) (row []float32, label []byte, err error) {
@@ -183,12 +170,7 @@ func init() {
 		},
 		Read: func(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 			text, err := in.Lines(ctx, false, 0)
-			if err != nil {
-				return nil, err
-			}
-			r := newReader(text, in.Data.Schema.Dim)
-			r.setCentre(in.Data.Schema.Centre)
-			return r, nil
+			return &reader{text, in.Data.Schema.Dim, in.Data.Schema.Centre}, err
 		},
 	})
 }

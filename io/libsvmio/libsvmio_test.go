@@ -28,7 +28,7 @@ type row struct {
 // read reads all rows into one reused slice that is never empty, so that leftovers of a
 // row would show in the next.
 func read(text []byte, dim int) (all []row, err error) {
-	r := newReader(lines.New(bytes.NewReader(text), lines.Options{}), dim)
+	r := &reader{lines: lines.New(bytes.NewReader(text), lines.Options{}), dim: dim}
 	x := []float32{42}
 	for {
 		var label []byte
@@ -191,25 +191,12 @@ func TestAppendMatchesTheReference(t *testing.T) {
 func TestAppendDoesNotAllocate(t *testing.T) {
 	for _, dim := range []int{0, 9} {
 		text := strings.Repeat("1 2:1 3:4.5 7:1e-5 # x\n", 20_000)
-		r := newReader(lines.New(strings.NewReader(text), lines.Options{}), dim)
+		r := &reader{lines: lines.New(strings.NewReader(text), lines.Options{}), dim: dim}
 		x := make([]float32, 0, 9)
 		r.Append(x)
 		if n := testing.AllocsPerRun(10_000, func() { r.Append(x) }); n != 0 {
 			t.Errorf("row length %d: %v allocations a row", dim, n)
 		}
-	}
-}
-
-func TestNewReaderPanicsOnRowLengthOutOfRange(t *testing.T) {
-	for _, dim := range []int{-1, rowio.MaxDim + 1} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("NewReader accepts %d", dim)
-				}
-			}()
-			newReader(nil, dim)
-		}()
 	}
 }
 
@@ -246,7 +233,7 @@ func FuzzLIBSVM(f *testing.F) {
 	f.Add([]byte("+1 1:0.5 3:2 # x\r\n2:1\n-1"), uint16(0))
 	f.Add([]byte("a 1:1e39 2:-0\n"), uint16(3))
 	f.Fuzz(func(t *testing.T, text []byte, dim uint16) {
-		r := newReader(lines.New(bytes.NewReader(text), lines.Options{}), int(dim))
+		r := &reader{lines: lines.New(bytes.NewReader(text), lines.Options{}), dim: int(dim)}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		sniff(text)
@@ -287,7 +274,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.SetBytes(int64(text.Len()))
 			x := make([]float32, 0, c.dim)
 			for b.Loop() {
-				r := newReader(lines.New(bytes.NewReader(text.Bytes()), lines.Options{}), c.dim)
+				r := &reader{lines: lines.New(bytes.NewReader(text.Bytes()), lines.Options{}), dim: c.dim}
 				for i := 0; ; i++ {
 					_, _, err := r.Append(x)
 					if err == io.EOF {

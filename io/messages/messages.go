@@ -140,9 +140,7 @@ const longestName = 180
 // FileName returns the name of the files about a message: its identifier, with characters other
 // than letters, digits and -_~. escaped as in URLs. A long name is cut and ends in a digest.
 func FileName(id string) string {
-	name := url.PathEscape(id)
-	name = strings.NewReplacer("*", "%2A", "[", "%5B", "]", "%5D", ":", "%3A", "@", "%40", "$", "%24", "&", "%26", "+",
-		"%2B", "=", "%3D").Replace(name)
+	name := strings.ReplaceAll(url.QueryEscape(id), "+", "%20")
 	if strings.HasPrefix(name, ".") { // hidden, or a directory
 		name = "%2E" + name[1:]
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/imageio"
 	"github.com/bochner-ml/bochner/io/rowio"
@@ -127,7 +128,7 @@ func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.labels = text.reader(content)
+		r.labels = &texts{textLabels: text, records: csvio.NewRecords(content, text.Comma, text.Fields)}
 		first, _ := recordsOf(in)
 		for range first {
 			if _, err := r.labels.next(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -88,50 +89,28 @@ func short(err error) error {
 
 var errHeader = errors.New("has a header that numpy.save does not write; save the array again")
 
+// dictionary matches a header.
+var dictionary = regexp.MustCompile(`(?s)^\{'descr': (.*?), 'fortran_order': (.*?), 'shape': (.*?)(?:, )?\}[ \n]*$`)
+
 // parse parses the dictionary of the header, as in
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 784), }
 func (h *header) parse(text string) error {
-	body, ok := between(strings.TrimRight(text, " \n"), "{", "}")
-	if !ok {
+	m := dictionary.FindStringSubmatch(text)
+	if m == nil {
 		return errHeader
 	}
-	descr, order, shape := "", "", ""
-	for _, field := range []struct {
-		key, end string
-		to       *string
-	}{{"'descr': ", ", 'fortran_order': ", &descr}, {"", ", 'shape': ", &order}, {"", "", &shape}} {
-		body, ok = strings.CutPrefix(body, field.key)
-		if !ok {
-			return errHeader
-		}
-		if field.end == "" {
-			*field.to = strings.TrimSuffix(body, ", ")
-			break
-		}
-		*field.to, body, ok = strings.Cut(body, field.end)
-		if !ok {
-			return errHeader
-		}
-	}
-	if err := h.parseType(descr); err != nil {
+	if err := h.parseType(m[1]); err != nil {
 		return err
 	}
-	if err := h.parseShape(shape); err != nil {
+	if err := h.parseShape(m[3]); err != nil {
 		return err
 	}
-	if order != "False" && order != "True" {
+	if m[2] != "False" && m[2] != "True" {
 		return errHeader
 	}
-	h.Columns = order == "True" && h.rowLen() > 1
+	h.Columns = m[2] == "True" && h.rowLen() > 1
 	return nil
-}
-
-// between returns what is between two brackets.
-func between(text, open, end string) (inner string, ok bool) {
-	inner, begun := strings.CutPrefix(text, open)
-	inner, ended := strings.CutSuffix(inner, end)
-	return inner, begun && ended
 }
 
 // parseType parses a type such as '<f4'.
@@ -166,8 +145,9 @@ func (h *header) parseType(descr string) error {
 
 // parseShape parses a shape such as (3, 4) or (3,).
 func (h *header) parseShape(shape string) error {
-	inner, ok := between(shape, "(", ")")
-	if !ok || inner == "" {
+	inner, begun := strings.CutPrefix(shape, "(")
+	inner, ended := strings.CutSuffix(inner, ")")
+	if !begun || !ended || inner == "" {
 		return errHeader
 	}
 	for _, part := range strings.Split(strings.TrimSuffix(inner, ","), ",") {

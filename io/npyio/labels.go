@@ -45,7 +45,7 @@ func findLabels(ctx context.Context, f *dataset.File, head []byte, column string
 	}
 	defer content.Close()
 	l := &textLabels{Comma: csvio.Sniff(head[:min(len(head), 1<<16)])}
-	text := l.records(content)
+	text := csvio.NewRecords(content, l.Comma, 0)
 	first, err := text.Record()
 	first = slices.Clone(first)
 	l.Fields, text.Fields = len(first), len(first)
@@ -94,20 +94,11 @@ func (l *textLabels) choose(column string, first []string) (err error) {
 	return nil
 }
 
-// records returns a reader of the lines.
-func (l *textLabels) records(in io.Reader) *csvio.Records {
-	return csvio.NewRecords(in, l.Comma, l.Fields)
-}
-
 // texts are labels in a text.
 type texts struct {
 	*textLabels
 	records *csvio.Records
 	begun   bool
-}
-
-func (l *textLabels) reader(in io.Reader) *texts {
-	return &texts{textLabels: l, records: l.records(in)}
 }
 
 func (t *texts) next() ([]byte, error) {

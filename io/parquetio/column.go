@@ -4,10 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -18,7 +20,6 @@ type columnReader struct {
 	to      *dataset.FieldSink
 	put     putFunc
 	number  number // how numbers are stored, if that is simple
-	blocks  *compress.Blocks
 	scratch *buffers
 	stream  stream
 	codec   int64
@@ -26,13 +27,11 @@ type columnReader struct {
 	page    int64 // values left in this page
 	content []byte
 	pageValues
-
-	// setLevels, unless nil, reads the levels at the beginning of a page b of lists, and returns the rest.
-	setLevels func(h *header, b []byte) ([]byte, error)
 }
 
 // pageValues holds the encoded levels and values of a page, and the dictionary of the chunk.
 type pageValues struct {
+	reps     hybrid // repetition levels of lists
 	levels   hybrid // definition levels, if the column is optional
 	values   decoder
 	decoders *decoders
@@ -47,24 +46,25 @@ type buffers struct {
 	index  [batchRows]uint32
 	fixed  [batchRows]uint64
 	bytes  [batchRows][]byte
+	blocks compress.Blocks
 }
 
 // rejectFunc is called for a row of the batch that cannot be used.
 type rejectFunc func(row, field int, reason string)
 
 // begin begins the chunk of a row group.
-func (c *columnReader) begin(ch *chunk) error {
-	_, decodable := blockOf[ch.codec]
+func (c *columnReader) begin(ch *meta.Chunk) error {
+	_, decodable := blockOf[ch.Codec]
 	switch {
-	case ch.physical != c.element.physical:
+	case ch.Physical != c.element.Physical:
 		return c.errorf("is damaged: a row group has another type than the schema")
-	case ch.codec < 0 || ch.codec >= int64(len(codecNames)):
-		return c.errorf("is compressed with an unknown codec (%d)", ch.codec)
-	case ch.codec != codecNone && !decodable:
+	case ch.Codec < 0 || ch.Codec >= int64(len(codecNames)):
+		return c.errorf("is compressed with an unknown codec (%d)", ch.Codec)
+	case ch.Codec != meta.None && !decodable:
 		return c.errorf("is compressed with %s, which is not supported; write it with Snappy, Zstandard or gzip",
-			codecNames[ch.codec])
+			codecNames[ch.Codec])
 	}
-	c.codec, c.left, c.page = ch.codec, ch.values, 0
+	c.codec, c.left, c.page = ch.Codec, ch.Values, 0
 	c.dict.reset()
 	c.stream.begin(ch)
 	return nil
@@ -81,38 +81,38 @@ func (c *columnReader) next() error {
 		if err != nil {
 			return err
 		}
-		body, err := c.stream.peek(h.stored)
+		body, err := c.stream.peek(h.Stored)
 		if err != nil {
 			return err
 		}
-		c.stream.skip(h.stored)
-		switch h.kind {
-		case pageDictionary:
+		c.stream.skip(h.Stored)
+		switch h.Kind {
+		case meta.PageDictionary:
 			// The content of an uncompressed page is in the memory of the stream, which later pages overwrite.
-			c.dict.content, err = h.content(c.dict.content, body, c.codec, c.blocks)
-			if err == nil && c.codec == codecNone {
+			c.dict.content, err = h.content(c.dict.content, body, c.codec, &c.scratch.blocks)
+			if err == nil && c.codec == meta.None {
 				c.dict.own = append(c.dict.own[:0], c.dict.content...)
 				c.dict.content = c.dict.own
 			}
 			if err == nil {
-				err = c.dict.set(&c.element, h.encoding, h.values)
+				err = c.dict.set(&c.element, h.Encoding, h.Values)
 			}
 			if err == nil && c.number.kind != 0 {
 				c.dict.convert(&c.number)
 			}
-		case pageData, pageDataV2:
-			if h.values > c.left {
+		case meta.PageData, meta.PageDataV2:
+			if h.Values > c.left {
 				return errPage
 			}
 			var b []byte
-			if b, err = h.content(c.content, body, c.codec, c.blocks); err == nil {
-				if c.codec != codecNone && !(h.kind == pageDataV2 && !h.compressed) {
+			if b, err = h.content(c.content, body, c.codec, &c.scratch.blocks); err == nil {
+				if c.codec != meta.None && !(h.Kind == meta.PageDataV2 && !h.Compressed) {
 					c.content = b
 				}
 				err = c.openPage(&h, b)
 			}
-			c.left -= h.values
-			c.page = h.values
+			c.left -= h.Values
+			c.page = h.Values
 		}
 		if err != nil {
 			return err
@@ -124,12 +124,13 @@ func (c *columnReader) next() error {
 // header reads the header of the next page.
 func (c *columnReader) header() (h header, err error) {
 	for size := int64(256); ; size *= 4 {
-		b, err := c.stream.peek(size)
-		if err != nil {
+		var b []byte
+		if b, err = c.stream.peek(size); err != nil {
 			return h, err
 		}
-		h, n, err := parseHeader(b)
-		if errors.Is(err, errShort) && int64(len(b)) == size {
+		var n int
+		h.Page, n, err = meta.ParsePage(b)
+		if errors.Is(err, meta.ErrShort) && int64(len(b)) == size {
 			continue
 		}
 		if err != nil || n == 0 {
@@ -141,41 +142,53 @@ func (c *columnReader) header() (h header, err error) {
 }
 
 // openPage begins the values of a page.
-func (c *columnReader) openPage(h *header, b []byte) (err error) {
-	if c.setLevels != nil {
-		if b, err = c.setLevels(h, b); err != nil {
-			return err
-		}
-	} else if h.kind == pageDataV2 {
-		levels := b[h.repBytes : h.repBytes+h.defBytes]
-		b = b[h.repBytes+h.defBytes:]
-		if c.optional {
-			if err := c.levels.set(levels, 1); err != nil {
-				return err
-			}
-		}
-	} else if c.optional {
-		if h.levels != encRLE {
-			return fmt.Errorf("has levels of encoding %d, which is not supported", h.levels)
-		}
-		levels, rest, err := prefixed(b)
-		if err == nil {
-			err = c.levels.set(levels, 1)
-		}
-		if err != nil {
-			return err
-		}
-		b = rest
-	}
-	c.indexed = h.encoding == encDictionary || h.encoding == encPlainDictionary
-	if !c.indexed {
-		c.values, err = c.decoders.open(&c.element, h.encoding, b)
+func (c *columnReader) openPage(h *header, b []byte) error {
+	b, err := c.openLevels(h, b)
+	if err != nil {
 		return err
 	}
-	if len(b) == 0 {
+	c.indexed = h.Encoding == meta.Dictionary || h.Encoding == meta.PlainDictionary
+	switch {
+	case !c.indexed:
+		c.values, err = c.decoders.open(&c.element, h.Encoding, b)
+		return err
+	case len(b) == 0:
 		return c.index.set(nil, 0)
 	}
 	return c.index.set(b[1:], int(b[0]))
+}
+
+// openLevels begins the levels of a page, which b begins with, and returns the rest.
+func (c *columnReader) openLevels(h *header, b []byte) (rest []byte, err error) {
+	repBits, defBits := 0, 0
+	switch {
+	case c.list != nil:
+		repBits, defBits = 1, bits.Len(uint(c.list.full))
+	case c.optional:
+		defBits = 1
+	}
+	if defBits > 0 && h.Kind == meta.PageData && h.Levels != meta.RLE {
+		return nil, fmt.Errorf("has levels of encoding %d, which is not supported", h.Levels)
+	}
+	for _, l := range []struct {
+		to   *hybrid
+		bits int
+		size int64 // PageDataV2
+	}{{&c.reps, repBits, h.RepBytes}, {&c.levels, defBits, h.DefBytes}} {
+		var levels []byte
+		if h.Kind == meta.PageDataV2 {
+			levels, b = b[:l.size], b[l.size:]
+		} else if l.bits > 0 {
+			levels, b, err = prefixed(b)
+		}
+		if err == nil && l.bits > 0 {
+			err = l.to.set(levels, l.bits)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
 }
 
 // prefixed splits b, which begins with a length in 4 bytes, into the bytes of this length and the rest.
@@ -230,7 +243,7 @@ func (c *columnReader) store(rows []float32, width, at, m int, reject rejectFunc
 		return c.storeIndexed(rows, width, at, index, reject)
 	}
 	v := values{fixed: c.scratch.fixed[:]}
-	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.physical == fixedArray {
+	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.Physical == meta.FixedArray {
 		v.fixed, v.bytes = nil, c.scratch.bytes[:]
 	}
 	if c.number.kind != 0 && !c.indexed && present == m {
@@ -333,10 +346,10 @@ func (d *dictionary) reset() { d.n, d.known = 0, d.known[:0] }
 
 // set takes the entries in content.
 func (d *dictionary) set(e *element, enc, n int64) error {
-	if enc != encPlain && enc != encPlainDictionary {
+	if enc != meta.Plain && enc != meta.PlainDictionary {
 		return fmt.Errorf("has a dictionary of encoding %d, which is not supported", enc)
 	}
-	if n > int64(len(d.content)) || e.physical == boolean || d.n > 0 {
+	if n > int64(len(d.content)) || e.Physical == meta.Boolean || d.n > 0 {
 		return errPage
 	}
 	d.size = fixedSize(e)

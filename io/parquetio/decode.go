@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 )
 
 // batchRows is the largest number of values that are decoded at once.
@@ -36,17 +37,17 @@ type decoders struct {
 // fixedSize returns the number of bytes of a value of a physical type; 0 if it varies, −1 for
 // a boolean.
 func fixedSize(e *element) int {
-	switch e.physical {
-	case boolean:
+	switch e.Physical {
+	case meta.Boolean:
 		return -1
-	case int32s, floats:
+	case meta.Int32, meta.Float:
 		return 4
-	case int64s, doubles:
+	case meta.Int64, meta.Double:
 		return 8
-	case int96s:
+	case meta.Int96:
 		return 12
-	case fixedArray:
-		return int(e.length)
+	case meta.FixedArray:
+		return int(e.Length)
 	}
 	return 0
 }
@@ -54,25 +55,25 @@ func fixedSize(e *element) int {
 // open returns the decoder of values in b.
 func (d *decoders) open(e *element, enc int64, b []byte) (decoder, error) {
 	size := fixedSize(e)
-	integer := e.physical == int32s || e.physical == int64s
+	integer := e.Physical == meta.Int32 || e.Physical == meta.Int64
 	switch {
-	case enc == encPlain:
+	case enc == meta.Plain:
 		d.plain = plain{b: b, size: size}
 		return &d.plain, nil
-	case enc == encRLE && e.physical == boolean:
+	case enc == meta.RLE && e.Physical == meta.Boolean:
 		packed, _, err := prefixed(b)
 		if err != nil {
 			return nil, err
 		}
 		return (*truths)(d), d.truth.set(packed, 1)
-	case enc == encDeltaBinary && integer:
+	case enc == meta.DeltaBinary && integer:
 		return (*integers)(d), d.delta.set(b)
-	case enc == encDeltaLength && e.physical == byteArray:
+	case enc == meta.DeltaLength && e.Physical == meta.ByteArray:
 		return &d.ends, d.ends.set(b)
-	case enc == encDeltaBytes && (e.physical == byteArray || e.physical == fixedArray):
+	case enc == meta.DeltaBytes && (e.Physical == meta.ByteArray || e.Physical == meta.FixedArray):
 		d.front.size = size
 		return &d.front, d.front.set(b)
-	case enc == encSplit && size > 0 && e.physical != int96s:
+	case enc == meta.Split && size > 0 && e.Physical != meta.Int96:
 		d.split = split{b: b, size: size, n: len(b) / size}
 		return &d.split, nil
 	}

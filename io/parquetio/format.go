@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
@@ -30,7 +31,7 @@ func init() {
 // sniff reports whether a file that begins with head is Parquet: its magic bytes, which may
 // also begin a text, are followed by a page or the footer.
 func sniff(head []byte) bool {
-	return bytes.HasPrefix(head, []byte(magic)) && bytes.ContainsFunc(head[:min(len(head), 64)], func(r rune) bool {
+	return bytes.HasPrefix(head, []byte(meta.Magic)) && bytes.ContainsFunc(head[:min(len(head), 64)], func(r rune) bool {
 		return r < ' ' && !strings.ContainsRune("\t\n\v\f\r", r)
 	})
 }
@@ -86,9 +87,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		file.Cuts = []dataset.Cut{cut}
 	}
 	for _, g := range f.groups {
-		cut.Record += g.rows
-		for _, c := range g.chunks {
-			cut.Byte += c.size
+		cut.Record += g.Rows
+		for _, c := range g.Chunks {
+			cut.Byte += c.Size
 		}
 		file.Cuts = append(file.Cuts, cut)
 	}

@@ -2,11 +2,10 @@ package parquetio
 
 import (
 	"errors"
-	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 )
 
 // list says how a column of lists of numbers is stored. In each row of a list of n elements, the columns
@@ -17,40 +16,34 @@ type list struct {
 	n     int // number of elements; 0 while it is unknown
 }
 
-// logicalList is the member of the union LogicalType for lists; convertedList the older type.
-const (
-	logicalList   = 3
-	convertedList = 3
-)
-
 // asList returns the element of a column whose fields are the following elements of the schema, if it is a list
 // of numbers: of three levels, as the specification has it, or of two, as older writers have it.
-func asList(e []element) (leaf element, l *list) {
+func asList(e []meta.Element) (leaf meta.Element, l *list) {
 	outer := e[0]
 	l = new(list)
 	at := 0
-	if outer.repeat == 1 {
+	if outer.Repeat == 1 {
 		l.empty++
 	}
-	if outer.repeat != 2 {
-		if outer.children != 1 || len(e) < 2 || outer.logical != logicalList && outer.converted != convertedList {
+	if outer.Repeat != 2 {
+		if outer.Children != 1 || len(e) < 2 || outer.Logical != meta.LogicalList && outer.Converted != meta.ConvertedList {
 			return leaf, nil
 		}
 		at++
 	}
-	if e[at].repeat != 2 {
+	if e[at].Repeat != 2 {
 		return leaf, nil
 	}
 	l.full = l.empty + 1
-	if e[at].children == 1 && at > 0 && e[at].physical < 0 && len(e) > at+1 {
+	if e[at].Children == 1 && at > 0 && e[at].Physical < 0 && len(e) > at+1 {
 		at++
-		if e[at].repeat == 2 {
+		if e[at].Repeat == 2 {
 			return leaf, nil
 		}
-		l.full += int(e[at].repeat & 1)
+		l.full += int(e[at].Repeat & 1)
 	}
 	leaf = e[at]
-	if at != len(e)-1 || leaf.children != 0 || !leaf.isNumber() {
+	if at != len(e)-1 || leaf.Children != 0 || !(*element)(&leaf).isNumber() {
 		return leaf, nil
 	}
 	return leaf, l
@@ -58,13 +51,13 @@ func asList(e []element) (leaf element, l *list) {
 
 // isNumber reports whether the elements of lists of type e can be columns.
 func (e *element) isNumber() bool {
-	switch e.physical {
-	case floats, doubles:
+	switch e.Physical {
+	case meta.Float, meta.Double:
 		return true
-	case int32s, int64s:
-		return e.logical == 0 || e.logical == logicalInteger
-	case fixedArray:
-		return e.logical == logicalFloat16 && e.length == 2
+	case meta.Int32, meta.Int64:
+		return e.Logical == 0 || e.Logical == meta.LogicalInteger
+	case meta.FixedArray:
+		return e.Logical == meta.LogicalFloat16 && e.Length == 2
 	}
 	return false
 }
@@ -82,7 +75,7 @@ func (f *footer) expand(like *dataset.TableLayout) (err error) {
 		}
 		values := int64(0)
 		for i := range f.groups {
-			values += max(0, min(f.groups[i].chunks[c.leaf].values, math.MaxInt64/2-values))
+			values += max(0, min(f.groups[i].Chunks[c.leaf].Values, math.MaxInt64/2-values))
 		}
 		n, ok := dataset.ListLength(values, f.rows)
 		if f.rows == 0 {
@@ -113,11 +106,9 @@ func (f *footer) expand(like *dataset.TableLayout) (err error) {
 // listReader reads the lists of a column.
 type listReader struct {
 	columnReader
-	list    *list
 	to      []*dataset.FieldSink // of each element; nil for those that are not read
 	fields  []int                // of the layout
 	numbers []number
-	reps    hybrid
 
 	lists items // decoded, from at on
 	at    int
@@ -137,41 +128,6 @@ type items struct {
 func (l *listReader) take(c *column, field int, to *dataset.FieldSink) {
 	l.to[c.item], l.fields[c.item] = to, field
 	l.numbers[c.item].set(&c.element, to)
-}
-
-func newListReader(c *column, s *buffers) *listReader {
-	n := c.list.n
-	l := &listReader{list: c.list, to: make([]*dataset.FieldSink, n), fields: make([]int, n), numbers: make([]number, n)}
-	l.column, l.scratch, l.decoders = c, s, new(decoders)
-	return l
-}
-
-// levelsOf sets the levels of a page, which b begins with, and returns the rest.
-func (l *listReader) levelsOf(h *header, b []byte) ([]byte, error) {
-	width := bits.Len(uint(l.list.full))
-	if h.kind == pageDataV2 {
-		if err := l.reps.set(b[:h.repBytes], 1); err != nil {
-			return nil, err
-		}
-		b = b[h.repBytes:]
-		err := l.levels.set(b[:h.defBytes], width)
-		return b[h.defBytes:], err
-	}
-	if h.levels != encRLE {
-		return nil, fmt.Errorf("has levels of encoding %d, which is not supported", h.levels)
-	}
-	rep, b, err := prefixed(b)
-	if err == nil {
-		err = l.reps.set(rep, 1)
-	}
-	if err != nil {
-		return nil, err
-	}
-	def, b, err := prefixed(b)
-	if err == nil {
-		err = l.levels.set(def, width)
-	}
-	return b, err
 }
 
 // fill decodes the next items of the page. The error is errPage at the end of the chunk.
@@ -211,7 +167,7 @@ func (l *listReader) fill() error {
 // decode decodes n values.
 func (l *listReader) decode(n int) error {
 	in := &l.lists
-	in.halves = l.element.physical == fixedArray
+	in.halves = l.element.Physical == meta.FixedArray
 	if l.indexed {
 		index := l.scratch.index[:n]
 		if err := l.index.next(index); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 )
 
 // number describes a column of numbers that can be stored in rows without a call for each value.
@@ -32,15 +33,15 @@ func (n *number) set(e *element, to *dataset.FieldSink) {
 		return
 	}
 	n.slot, n.centre = d.Slot(to.Column), centre
-	integer := e.logical == 0 || e.logical == logicalInteger && !e.unsigned
+	integer := e.Logical == 0 || e.Logical == meta.LogicalInteger && !e.Unsigned
 	switch {
-	case e.physical == doubles:
+	case e.Physical == meta.Double:
 		n.kind = fromDouble
-	case e.physical == floats && centre == 0:
+	case e.Physical == meta.Float && centre == 0:
 		n.kind = fromFloat
-	case e.physical == int32s && integer:
+	case e.Physical == meta.Int32 && integer:
 		n.kind = fromInt32
-	case e.physical == int64s && integer:
+	case e.Physical == meta.Int64 && integer:
 		n.kind = fromInt64
 	}
 }

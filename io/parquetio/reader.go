@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
@@ -17,9 +17,9 @@ type reader struct {
 	source  *source
 	columns []*columnReader
 	lists   map[int]*listReader // of the columns that are lists, by the index of their chunks
-	groups  []group             // that are left
+	groups  []meta.Group        // that are left
 	left    int64               // rows left in the first of them
-	chunks  []*chunk
+	chunks  []*meta.Chunk
 
 	batch []float32
 	n, at int // rows of the batch; next one
@@ -27,10 +27,7 @@ type reader struct {
 	line  int64 // rows read
 }
 
-var (
-	_ rowio.Reader = (*reader)(nil)
-	_ rowio.Extras = (*reader)(nil)
-)
+var _ rowio.Reader = (*reader)(nil)
 
 // read opens a shard.
 func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
@@ -52,25 +49,13 @@ func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Fields: fields, bad: map[int]*rowio.BadRow{}}
-	r.source = &source{ctx: ctx, object: object, last: last}
-	shared, blocks := new(buffers), new(compress.Blocks)
+	r := &reader{Fields: fields, source: &source{ctx: ctx, object: object, last: last}, lists: map[int]*listReader{},
+		bad: map[int]*rowio.BadRow{}}
+	shared := new(buffers)
 	for _, field := range r.Used {
-		if f.columns[field].list != nil {
-			if err := r.addElement(&f.columns[field], field, shared, blocks); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		c := &columnReader{column: &f.columns[field], field: field, to: &r.To[field], scratch: shared, blocks: blocks}
-		if c.put, err = c.column.putFunc(); err != nil {
+		if err := r.addColumn(&f.columns[field], field, shared); err != nil {
 			return nil, err
 		}
-		c.decoders = new(decoders)
-		c.stream.source = r.source
-		c.dict.remember(c.to)
-		c.number.set(&c.element, c.to)
-		r.columns = append(r.columns, c)
 	}
 	if r.groups, err = f.between(in.Shard); err != nil {
 		return nil, err
@@ -78,38 +63,46 @@ func read(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	return r, r.begin()
 }
 
-// addElement adds an element of a list to the columns.
-func (r *reader) addElement(c *column, field int, shared *buffers, blocks *compress.Blocks) (err error) {
-	l := r.lists[c.leaf]
-	if l == nil {
-		l = newListReader(c, shared)
-		l.field, l.blocks, l.stream.source, l.setLevels = field, blocks, r.source, l.levelsOf
-		if l.columnReader.put, err = c.putFunc(); err != nil {
-			return err
-		}
-		if r.lists == nil {
-			r.lists = map[int]*listReader{}
-		}
-		r.lists[c.leaf] = l
-		r.columns = append(r.columns, &l.columnReader)
+// addColumn adds a column, or an element of a list, whose reader has the column of the first one that is used.
+func (r *reader) addColumn(c *column, field int, shared *buffers) error {
+	if l := r.lists[c.leaf]; l != nil {
+		l.take(c, field, &r.To[field])
+		return nil
 	}
+	put, err := c.putFunc()
+	if err != nil {
+		return err
+	}
+	one := columnReader{column: c, field: field, to: &r.To[field], put: put, scratch: shared,
+		stream: stream{source: r.source}, pageValues: pageValues{decoders: new(decoders)}}
+	if c.list == nil {
+		one.dict.remember(one.to)
+		one.number.set(&c.element, one.to)
+		r.columns = append(r.columns, &one)
+		return nil
+	}
+	n := c.list.n
+	l := &listReader{columnReader: one, to: make([]*dataset.FieldSink, n), fields: make([]int, n),
+		numbers: make([]number, n)}
 	l.take(c, field, &r.To[field])
+	r.lists[c.leaf] = l
+	r.columns = append(r.columns, &l.columnReader)
 	return nil
 }
 
 // between returns the row groups of a shard.
-func (f *footer) between(s dataset.Shard) ([]group, error) {
+func (f *footer) between(s dataset.Shard) ([]meta.Group, error) {
 	if s.End < 0 {
 		return f.groups, nil
 	}
-	var out []group
+	var out []meta.Group
 	at := int64(0)
 	for _, g := range f.groups {
-		if at >= s.Start && at+g.rows <= s.End {
+		if at >= s.Start && at+g.Rows <= s.End {
 			out = append(out, g)
-			s.Start += g.rows
+			s.Start += g.Rows
 		}
-		at += g.rows
+		at += g.Rows
 	}
 	if s.Start != s.End {
 		return nil, errors.New("has other row groups than when it was opened; start again when no process writes to it")
@@ -128,12 +121,12 @@ func (r *reader) begin() error {
 		return nil
 	}
 	g := &r.groups[0]
-	r.left = g.rows
+	r.left = g.Rows
 	r.chunks = r.chunks[:0]
 	for _, c := range r.columns {
-		ch := &g.chunks[c.leaf]
-		if ch.values != g.rows && c.list == nil || ch.values < g.rows {
-			return c.errorf("is damaged: %d values in a row group of %d rows", ch.values, g.rows)
+		ch := &g.Chunks[c.leaf]
+		if ch.Values != g.Rows && c.list == nil || ch.Values < g.Rows {
+			return c.errorf("is damaged: %d values in a row group of %d rows", ch.Values, g.Rows)
 		}
 		r.chunks = append(r.chunks, ch)
 	}
@@ -206,20 +199,8 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if bad := r.bad[i]; bad != nil {
 		return x, nil, bad
 	}
-	return append(x, r.batch[i*r.Width:(i+1)*r.Width]...), r.Label(0, i), nil
+	return append(x, r.batch[i*r.Width:(i+1)*r.Width]...), r.Target(0), nil
 }
 
 // Line returns the number of the last row, counted from the beginning of the shard.
 func (r *reader) Line() int64 { return r.line }
-
-// Target returns the text of a label of the last row.
-func (r *reader) Target(i int) []byte { return r.Label(i, r.at-1) }
-
-// Weight returns the text of the last row's weight.
-func (r *reader) Weight() []byte { return r.Weights.At(r.at - 1) }
-
-// Key returns text i of the texts from which the key of the last row is made.
-func (r *reader) Key(i int) []byte { return r.Keys[i].Key(r.at - 1) }
-
-// ID returns the text of the last row's identifier.
-func (r *reader) ID() []byte { return r.IDs.At(r.at - 1) }

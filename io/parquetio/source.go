@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -76,14 +77,14 @@ func (s *source) read(dst []byte, off int64) error {
 }
 
 // begin prepares to read chunks of a row group: if they lie close together, in one go.
-func (s *source) begin(chunks []*chunk) error {
+func (s *source) begin(chunks []*meta.Chunk) error {
 	var lo, hi, used int64
 	for i, c := range chunks {
-		if i == 0 || c.start < lo {
-			lo = c.start
+		if i == 0 || c.Start() < lo {
+			lo = c.Start()
 		}
-		hi = max(hi, c.start+c.size)
-		used += c.size
+		hi = max(hi, c.Start()+c.Size)
+		used += c.Size
 	}
 	s.group = s.group[:0]
 	if hi-lo > groupBytes || hi-lo > 2*used {
@@ -105,14 +106,15 @@ type stream struct {
 }
 
 // begin begins a chunk.
-func (s *stream) begin(c *chunk) {
-	s.at, s.end, s.pos = c.start+c.size, c.start+c.size, 0
+func (s *stream) begin(c *meta.Chunk) {
+	end := c.Start() + c.Size
+	s.at, s.end, s.pos = end, end, 0
 	if len(s.source.group) > 0 {
-		from := c.start - s.source.from
-		s.buf = s.source.group[from : from+c.size]
+		from := s.source.from
+		s.buf = s.source.group[c.Start()-from : end-from]
 		return
 	}
-	s.at, s.buf = c.start, s.own[:0]
+	s.at, s.buf = c.Start(), s.own[:0]
 }
 
 // left returns the number of unread bytes.

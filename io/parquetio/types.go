@@ -7,52 +7,16 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Physical types.
-const (
-	boolean = iota
-	int32s
-	int64s
-	int96s
-	floats
-	doubles
-	byteArray
-	fixedArray
-)
-
-// Members of the union LogicalType.
-const (
-	logicalString    = 1
-	logicalEnum      = 4
-	logicalDecimal   = 5
-	logicalDate      = 6
-	logicalTime      = 7
-	logicalTimestamp = 8
-	logicalInteger   = 10
-	logicalUnknown   = 11
-	logicalJSON      = 12
-	logicalBSON      = 13
-	logicalUUID      = 14
-	logicalFloat16   = 15
-)
-
-// logicalOf maps the older converted types to logical types.
-var logicalOf = map[int64]element{
-	0: {logical: logicalString}, 4: {logical: logicalEnum}, 5: {logical: logicalDecimal}, 6: {logical: logicalDate},
-	7: {logical: logicalTime, unit: 1}, 8: {logical: logicalTime, unit: 2},
-	9: {logical: logicalTimestamp, unit: 1}, 10: {logical: logicalTimestamp, unit: 2},
-	11: {logical: logicalInteger, unsigned: true}, 12: {logical: logicalInteger, unsigned: true},
-	13: {logical: logicalInteger, unsigned: true}, 14: {logical: logicalInteger, unsigned: true},
-	15: {logical: logicalInteger}, 16: {logical: logicalInteger},
-	17: {logical: logicalInteger}, 18: {logical: logicalInteger},
-	19: {logical: logicalJSON}, 20: {logical: logicalBSON}, 21: {logical: -1},
-}
+// sink takes the values of a column.
+type sink = *dataset.FieldSink
 
 // putFunc passes a value to its target: fixed holds the bits of values of up to 8 bytes, b
 // the others.
-type putFunc func(to *dataset.FieldSink, row []float32, fixed uint64, b []byte) (reason string)
+type putFunc func(to sink, row []float32, fixed uint64, b []byte) (reason string)
 
 // putFunc returns how the values of a column are passed, or the reason why they cannot be.
 func (c *column) putFunc() (putFunc, error) {
@@ -70,52 +34,51 @@ func (c *column) putFunc() (putFunc, error) {
 func (e *element) what() string {
 	names := []string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
 	name := "an unknown type"
-	if e.physical >= 0 && e.physical < int64(len(names)) {
-		name = "type " + names[e.physical]
+	if e.Physical >= 0 && e.Physical < int64(len(names)) {
+		name = "type " + names[e.Physical]
 	}
 	switch {
-	case e.logical == logicalBSON:
+	case e.Logical == meta.LogicalBSON:
 		name += " (BSON)"
-	case e.logical != 0:
-		name += fmt.Sprintf(" (logical type %d)", e.logical)
+	case e.Logical != 0:
+		name += fmt.Sprintf(" (logical type %d)", e.Logical)
 	}
 	return name
 }
 
 func (e *element) putFunc() putFunc {
-	switch e.physical {
-	case boolean:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
-			return to.Bool(row, fixed != 0)
-		}
-	case int32s, int64s:
+	decimal := func(to sink, row []float32, _ uint64, b []byte) string { return to.Decimal(row, b, e.Scale) }
+	switch e.Physical {
+	case meta.Boolean:
+		return func(to sink, row []float32, fixed uint64, _ []byte) string { return to.Bool(row, fixed != 0) }
+	case meta.Int32, meta.Int64:
 		return e.putInteger()
-	case int96s:
+	case meta.Int96:
 		return putInt96
-	case floats:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+	case meta.Float:
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float32(row, math.Float32frombits(uint32(fixed)))
 		}
-	case doubles:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+	case meta.Double:
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			return to.Float(row, math.Float64frombits(fixed))
 		}
-	case byteArray:
-		switch e.logical {
-		case 0, logicalString, logicalEnum, logicalJSON:
-			return putText
-		case logicalDecimal:
-			return putDecimal(e.scale)
+	case meta.ByteArray:
+		switch e.Logical {
+		case 0, meta.LogicalString, meta.LogicalEnum, meta.LogicalJSON:
+			return func(to sink, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
+		case meta.LogicalDecimal:
+			return decimal
 		}
-	case fixedArray:
+	case meta.FixedArray:
 		switch {
-		case e.length < 1 || e.length > maxFixed:
-		case e.logical == logicalDecimal:
-			return putDecimal(e.scale)
-		case e.logical == logicalUUID && e.length == 16:
-			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
-		case e.logical == logicalFloat16 && e.length == 2:
-			return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
+		case e.Length < 1 || e.Length > maxFixed:
+		case e.Logical == meta.LogicalDecimal:
+			return decimal
+		case e.Logical == meta.LogicalUUID && e.Length == 16:
+			return func(to sink, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
+		case e.Logical == meta.LogicalFloat16 && e.Length == 2:
+			return func(to sink, row []float32, _ uint64, b []byte) string {
 				return to.Float(row, float64(rowio.Float16(binary.LittleEndian.Uint16(b))))
 			}
 		}
@@ -126,65 +89,52 @@ func (e *element) putFunc() putFunc {
 // putInteger returns how the values of an integer type are passed.
 func (e *element) putInteger() putFunc {
 	signed := func(fixed uint64) int64 { return int64(fixed) }
-	if e.physical == int32s {
+	if e.Physical == meta.Int32 {
 		signed = func(fixed uint64) int64 { return int64(int32(fixed)) }
 	}
-	switch e.logical {
-	case logicalInteger:
-		if e.unsigned && e.physical == int32s {
-			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
-				return to.Uint(row, uint64(uint32(fixed)))
+	switch e.Logical {
+	case meta.LogicalInteger:
+		if mask := uint64(math.MaxUint64); e.Unsigned {
+			if e.Physical == meta.Int32 {
+				mask = math.MaxUint32
 			}
-		} else if e.unsigned {
-			return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed) }
+			return func(to sink, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed&mask) }
 		}
-	case logicalDecimal:
-		scale := e.scale
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+	case meta.LogicalDecimal:
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			var b [8]byte
 			binary.BigEndian.PutUint64(b[:], uint64(signed(fixed)))
-			return to.Decimal(row, b[:], scale)
+			return to.Decimal(row, b[:], e.Scale)
 		}
-	case logicalDate:
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+	case meta.LogicalDate:
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			return to.Time(row, time.Unix(signed(fixed)*86400, 0), dataset.DateLayout)
 		}
-	case logicalTime, logicalTimestamp:
+	case meta.LogicalTime, meta.LogicalTimestamp:
 		layout := dataset.StampLayout
-		if e.logical == logicalTime {
+		if e.Logical == meta.LogicalTime {
 			layout = dataset.ClockLayout
 		}
-		perSecond := map[int64]int64{1: 1e3, 2: 1e6, 3: 1e9}[e.unit]
+		perSecond := map[int64]int64{1: 1e3, 2: 1e6, 3: 1e9}[e.Unit]
 		if perSecond == 0 {
 			return nil
 		}
-		return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
+		return func(to sink, row []float32, fixed uint64, _ []byte) string {
 			n := signed(fixed)
 			return to.Time(row, time.Unix(n/perSecond, n%perSecond*(1e9/perSecond)), layout)
 		}
-	case 0, logicalUnknown:
+	case 0, meta.LogicalUnknown:
 	default:
 		return nil
 	}
-	return func(to *dataset.FieldSink, row []float32, fixed uint64, _ []byte) string {
-		return to.Int(row, signed(fixed))
-	}
+	return func(to sink, row []float32, fixed uint64, _ []byte) string { return to.Int(row, signed(fixed)) }
 }
 
 // putInt96 passes a time of the oldest kind: nanoseconds of a Julian day.
-func putInt96(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
+func putInt96(to sink, row []float32, _ uint64, b []byte) string {
 	nanos, day := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint32(b[8:]))
 	const day1970 = 2440588
 	return to.Time(row, time.Unix((day-day1970)*86400+nanos/1e9, nanos%1e9), dataset.StampLayout)
-}
-
-func putText(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
-
-// putDecimal passes a decimal number.
-func putDecimal(scale int64) putFunc {
-	return func(to *dataset.FieldSink, row []float32, _ uint64, b []byte) string {
-		return to.Decimal(row, b, scale)
-	}
 }
 
 // maxFixed is the largest number of bytes of a value of fixed length.

@@ -140,15 +140,6 @@ func (s source) Append(x []float32) ([]float32, []byte, error) {
 	return s.End(x, s.Line())
 }
 
-// width returns the number of columns.
-func (r *Reader) width() int {
-	n := len(r.record.To) - len(r.labels)
-	if r.weight >= 0 {
-		n--
-	}
-	return n
-}
-
 // row takes a Row, and returns the reason why it cannot.
 func (r *Reader) row(row *Row) (reason string) {
 	if len(row.Values) > 0 {
@@ -182,8 +173,13 @@ func (r *Reader) row(row *Row) (reason string) {
 	return ""
 }
 
+// fits returns the reason why rows cannot have n values.
 func (r *Reader) fits(n int) string {
-	if want := r.width(); n != want {
+	want := len(r.record.To) - len(r.labels)
+	if r.weight >= 0 {
+		want--
+	}
+	if n != want {
 		return fmt.Sprintf("has %d values, want %d", n, want)
 	}
 	return ""
@@ -252,18 +248,21 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 		b.fields = append(b.fields, bound{index, field})
 		return nil
 	}
+	named := func(what, column string, field int) error {
+		index, ok := d.named[column]
+		if !ok {
+			return fmt.Errorf("records: %s has no field for the %s %q%s; tag one with `bochner:%[3]q`", d.of, what, column,
+				option.DidYouMean(column, d.fields))
+		}
+		return add(index, field, column)
+	}
 	if b.values == nil {
 		if r.columns == nil {
 			return nil, fmt.Errorf("records: the columns of the model have no names: give %s a field []float32 or []float64 "+
 				"with the tag `bochner:\",values\"`", d.of)
 		}
 		for j, name := range r.columns {
-			index, ok := d.named[name]
-			if !ok {
-				return nil, fmt.Errorf("records: %s has no field for the column %q%s; tag one with `bochner:%[2]q`", d.of, name,
-					option.DidYouMean(name, d.fields))
-			}
-			if err := add(index, j, name); err != nil {
+			if err := named("column", name, j); err != nil {
 				return nil, err
 			}
 		}
@@ -285,12 +284,7 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 		}
 	} else {
 		for i, column := range r.options.LabelColumns[:len(r.labels)] {
-			index, ok := d.named[column]
-			if !ok {
-				return nil, fmt.Errorf("records: %s has no field for the target %q%s; tag one with `bochner:%[2]q`", d.of, column,
-					option.DidYouMean(column, d.fields))
-			}
-			if err := add(index, r.labels[i], column); err != nil {
+			if err := named("target", column, r.labels[i]); err != nil {
 				return nil, err
 			}
 		}

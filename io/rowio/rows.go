@@ -125,19 +125,6 @@ type Reader interface {
 	Line() int64
 }
 
-// Extras is implemented by Readers of formats that can have additional columns for each row.
-type Extras interface {
-	// Target returns the text of label column i of the last row, if rows have several
-	// targets; the first of them is the label that Append returns.
-	Target(i int) []byte
-	// Weight and ID return the texts of the last row's weight and identifier, valid until
-	// the next call of Append; nil if the file has no such column.
-	Weight() []byte
-	ID() []byte
-	// Key returns text i of the texts from which the last row's key is made, valid as long.
-	Key(i int) []byte
-}
-
 // BadRow is the error of a row that cannot be used; later rows still can.
 type BadRow struct {
 	Line   int64  // 1-based, counted as Reader.Line counts
@@ -246,18 +233,11 @@ func KeyNumber(key uint64) float64 {
 
 // Float16 returns the value of a 16-bit float.
 func Float16(b uint16) float32 {
-	sign, exp, frac := uint32(b>>15)<<31, uint32(b>>10&31), uint32(b&1023)
-	switch {
-	case exp == 31:
-		return math.Float32frombits(sign | 255<<23 | frac<<13)
-	case exp == 0:
-		v := float32(frac) * 0x1p-24
-		if sign != 0 {
-			return -v
-		}
-		return v
+	v := math.Float32frombits(uint32(b&0x7fff)<<13) * 0x1p112 // exponents differ by 112; subnormal numbers become normal
+	if b&0x7c00 == 0x7c00 {
+		v = math.Float32frombits(255<<23 | uint32(b&0x3ff)<<13) // infinite or NaN
 	}
-	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+	return math.Float32frombits(math.Float32bits(v) | uint32(b>>15)<<31)
 }
 
 // Hash returns the content hash of a row: XXH64 with the seed over eight bytes for each

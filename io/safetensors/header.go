@@ -94,32 +94,35 @@ func (p *parser) expect(c byte) error {
 // object reads an object, calling value behind each key and its colon; at is
 // the place of the key.
 func (p *parser) object(value func(key string, at int) error) error {
-	if err := p.expect('{'); err != nil {
-		return err
-	}
-	if p.next('}') {
-		return nil
-	}
-	for {
+	return p.sequence('{', '}', func() error {
 		p.space()
 		at := p.i
 		key, err := p.string()
+		if err == nil {
+			err = p.expect(':')
+		}
 		if err != nil {
 			return err
 		}
-		if err := p.expect(':'); err != nil {
-			return err
-		}
-		if err := value(key, at); err != nil {
-			return err
-		}
-		if p.next('}') {
+		return value(key, at)
+	})
+}
+
+// sequence reads items between two brackets, separated by commas.
+func (p *parser) sequence(open, end byte, item func() error) error {
+	err := p.expect(open)
+	if err == nil && p.next(end) {
+		return nil
+	}
+	for err == nil {
+		if err = item(); err == nil && p.next(end) {
 			return nil
 		}
-		if err := p.expect(','); err != nil {
-			return err
+		if err == nil {
+			err = p.expect(',')
 		}
 	}
+	return err
 }
 
 func (p *parser) string() (string, error) {
@@ -154,29 +157,16 @@ func (p *parser) string() (string, error) {
 
 // integers reads an array of at most len(buf) integers ≥ 0 into buf.
 func (p *parser) integers(buf []int) ([]int, error) {
-	if err := p.expect('['); err != nil {
-		return nil, err
-	}
 	out := buf[:0]
-	if p.next(']') {
-		return out, nil
-	}
-	for {
+	err := p.sequence('[', ']', func() error {
 		if len(out) == len(buf) {
-			return nil, p.errorf("more than %d numbers", len(buf))
+			return p.errorf("more than %d numbers", len(buf))
 		}
 		v, err := p.integer()
-		if err != nil {
-			return nil, err
-		}
 		out = append(out, v)
-		if p.next(']') {
-			return out, nil
-		}
-		if err := p.expect(','); err != nil {
-			return nil, err
-		}
-	}
+		return err
+	})
+	return out, err
 }
 
 func (p *parser) integer() (int, error) {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -13,15 +14,8 @@ import (
 // rowio.OrderedKey, as narrow as a limit on their number allows. Adding numbers only ever widens the
 // intervals, so the histogram depends on the numbers alone, not on their order.
 type cells struct {
-	shift uint   // an interval has 1<<shift float64
-	table []cell // by hash of the key; a power of two of them, more than half of them empty
-	used  int
-}
-
-// cell is an interval: the numbers whose order, shifted, is key. It is empty if n is 0.
-type cell struct {
-	key uint64
-	n   int64
+	shift uint             // an interval has 1<<shift float64
+	n     map[uint64]int64 // numbers in the intervals, by their orders, shifted
 }
 
 // add counts a number n times, in at most limit intervals.
@@ -32,63 +26,44 @@ func (c *cells) add(v float64, n int64, limit int) {
 
 // count adds to an interval.
 func (c *cells) count(key uint64, n int64) {
-	if 2*c.used >= len(c.table) {
-		c.rebuild(max(32, 2*len(c.table)), 0)
+	if c.n == nil {
+		c.n = map[uint64]int64{}
 	}
-	mask := uint64(len(c.table) - 1)
-	for at := key * 0x9e3779b97f4a7c15 >> 32 & mask; ; at = (at + 1) & mask {
-		switch e := &c.table[at]; {
-		case e.n == 0:
-			*e = cell{key, n}
-			c.used++
-			return
-		case e.key == key:
-			e.n += n
-			return
-		}
-	}
+	c.n[key] += n
 }
 
-// rebuild makes a table of size places, with intervals 1<<more times as wide.
-func (c *cells) rebuild(size int, more uint) {
-	old := c.table
-	c.table, c.used, c.shift = make([]cell, size), 0, c.shift+more
-	for _, e := range old {
-		if e.n > 0 {
-			c.count(e.key>>more, e.n)
-		}
+// widen makes intervals 1<<more times as wide.
+func (c *cells) widen(more uint) {
+	old := c.n
+	c.n, c.shift = make(map[uint64]int64, len(old)), c.shift+more
+	for key, n := range old {
+		c.n[key>>more] += n
 	}
 }
 
 // bound widens intervals until there are at most limit of them.
 func (c *cells) bound(limit int) {
-	for c.used > limit && c.shift < 63 {
-		c.rebuild(len(c.table), 1)
+	for len(c.n) > limit && c.shift < 63 {
+		c.widen(1)
 	}
 }
 
 // merge adds the numbers of d, which is not changed.
 func (c *cells) merge(d *cells, limit int) {
-	if d.used == 0 {
+	if len(d.n) == 0 {
 		return
 	}
 	if d.shift > c.shift {
-		c.rebuild(max(32, len(c.table)), d.shift-c.shift)
+		c.widen(d.shift - c.shift)
 	}
-	for _, e := range d.table {
-		if e.n > 0 {
-			c.count(e.key>>(c.shift-d.shift), e.n)
-		}
+	for key, n := range d.n {
+		c.count(key>>(c.shift-d.shift), n)
 	}
 	c.bound(limit)
 }
 
-// sorted returns the intervals in ascending order.
-func (c *cells) sorted() []cell {
-	sorted := slices.DeleteFunc(slices.Clone(c.table), func(e cell) bool { return e.n == 0 })
-	slices.SortFunc(sorted, func(a, b cell) int { return cmp.Compare(a.key, b.key) })
-	return sorted
-}
+// keys returns the keys of the intervals in ascending order.
+func (c *cells) keys() []uint64 { return slices.Sorted(maps.Keys(c.n)) }
 
 // piece is an interval with the number of values in it.
 type piece struct {
@@ -99,8 +74,8 @@ type piece struct {
 // pieces returns the intervals in ascending order, within [lo, hi], which holds all numbers.
 func (c *cells) pieces(lo, hi float64) []piece {
 	var all []piece
-	for _, e := range c.sorted() {
-		p := piece{rowio.KeyNumber(e.key << c.shift), rowio.KeyNumber(e.key<<c.shift | (1<<c.shift - 1)), e.n}
+	for _, key := range c.keys() {
+		p := piece{rowio.KeyNumber(key << c.shift), rowio.KeyNumber(key<<c.shift | (1<<c.shift - 1)), c.n[key]}
 		// The ends of an interval beyond all numbers may be no numbers at all.
 		if !(p.From >= lo) {
 			p.From = lo
@@ -135,14 +110,14 @@ func quantile(all []piece, q float64) (value, within float64) {
 // code codes at most limit intervals, in ascending order, which count the given number of numbers.
 func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {
 	c.shift = uint(w.Byte(int(c.shift), 63))
-	all, last := c.sorted(), uint64(0)
-	wire.Each(w, &all, limit, func(e *cell) {
-		e.key = w.Uvarint(e.key, math.MaxUint64>>c.shift)
-		n := w.Uvarint(uint64(e.n), numbers)
-		if w.Check(n > 0 && (c.used == 0 || e.key > last)); w.Reading() {
-			c.count(e.key, int64(n))
+	keys, last := c.keys(), uint64(0)
+	wire.Each(w, &keys, limit, func(key *uint64) {
+		*key = w.Uvarint(*key, math.MaxUint64>>c.shift)
+		n := w.Uvarint(uint64(c.n[*key]), numbers)
+		if w.Check(n > 0 && (len(c.n) == 0 || *key > last)); w.Reading() {
+			c.count(*key, int64(n))
 		}
-		numbers, last = numbers-n, e.key
+		numbers, last = numbers-n, *key
 	})
-	w.Check(c.used > 0 && numbers == 0)
+	w.Check(len(c.n) > 0 && numbers == 0)
 }

@@ -166,8 +166,8 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 			return fmt.Sprintf("%s %s %s", Quote(text), notTime, c.layout.Name)
 		}
 		c.layout.values(row[c.slot:], t)
-		if c.Zone == ZoneAll || c.Zone == ZoneNone {
-			if c.layout.zoned(text) != (c.Zone == ZoneAll) {
+		if c.Zone == zoneAll || c.Zone == zoneNone {
+			if c.layout.zoned(text) != (c.Zone == zoneAll) {
 				d.counted++
 				d.zones++
 			}
@@ -311,13 +311,7 @@ func parseBool(text []byte) (v float32, ok bool) {
 		return 0, false
 	}
 	var lower [5]byte
-	for i, c := range text {
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		lower[i] = c
-	}
-	switch string(lower[:len(text)]) {
+	switch string(appendLower(lower[:0], text)) {
 	case "true", "t", "yes", "y", "1":
 		return 1, true
 	case "false", "f", "no", "n", "0":

@@ -47,17 +47,10 @@ func appendField(b []byte, f *Field) []byte {
 		}
 		b = append(b, '\n')
 	}
-	if f.Layout != "" {
-		b = append(appendScalar(append(b, "    layout: "...), f.Layout), '\n')
-	}
-	if f.Encode != "" {
-		b = fmt.Appendf(b, "    encode: %s\n", f.Encode)
-	}
-	if f.Fill != "" {
-		b = append(appendScalar(append(b, "    fill: "...), f.Fill), '\n')
-	}
-	if f.Unit != "" {
-		b = append(appendScalar(append(b, "    unit: "...), f.Unit), '\n')
+	for _, pair := range [][2]string{{"layout", f.Layout}, {"encode", f.Encode}, {"fill", f.Fill}, {"unit", f.Unit}} {
+		if key, value := pair[0], pair[1]; value != "" {
+			b = append(appendScalar(fmt.Appendf(b, "    %s: ", key), value), '\n')
+		}
 	}
 	if f.Buckets > 0 {
 		b = fmt.Appendf(b, "    buckets: %d\n", f.Buckets)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -176,7 +177,7 @@ func (in *inference) decideLayout(i int, asked bool) error {
 		in.note(i, doubtNotTime, "%d of %d", n, s.Texts)
 	case other != "":
 		in.note(i, doubtMonth, "read as %s, not %s", layout, other)
-	case s.zone(layout) == ZoneSome:
+	case s.zone(layout) == zoneSome:
 		in.note(i, doubtZones, "%d of %d with a zone", s.tally.count(isZoned), s.Texts)
 	case layout == DigitsLayout && !asked:
 		in.note(i, doubtDigits, "%.0f to %.0f", s.Min, s.Max)
@@ -237,20 +238,11 @@ func (s *Summary) pair() bool {
 	if s.Texts == 0 || s.Booleans < s.Texts {
 		return false
 	}
+	first := map[string]string{"false": "true", "no": "yes", "n": "y", "f": "t", "0": "1"}
 	pairs := map[string]bool{}
 	for _, l := range s.Levels {
-		switch word := strings.ToLower(l.Text); word {
-		case "true", "false":
-			pairs["true"] = true
-		case "yes", "no":
-			pairs["yes"] = true
-		case "y", "n":
-			pairs["y"] = true
-		case "t", "f":
-			pairs["t"] = true
-		default:
-			pairs["1"] = true
-		}
+		word := strings.ToLower(l.Text)
+		pairs[cmp.Or(first[word], word)] = true
 	}
 	return len(pairs) == 1
 }
@@ -329,7 +321,8 @@ func (in *inference) decideLevels(i int, asked bool) {
 	share := float64(covered) / float64(max(s.Texts, 1))
 	switch {
 	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < coverage:
-		f.Buckets = min(max(powerAbove(s.Distinct), minBuckets), maxBuckets)
+		power := 1 << bits.Len64(uint64(max(s.Distinct, 1)-1)) // the least that is enough
+		f.Buckets = min(max(power, minBuckets), maxBuckets)
 		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.different(), f.Buckets)
 		levels = nil
 	case s.Distinct > int64(most):

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/lines"
 )
@@ -114,21 +115,24 @@ func (m *missing) find(text []byte) int {
 		return i
 	}
 	var room [32]byte // so that most texts are compared without an allocation
-	lower := room[:0]
+	if i, ok := m.codes[string(appendLower(room[:0], text))]; ok {
+		return i
+	}
+	return -1
+}
+
+// appendLower returns a text in lower case, in the memory of b, which is empty, unless it has letters beyond ASCII.
+func appendLower(b, text []byte) []byte {
 	for _, c := range text {
-		if c >= 0x80 {
-			lower = bytes.ToLower(text)
-			break
+		if c >= utf8.RuneSelf {
+			return bytes.ToLower(text)
 		}
 		if c >= 'A' && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		lower = append(lower, c)
+		b = append(b, c)
 	}
-	if i, ok := m.codes[string(lower)]; ok {
-		return i
-	}
-	return -1
+	return b
 }
 
 // value returns the index of the code that is a number, or -1.

@@ -60,7 +60,7 @@ type Column struct {
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is the name of the layout of a Time; see TimeLayouts.
 	Layout string `json:"layout,omitempty"`
-	// Zone says whether the times of the data have zones: ZoneAll, ZoneSome or ZoneNone; "" if unknown.
+	// Zone says which times of the data have zones: all, some or none; "" if unknown.
 	Zone string `json:"zone,omitempty"`
 	// Unit is one of lines.Units, which may follow a Number; "" if there is none.
 	Unit string `json:"unit,omitempty"`
@@ -77,9 +77,9 @@ var encodings = []string{"onehot", "count", "target"}
 
 // Values of Column.Zone.
 const (
-	ZoneAll  = "all"
-	ZoneSome = "some"
-	ZoneNone = "none"
+	zoneAll  = "all"
+	zoneSome = "some"
+	zoneNone = "none"
 )
 
 // Words in place of a number for Column.Fill.
@@ -185,32 +185,21 @@ func (t *Table) String() string {
 		count[c.Type]++
 		levels, buckets = levels+len(c.Levels), buckets+c.Buckets
 	}
-	var parts []string
-	for _, kind := range []struct {
-		is        Type
-		one, many string
-	}{{Number, "number", "numbers"}, {Boolean, "boolean", "booleans"}, {Time, "time", "times"},
-		{Category, "category", "categories"}} {
-		n, noun := count[kind.is], kind.many
+	var parts, details []string
+	add := func(to *[]string, n int, one, many string) {
 		if n == 1 {
-			noun = kind.one
+			many = one
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
+			*to = append(*to, fmt.Sprintf("%d %s", n, many))
 		}
 	}
-	var details []string
-	for _, sizes := range []struct {
-		n    int
-		noun string
-	}{{levels, "level"}, {buckets, "hash bucket"}} {
-		if sizes.n > 1 {
-			sizes.noun += "s"
-		}
-		if sizes.n > 0 {
-			details = append(details, fmt.Sprintf("%d %s", sizes.n, sizes.noun))
-		}
-	}
+	add(&parts, count[Number], "number", "numbers")
+	add(&parts, count[Boolean], "boolean", "booleans")
+	add(&parts, count[Time], "time", "times")
+	add(&parts, count[Category], "category", "categories")
+	add(&details, levels, "level", "levels")
+	add(&details, buckets, "hash bucket", "hash buckets")
 	if len(details) > 0 {
 		parts[len(parts)-1] += " of " + strings.Join(details, " and ")
 	}
@@ -278,7 +267,7 @@ func (c *Column) validate() error {
 	if (c.Layout != "" || c.Zone != "") && c.Type != Time {
 		return fmt.Errorf("a %s has no layout and no zone", c.Type)
 	}
-	if c.Zone != "" && c.Zone != ZoneAll && c.Zone != ZoneSome && c.Zone != ZoneNone {
+	if c.Zone != "" && c.Zone != zoneAll && c.Zone != zoneSome && c.Zone != zoneNone {
 		return fmt.Errorf("unknown zone %.40q; want all, some or none", c.Zone)
 	}
 	if c.Unit != "" && (c.Type != Number || !slices.Contains(lines.Units[:], c.Unit)) {

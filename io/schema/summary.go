@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -121,7 +120,7 @@ func (s *Survey) column(column int) *Summary {
 // addLevels adds the texts that a column counts one by one, and the tally of all its texts. It returns the numbers.
 func (s *Survey) addLevels(sum *Summary, c *columnCounts) (numbers []piece) {
 	sum.tally = c.rest
-	if c.cells.used > 0 {
+	if len(c.cells.n) > 0 {
 		numbers = c.cells.pieces(c.rest.min, c.rest.max)
 	}
 	var most int64 // rows with the example
@@ -187,11 +186,11 @@ func (s *Summary) zone(layout string) string {
 	case layout != "iso" || s.Times[layout] == 0:
 		return ""
 	case zoned == 0:
-		return ZoneNone
+		return zoneNone
 	case zoned < s.Times[layout]:
-		return ZoneSome
+		return zoneSome
 	}
-	return ZoneAll
+	return zoneAll
 }
 
 // different returns the number of different texts for a message: 12, or about 12000.
@@ -252,6 +251,3 @@ func (s *Summary) Span(layout string) (first, last string, ok bool) {
 	}
 	return first, last, ok
 }
-
-// powerAbove returns the least power of two that is at least n.
-func powerAbove(n int64) int { return 1 << bits.Len64(uint64(max(n, 1)-1)) }

@@ -206,7 +206,7 @@ func (s *Survey) Bytes(times float64) int64 {
 	for i := range s.columns {
 		c := &s.columns[i]
 		weight += float64(c.weight)
-		used += float64(c.cells.used)
+		used += float64(len(c.cells.n))
 	}
 	return int64(50*min(weight*times, maxWeight) + 48*min(used*times, maxCells)) // tables are a quarter to half full
 }

@@ -104,7 +104,7 @@ func (t *tally) count(has traits) int64 { return t.counts[bits.TrailingZeros64(u
 // traitsOf returns the traits of a text that is not missing, and its value if it is a number.
 func (s *Survey) traitsOf(text []byte) (has traits, value float64) {
 	amount, unit := lines.CutUnit(&s.unit, text)
-	if unit >= 0 || mayBeNumber(text[0]) || text[0] == s.rules.Decimal {
+	if c := text[0]; unit >= 0 || c-'0' < 10 || c == '-' || c == '+' || c == '.' || c == s.rules.Decimal {
 		has, value = s.numberOf(amount)
 		if has&isNumber != 0 && unit >= 0 {
 			has |= 1 << (firstUnit + unit)
@@ -130,9 +130,6 @@ func (s *Survey) traitsOf(text []byte) (has traits, value float64) {
 	}
 	return has, value
 }
-
-// mayBeNumber reports whether a number can begin with a byte.
-func mayBeNumber(c byte) bool { return c-'0' < 10 || c == '-' || c == '+' || c == '.' }
 
 // numberOf returns the traits and the value of a text without a unit. If it is not a number under
 // the rules, the traits are the forms in which it is one.
@@ -244,19 +241,10 @@ func (l *levelTable) rehash(size int) {
 func (l *levelTable) filter(keep func(e *storedLevel) bool) {
 	var kept levelTable
 	for i := range l.entries {
-		e := &l.entries[i]
-		if keep(e) {
-			moved := *e
-			moved.off = uint32(len(kept.text))
-			kept.text = append(kept.text, l.stored(e)...)
-			kept.entries = append(kept.entries, moved)
+		if e := &l.entries[i]; keep(e) {
+			kept.add(e.hash, l.stored(e), e.size, e.n)
 		}
 	}
-	size := 16
-	for size <= 2*len(kept.entries) {
-		size *= 2
-	}
-	kept.rehash(size)
 	*l = kept
 }
 

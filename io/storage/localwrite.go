@@ -23,14 +23,9 @@ const tmpPrefix = ".tmp-"
 
 // tmpName returns a new temporary name next to p.
 func tmpName(p string) string {
-	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-"+random())
-}
-
-// random returns 16 random hexadecimal digits.
-func random() string {
 	var b [8]byte
 	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
+	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-"+hex.EncodeToString(b[:]))
 }
 
 func (l local) Create(ctx context.Context, p string, _ int64, wait bool, write func(io.Writer) error) error {

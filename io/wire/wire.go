@@ -207,20 +207,7 @@ func (c *Coder) Byte(v, limit int) int { return int(c.fixed(uint64(v), uint64(li
 func (c *Coder) Int(v, limit int) int { return int(c.fixed(uint64(v), uint64(limit), 4)) }
 
 // Short codes a number of 0 to limit in 2 bytes, and returns it.
-func (c *Coder) Short(v, limit int) int {
-	b := c.bytes(2)
-	if b == nil {
-		return 0
-	}
-	if !c.reading {
-		binary.LittleEndian.PutUint16(b, uint16(v))
-	}
-	n := int(binary.LittleEndian.Uint16(b))
-	if c.Check(n <= limit); c.bad {
-		return 0
-	}
-	return n
-}
+func (c *Coder) Short(v, limit int) int { return int(c.fixed(uint64(v), uint64(limit), 2)) }
 
 // Uvarint codes a number of at most limit in as few bytes as it takes, and returns it.
 func (c *Coder) Uvarint(v, limit uint64) uint64 {
@@ -241,11 +228,8 @@ func (c *Coder) Uvarint(v, limit uint64) uint64 {
 
 // Text codes a text of at most limit bytes after its length.
 func (c *Coder) Text(v *string, limit int) {
-	b := c.bytes(c.Int(len(*v), limit))
-	if c.reading {
+	if b := c.Raw([]byte(*v), c.Int(len(*v), limit)); c.reading {
 		*v = string(b)
-	} else {
-		copy(b, *v)
 	}
 }
 
@@ -260,11 +244,8 @@ func (c *Coder) Raw(v []byte, n int) []byte {
 
 // Bytes codes at most limit bytes after their length.
 func (c *Coder) Bytes(v *[]byte, limit int) {
-	b := c.bytes(c.Int(len(*v), limit))
-	if c.reading {
+	if b := c.Raw(*v, c.Int(len(*v), limit)); c.reading {
 		*v = append([]byte(nil), b...)
-	} else {
-		copy(b, *v)
 	}
 }
 

@@ -139,12 +139,17 @@ type side struct {
 	wall  []float64
 }
 
-func (q *process) side(name string, n int, seconds float64) (*side, error) {
+// side starts a case of size n in the process for a setting.
+func (p *pool) side(s setting, name string, n int) (*side, error) {
+	q, err := p.get(s)
+	if err != nil {
+		return nil, err
+	}
 	var cpu float64
 	if err := q.ask(fmt.Sprintf("case %s %d", name, n), "ok %g", &cpu); err != nil {
 		return nil, err
 	}
-	return &side{process: q, count: max(1, min(1_000_000, int(seconds/math.Max(cpu, 1e-9))))}, nil
+	return &side{process: q, count: max(1, min(1_000_000, int(p.seconds/math.Max(cpu, 1e-9))))}, nil
 }
 
 func (s *side) turn() error {

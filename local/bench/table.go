@@ -125,23 +125,15 @@ type result struct {
 }
 
 func (r row) measure(p *pool) (result, error) {
-	ours, err := p.get(setting{core: r.level, threads: r.threads})
-	if err != nil {
-		return result{}, err
-	}
 	other := setting{python: true, core: r.core, threads: r.threads}
 	if r.core == "" {
 		other = setting{second: true, core: r.level, threads: r.threads}
 	}
-	theirs, err := p.get(other)
+	a, err := p.side(setting{core: r.level, threads: r.threads}, r.ours, r.n)
 	if err != nil {
 		return result{}, err
 	}
-	a, err := ours.side(r.ours, r.n, p.seconds)
-	if err != nil {
-		return result{}, err
-	}
-	b, err := theirs.side(r.theirs, r.n, p.seconds)
+	b, err := p.side(other, r.theirs, r.n)
 	if err != nil {
 		return result{}, err
 	}

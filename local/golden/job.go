@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -64,7 +66,7 @@ func (j *job) run(ctx context.Context, lines []line) error {
 	return nil
 }
 
-// words returns the words of a command line, with the parts for the set filled in.
+// words returns the words of a command line, with the flags of the set filled in.
 func (j *job) words(l line) []string {
 	var words []string
 	for _, w := range l.words {

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command golden runs bochner on data sets and compares everything that it writes with recorded digests. It
 // shows that a change of the code does not change results.
 //

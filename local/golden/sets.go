@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -37,17 +39,17 @@ type table struct {
 
 // write writes the training rows to files train-*, the test rows to test-0, each half of the training rows to
 // a-0 and b-0, five of them to gone-0, and a third of them to each of three days.
-func (s *set) write(dir string, files int) error {
+func (s *set) write(dir string, trainFiles int) error {
 	for _, t := range s.tables {
 		n := len(t.train)
-		parts := map[string][][]byte{"test-0": t.test, "a-0": t.train[:n/2], "b-0": t.train[n/2:], "gone-0": t.train[:5]}
-		for i := range files {
-			parts[fmt.Sprint("train-", i)] = t.train[i*n/files : (i+1)*n/files]
+		files := map[string][][]byte{"test-0": t.test, "a-0": t.train[:n/2], "b-0": t.train[n/2:], "gone-0": t.train[:5]}
+		for i := range trainFiles {
+			files[fmt.Sprint("train-", i)] = t.train[i*n/trainFiles : (i+1)*n/trainFiles]
 		}
 		for i := range 3 {
-			parts[fmt.Sprintf("days/dt=2026-11-0%d/day", i+1)] = t.train[i*n/3 : (i+1)*n/3]
+			files[fmt.Sprintf("days/dt=2026-11-0%d/day", i+1)] = t.train[i*n/3 : (i+1)*n/3]
 		}
-		for name, rows := range parts {
+		for name, rows := range files {
 			p := filepath.Join(dir, name+t.ext)
 			if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
 				return err
@@ -173,8 +175,8 @@ func images(folder string) (*set, error) {
 		head, row       int
 	}{{"--data", "images-idx3", ".images", 16, 28 * 28}, {"--label_files", "labels-idx1", ".labels", 8, 1}} {
 		t := table{flag: kind.flag, ext: kind.ext}
-		for part, rows := range map[string]int{"train": 5000, "t10k": 500} {
-			text, err := realdata.Unzip(filepath.Join(folder, "mnist", part+"-"+kind.file+"-ubyte.gz"))
+		for name, rows := range map[string]int{"train": 5000, "t10k": 500} {
+			text, err := realdata.Unzip(filepath.Join(folder, "mnist", name+"-"+kind.file+"-ubyte.gz"))
 			if err != nil {
 				return nil, err
 			}
@@ -182,7 +184,7 @@ func images(folder string) (*set, error) {
 			for i := range rows {
 				of = append(of, text[kind.head+i*kind.row:][:kind.row])
 			}
-			if part == "train" {
+			if name == "train" {
 				t.train = of
 			} else {
 				t.test = of

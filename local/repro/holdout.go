@@ -92,7 +92,7 @@ func (d digits) sum(m features.Gridded) *ridge.Sum {
 	for lo := 0; lo < len(d.class); lo += blas.MaxRows {
 		hi := min(lo+blas.MaxRows, len(d.class))
 		m.Quantize(z, d.x[lo*in:], hi-lo, threads)
-		s.AddClasses(z, d.class[lo:hi], threads)
+		s.AddLabels(z, d.class[lo:hi], nil, threads)
 	}
 	return s
 }

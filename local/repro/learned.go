@@ -80,10 +80,10 @@ func (g *game) register(fs *flag.FlagSet) {
 // imageDefaults has the constants of the game on images, if flags do not set them.
 var imageDefaults = game{chains: 100, steps: 40, sample: 2048, rate: 1}
 
-// or returns g with the constants of the part where g has none.
-func (g game) or(part game) game {
-	g.chains, g.steps = cmp.Or(g.chains, part.chains), cmp.Or(g.steps, part.steps)
-	g.sample, g.rate = cmp.Or(g.sample, part.sample), cmp.Or(g.rate, part.rate)
+// or returns g with the default constants where g has none.
+func (g game) or(defaults game) game {
+	g.chains, g.steps = cmp.Or(g.chains, defaults.chains), cmp.Or(g.steps, defaults.steps)
+	g.sample, g.rate = cmp.Or(g.sample, defaults.sample), cmp.Or(g.rate, defaults.rate)
 	return g
 }
 

@@ -158,9 +158,7 @@ func latency(ctx context.Context, program, dir string) error {
 		if err != nil {
 			return err
 		}
-		other, err := start(ctx, dir, func(port string) []string {
-			return []string{*python, script, "train.csv", port, "2"}
-		})
+		other, err := start(ctx, dir, *python, script, "train.csv", "PORT", "2")
 		if err != nil {
 			return err
 		}

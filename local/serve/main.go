@@ -78,8 +78,8 @@ type server struct {
 	address string
 }
 
-// start starts a server on a free port and waits until it is ready. args returns its command line.
-func start(ctx context.Context, dir string, args func(port string) []string) (*server, error) {
+// start starts a server on a free port, PORT in the words of its command line, and waits until it is ready.
+func start(ctx context.Context, dir string, words ...string) (*server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -87,7 +87,9 @@ func start(ctx context.Context, dir string, args func(port string) []string) (*s
 	s := &server{address: l.Addr().String()}
 	l.Close()
 	_, port, _ := net.SplitHostPort(s.address)
-	words := args(port)
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], "PORT", port)
+	}
 	s.cmd = exec.CommandContext(ctx, words[0], words[1:]...)
 	s.cmd.Dir, s.cmd.Stderr = dir, os.Stderr
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -108,9 +110,7 @@ func start(ctx context.Context, dir string, args func(port string) []string) (*s
 }
 
 func startBochner(ctx context.Context, program, dir string, more ...string) (*server, error) {
-	return start(ctx, dir, func(port string) []string {
-		return append([]string{program, "serve", "--model", "model", "--listen", "127.0.0.1:" + port}, more...)
-	})
+	return start(ctx, dir, append([]string{program, "serve", "--model", "model", "--listen", "127.0.0.1:PORT"}, more...)...)
 }
 
 // stop ends the server and its workers.

@@ -186,11 +186,11 @@ func TestClosedFormIsTheMeanOverRows(t *testing.T) {
 				}
 				m := modelOf(t, r, 50, k, steps, weights)
 				v := waves(t, r)
-				have, want := v.Outer(m.sum, m.w, m.step, m.ranges, 2), m.byRows(t, r, weights)
+				have, want := v.Outer(m.sum, m.w, ridge.Units{Step: m.step, Ranges: m.ranges}, 2), m.byRows(t, r, weights)
 				if far := apart(have, want); far > 1e-10 {
 					t.Errorf("%s, %d outputs, %d steps: M is off by %.2g", name, k, steps, far)
 				}
-				for a, v := range v.Diagonal(m.sum, m.w, m.step, m.ranges, 1) {
+				for a, v := range v.Diagonal(m.sum, m.w, ridge.Units{Step: m.step, Ranges: m.ranges}, 1) {
 					if v != have[a*d+a] {
 						t.Errorf("%s: diagonal %d is %v, of the whole %v", name, a, v, have[a*d+a])
 					}
@@ -259,7 +259,7 @@ func TestClosedFormAgreesWithDifferences(t *testing.T) {
 				}
 			}
 		}
-		if far := apart(v.Outer(m.sum, m.w, m.step, m.ranges, 1), want); far > 2e-3 {
+		if far := apart(v.Outer(m.sum, m.w, ridge.Units{Step: m.step, Ranges: m.ranges}, 1), want); far > 2e-3 {
 			t.Errorf("%s: M is off by %.2g", name, far)
 		}
 	}
@@ -281,13 +281,13 @@ func digest(t testing.TB, threads int, reverse bool) []float64 {
 		m.sum = whole
 	}
 	v := waves(t, r)
-	outer := v.Outer(m.sum, m.w, m.step, m.ranges, threads)
+	outer := v.Outer(m.sum, m.w, ridge.Units{Step: m.step, Ranges: m.ranges}, threads)
 	root := Root{Floor: 0.001, Power: 1}
 	a, err := root.Full(outer, threads)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := root.Diagonal(v.Diagonal(m.sum, m.w, m.step, m.ranges, threads))
+	b, err := root.Diagonal(v.Diagonal(m.sum, m.w, ridge.Units{Step: m.step, Ranges: m.ranges}, threads))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func fitted(t testing.TB, n int, index func(x []float64) float64, in int) []floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	return waves(t, r).Outer(sum, s.Weights, o.Step, o.Ranges, 2)
+	return waves(t, r).Outer(sum, s.Weights, o.Units, 2)
 }
 
 // M finds the few directions on which a function of the rows depends, and finds them better with more rows.

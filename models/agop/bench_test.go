@@ -19,7 +19,7 @@ func BenchmarkOuter(b *testing.B) {
 			sum := ridge.NewSum(ridge.Shape{Dim: c.dim, Outputs: c.k})
 			w := make([]float32, c.dim*c.k)
 			for b.Loop() {
-				v.Outer(sum, w, 1, ridge.Ranges{}, 1)
+				v.Outer(sum, w, ridge.Units{Step: 1}, 1)
 			}
 		})
 	}

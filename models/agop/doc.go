@@ -2,12 +2,11 @@
 //
 //	M = (1/n) Σ_i Σ_k ∇f_k(x_i) ∇f_k(x_i)ᵀ,
 //
-// from the sums that the model was fitted to, without another pass over the rows. From M it makes the
-// metric of the next kernel (recursive feature machines: Radhakrishnan, Beaglehole, Pandit and Belkin,
-// "Mechanism for feature learning in neural networks and backpropagation-free machine learning models",
-// Science 383, 2024). The metric stretches the directions in which the prediction changes and shrinks the
-// others. WavesOf returns the frequencies of a recipe, Waves.Outer or Waves.Diagonal returns M, and
-// Root.Full or Root.Diagonal the metric.
+// from the sums that the model was fitted to, without another pass over the rows. From M it makes the metric of the
+// next kernel (recursive feature machines: Radhakrishnan, Beaglehole, Pandit and Belkin, "Mechanism for feature
+// learning in neural networks and backpropagation-free machine learning models", Science 383, 2024). The metric
+// stretches the directions in which the prediction changes and shrinks the others. WavesOf returns the frequencies of
+// a recipe, Waves.Outer or Waves.Diagonal returns M, and Root.Full or Root.Diagonal the metric.
 //
 // # From the Gram matrix
 //

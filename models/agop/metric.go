@@ -159,19 +159,11 @@ func (m *Metric) Outer() []float64 {
 	return outer
 }
 
-// Root says how a metric is made from M. M is scaled to a mean eigenvalue of 1; each eigenvalue w becomes
-// ((max(w, 0) + Floor)/(1 + Floor))^Power; and A is a root of the result, AᵀA = M. All roots give the same
-// distances.
+// Root says how a metric is made from M. M is scaled to a mean eigenvalue of 1; each eigenvalue w becomes ((max(w, 0)
+// + Floor)/(1 + Floor))^Power; and A is a root of the result, AᵀA = M. All roots give the same distances.
 type Root struct {
 	Floor float64 // ε > 0, so that no direction is lost; 0.001 works well
 	Power float64 // p: ½, 1 or 2; 1 works well
-}
-
-func (r Root) validate() error {
-	if !(r.Floor > 0 && r.Floor <= 1e6) || r.Power != 0.5 && r.Power != 1 && r.Power != 2 {
-		return fmt.Errorf("agop: floor must be above 0, and power ½, 1 or 2 (have %v, %v)", r.Floor, r.Power)
-	}
-	return nil
 }
 
 // Diagonal returns the diagonal metric of the diagonal of M, d numbers ≥ 0. The error is ErrNoMetric
@@ -269,8 +261,8 @@ var ErrNotDefinite = errors.New("the metric is not positive definite")
 
 // scale returns d/tr M. The error is ErrNoMetric if that is not a number.
 func (r Root) scale(diagonal []float64) (float64, error) {
-	if err := r.validate(); err != nil {
-		return 0, err
+	if !(r.Floor > 0 && r.Floor <= 1e6) || r.Power != 0.5 && r.Power != 1 && r.Power != 2 {
+		return 0, fmt.Errorf("agop: floor must be above 0, and power ½, 1 or 2 (have %v, %v)", r.Floor, r.Power)
 	}
 	var trace float64
 	for _, v := range diagonal {

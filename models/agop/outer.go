@@ -10,12 +10,11 @@ import (
 const strip = 16
 
 // Outer returns M (d×d, row-major) of a model with weights w (k×D, row-major, D the features of the sum) on
-// the rows of the sum, weighted if they have weights. step and ranges describe the sum's grid, as from
-// ridge.GridOf. All outputs have the same influence: targets in units of half their range, classes from −1
+// the rows of the sum, weighted if they have weights. u has the step and the ranges of the sum's grid. All outputs have the same influence: targets in units of half their range, classes from −1
 // to 1. It panics if lengths do not fit, and returns zeros if there are no rows.
-func (v *Waves) Outer(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ranges, threads int) []float64 {
+func (v *Waves) Outer(sum *ridge.Sum, w []float32, u ridge.Units, threads int) []float64 {
 	d, m := v.In, v.Count
-	t := v.times(sum, w, step, ranges, threads)
+	t := v.times(sum, w, u, threads)
 	outer := make([]float64, d*d)
 	parallel.Ranges(d, 1, threads, func(lo, hi int) {
 		for a := lo; a < hi; a++ {
@@ -31,9 +30,9 @@ func (v *Waves) Outer(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ra
 }
 
 // Diagonal returns the diagonal of M.
-func (v *Waves) Diagonal(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ranges, threads int) []float64 {
+func (v *Waves) Diagonal(sum *ridge.Sum, w []float32, u ridge.Units, threads int) []float64 {
 	d, m := v.In, v.Count
-	t := v.times(sum, w, step, ranges, threads)
+	t := v.times(sum, w, u, threads)
 	diagonal := make([]float64, d)
 	for a := range d {
 		blas.Dots(diagonal[a:a+1], v.W[a*m:(a+1)*m], t[a*m:(a+1)*m], m)
@@ -42,13 +41,14 @@ func (v *Waves) Diagonal(sum *ridge.Sum, w []float32, step float64, ranges ridge
 }
 
 // times returns (PΩ/n)ᵀ, d×m.
-func (v *Waves) times(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ranges, threads int) []float64 {
+func (v *Waves) times(sum *ridge.Sum, w []float32, u ridge.Units, threads int) []float64 {
 	d, m, dim := v.In, v.Count, sum.Shape().Dim
 	if len(w) == 0 || len(w)%dim != 0 || v.First < 0 || v.First+2*m > dim {
 		panic("agop: weights, sum and features do not fit")
 	}
-	if ranges.Half != nil {
-		step *= ranges.Half[v.First]
+	step := u.Step
+	if u.Ranges.Half != nil {
+		step *= u.Ranges.Half[v.First]
 	}
 	k := len(w) / dim
 	cosines, sines := make([]float64, m*k), make([]float64, m*k) // weights by frequency

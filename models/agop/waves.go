@@ -21,8 +21,7 @@ type Waves struct {
 	First int // index of the first cosine among the features; the sines follow the cosines
 	// W holds the frequencies in radians, column by column: d×m.
 	W []float64
-	// Offsets are the offsets of the offset form in units of 2π, one for each frequency; nil in the paired
-	// form.
+	// Offsets are the offsets of the offset form in units of 2π, one for each frequency; nil in the paired form.
 	Offsets []float32
 	// Amplitude is the largest value of the features of each frequency.
 	Amplitude []float32
@@ -143,8 +142,7 @@ type drawn interface {
 	Dims() (in, out int)
 }
 
-// turns returns the frequencies of a recipe in units of 2π, row by row, and sets their offsets and
-// amplitudes.
+// turns returns the frequencies of a recipe in units of 2π, row by row, and sets their offsets and amplitudes.
 func (w *Waves) turns(r features.Recipe) (turns []float32, err error) {
 	switch r := r.(type) {
 	case learned.Recipe:

@@ -32,16 +32,13 @@ func potentials(v, sums []float64, r int, n int64) {
 // rotation-invariant kernels (Bullins, Zhang & Zhang 2018, Appendix A.3).
 //
 // o.Search, o.Sample and o.Apart are ignored. The largest potential is exact, so Report.Lower is a
-// proven bound. The error names the invalid option or class. It panics if X is too short.
+// proven bound. The error names the invalid option or class.
 func choose(rows Rows, o Options, progress func(Report)) (*HarmonicsResult, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, StartDeviation: 1, Step: 1}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	z, r, n := rows.X, rows.D, len(rows.Class)
-	if r < 1 || len(z) < n*r {
-		panic("align: choose: slice too short")
-	}
 	t, err := newTable(rows, o)
 	if err != nil {
 		return nil, err
@@ -54,7 +51,7 @@ func choose(rows Rows, o Options, progress func(Report)) (*HarmonicsResult, erro
 	v, order := make([]float64, r), make([]int, r)
 	for left := o.Frequencies; left > 0; {
 		sums := make([]float64, t.dual.K*r)
-		t.each(func(lo, hi int) { t.dual.addSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
+		t.each(func(lo, hi int) { t.dual.addSums(sums, z[lo*r:hi*r], lo) })
 		potentials(v, sums, r, int64(n))
 		for j := range order {
 			order[j] = j
@@ -86,7 +83,7 @@ func choose(rows Rows, o Options, progress func(Report)) (*HarmonicsResult, erro
 // Harmonics plays the game with the first spherical harmonics on the rows, of which only the
 // directions matter. first is the number of harmonics to choose from; each has mean square 1 on the
 // sphere. It returns the harmonics that were taken, with their counts. progress, if not nil, is called
-// with the report of each round. The error names what is invalid. It panics if X is too short.
+// with the report of each round. The error names what is invalid.
 func Harmonics(rows Rows, first int, o Options, progress func(Report)) (learned.Harmonics, *HarmonicsResult, error) {
 	d, n := rows.D, len(rows.Class)
 	taken := learned.Harmonics{In: d}

@@ -10,9 +10,8 @@
 //
 // # The game
 //
-// Two players play on n rows x_i with labels y_i = ±1. The kernel player chooses a measure q of
-// mass 1 on frequencies ω. The other player chooses the dual weights α_i of a support vector
-// machine. The payoff is the dual objective
+// Two players play on n rows x_i with labels y_i = ±1. The kernel player chooses a measure q of mass 1 on frequencies
+// ω. The other player chooses the dual weights α_i of a support vector machine. The payoff is the dual objective
 //
 //	F(α, q) = (1/n) Σ_i α_i − (1/2λ) Σ_ω q(ω) v_α(ω),    v_α(ω) = |(1/n) Σ_i α_i y_i e^{iω·x_i}|²
 //
@@ -28,10 +27,9 @@
 // Langevin dynamics find (Algorithm 1: Search). Then α takes a gradient step and is projected onto
 // K (Algorithm 2: Learn). The frequencies of all rounds, with equal weights, are the measure.
 //
-// With more than two classes, each class has its own α, against all other classes. Such a set of
-// α_i y_i for all rows is a weighting here, and the potential of a frequency is the sum over the
-// weightings. A single α for all classes does much worse. On the ten digits of MNIST (8,000 rows,
-// 100 frequencies, ridge) the accuracy is
+// With more than two classes, each class has its own α, against all other classes. Such a set of α_i y_i for all rows
+// is a weighting here, and the potential of a frequency is the sum over the weightings. A single α for all classes
+// does much worse. On the ten digits of MNIST (8,000 rows, 100 frequencies, ridge) the accuracy is
 //
 //	drawn frequencies                        84.0%
 //	one α, codes of classes ±1               43.9%

@@ -20,10 +20,7 @@ func newDual(class []int32, classes int, start float64) *Dual {
 	if classes < 2 {
 		panic("align: fewer than two classes")
 	}
-	d := &Dual{N: len(class), K: classes}
-	if classes == 2 {
-		d.K = 1
-	}
+	d := &Dual{N: len(class), K: weightings(classes)}
 	d.Alpha, d.Y = make([]float64, d.K*d.N), make([]float32, d.K*d.N)
 	for k := range d.K {
 		positive := int32(k)
@@ -40,6 +37,14 @@ func newDual(class []int32, classes int, start float64) *Dual {
 	return d
 }
 
+// weightings returns the number of weightings, K.
+func weightings(classes int) int {
+	if classes == 2 {
+		return 1
+	}
+	return classes
+}
+
 // Weightings returns y_i α_i.
 func (d *Dual) Weightings() Weightings {
 	a := make([]float32, len(d.Y))
@@ -54,11 +59,11 @@ func (d *Dual) Row(k int) (alpha []float64, y []float32) {
 	return d.Alpha[k*d.N : (k+1)*d.N], d.Y[k*d.N : (k+1)*d.N]
 }
 
-// addSums adds Σ_i α_i y_i φ(x_i) over the rows first … first+n−1 to sums (K×r), for each
-// weighting. phi (n×r) has the features of these rows. The n rows are summed in float32, and the
-// result is added in float64. It panics if a slice is too short.
-func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
-	part, a := make([]float32, r), make([]float32, n)
+// addSums adds Σ_i α_i y_i φ(x_i) over the rows from first on to sums (K×r), for each weighting. phi (n×r) has the
+// features of these rows. They are summed in float32, and the result is added in float64.
+func (d *Dual) addSums(sums []float64, phi []float32, first int) {
+	r := len(sums) / d.K
+	part, a := make([]float32, r), make([]float32, len(phi)/r)
 	for k := range d.K {
 		clear(part)
 		for i := range a {
@@ -72,16 +77,16 @@ func (d *Dual) addSums(sums []float64, phi []float32, r, first, n int) {
 	}
 }
 
-// ascend moves the dual weights of the rows first … first+n−1 along the gradient g of F times the
-// number of all rows:
+// ascend moves the dual weights of the rows from first on along the gradient g of F times the number of all rows:
 //
 //	α_i ← α_i + η g_i,    g_i = 1 − y_i u·φ(x_i).
 //
 // phi (n×r) has the features of these rows. u (K×r) is the direction that game.answer returns. The
-// result is Σ g_i² over these rows and all weightings. It panics if a slice is too short.
-func (d *Dual) ascend(eta float64, u []float32, phi []float32, r, first, n int) (squares float64) {
+// result is Σ g_i² over these rows and all weightings.
+func (d *Dual) ascend(eta float64, u, phi []float32, first int) (squares float64) {
+	r := len(u) / d.K
 	for k := range d.K {
-		for i := range n {
+		for i := range len(phi) / r {
 			at := k*d.N + first + i
 			g := 1 - float64(d.Y[at]*blas.Dot(u[k*r:(k+1)*r], phi[i*r:(i+1)*r]))
 			d.Alpha[at] += float64(eta * g)
@@ -119,10 +124,9 @@ type bracket struct{ Lo, Hi float64 }
 //
 //	K = {0 ≤ α ≤ 1, Σ_i y_i α_i = 0}:    α_i = clip(a_i − μ y_i, 0, 1).
 //
-// μ is the zero of h(μ) = Σ_i y_i clip(a_i − μ y_i, 0, 1). Each row makes h fall with slope −1
-// while μ is in [b_i, b_i+1], where b_i = a_i − 1 for y_i = 1 and b_i = −a_i for y_i = −1. These
-// two numbers are the breakpoints of the row. Sums of breakpoints by cell of a bracket give h at
-// all edges of cells.
+// μ is the zero of h(μ) = Σ_i y_i clip(a_i − μ y_i, 0, 1). Each row makes h fall with slope −1 while μ is in [b_i,
+// b_i+1], where b_i = a_i − 1 for y_i = 1 and b_i = −a_i for y_i = −1. These two numbers are the breakpoints of the
+// row. Sums of breakpoints by cell of a bracket give h at all edges of cells.
 //
 // Censuses of different rows for the same bracket add up. From the total, every worker computes the
 // same narrower bracket. Three censuses narrow a bracket of width 4 to a width of 4·10⁻⁹.
@@ -138,11 +142,8 @@ type census struct {
 }
 
 // count adds rows to the census: a has their numbers a_i before the projection, and y their labels,
-// > 0 for 1 and otherwise −1. It panics if the lengths differ.
+// > 0 for 1 and otherwise −1.
 func (c *census) count(a []float64, y []float32, in bracket) {
-	if len(a) != len(y) {
-		panic("align: census: slices of different length")
-	}
 	perWidth := cells / (in.Hi - in.Lo)
 	for i, v := range a {
 		begin := -v
@@ -155,8 +156,7 @@ func (c *census) count(a []float64, y []float32, in bracket) {
 	}
 }
 
-// end adds one breakpoint, with sign 1 for b_i and −1 for b_i+1. perWidth is the number of cells
-// per unit of length.
+// end adds one breakpoint, with sign 1 for b_i and −1 for b_i+1. perWidth is the number of cells per unit of length.
 func (c *census) end(at float64, sign int64, in bracket, perWidth float64) {
 	cell := 0
 	switch {
@@ -219,8 +219,7 @@ func around(lo, hi float64) bracket {
 }
 
 // multiplier returns the multiplier μ of the projection of a onto K, for rows in memory. y has the
-// labels, > 0 for 1 and otherwise −1. The result is exact up to the rounding of sums. It panics if
-// the lengths differ.
+// labels, > 0 for 1 and otherwise −1. The result is exact up to the rounding of sums.
 func multiplier(a []float64, y []float32) float64 {
 	var lo, hi float64
 	for _, v := range a {
@@ -240,12 +239,8 @@ func multiplier(a []float64, y []float32) float64 {
 }
 
 // clipRows replaces each a_i by clip(a_i − μ y_i, 0, 1). If mu is the multiplier of all rows, this
-// projects these rows onto K. y has the labels, > 0 for 1 and otherwise −1. It panics if the
-// lengths differ.
+// projects these rows onto K. y has the labels, > 0 for 1 and otherwise −1.
 func clipRows(a []float64, y []float32, mu float64) {
-	if len(a) != len(y) {
-		panic("align: clipRows: slices of different length")
-	}
 	for i, v := range a {
 		if y[i] > 0 {
 			v -= mu
@@ -258,12 +253,8 @@ func clipRows(a []float64, y []float32, mu float64) {
 
 // alternate moves a towards K as the paper does (Algorithm 3): each round clips to [0, 1] and then
 // projects onto Σ_i y_i a_i = 0. The result tends to a point of K, which is not the nearest one to
-// a. After finitely many rounds numbers can still be slightly outside [0, 1]. It panics if the
-// lengths differ.
+// a. After finitely many rounds numbers can still be slightly outside [0, 1].
 func alternate(a []float64, y []float32, rounds int) {
-	if len(a) != len(y) {
-		panic("align: alternate: slices of different length")
-	}
 	for range rounds {
 		var sum float64
 		for i, v := range a {

@@ -35,12 +35,8 @@ type fieldBlock struct {
 	across    *blas.Weights // d×rows: turns coefficients of rows into gradients
 }
 
-// NewField returns the Field of the n rows of x (n×d, row-major). It copies them twice, into 8·n·d
-// bytes. It panics if x is too short.
+// NewField returns the Field of the n rows of x (n×d, row-major). It copies them twice, into 8·n·d bytes.
 func NewField(x []float32, n, d int) *Field {
-	if n < 0 || d < 1 || len(x) < n*d {
-		panic("align: NewField: slice too short")
-	}
 	f := &Field{n: n, d: d, scratch: sync.Pool{New: func() any { return new(fieldScratch) }}}
 	turned := make([]float32, min(n, blockRows)*d)
 	for row := 0; row < n; row += blockRows {
@@ -63,18 +59,13 @@ type Weightings struct {
 	K int
 }
 
-// Dims returns the number of rows and their length.
-func (f *Field) Dims() (n, d int) { return f.n, f.d }
-
 // Sums stores in cs (m×k×2) the sums
 //
 //	c_jl = Σ_i a_li cos 2π w_j·x_i,   s_jl = Σ_i a_li sin 2π w_j·x_i
 //
-// for the m frequencies w (m×d, in turns) and the k weightings a. It adds in float32 within a
-// block of 1,024 rows and in float64 over the blocks in order, so the sums of a frequency do not
-// depend on other frequencies or on threads. It panics if a slice is too short.
+// for the m frequencies w (m×d, in turns) and the k weightings a. It adds in float32 within a block of 1,024 rows and
+// in float64 over the blocks in order, so the sums of a frequency do not depend on other frequencies or on threads.
 func (f *Field) Sums(cs []float64, w []float32, m int, a Weightings, threads int) {
-	f.check(len(cs), w, m, a)
 	f.items(m, threads, 1, func(lo, hi int) {
 		mem := f.scratch.Get().(*fieldScratch)
 		defer f.scratch.Put(mem)
@@ -96,14 +87,9 @@ func (f *Field) Sums(cs []float64, w []float32, m int, a Weightings, threads int
 //
 //	∇v_j = (2/n²) Σ_l Σ_i a_li (s_jl cos 2πw_j·x_i − c_jl sin 2πw_j·x_i) x_i      (Bullins, Zhang & Zhang 2018, §3.1)
 //
-// Both depend on no other frequency and not on threads. It panics if a slice is too short.
+// Both depend on no other frequency and not on threads.
 func (f *Field) gradients(v, grad []float64, w []float32, a Weightings, threads int) {
-	m := len(v)
-	f.check(m*a.K*2, w, m, a)
-	if len(grad) < m*f.d {
-		panic("align: gradients: slice too short")
-	}
-	f.items(m, threads, f.n, func(lo, hi int) { f.gradient(v[lo:hi], grad[lo*f.d:hi*f.d], w[lo*f.d:hi*f.d], a) })
+	f.items(len(v), threads, f.n, func(lo, hi int) { f.gradient(v[lo:hi], grad[lo*f.d:hi*f.d], w[lo*f.d:hi*f.d], a) })
 }
 
 // gradient is gradients for the frequencies of one work item, on one thread.
@@ -155,8 +141,7 @@ func (f *Field) gradient(v, grad []float64, w []float32, a Weightings) {
 	}
 }
 
-// addSums adds the block's rows to the sums cs (m×k×2). angles has m rows of b.rows cosines
-// followed by b.rows sines.
+// addSums adds the block's rows to the sums cs (m×k×2). angles has m rows of b.rows cosines followed by b.rows sines.
 func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a Weightings, n int) {
 	k := a.K
 	for j := range m {
@@ -170,9 +155,8 @@ func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a Weightings
 	}
 }
 
-// items divides m frequencies into work items of nearly equal size and calls g for each range lo …
-// hi−1, on the given number of threads. rows is the number of rows whose cosines and sines an item
-// holds.
+// items divides m frequencies into work items of nearly equal size and calls g for each range lo … hi−1, on the given
+// number of threads. rows is the number of rows whose cosines and sines an item holds.
 func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 	if m == 0 {
 		return
@@ -190,14 +174,4 @@ func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 		return
 	}
 	parallel.Ranges(m, step, threads, g)
-}
-
-// check panics if a number is negative or a slice too short. sums is the length of the sums.
-func (f *Field) check(sums int, w []float32, m int, a Weightings) {
-	switch {
-	case m < 0 || a.K < 0:
-		panic("align: negative number of frequencies or weightings")
-	case sums < m*a.K*2 || len(w) < m*f.d || len(a.A) < a.K*f.n:
-		panic("align: slice too short")
-	}
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Report describes a round of the game. With more than two classes, F and the potentials are sums
-// over the classes.
+// Report describes a round of the game. With more than two classes, F and the potentials are sums over the classes.
 type Report struct {
 	Round int // from 1
 	Taken int // number of frequencies or harmonics taken in this round
@@ -54,11 +53,10 @@ func (o Options) game(n int64, k int) *game {
 	return &game{Lambda: o.Lambda, Rate: o.Rate, Steady: o.Steady, Exact: o.Alternations == 0, N: n, K: k, Peak: 1}
 }
 
-// answer takes the answer of the kernel player in a round: m atoms of equal weight, which have r
-// features in all; features j, j+m, … belong to atom j. sums (K×r) are Σ_i α_i y_i φ(x_i) over all
-// rows, and alpha is Dual.mean of all rows. It returns the direction u (K×r) for Dual.ascend, u =
-// c/(λm) with c = sums/N, and a report with the step size Eta. It also updates g for the bounds of
-// the value; finish does the rest.
+// answer takes the answer of the kernel player in a round: m atoms of equal weight, which have r features in all;
+// features j, j+m, … belong to atom j. sums (K×r) are Σ_i α_i y_i φ(x_i) over all rows, and alpha is Dual.mean of all
+// rows. It returns the direction u (K×r) for Dual.ascend, u = c/(λm) with c = sums/N, and a report with the step size
+// Eta. It also updates g for the bounds of the value; finish does the rest.
 func (g *game) answer(sums []float64, r, m int, alpha float64) (u []float32, report Report) {
 	u = make([]float32, len(sums))
 	potentials := make([]float64, m)
@@ -87,19 +85,11 @@ func (g *game) answer(sums []float64, r, m int, alpha float64) (u []float32, rep
 	return u, report
 }
 
-// bracket returns a bracket that holds the multipliers of the projection after a step of size eta
-// from weights in [0, 1].
-func (g *game) bracket(eta float64) bracket {
-	most := float64(eta * g.Bound)
-	return around(-most, 1+most)
-}
-
 // finish ends the round that answer began and completes its report. squares is the sum of the
 // results of Dual.ascend over all rows.
 //
-// The report bounds the value min_q max_α F(α, q) of the game. Let q̂ be the average of the
-// measures q_t played so far. Gradient ascent with exact projections and step sizes η_t that never
-// grow has
+// The report bounds the value min_q max_α F(α, q) of the game. Let q̂ be the average of the measures q_t played so
+// far. Gradient ascent with exact projections and step sizes η_t that never grow has
 //
 //	max_α (1/T) Σ_t F(α, q_t) ≤ (1/T) Σ_t F(α_t, q_t) + (1/Tn) (nk/2η_T + ½ Σ_t η_t ‖g_t‖²)
 //
@@ -108,10 +98,9 @@ func (g *game) bracket(eta float64) bracket {
 // Theorem 1, with the actual gradients instead of their bound). The left side is max_α F(α, q̂),
 // which is at least the value. The right side is Upper, a proven bound.
 //
-// Lower is (1/T) Σ_t min_q F(α_t, q). This is at most min_q F(ᾱ, q) for the average ᾱ of the α_t,
-// and so at most the value. The minimum is at the largest potential of all frequencies, but the
-// code uses the largest one that the search found. So Lower is a bound only if the search finds the
-// peaks.
+// Lower is (1/T) Σ_t min_q F(α_t, q). This is at most min_q F(ᾱ, q) for the average ᾱ of the α_t, and so at most the
+// value. The minimum is at the largest potential of all frequencies, but the code uses the largest one that the
+// search found. So Lower is a bound only if the search finds the peaks.
 func (g *game) finish(report *Report, squares float64) {
 	g.Rounds++
 	g.Steps += float64(report.Eta * squares)
@@ -134,9 +123,8 @@ type table struct {
 	n    int
 }
 
-// newTable begins a game over rows of the given classes: it sets the dual weights to o.Start and
-// projects them. The error names the invalid class, or says that there are too few classes or no
-// rows.
+// newTable begins a game over rows of the given classes: it sets the dual weights to o.Start and projects them. The
+// error names the invalid class, or says that there are too few classes or no rows.
 func newTable(rows Rows, o Options) (*table, error) {
 	class, classes := rows.Class, rows.Classes
 	switch {
@@ -178,7 +166,7 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, e
 	sums := make([]float64, t.dual.K*r)
 	t.each(func(lo, hi int) {
 		apply(phi, lo, hi)
-		t.dual.addSums(sums, phi, r, lo, hi-lo)
+		t.dual.addSums(sums, phi[:(hi-lo)*r], lo)
 	})
 	if err := finite(sums); err != nil {
 		return Report{}, fmt.Errorf("align: %w", err)
@@ -187,7 +175,7 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, e
 	var squares float64
 	t.each(func(lo, hi int) {
 		apply(phi, lo, hi)
-		squares += t.dual.ascend(report.Eta, u, phi, r, lo, hi-lo)
+		squares += t.dual.ascend(report.Eta, u, phi[:(hi-lo)*r], lo)
 	})
 	t.project()
 	t.finish(&report, squares)
@@ -218,18 +206,14 @@ type Rows struct {
 	Classes int
 }
 
-// Learn plays the game for rows in memory: Algorithm 2 of Bullins, Zhang & Zhang (2018). The
-// frequencies found have equal weights. The result depends on the rows and their order, but not on
-// threads. progress, if not nil, is called with the report of each round. The error names the invalid
-// option or class, or says that values are too large. It panics if X is too short.
+// Learn plays the game for rows in memory: Algorithm 2 of Bullins, Zhang & Zhang (2018). The frequencies found have
+// equal weights. The result depends on the rows and their order, but not on threads. progress, if not nil, is called
+// with the report of each round. The error names the invalid option or class, or says that values are too large.
 func Learn(rows Rows, o Options, threads int, progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	x, d := rows.X, rows.D
-	if d < 1 || len(x) < len(rows.Class)*d {
-		panic("align: Learn: slice too short")
-	}
 	t, err := newTable(rows, o)
 	if err != nil {
 		return nil, err

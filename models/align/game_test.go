@@ -194,7 +194,7 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 	z := cosines(x, n, r)
 	objective := func(d *Dual) float64 {
 		sums, v := make([]float64, r), make([]float64, r)
-		d.addSums(sums, z, r, 0, n)
+		d.addSums(sums, z, 0)
 		potentials(v, sums, r, n)
 		var all float64
 		for _, p := range v {
@@ -204,12 +204,12 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 	}
 	dual := newDual(class, 2, 0.3)
 	sums, u := make([]float64, r), make([]float32, r)
-	dual.addSums(sums, z, r, 0, n)
+	dual.addSums(sums, z, 0)
 	for j := range u {
 		u[j] = float32(sums[j] / n / lambda)
 	}
 	moved := &Dual{N: n, K: 1, Alpha: slices.Clone(dual.Alpha), Y: dual.Y}
-	moved.ascend(1, u, z, r, 0, n)
+	moved.ascend(1, u, z, 0)
 	for i := range n {
 		const h = 1e-2 // differences of a quadratic objective are exact, except for float32 rounding
 		g := moved.Alpha[i] - dual.Alpha[i]

@@ -13,9 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Learner plays the game of Learn over rows in partitions, as an iterative.Learner whose features
-// are the rows themselves. One round of the game takes five rounds of package iterative, two of
-// which read the rows:
+// Learner plays the game of Learn over rows in partitions, as an iterative.Learner whose features are the rows
+// themselves. One round of the game takes five rounds of package iterative, two of which read the rows:
 //
 //	search   workers share the chains, which run on the sample; the best frequencies are taken
 //	score    reads: sums of these frequencies over all rows, which give the gradient and the step size
@@ -29,8 +28,7 @@ import (
 // A worker keeps the dual weights of its partition's rows. The state has the dual weights of the
 // sample's rows, which take the same steps.
 //
-// Projections are exact, and the search uses the sample X. So Options.Alternations and
-// Options.Sample must be 0.
+// Projections are exact, and the search uses the sample X. So Options.Alternations and Options.Sample must be 0.
 type Learner struct {
 	Options
 	Dim        int // row length d
@@ -69,14 +67,6 @@ func (l *Learner) Validate() error {
 	return nil
 }
 
-// weightings returns the number of weightings, K: 1 for two classes, otherwise Classes.
-func (l *Learner) weightings() int {
-	if l.Classes == 2 {
-		return 1
-	}
-	return l.Classes
-}
-
 // Start implements iterative.Learner. It returns an error if init is not nil or a field is invalid.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if init != nil {
@@ -85,7 +75,7 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	k := l.weightings()
+	k := weightings(l.Classes)
 	s := &state{phase: begin, game: *l.Options.game(0, k), brackets: make([]float64, 2*k), mu: make([]float64, k)}
 	s.setBrackets(around(0, l.Options.Start))
 	s.alpha = newDual(l.Class, l.Classes, l.Options.Start).Alpha
@@ -109,43 +99,36 @@ func (r *Round) Frequencies() *learned.Frequencies {
 // Last returns the report of the last complete round of the game, and whether there was one.
 func (r *Round) Last() (Report, bool) { return r.s.last, r.s.game.Rounds > 0 }
 
-// Kind is the name of this package's learner in iterative.OpenLearner. Its options are a Sealed as
-// JSON.
+// Kind is the name of this package's learner in iterative.OpenLearner. Its options are a Sealed as JSON.
 const Kind = "align"
 
 func init() { iterative.RegisterOpener(Kind, open) }
 
-// Sealed is a Learner as plain data: its options, and the name of a file with its sample
-// (EncodeSample).
+// Sealed is a Learner as plain data: its options, and the name of a file with its sample (EncodeSample).
 type Sealed struct {
 	Learner
 	SampleFile string `json:"sample_file"` // URI of the file
 }
 
-// EncodeSample returns X, Class and Search.Starts as a file in the safetensors format, for
-// Sealed.SampleFile.
+// EncodeSample returns X, Class and Search.Starts as a file in the safetensors format, for Sealed.SampleFile.
 func (l *Learner) EncodeSample() []byte {
 	return safetensors.Encode(nil, safetensors.Of("x", l.X, len(l.Class), l.Dim),
 		safetensors.Of("class", l.Class, len(l.Class)),
 		safetensors.Of("starts", l.Search.Starts, len(l.Search.Starts)/l.Dim, l.Dim))
 }
 
-// sampleFile is the content of a file that EncodeSample wrote.
-type sampleFile struct {
-	x, starts []float32
-	class     []int32
-}
-
-// decodeSample reads a file that EncodeSample wrote, as a sampleFile.
+// decodeSample reads a file that EncodeSample wrote, as a Learner with only the sample.
 func decodeSample(data []byte) (any, error) {
 	file, err := safetensors.Decode(data)
 	if err != nil {
 		return nil, err
 	}
-	x, errX := safetensors.Values[float32](file, "x")
-	class, errClass := safetensors.Values[int32](file, "class")
-	starts, errStarts := safetensors.Values[float32](file, "starts")
-	return sampleFile{x, starts, class}, errors.Join(errX, errClass, errStarts)
+	var l Learner
+	var errX, errClass, errStarts error
+	l.X, errX = safetensors.Values[float32](file, "x")
+	l.Class, errClass = safetensors.Values[int32](file, "class")
+	l.Search.Starts, errStarts = safetensors.Values[float32](file, "starts")
+	return l, errors.Join(errX, errClass, errStarts)
 }
 
 // open is the iterative.Opener of Kind: it returns the *Learner of a Sealed in JSON.
@@ -158,8 +141,7 @@ func open(options []byte, files iterative.Files) (iterative.Learner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("align: sample: %w", err)
 	}
-	l := o.Learner
-	sample := value.(sampleFile)
-	l.X, l.Class, l.Search.Starts = sample.x, sample.class, sample.starts
+	l, sample := o.Learner, value.(Learner)
+	l.X, l.Class, l.Search.Starts = sample.X, sample.Class, sample.Search.Starts
 	return &l, l.Validate()
 }

@@ -348,7 +348,7 @@ func TestRoundsBeyondTheEndDoNotChangeTheState(t *testing.T) {
 	l := &Learner{Options: small(4), Dim: 2, Classes: 3, Partitions: 1, X: x, Class: class}
 	end, state, _ := play(t, l, x, class, []int{0, n}, 100, 1000)
 	want := end.Frequencies().W
-	own := encodeDual(newDual(class, 3, 1), class)
+	own := encodeDual(l, newDual(class, 3, 1), class)
 	for i := range 4 {
 		opened, err := l.Open(state)
 		if err != nil {

@@ -16,11 +16,10 @@ type Options struct {
 	// Apart is the smallest distance between two frequencies of the same round, in units of
 	// 1/Search.Width. With 0 they may be equal.
 	Apart float64
-	// Rate > 0 sets the step size of the dual weights in round t: η_t = Rate/(G√t), where G is the
-	// largest bound so far on an element of the gradient. So no dual weight moves by more than
-	// Rate/√t before the projection. Most elements are far smaller than G, about G/√(2·Take) if the
-	// frequencies of a round are uncorrelated, and they shrink in later rounds. With many rounds a
-	// larger Rate therefore learns more.
+	// Rate > 0 sets the step size of the dual weights in round t: η_t = Rate/(G√t), where G is the largest bound so
+	// far on an element of the gradient. So no dual weight moves by more than Rate/√t before the projection. Most
+	// elements are far smaller than G, about G/√(2·Take) if the frequencies of a round are uncorrelated, and they
+	// shrink in later rounds. With many rounds a larger Rate therefore learns more.
 	Rate float64
 	// Steady uses η_t = Rate/G in every round. The regret then has no bound.
 	Steady bool
@@ -36,10 +35,9 @@ type Options struct {
 	Sample int
 }
 
-// PaperOptions returns the options that the paper recommends (Appendix A.1): 500 chains of 100 steps,
-// noise as long as the gradient step, ten frequencies per round, and step sizes of the dual weights
-// that fall as 1/√t. width is σ, the typical distance of two rows. Three choices differ from the
-// paper:
+// PaperOptions returns the options that the paper recommends (Appendix A.1): 500 chains of 100 steps, noise as long
+// as the gradient step, ten frequencies per round, and step sizes of the dual weights that fall as 1/√t. width is σ,
+// the typical distance of two rows. Three choices differ from the paper:
 //
 //   - Chains start from a Gaussian of standard deviation 1.5/σ. The paper has 1.5 times the
 //     variance 1/σ².
@@ -56,11 +54,10 @@ func PaperOptions(lambda, width float64, frequencies int, seed uint64) Options {
 }
 
 // DemoOptions returns the constants of the authors' public demonstration
-// (github.com/yizhangzzz/Not-So-Random-Features): 500 chains of 100 steps from 0.3·N(0, I), one
-// frequency per round, dual weights that start at ½ and have a constant rate, and ten alternating
-// projections. At its end the demonstration uses features of equal weight with fresh offsets. One
-// thing differs: here the length of a chain's steps follows from the gradient, while the
-// demonstration has constants for one data set.
+// (github.com/yizhangzzz/Not-So-Random-Features): 500 chains of 100 steps from 0.3·N(0, I), one frequency per round,
+// dual weights that start at ½ and have a constant rate, and ten alternating projections. At its end the
+// demonstration uses features of equal weight with fresh offsets. One thing differs: here the length of a chain's
+// steps follows from the gradient, while the demonstration has constants for one data set.
 func DemoOptions(lambda, width float64, frequencies int, seed uint64) Options {
 	return Options{
 		Lambda: lambda, Frequencies: frequencies, Take: 1, Rate: 0.1, Steady: true, Start: 0.5, Alternations: 10,

@@ -29,7 +29,7 @@ func (r *Round) prepare() {
 	case search:
 		r.field = NewField(r.l.X, len(r.l.Class), r.l.Dim)
 	case score, ascend:
-		r.packed = blas.Pack(r.s.current(r.l.Dim), nil, r.s.now, r.l.Dim)
+		r.packed = blas.Pack(r.s.w[len(r.s.w)-r.s.now*r.l.Dim:], nil, r.s.now, r.l.Dim)
 	}
 }
 
@@ -83,9 +83,7 @@ func (r *Round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 // label that is not a class; later it says that there are more rows than before. It panics if the
 // rows have another length than the learner's.
 func (w *worker) Take(b iterative.Block) error {
-	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
-		panic("align: block of another shape")
-	}
+	b.Check("align", w.l.Dim)
 	if b.HeldOut {
 		return nil
 	}
@@ -104,22 +102,19 @@ func (w *worker) Take(b iterative.Block) error {
 	if w.at > w.dual.N {
 		return fmt.Errorf("align: partition %d: more than the %d rows of earlier rounds", w.partition, w.dual.N)
 	}
-	r := 2 * w.s.now
-	blas.Grow(&w.phi, b.N*r)
-	w.packed.CosSin(w.phi, b.Phi, b.N, 1, 1)
+	w.packed.CosSin(blas.Grow(&w.phi, b.N*2*w.s.now), b.Phi, b.N, 1, 1)
 	switch w.s.phase {
 	case score:
-		w.dual.addSums(w.partial.sums, w.phi, r, first, b.N)
+		w.dual.addSums(w.partial.sums, w.phi, first)
 	case ascend:
-		w.partial.number += w.dual.ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
+		w.partial.number += w.dual.ascend(w.s.report.Eta, w.s.u, w.phi, first)
 	default:
 		panic("align: Take in a round without rows")
 	}
 	return nil
 }
 
-// End implements iterative.Worker. It returns a partial and the dual weights of the partition, both
-// encoded.
+// End implements iterative.Worker. It returns a partial and the dual weights of the partition, both encoded.
 func (w *worker) End() (partial, carried []byte, err error) {
 	if w.s.phase == begin {
 		w.dual = newDual(w.class, w.l.Classes, w.l.Options.Start)
@@ -148,7 +143,7 @@ func (w *worker) End() (partial, carried []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("align: partition %d: %w", w.partition, err)
 	}
-	return w.partial.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
+	return w.partial.encode(w.l.Dim), encodeDual(w.l, w.dual, w.class), nil
 }
 
 // clip ends a projection: it applies clipRows to each weighting with its multiplier.
@@ -198,7 +193,8 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		zeta, xi := s.report.Zeta, s.report.Xi
 		s.u, s.report = s.game.answer(sum.sums, 2*s.now, s.now, sum.number/float64(s.game.N))
 		s.report.Zeta, s.report.Xi = zeta, xi
-		s.setBrackets(s.game.bracket(s.report.Eta))
+		most := float64(s.report.Eta * s.game.Bound) // by which a dual weight moves
+		s.setBrackets(around(-most, 1+most))
 		s.phase = ascend
 	case ascend:
 		s.game.finish(&s.report, sum.number)
@@ -206,7 +202,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 		r.once.Do(r.prepare)
 		phi := make([]float32, len(r.l.Class)*2*s.now)
 		r.packed.CosSin(phi, r.l.X, len(r.l.Class), 1, 1)
-		s.sample(r.l).ascend(s.report.Eta, r.s.u, phi, 2*s.now, 0, len(r.l.Class))
+		s.sample(r.l).ascend(s.report.Eta, r.s.u, phi, 0)
 		s.done = 0
 		s.narrow(sum.census, r.l)
 		report.Dual = &s.last.Lower
@@ -237,8 +233,7 @@ func (s *state) narrow(census []census, l *Learner) {
 	}
 }
 
-// words describes the progress of the game, with the bounds of its value after the last complete
-// round.
+// words describes the progress of the game, with the bounds of its value after the last complete round.
 func (s *state) words(l *Learner) string {
 	text := fmt.Sprintf("%d of %d frequencies", len(s.w)/l.Dim, l.Frequencies)
 	if s.game.Rounds == 0 {

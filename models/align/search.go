@@ -20,10 +20,9 @@ import (
 //
 // The result of a chain is the best frequency that it visited.
 //
-// The step ζ and the temperature ξ follow from the gradient, so nothing depends on the scale of the
-// potential. ζ is such that ζ‖∇v‖ is the length given by Step. ξ is such that the noise, of length
-// about √(2ζd/ξ), is Noise times as long. All random numbers are functions of the seed, the round,
-// the chain and the step.
+// The step ζ and the temperature ξ follow from the gradient, so nothing depends on the scale of the potential. ζ is
+// such that ζ‖∇v‖ is the length given by Step. ξ is such that the noise, of length about √(2ζd/ξ), is Noise times as
+// long. All random numbers are functions of the seed, the round, the chain and the step.
 type Search struct {
 	Chains int // number of chains, 1 to 2²⁰
 	Steps  int // steps of each chain, 1 to 2²⁰
@@ -31,8 +30,7 @@ type Search struct {
 	// Width is σ > 0, the typical distance of two rows. 1/σ, in radians, is the unit of length of
 	// frequencies in the fields below.
 	Width float64
-	// StartDeviation > 0 is the standard deviation of each coordinate of a chain's first frequency, in
-	// units of 1/σ.
+	// StartDeviation > 0 is the standard deviation of each coordinate of a chain's first frequency, in units of 1/σ.
 	StartDeviation float64 `json:"StartDeviation"`
 	// Step > 0 is the length of the gradient part of the first step, in units of 1/σ. The length
 	// falls linearly to Step/Steps in the last step, so that chains settle.
@@ -49,7 +47,7 @@ type Search struct {
 
 // searchResult has the best frequency of each chain.
 type searchResult struct {
-	Chain []int     // numbers of the chains
+	Chain []int64   // numbers of the chains
 	W     []float32 // frequencies in turns (chains×d)
 	V     []float64 // potentials of the frequencies
 
@@ -106,7 +104,7 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 		panic("align: run: chains out of range")
 	}
 	d := f.d
-	result := &searchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
+	result := &searchResult{Chain: make([]int64, count), W: make([]float32, count*d), V: make([]float64, count)}
 	var (
 		at   = make([]float32, count*d)
 		v    = make([]float64, count)
@@ -116,7 +114,7 @@ func (s Search) run(f *Field, a Weightings, c chains, threads int) *searchResult
 	)
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
-		result.Chain[j], result.V[j] = first+j, -1
+		result.Chain[j], result.V[j] = int64(first+j), -1
 		s.start(at[j*d:(j+1)*d], round, first+j)
 	}
 	for step := range s.Steps {
@@ -218,8 +216,7 @@ func finite(sums []float64) error {
 	return nil
 }
 
-// join combines the results of several shares of a round's chains, in the order of the chain
-// numbers.
+// join combines the results of several shares of a round's chains, in the order of the chain numbers.
 func join(shares ...*searchResult) *searchResult {
 	var all searchResult
 	type place struct{ share, at int }
@@ -295,12 +292,11 @@ const (
 	ahead      = 2    // a needle has more than this multiple of the largest potential found at random
 )
 
-// needles returns the needles of the field's rows x (n×d), in turns, with their potentials. A
-// needle is a frequency of one or two columns that is aligned with the labels beyond chance
-// (package pairs) and whose potential is more than twice random(a). random returns the largest
-// potential of random frequencies under the weightings a. Among many columns, random frequencies
-// hardly ever come near a needle. Both results are nil if there are none. They do not depend on
-// threads.
+// needles returns the needles of the field's rows x (n×d), in turns, with their potentials. A needle is a frequency
+// of one or two columns that is aligned with the labels beyond chance (package pairs) and whose potential is more
+// than twice random(a). random returns the largest potential of random frequencies under the weightings a. Among many
+// columns, random frequencies hardly ever come near a needle. Both results are nil if there are none. They do not
+// depend on threads.
 func (f *Field) needles(x []float32, dual *Dual, threads int,
 	random func(a Weightings) float64) (out []float32, v []float64) {
 	r := pairs.Rows{X: x, D: f.d, Indices: make([]int, min(dual.N, pairs.MaxRows))}
@@ -326,9 +322,8 @@ func (f *Field) needles(x []float32, dual *Dual, threads int,
 	return out, v
 }
 
-// FindStarts sets Starts to the needles of the rows: frequencies of one or two columns that
-// agree with the classes much better than the peaks that chains reach from random frequencies. The
-// result does not depend on threads.
+// FindStarts sets Starts to the needles of the rows: frequencies of one or two columns that agree with the classes
+// much better than the peaks that chains reach from random frequencies. The result does not depend on threads.
 func (s *Search) FindStarts(rows Rows, threads int) {
 	dual, f := newDual(rows.Class, rows.Classes, 1), NewField(rows.X, len(rows.Class), rows.D)
 	dual.project()

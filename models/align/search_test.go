@@ -70,7 +70,7 @@ func TestChainsDoNotDependOnTheirAssignment(t *testing.T) {
 }
 
 func TestPickKeepsLargestFrequenciesAtADistance(t *testing.T) {
-	f := &searchResult{Chain: []int{0, 1, 2, 3, 4}, W: []float32{0.1, -0.101, 0.5, 0.3, 0.3}, V: []float64{3, 4, 1, 2, 2}}
+	f := &searchResult{Chain: []int64{0, 1, 2, 3, 4}, W: []float32{0.1, -0.101, 0.5, 0.3, 0.3}, V: []float64{3, 4, 1, 2, 2}}
 	if got := f.pick(10, 0); !slices.Equal(got, []int{1, 0, 3, 4, 2}) {
 		t.Errorf("all: %v", got)
 	}

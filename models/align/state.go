@@ -1,12 +1,13 @@
 package align
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -20,8 +21,7 @@ const (
 	rest   = "rest"
 )
 
-// censuses is the number of censuses in a projection. Three narrow a bracket to 10⁻⁹ of its width,
-// cells⁻³.
+// censuses is the number of censuses in a projection. Three narrow a bracket to 10⁻⁹ of its width, cells⁻³.
 const censuses = 3
 
 // Kinds of encoded records.
@@ -58,9 +58,6 @@ func (s *state) setBrackets(in bracket) {
 // bracket returns the bracket of weighting k.
 func (s *state) bracket(k int) bracket { return bracket{s.brackets[2*k], s.brackets[2*k+1]} }
 
-// current returns the frequencies of this round of the game (now×d).
-func (s *state) current(d int) []float32 { return s.w[len(s.w)-s.now*d:] }
-
 // text returns v as JSON. It panics if v has none.
 func text(v any) string {
 	b, err := json.Marshal(v)
@@ -70,60 +67,67 @@ func text(v any) string {
 	return string(b)
 }
 
+// numbers and values are what the metadata of a state have besides the phase.
+func (s *state) numbers() map[string]*int { return map[string]*int{"done": &s.done, "now": &s.now} }
+
+func (s *state) values() map[string]any {
+	return map[string]any{"game": &s.game, "report": &s.report, "last": &s.last}
+}
+
+// arrays reads or writes the arrays.
+func (s *state) arrays(l *Learner, r *loss.Record) {
+	k, width := weightings(l.Classes), 0
+	if s.phase == ascend {
+		width = 2 * s.now
+	}
+	loss.Array(r, "w", &s.w, -1, l.Dim)
+	loss.Array(r, "u", &s.u, k, width)
+	loss.Array(r, "brackets", &s.brackets, k, 2)
+	loss.Array(r, "mu", &s.mu, k)
+	loss.Array(r, "alpha", &s.alpha, k, len(l.Class))
+}
+
 // encode returns the state as a record of package loss, with the options of l.
 func (s *state) encode(l *Learner) []byte {
-	k := l.weightings()
-	return loss.EncodeRecord(stateKind, map[string]string{
-		"options": text(l), "phase": s.phase, "round": strconv.Itoa(s.round), "done": strconv.Itoa(s.done),
-		"now": strconv.Itoa(s.now), "game": text(s.game), "report": text(s.report), "last": text(s.last),
-	},
-		safetensors.Of("w", s.w, len(s.w)/l.Dim, l.Dim),
-		safetensors.Of("u", s.u, k, len(s.u)/k),
-		safetensors.Of("brackets", s.brackets, k, 2),
-		safetensors.Of("mu", s.mu, k),
-		safetensors.Of("alpha", s.alpha, k, len(l.Class)))
+	r := loss.NewState(stateKind, l, s.round)
+	r.Meta["phase"] = s.phase
+	for name, n := range s.numbers() {
+		r.Meta[name] = strconv.Itoa(*n)
+	}
+	for name, v := range s.values() {
+		r.Meta[name] = text(v)
+	}
+	s.arrays(l, r)
+	return r.Encode()
 }
 
 // decodeState reads what state.encode wrote. It returns an error if the options were others, or if
 // anything is invalid.
 func decodeState(l *Learner, data []byte) (*state, error) {
-	r := loss.OpenRecord(data, stateKind)
+	r, round := loss.OpenState(data, stateKind, l, math.MaxInt)
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	if have, want := r.Meta["options"], text(l); have != want {
-		return nil, fmt.Errorf("was made with other options: %.400s, want %s", have, want)
-	}
-	s := &state{phase: r.Meta["phase"]}
+	s := &state{phase: r.Meta["phase"], round: round}
 	if !slices.Contains([]string{begin, narrow, search, score, ascend, rest}, s.phase) {
 		return nil, fmt.Errorf("phase %.20q", s.phase)
 	}
-	for name, v := range map[string]*int{"round": &s.round, "done": &s.done, "now": &s.now} {
+	for name, v := range s.numbers() {
 		n, err := strconv.Atoi(r.Meta[name])
 		if err != nil || n < 0 {
 			return nil, fmt.Errorf("%s %.20q", name, r.Meta[name])
 		}
 		*v = n
 	}
-	for name, v := range map[string]any{"game": &s.game, "report": &s.report, "last": &s.last} {
+	for name, v := range s.values() {
 		if err := json.Unmarshal([]byte(r.Meta[name]), v); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	k := l.weightings()
-	s.w = loss.Array[float32](r, "w", -1, l.Dim)
-	s.brackets = loss.Array[float64](r, "brackets", k, 2)
-	s.mu = loss.Array[float64](r, "mu", k)
-	s.alpha = loss.Array[float64](r, "alpha", k, len(l.Class))
-	width := 0
-	if s.phase == ascend {
-		width = 2 * s.now
-	}
-	s.u = loss.Array[float32](r, "u", k, width)
-	if r.Err != nil {
+	if s.arrays(l, r); r.Err != nil {
 		return nil, r.Err
 	}
-	learned := len(s.w) / l.Dim
+	k, learned := weightings(l.Classes), len(s.w)/l.Dim
 	switch current := s.phase == score || s.phase == ascend; {
 	case s.game.K != k || s.game.N < 0 || s.phase != begin && s.game.N == 0:
 		return nil, fmt.Errorf("%d rows with %d weights each", s.game.N, s.game.K)
@@ -148,14 +152,20 @@ func (s *state) sample(l *Learner) *Dual {
 	return d
 }
 
-// encodeDual returns the dual weights of a partition's rows and their classes as a record; nil
-// without rows.
-func encodeDual(d *Dual, class []int32) []byte {
+// dualArrays reads or writes the dual weights of a partition's rows and their classes.
+func dualArrays(l *Learner, r *loss.Record, alpha *[]float64, class *[]int32) {
+	loss.Array(r, "alpha", alpha, weightings(l.Classes), -1)
+	loss.Array(r, "class", class, len(*alpha)/weightings(l.Classes))
+}
+
+// encodeDual returns the dual weights of a partition's rows and their classes as a record; nil without rows.
+func encodeDual(l *Learner, d *Dual, class []int32) []byte {
 	if d.N == 0 {
 		return nil
 	}
-	return loss.EncodeRecord(dualKind, nil, safetensors.Of("alpha", d.Alpha, d.K, d.N),
-		safetensors.Of("class", class, d.N))
+	r := loss.NewRecord(dualKind)
+	dualArrays(l, r, &d.Alpha, &class)
+	return r.Encode()
 }
 
 // decodeDual reads what encodeDual wrote, and returns the dual weights and the classes.
@@ -163,10 +173,10 @@ func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	if data == nil {
 		return newDual(nil, l.Classes, 0), nil, nil
 	}
+	var class []int32
+	var alpha []float64
 	r := loss.OpenRecord(data, dualKind)
-	class := loss.Array[int32](r, "class", -1)
-	alpha := loss.Array[float64](r, "alpha", l.weightings(), len(class))
-	if r.Err != nil {
+	if dualArrays(l, r, &alpha, &class); r.Err != nil {
 		return nil, nil, r.Err
 	}
 	for i, c := range class {
@@ -188,18 +198,13 @@ type partial struct {
 	chains *searchResult // search: the worker's share of the chains
 }
 
-// encode returns the partial result as a record, for rows of length d.
-func (f *partial) encode(d int) []byte {
-	c := f.chains
-	if c == nil {
-		c = new(searchResult)
-	}
-	chain := make([]int64, len(c.Chain))
-	for i, v := range c.Chain {
-		chain[i] = int64(v)
-	}
-	const width = 3*(cells+1) + 1
-	numbers := make([]float64, 0, len(f.census)*width)
+// censusWidth is how many numbers encode a census.
+const censusWidth = 3*(cells+1) + 1
+
+// code reads or writes a partial result with these numbers of sums, censuses and chains, for rows of length d.
+func (f *partial) code(r *loss.Record, d, sums, counts, chains int) {
+	c, rows, number := f.chains, []int64{f.rows}, []float64{f.number}
+	heat, numbers := []float64{c.Zeta, c.Xi}, make([]float64, 0, counts*censusWidth)
 	for i := range f.census {
 		// Numbers of rows are below 2⁵³, so a float64 holds them exactly.
 		c := &f.census[i]
@@ -208,44 +213,40 @@ func (f *partial) encode(d int) []byte {
 			numbers = append(numbers, float64(c.Net[j]), c.Sum[j], float64(c.Ends[j]))
 		}
 	}
-	return loss.EncodeRecord(partialKind, nil,
-		safetensors.Of("rows", []int64{f.rows}, 1),
-		safetensors.Of("number", []float64{f.number}, 1),
-		safetensors.Of("sums", f.sums, len(f.sums)),
-		safetensors.Of("census", numbers, len(f.census), width),
-		safetensors.Of("chain", chain, len(chain)),
-		safetensors.Of("v", c.V, len(c.V)),
-		safetensors.Of("w", c.W, len(c.V), d),
-		safetensors.Of("heat", []float64{c.Zeta, c.Xi}, 2))
+	loss.Array(r, "rows", &rows, 1)
+	loss.Array(r, "number", &number, 1)
+	loss.Array(r, "sums", &f.sums, sums)
+	loss.Array(r, "census", &numbers, counts, censusWidth)
+	loss.Array(r, "chain", &c.Chain, chains)
+	loss.Array(r, "v", &c.V, chains)
+	loss.Array(r, "w", &c.W, chains, d)
+	loss.Array(r, "heat", &heat, 2)
+	if r.Err != nil {
+		return
+	}
+	f.rows, f.number, c.Zeta, c.Xi, f.census = rows[0], number[0], heat[0], heat[1], make([]census, counts)
+	for i := range f.census {
+		c := &f.census[i]
+		c.Positive = int64(numbers[i*censusWidth])
+		for j := range c.Net {
+			at := numbers[i*censusWidth+1+3*j:]
+			c.Net[j], c.Sum[j], c.Ends[j] = int64(at[0]), at[1], int64(at[2])
+		}
+	}
+}
+
+// encode returns the partial result as a record, for rows of length d.
+func (f *partial) encode(d int) []byte {
+	f.chains = cmp.Or(f.chains, new(searchResult))
+	r := loss.NewRecord(partialKind)
+	f.code(r, d, len(f.sums), len(f.census), len(f.chains.V))
+	return r.Encode()
 }
 
 // decodePartial reads what partial.encode wrote. It returns an error unless the record has the
 // given numbers of sums, censuses and chains, for rows of length d.
 func decodePartial(data []byte, d, sums, counts, chains int) (*partial, error) {
-	r := loss.OpenRecord(data, partialKind)
-	rows, number := loss.Array[int64](r, "rows", 1), loss.Array[float64](r, "number", 1)
-	f := &partial{sums: loss.Array[float64](r, "sums", sums), chains: new(searchResult)}
-	const width = 3*(cells+1) + 1
-	numbers := loss.Array[float64](r, "census", counts, width)
-	chain := loss.Array[int64](r, "chain", chains)
-	f.chains.V = loss.Array[float64](r, "v", chains)
-	f.chains.W = loss.Array[float32](r, "w", chains, d)
-	heat := loss.Array[float64](r, "heat", 2)
-	if r.Err != nil {
-		return nil, r.Err
-	}
-	f.rows, f.number = rows[0], number[0]
-	f.chains.Zeta, f.chains.Xi = heat[0], heat[1]
-	for _, c := range chain {
-		f.chains.Chain = append(f.chains.Chain, int(c))
-	}
-	for len(numbers) > 0 {
-		c := census{Positive: int64(numbers[0])}
-		for j := range c.Net {
-			c.Net[j], c.Sum[j], c.Ends[j] = int64(numbers[1+3*j]), numbers[2+3*j], int64(numbers[3+3*j])
-		}
-		f.census = append(f.census, c)
-		numbers = numbers[width:]
-	}
-	return f, nil
+	r, f := loss.OpenRecord(data, partialKind), &partial{chains: new(searchResult)}
+	f.code(r, d, sums, counts, chains)
+	return f, r.Err
 }

@@ -16,11 +16,10 @@ import (
 //
 //	q_j ≥ 0,   Σ_j q_j = 1,   (1/m) Σ_j (m q_j − 1)² ≤ ρ      (Sinha & Duchi 2016, eq. 4 and 5)
 //
-// The frequencies are drawn from the distribution of a kernel, and v_j is the alignment of
-// frequency j with the labels (see Alignment). The solution is m q_j = max(0, 1 + (v_j − τ)/γ) for
-// some τ and γ > 0, and is exact up to rounding. If ρ is so large that the ball does not matter,
-// all weight is on the largest potential, in equal shares if several are equal. It returns an error
-// if v is empty or has a value that is not finite, or unless ρ ≥ 0.
+// The frequencies are drawn from the distribution of a kernel, and v_j is the alignment of frequency j with the
+// labels (see Alignment). The solution is m q_j = max(0, 1 + (v_j − τ)/γ) for some τ and γ > 0, and is exact up to
+// rounding. If ρ is so large that the ball does not matter, all weight is on the largest potential, in equal shares
+// if several are equal. It returns an error if v is empty or has a value that is not finite, or unless ρ ≥ 0.
 func Weigh(v []float64, rho float64) ([]float64, error) {
 	m := len(v)
 	if m == 0 {
@@ -148,8 +147,7 @@ func Draw(q []float64, n int, seed uint64) (index []int, weight []float64) {
 
 var proposal = stream.PurposeOf("align/proposal")
 
-// Propose draws m frequencies (m×d, in turns) of the Gaussian kernel of the given width, for Weigh
-// to choose from.
+// Propose draws m frequencies (m×d, in turns) of the Gaussian kernel of the given width, for Weigh to choose from.
 func Propose(m, d int, width float64, seed uint64) []float32 {
 	w := make([]float32, m*d)
 	perTurn := 1 / (2 * math.Pi * width)
@@ -162,9 +160,8 @@ func Propose(m, d int, width float64, seed uint64) []float32 {
 	return w
 }
 
-// newCodes returns dual weights of 1 for two classes. For more, it projects them, so that the labels of each
-// class against all others have the mean 0. Without this, waves that hardly vary over the rows have
-// the largest potentials.
+// newCodes returns dual weights of 1 for two classes. For more, it projects them, so that the labels of each class
+// against all others have the mean 0. Without this, waves that hardly vary over the rows have the largest potentials.
 func newCodes(class []int32, classes int) *Dual {
 	d := newDual(class, classes, 1)
 	if classes > 2 {
@@ -173,16 +170,14 @@ func newCodes(class []int32, classes int) *Dual {
 	return d
 }
 
-// Alignment returns the potentials of the m frequencies w (m×d, in turns) over the rows of the
-// field, with dual weights of 1: how well each frequency agrees with the labels (Sinha & Duchi
-// 2016, eq. 4). With more than two classes it is the sum over the classes, each against all others.
-// rows are the rows of the field.
+// Alignment returns the potentials of the m frequencies w (m×d, in turns) over the rows of the field, with dual
+// weights of 1: how well each frequency agrees with the labels (Sinha & Duchi 2016, eq. 4). With more than two
+// classes it is the sum over the classes, each against all others. rows are the rows of the field.
 func Alignment(f *Field, w []float32, m int, rows Rows, threads int) []float64 {
 	return f.potentials(w, m, newCodes(rows.Class, rows.Classes).Weightings(), threads)
 }
 
-// potentials returns the potentials of the m frequencies w (m×d, in turns), each summed over the k
-// weightings a.
+// potentials returns the potentials of the m frequencies w (m×d, in turns), each summed over the k weightings a.
 func (f *Field) potentials(w []float32, m int, a Weightings, threads int) []float64 {
 	k := a.K
 	cs, v := make([]float64, m*k*2), make([]float64, m)

@@ -18,17 +18,16 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), with two inner products of length D
-// per row. For a row z with weight w and labels e (the indicators of the classes; or the targets q and a 1)
-// Add adds w·z·(zᵀr + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are random and the same for all
-// rows. Subtract subtracts Σwzzᵀ·r + Σwzeᵀ·s of the Sum. If both agree, zeros remain. The head is compared
-// directly.
+// Audit compares a ridge.Sum with its rows by Freivalds' test (1977), with two inner products of length D per row.
+// For a row z with weight w and labels e (the indicators of the classes; or the targets q and a 1) Add adds w·z·(zᵀr
+// + eᵀs) modulo the prime p = 2⁶¹ − 1, where r and s are random and the same for all rows. Subtract subtracts Σwzzᵀ·r
+// + Σwzeᵀ·s of the Sum. If both agree, zeros remain. The head is compared directly.
 //
 // A wrong Sum passes with probability at most 1/p < 2⁻⁶⁰. Let Δ be [Σwzzᵀ Σwzeᵀ] of the Sum minus the
 // rows' own, and t = (r, s) uniform and chosen after the Sum was stored. If Δ_ij is not 0 modulo p, then
 // (Δt)_i = 0 for exactly one of the p values of t_j, whatever the others are. If several folds are wrong,
 // each must pass, so all may share one t. Numbers of a Sum are at most 2⁵³, and sums of rows below 2⁶⁰
-// (MaxAudited), so they are equal if they are equal modulo p.
+// (maxAudited), so they are equal if they are equal modulo p.
 //
 // The result has Len residues: the head, a number for each feature, and a count of numbers in the Sum that
 // no rows can give. Results for rows in several places are added residue by residue.
@@ -37,15 +36,15 @@ type Audit struct {
 	Random []uint64 // t, RandomLen residues
 }
 
-// MaxAudited is the largest sum of weights of rows for which an Audit is reliable.
-const MaxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
+// maxAudited is the largest sum of weights of rows for which an Audit is reliable.
+const maxAudited = (1<<60 - 1) / (features.MaxSteps * blas.MaxTarget)
 
 // Len returns the number of residues of an audit's result.
-func Len(s ridge.Shape) int { return ridge.LayoutOf(s).Len(0) + s.Dim + 1 }
+func Len(s ridge.Shape) int { return s.PartLen(0) + s.Dim + 1 }
 
 // RandomLen returns the number of random residues that an Audit needs.
 func RandomLen(s ridge.Shape) int {
-	_, width, _ := ridge.LayoutOf(s).Cross(s.NumParts() - 1)
+	_, width, _ := s.CrossPlace(s.NumParts() - 1)
 	return s.Dim + width
 }
 
@@ -85,7 +84,7 @@ func (a Audit) Add(left []uint64, z *features.Grid, y []float64, grid linear.Gri
 
 // Subtract subtracts part i of a Sum from the residues left.
 func (a Audit) Subtract(left []uint64, i int, part []float64) {
-	l, last := ridge.LayoutOf(a.Shape), len(left)-1
+	l, last := a.Shape, len(left)-1
 	for _, v := range part {
 		if math.Abs(v) > 1<<53 {
 			left[last]++
@@ -94,7 +93,7 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 	}
 	less := func(j int, v uint64) { left[j] = exact.SubResidues(left[j], v) }
 	if i == 0 {
-		if left[0] > MaxAudited {
+		if left[0] > maxAudited {
 			left[last]++
 		}
 		for j, v := range part {
@@ -102,14 +101,14 @@ func (a Audit) Subtract(left []uint64, i int, part []float64) {
 		}
 		return
 	}
-	head := l.Len(0)
-	if from, width, ok := l.Cross(i); ok {
+	head := l.PartLen(0)
+	if from, width, ok := l.CrossPlace(i); ok {
 		for j := range len(part) / width {
 			less(head+from+j, exact.DotResidues(part[j*width:][:width], a.Random[l.Dim:]))
 		}
 		return
 	}
-	ti, tj := l.Place(i)
+	ti, tj := l.TilePlace(i)
 	cols, up, down := blas.TileRows(l.Dim, tj), ti*blas.TileDim, tj*blas.TileDim
 	mirrored := exact.NewCombination(cols)
 	for j := range len(part) / cols {
@@ -136,7 +135,7 @@ func (a Audit) Wrong(left []uint64) string {
 	var labels, others bool
 	var columns []string
 	for j, v := range left {
-		switch f := j - ridge.LayoutOf(a.Shape).Len(0); {
+		switch f := j - a.Shape.PartLen(0); {
 		case v == 0:
 		case f < 0:
 			labels = true

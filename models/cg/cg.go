@@ -1,10 +1,8 @@
-// Package cg solves ridge regression on many features by preconditioned conjugate gradients, like
-// Falkon (Rudi, Carratino and Rosasco 2017) and sketched preconditioners for random features (Avron,
-// Clarkson and Woodruff 2017). No D×D matrix is formed: a pass over the rows takes time and memory
-// proportional to D.
+// Package cg solves ridge regression on many features by preconditioned conjugate gradients, like Falkon (Rudi,
+// Carratino and Rosasco 2017) and sketched preconditioners for random features (Avron, Clarkson and Woodruff 2017).
+// No D×D matrix is formed: a pass over the rows takes time and memory proportional to D.
 //
-// The objective is as in package ridge: for rows of features φ_i with codes t_i and weights
-// c_i of mean 1,
+// The objective is as in package ridge: for rows of features φ_i with codes t_i and weights c_i of mean 1,
 //
 //	(1/2n) Σ c_i ‖t_i − Wφ_i − b‖² + (λ/2) ‖W‖²,
 //
@@ -38,8 +36,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Options are the options of the learner. Equal options and rows give equal weights.
-type Options struct {
+// options are the options of the learner. Equal options and rows give equal weights.
+type options struct {
 	loss.Problem
 	// Path has all values of λ that are fitted in the same rounds, including loss.Problem.Lambda.
 	Path []float64 `json:"path"`
@@ -57,22 +55,22 @@ const (
 	squared   = "squared" // the loss
 )
 
-// Learner is an iterative.Learner. Create it with New.
-type Learner struct {
-	Options
+// learner is an iterative.Learner. Create it with newLearner.
+type learner struct {
+	options
+	loss  *loss.Loss
 	files iterative.Files
 }
 
 var (
-	_ iterative.Learner     = (*Learner)(nil)
+	_ iterative.Learner     = (*learner)(nil)
 	_ iterative.LinearRound = (*round)(nil)
 	_ iterative.Threaded    = (*worker)(nil)
 )
 
-// New returns the learner for the options. The error names the invalid option. The sample is read only by
-// Update.
-func New(o Options, files iterative.Files) (*Learner, error) {
-	_, err := o.Validate()
+// newLearner returns the learner for the options. The error names the invalid option. The sample is read only by Update.
+func newLearner(o options, files iterative.Files) (*learner, error) {
+	l, err := o.Validate()
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cg: %w", err)
@@ -85,30 +83,18 @@ func New(o Options, files iterative.Files) (*Learner, error) {
 	case o.Planned < minRounds || o.Planned > maxRounds:
 		return nil, fmt.Errorf("cg: %d rounds, want %d to %d", o.Planned, minRounds, maxRounds)
 	}
-	return &Learner{o, files}, nil
+	return &learner{o, l, files}, nil
 }
 
 // columns returns the number of systems. System q is for output q % Outputs and λ number q / Outputs.
-func (o *Options) columns() int { return o.Outputs * len(o.Path) }
+func (o *options) columns() int { return o.Outputs * len(o.Path) }
 
-func (o *Options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
+func (o *options) lambda(q int) float64 { return o.Path[q/o.Outputs] }
 
-func (o *Options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
+func (o *options) tolerance(q int) float64 { return o.Tolerance * math.Sqrt(o.lambda(q)) }
 
-// code returns the target of output c for a row with label y.
-func (o *Options) code(y float32, c int) float64 {
-	switch {
-	case o.Regression:
-		return float64(y)
-	case int(y) == c:
-		return 1
-	}
-	return -1
-}
-
-// Start implements iterative.Learner.
-func (l *Learner) Start(init *linear.Model) ([]byte, error) {
-	s := newState(&l.Options, 0, nil)
+func (l *learner) Start(init *linear.Model) ([]byte, error) {
+	s := newState(&l.options, 0, nil)
 	for q := range s.found {
 		s.found[q] = 1
 	}
@@ -120,12 +106,11 @@ func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 			s.x[i] = float64(init.W[i%len(init.W)])
 		}
 	}
-	return s.encode(&l.Options), nil
+	return s.encode(&l.options), nil
 }
 
-// Open implements iterative.Learner.
-func (l *Learner) Open(data []byte) (iterative.Round, error) {
-	s, err := decodeState(&l.Options, data)
+func (l *learner) Open(data []byte) (iterative.Round, error) {
+	s, err := decodeState(&l.options, data)
 	if err != nil {
 		return nil, fmt.Errorf("cg: state: %w", err)
 	}

@@ -1,4 +1,4 @@
-package cg_test
+package cg
 
 import (
 	"io"
@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/models/cg"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -47,7 +46,7 @@ func gaussian(t testing.TB, in, out int) features.Map {
 // direct solves the equations of the problem by a Cholesky factor in float64: the weights and intercepts
 // of each output.
 func direct(d *linear.Data, fit *iterative.FitResult, lambda float64) (w [][]float64, b []float64) {
-	a, right, mean, codes := equations(d, fit, lambda)
+	a, right, mean, codes := equationsOf(d, fit, lambda)
 	dim, k := len(mean), len(codes)
 	if _, ok := blas.Cholesky(a, dim, 1); !ok {
 		panic("not positive definite")
@@ -64,8 +63,8 @@ func direct(d *linear.Data, fit *iterative.FitResult, lambda float64) (w [][]flo
 	return w, b
 }
 
-// equations returns the lower triangle of A, r (D×k), and the means of the features and of the codes.
-func equations(d *linear.Data, fit *iterative.FitResult, lambda float64) (a, right, mean, codes []float64) {
+// equationsOf returns the lower triangle of A, r (D×k), and the means of the features and of the codes.
+func equationsOf(d *linear.Data, fit *iterative.FitResult, lambda float64) (a, right, mean, codes []float64) {
 	in, dim := d.Map.Dims()
 	n := len(d.X) / in
 	phi := make([]float32, n*dim)
@@ -130,7 +129,7 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 		"five classes": waves(gaussian(t, d, 100), n, d, 5), "weights": weighted,
 	} {
 		for _, lambda := range []float64{1e-2, 1e-5} {
-			o := cg.NewLearnerOptions()
+			o := NewLearnerOptions()
 			o.Tolerance, o.Sample = 1e-7/math.Sqrt(lambda), 64
 			fit, err := iterative.Fit(data, lambda, o)
 			if err != nil {
@@ -168,13 +167,13 @@ func TestScoresMatchADirectSolve(t *testing.T) {
 func TestResidualMatchesAnIndependentComputation(t *testing.T) {
 	const n, lambda = 600, 1e-4
 	data := waves(gaussian(t, 3, 128), n, 3, 0)
-	o := cg.NewLearnerOptions()
+	o := NewLearnerOptions()
 	o.Tolerance, o.Sample = 1, 8 // which leave a residual far above rounding
 	fit, err := iterative.Fit(data, lambda, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, right, mean, _ := equations(data, fit, lambda)
+	a, right, mean, _ := equationsOf(data, fit, lambda)
 	dim, w := len(mean), fit.Linear.W
 	var residual, norm float64
 	for j := range dim {
@@ -191,11 +190,11 @@ func TestResidualMatchesAnIndependentComputation(t *testing.T) {
 }
 
 func FuzzDamagedFilesAreErrors(f *testing.F) {
-	o := cg.Options{Path: []float64{1e-2, 1e-3}, Tolerance: 0.01, Heaviest: 1, Planned: 20, Sample: "sample"}
+	o := options{Path: []float64{1e-2, 1e-3}, Tolerance: 0.01, Heaviest: 1, Planned: 20, Sample: "sample"}
 	o.Problem = loss.Problem{Loss: "squared", Outputs: 2, Dim: 3, Rows: 4, Lambda: 1e-2}
 	block := iterative.Block{N: 4, D: 3, Phi: []float32{1, 2, 3, 0, -1, 1, 2, 2, 0, 1, 0, 1}, Y: []float32{0, 1, 1, 0}}
-	open := func(sample []byte) (*cg.Learner, error) {
-		return cg.New(o, func(_ string, decode func([]byte) (any, error)) (any, error) { return decode(sample) })
+	open := func(sample []byte) (*learner, error) {
+		return newLearner(o, func(_ string, decode func([]byte) (any, error)) (any, error) { return decode(sample) })
 	}
 	sample := iterative.EncodeSample(block)
 	l, err := open(sample)

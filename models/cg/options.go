@@ -19,12 +19,12 @@ func init() {
 		Summary: "the least squares of ridge by conjugate gradients, for tens of thousands of features", Weighted: true,
 		Joint: true,
 		New:   func() iterative.Options { return NewLearnerOptions() },
-		Open: func(options []byte, files iterative.Files) (iterative.Learner, error) {
-			var o Options
-			if err := json.Unmarshal(options, &o); err != nil {
+		Open: func(data []byte, files iterative.Files) (iterative.Learner, error) {
+			var o options
+			if err := json.Unmarshal(data, &o); err != nil {
 				return nil, fmt.Errorf("cg: options of the learner: %w", err)
 			}
-			return New(o, files)
+			return newLearner(o, files)
 		},
 	})
 }
@@ -86,13 +86,13 @@ func (o *LearnerOptions) WithDefaults() iterative.LearnerOptions {
 // DefaultLoss is squared.
 func (o *LearnerOptions) DefaultLoss(bool) string { return squared }
 
-// Seal returns the Options of the problem. To compare values of λ, ten times the tolerance is enough.
+// Seal returns the options of the problem. To compare values of λ, ten times the tolerance is enough.
 func (o *LearnerOptions) Seal(p loss.Problem, s iterative.Setting) (any, error) {
-	sealed := Options{Problem: p, Path: s.Path, Tolerance: o.Tolerance, Heaviest: max(1, s.Heaviest), Planned: o.Rounds}
+	sealed := options{Problem: p, Path: s.Path, Tolerance: o.Tolerance, Heaviest: max(1, s.Heaviest), Planned: o.Rounds}
 	if s.Trial {
 		sealed.Tolerance = min(1, 10*sealed.Tolerance)
 	}
-	_, err := New(sealed, nil)
+	_, err := newLearner(sealed, nil)
 	sealed.Sample = s.SampleFile
 	return sealed, err
 }

@@ -37,7 +37,7 @@ type vector struct {
 
 // round is a state with the data that its workers share.
 type round struct {
-	*Learner
+	*learner
 	*state
 	vectors []vector
 	scaled  []float32 // vectors×D: v in units of the grid; nil in moments
@@ -49,8 +49,8 @@ type round struct {
 // magic is a float32 whose spacing is 1, so that adding it rounds small numbers to whole ones.
 const magic = 1.5 * (1 << 23)
 
-func newRound(l *Learner, s *state) *round {
-	r, d := &round{Learner: l, state: s}, l.Dim
+func newRound(l *learner, s *state) *round {
+	r, d := &round{learner: l, state: s}, l.Dim
 	switch s.phase {
 	case moments:
 		for c := range l.Outputs {
@@ -62,8 +62,8 @@ func newRound(l *Learner, s *state) *round {
 			v := s.p[q*d:][:d]
 			if s.phase == verify {
 				v = published(s.x[q*d:][:d])
-			} else if r.rests(q) {
-				continue
+			} else if r.found[q] <= r.tolerance(q)/2 {
+				continue // it needs no more steps, and the margin is for rounding its weights to float32
 			}
 			// |(z−μ)·v| is at most the product of the norms.
 			bound := float64((s.radius + math.Sqrt(blas.Dot64(s.mean, s.mean))) * math.Sqrt(blas.Dot64(v, v)))
@@ -84,9 +84,6 @@ func newRound(l *Learner, s *state) *round {
 	}
 	return r
 }
-
-// rests reports whether a column needs no more steps. The margin is for rounding its weights to float32.
-func (r *round) rests(q int) bool { return r.found[q] <= r.tolerance(q)/2 }
 
 // step returns the unit of a grid for factors of size at most bound times the largest weight of a row.
 func (r *round) step(bound float64) float64 {
@@ -120,10 +117,8 @@ func (r *round) model(first, n int) *linear.Model {
 	return m
 }
 
-// Reads implements iterative.Round.
 func (r *round) Reads() bool { return r.phase != done }
 
-// Done implements iterative.Round.
 func (r *round) Done() bool { return r.phase == done }
 
 // Model implements iterative.LinearRound: the model of the best λ.
@@ -176,7 +171,6 @@ func (r *round) ended() string {
 	return "the residual no longer falls"
 }
 
-// Update implements iterative.Round.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, error) {
 	sum := newPartial(r)
 	err := iterative.EachPartial(next, func(partition int, data []byte) error {
@@ -202,7 +196,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 			return nil, iterative.Report{}, err
 		}
 	}
-	s := newState(&r.Options, r.round+1, slices.Clone(r.all))
+	s := newState(&r.options, r.round+1, slices.Clone(r.all))
 	switch r.phase {
 	case scaling:
 		err = s.setGrid(sum)
@@ -216,7 +210,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	if err != nil {
 		return nil, iterative.Report{}, err
 	}
-	data := s.encode(&r.Options) // which also sets the scalars of s.all
+	data := s.encode(&r.options) // which also sets the scalars of s.all
 	if !exact.AllFinite(s.all) {
 		return nil, iterative.Report{}, fmt.Errorf("cg: round %d: the weights overflow; lower the weights of classes "+
 			"and rows",

@@ -25,7 +25,7 @@ type sample struct {
 const sampleStrip = 2048
 
 // sample returns the sample of the options; nil if there is none.
-func (l *Learner) sample() (*sample, error) {
+func (l *learner) sample() (*sample, error) {
 	if l.Sample == "" {
 		return nil, nil
 	}
@@ -87,10 +87,9 @@ type kernel struct {
 	factor []float64
 }
 
-// kernel returns the factor for λ. The shift μ is larger than λ: the part of a sampled row outside the span
-// of the others has 1/n of its square in (1/n) ZᵀZ, but almost none in the matrix of all rows. Half of that
-// is added to λ. It is estimated from the pivots of the last rows, which are the squared distances from the
-// span of the rows before.
+// kernel returns the factor for λ. The shift μ is larger than λ: the part of a sampled row outside the span of the
+// others has 1/n of its square in (1/n) ZᵀZ, but almost none in the matrix of all rows. Half of that is added to λ.
+// It is estimated from the pivots of the last rows, which are the squared distances from the span of the rows before.
 func (s *sample) kernel(lambda float64) kernel {
 	s.mu.Lock()
 	defer s.mu.Unlock()

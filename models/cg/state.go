@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -54,7 +53,7 @@ const scalars = 4
 const fields = 5
 
 // newState returns a state with the numbers of all, or of zeros if all is nil.
-func newState(o *Options, round int, all []float64) *state {
+func newState(o *options, round int, all []float64) *state {
 	s, c, k, d := &state{round: round, all: all}, o.Outputs, o.columns(), o.Dim
 	if all == nil {
 		s.all = make([]float64, o.numbers())
@@ -75,7 +74,7 @@ func newState(o *Options, round int, all []float64) *state {
 	return s
 }
 
-func (o *Options) numbers() int {
+func (o *options) numbers() int {
 	c, k := o.Outputs, o.columns()
 	return scalars + 3*c + 2*k + 2*fields*len(o.Path) + (2+c+3*k)*o.Dim
 }
@@ -91,15 +90,17 @@ const (
 	partialKind = "falkon found 1"
 )
 
-func (s *state) encode(o *Options) []byte {
+func (s *state) encode(o *options) []byte {
 	copy(s.all, []float64{float64(s.phase), s.radius, s.size, s.last})
-	return loss.EncodeState(stateKind, o, s.round, nil, safetensors.Of("state", s.all, len(s.all)))
+	r := loss.NewState(stateKind, o, s.round)
+	loss.Array(r, "state", &s.all, -1)
+	return r.Encode()
 }
 
-func decodeState(o *Options, data []byte) (*state, error) {
+func decodeState(o *options, data []byte) (*state, error) {
 	r, round := loss.OpenState(data, stateKind, o, maxRounds+2)
-	all := loss.Array[float64](r, "state", o.numbers())
-	if r.Err != nil {
+	var all []float64
+	if loss.Array(r, "state", &all, o.numbers()); r.Err != nil {
 		return nil, r.Err
 	}
 	if p := phase(all[0]); p < scaling || p > done || float64(p) != all[0] {
@@ -131,31 +132,37 @@ func newPartial(r *round) *partial {
 func (f *partial) totals(r *round) []int64 { return f.sums[len(r.vectors)*r.Dim:] }
 func (f *partial) rows(r *round) []int64   { return f.totals(r)[len(r.vectors):] }
 
+// arrays reads or writes the arrays, with the exact sums in raw.
+func (f *partial) arrays(r *loss.Record, raw *[]byte) {
+	loss.Array(r, "most", &f.most, len(f.most))
+	loss.Array(r, "sums", &f.sums, len(f.sums))
+	loss.Array(r, "exact", raw, -1)
+}
+
 func (f *partial) encode() []byte {
-	var sums []byte
+	var raw []byte
 	for i := range f.exact {
-		sums, _ = f.exact[i].AppendBinary(sums)
+		raw, _ = f.exact[i].AppendBinary(raw)
 	}
-	return loss.EncodeRecord(partialKind, nil, safetensors.Of("most", f.most, len(f.most)),
-		safetensors.Of("sums", f.sums, len(f.sums)),
-		safetensors.Of("exact", sums, len(sums)))
+	r := loss.NewRecord(partialKind)
+	f.arrays(r, &raw)
+	return r.Encode()
 }
 
 // merge adds the partial result in an encoding.
 func (f *partial) merge(data []byte) error {
-	rec := loss.OpenRecord(data, partialKind)
-	most, sums, raw := loss.Array[float32](rec, "most", len(f.most)), loss.Array[int64](rec, "sums", len(f.sums)),
-		loss.Array[uint8](rec, "exact", -1)
-	err := rec.Err
+	r, g, raw := loss.OpenRecord(data, partialKind), *f, []byte(nil)
+	g.arrays(r, &raw)
+	err := r.Err
 	for i := 0; err == nil && i < len(f.exact); i++ {
 		var t exact.Sum
 		raw, err = t.Decode(raw)
 		f.exact[i].Merge(&t)
 	}
-	for j, x := range most {
+	for j, x := range g.most {
 		f.most[j] = max(f.most[j], x)
 	}
-	for i, v := range sums {
+	for i, v := range g.sums {
 		f.sums[i] += v
 	}
 	return err

@@ -67,9 +67,8 @@ func (r *round) centred(dst []float64, s *state, f *partial, v int) {
 	}
 }
 
-// descend takes a step of conjugate gradients along the directions that the pass has multiplied by A.
-// Directions are rounded to float32, so each step is an exact line search, and β is Polak and
-// Ribière's.
+// descend takes a step of conjugate gradients along the directions that the pass has multiplied by A. Directions are
+// rounded to float32, so each step is an exact line search, and β is Polak and Ribière's.
 func (r *round) descend(s *state, f *partial) error {
 	d := r.Dim
 	ap := make([]float64, d)
@@ -94,7 +93,7 @@ func (r *round) descend(s *state, f *partial) error {
 }
 
 // worst returns the largest residual of a column in units of its tolerance.
-func (o *Options) worst(s *state) (worst float64) {
+func (o *options) worst(s *state) (worst float64) {
 	for q, residual := range s.found {
 		worst = max(worst, residual/o.tolerance(q))
 	}

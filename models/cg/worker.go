@@ -23,7 +23,6 @@ type worker struct {
 // stripRows is the number of rows that are rounded to the grid together, so that they fit in the cache.
 const stripRows = 32
 
-// Worker implements iterative.Round.
 func (r *round) Worker(int, []byte) (iterative.Worker, error) {
 	k := len(r.vectors)
 	return &worker{
@@ -33,10 +32,8 @@ func (r *round) Worker(int, []byte) (iterative.Worker, error) {
 	}, nil
 }
 
-// Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = n }
 
-// Take implements iterative.Worker.
 func (w *worker) Take(b iterative.Block) error {
 	b.Check("cg", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
@@ -69,7 +66,7 @@ func (w *worker) measure(b iterative.Block) error {
 			}
 			w.most[j] = max(w.most[j], x, -x)
 		}
-		w.most[w.Dim] = max(w.most[w.Dim], float32(math.Abs(w.code(b.Y[i], 0))))
+		w.most[w.Dim] = max(w.most[w.Dim], float32(math.Abs(w.loss.Code(b.Y[i], 0))))
 	}
 	return nil
 }
@@ -95,7 +92,7 @@ func (w *worker) add(b iterative.Block, first, n int) {
 			case w.phase == moments && v.column < 0:
 				f = 1
 			case w.phase == moments:
-				f = w.code(y, v.column)
+				f = w.loss.Code(y, v.column)
 			}
 			units := math.RoundToEven(float64(weight*f) / v.step)
 			w.factors[i*k+c] = units
@@ -131,7 +128,7 @@ func (w *worker) score(b iterative.Block) error {
 				sums[2].Add64(weight)
 			}
 			for c, s := range outputs {
-				e := s - float32(w.code(y, c))
+				e := s - float32(w.loss.Code(y, c))
 				if square := float32(e * e); !exact.Finite(square) {
 					return fmt.Errorf("cg: the score of a row is %g", s)
 				}
@@ -142,7 +139,6 @@ func (w *worker) score(b iterative.Block) error {
 	return nil
 }
 
-// End implements iterative.Worker.
 func (w *worker) End() (partial, carried []byte, err error) {
 	return w.partial.encode(), nil, nil
 }

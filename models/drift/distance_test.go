@@ -21,7 +21,7 @@ func TestDistanceComparesMeansOfFeatures(t *testing.T) {
 		z := features.NewGrid(d, features.ByteSteps)
 		z.Quantize(x, n, 1, 1)
 		s := ridge.NewSum(ridge.Shape{Dim: d, Outputs: 2})
-		s.AddClasses(z, make([]int32, n), 1)
+		s.AddLabels(z, make([]int32, n), nil, 1)
 		return s, z
 	}
 	a, za := draw(40, 0)

@@ -42,20 +42,20 @@ func (s FeatureSum) Without(part FeatureSum) FeatureSum {
 	return rest
 }
 
-// AddPart adds part i of a sum of that layout. It ignores labels.
-func (s *FeatureSum) AddPart(layout ridge.Layout, i int, part []float64) error {
-	from, width, cross := layout.Cross(i)
+// AddPart adds part i of a sum of that shape. It ignores labels.
+func (s *FeatureSum) AddPart(shape ridge.Shape, i int, part []float64) error {
+	from, width, cross := shape.CrossPlace(i)
 	switch {
-	case layout.Tile(i):
+	case shape.IsTile(i):
 		return s.Products.AddPart(i, part)
 	case cross: // summed over classes; with targets, the last column
 		for at, v := range part {
-			if !layout.Regression || at%width == width-1 {
+			if !shape.Regression || at%width == width-1 {
 				s.Features[from+at/width] += v
 			}
 		}
 	default: // the head
-		s.Rows += layout.Rows(part)
+		s.Rows += shape.Rows(part)
 		s.Weight += ridge.Head(part).Weight()
 	}
 	return nil

@@ -49,7 +49,7 @@ func (w *drawing) sum(n int, change func(row []float32)) *ridge.Sum {
 		}
 		z := features.NewGrid(w.features, features.ByteSteps)
 		w.m.Quantize(z, x, rows, 1)
-		s.AddClasses(z, make([]int32, rows), 1)
+		s.AddLabels(z, make([]int32, rows), nil, 1)
 		n -= rows
 	}
 	return s
@@ -127,7 +127,6 @@ func TestFeaturesSeeJointDrift(t *testing.T) {
 func TestFewRowsWithLargeWeightsAreNotCompared(t *testing.T) {
 	w := newDrawing(t, 2, 64, 1)
 	shape := ridge.Shape{Dim: w.features, Outputs: 2, Weighted: true}
-	layout := ridge.LayoutOf(shape)
 	var sets [2]FeatureSum
 	for k, n := range []int{40, 20} {
 		x, weights := make([]float32, n*w.d), make([]int64, n)
@@ -142,8 +141,8 @@ func TestFewRowsWithLargeWeightsAreNotCompared(t *testing.T) {
 		s.Add(z, make([]float64, n), nil, weights, 1)
 		sets[k] = FeatureSum{Features: make([]float64, w.features),
 			Products: ridge.NewSum(ridge.Shape{Dim: w.features, Outputs: 1})}
-		for part := range layout.NumParts() {
-			if err := sets[k].AddPart(layout, part, s.Part(part)); err != nil {
+		for part := range shape.NumParts() {
+			if err := sets[k].AddPart(shape, part, s.Part(part)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -53,7 +53,7 @@ func related(t testing.TB, m features.Gridded, r *rand.Rand, n int, correlation 
 		}
 		z := features.NewGrid(dim, features.ByteSteps)
 		m.Quantize(z, x, rows, 1)
-		s.AddClasses(z, make([]int32, rows), 1)
+		s.AddLabels(z, make([]int32, rows), nil, 1)
 		n -= rows
 	}
 	return s

@@ -103,7 +103,7 @@ func drawnFeatures(t testing.TB, x []float32, a, n, dim int, width float64) (all
 			some := min(512, len(rows)/d)
 			z := features.NewGrid(dim, features.ByteSteps)
 			made.(features.Gridded).Quantize(z, rows, some, 1)
-			s.AddClasses(z, make([]int32, some), 1)
+			s.AddLabels(z, make([]int32, some), nil, 1)
 			rows = rows[some*d:]
 		}
 		all[k] = featureSumOf(s)

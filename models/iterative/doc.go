@@ -3,11 +3,10 @@
 //
 // # Rounds
 //
-// The rows are assigned to a fixed number of partitions. A Learner makes the first state. In each round,
-// Learner.Open makes a Round from the state, a Worker for each partition takes the rows of the partition in
-// order (Worker.Take, Worker.End), and Round.Update combines the partial results, in the order of the
-// partitions, into the next state. A state follows only from the one before it and the rows, so a round can
-// be run again anywhere.
+// The rows are assigned to a fixed number of partitions. A Learner makes the first state. In each round, Learner.Open
+// makes a Round from the state, a Worker for each partition takes the rows of the partition in order (Worker.Take,
+// Worker.End), and Round.Update combines the partial results, in the order of the partitions, into the next state. A
+// state follows only from the one before it and the rows, so a round can be run again anywhere.
 //
 // The learners (sgd, svm, cg, align) work on plain slices. They do not know who reads the rows, where
 // workers run, or where states are stored. Fit runs the rounds on rows in memory.

@@ -271,12 +271,11 @@ type Objective struct {
 	Weights []string `flag:"class_weight" placeholder:"LIST" values:"balanced" list:"commas"`
 }
 
-// Problem returns the problem for n rows of dim features. counts are the numbers of rows of the classes, or
-// the sums of their weights. Without classes, labels are targets. byDefault is the loss if none is set.
-func (o Objective) Problem(byDefault string, classes []string, counts []float64, dim int, n int64,
-	lambda float64) (loss.Problem, error) {
-	p := loss.Problem{Loss: cmp.Or(o.Loss, byDefault), Epsilon: o.Epsilon, Regression: classes == nil,
-		Outputs: max(1, len(classes)), Dim: dim, Rows: n, Lambda: lambda}
+// Problem completes p, which has Dim, Rows and Lambda. counts are the numbers of rows of the classes, or the sums of
+// their weights. Without classes, labels are targets. byDefault is the loss if none is set.
+func (o Objective) Problem(p loss.Problem, byDefault string, classes []string, counts []float64) (loss.Problem, error) {
+	p.Loss, p.Epsilon = cmp.Or(o.Loss, byDefault), o.Epsilon
+	p.Regression, p.Outputs = classes == nil, max(1, len(classes))
 	if o.Epsilon == 0 && (p.Loss == "huber" || p.Loss == "epsilon_insensitive") {
 		p.Epsilon = defaultEpsilon
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -29,9 +30,8 @@ func (r *FitResult) Last() Report { return r.History[len(r.History)-1] }
 // With patience, one of heldOutShare rows is held out.
 const heldOutShare = 5
 
-// Fit trains an iterative learner on rows in memory, with one λ, on all cores. The features of all rows are
-// in memory, 4 bytes each. Training on a file of these rows with the same options gives the same weights,
-// byte for byte.
+// Fit trains an iterative learner on rows in memory, with one λ, on all cores. The features of all rows are in
+// memory, 4 bytes each. Training on a file of these rows with the same options gives the same weights, byte for byte.
 //
 // Options about files and about several partitions (Init, Curve, Partitions above 1) are an error. With
 // Patience one row in five is held out, chosen by content.
@@ -57,11 +57,15 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 		return nil, err
 	}
 	classes := d.Names(m.outputs)
-	p, err := o.Problem(options.DefaultLoss(classes != nil), classes, m.byClass, m.dim, m.learned, lambda)
+	p, err := o.Problem(loss.Problem{Dim: m.dim, Rows: m.learned, Lambda: lambda}, options.DefaultLoss(classes != nil), classes,
+		m.byClass)
 	if err != nil {
 		return nil, err
 	}
-	s := Setting{Seed: seed, Heaviest: m.heaviest(), Path: []float64{lambda}, SampleFile: "sample"}
+	s := Setting{Seed: seed, Heaviest: 1, Path: []float64{lambda}, SampleFile: "sample"}
+	if m.mean > 0 {
+		s.Heaviest = m.most / m.mean
+	}
 	if sampled > 0 {
 		s.Sample = SampleFeatures(m.sum, m.Map, m.span, m.grid, sampled)
 	}
@@ -87,8 +91,11 @@ func Fit(d *linear.Data, lambda float64, options LearnerOptions) (*FitResult, er
 	if err != nil {
 		return nil, err
 	}
-	return &FitResult{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grids()}, Options: sealed,
-		History: r.History, Ended: r.Ended}, nil
+	r.Map, r.Options = d.Map, sealed
+	if m.grid != nil {
+		r.Grid = linear.Grids{*m.grid}
+	}
+	return r, nil
 }
 
 // seed is the seed of folds, samples and steps, which is an option when training on files.
@@ -182,22 +189,6 @@ func (m *memory) survey(byFold []uint64, sample int) {
 	}
 }
 
-// grids returns the grid of the targets; nil for classes.
-func (m *memory) grids() linear.Grids {
-	if m.grid == nil {
-		return nil
-	}
-	return linear.Grids{*m.grid}
-}
-
-// heaviest returns the largest weight of a training row, in units of the mean weight.
-func (m *memory) heaviest() float64 {
-	if m.mean == 0 {
-		return 1
-	}
-	return m.most / m.mean
-}
-
 // label returns the label of row i, scaled as learners take it.
 func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 	if grid == nil {
@@ -206,8 +197,7 @@ func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 	return grid.Scaled(m.Target[i])
 }
 
-// blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their
-// order.
+// blocks maps all rows to features. Training rows and held-out rows are in separate blocks, both in their order.
 func (m *memory) blocks() []Block {
 	limit := min(rowio.RowsPerBlock(m.in), rowio.RowsPerFeatureBlock(m.dim))
 	var (

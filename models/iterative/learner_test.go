@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
 	_ "github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
@@ -69,19 +70,19 @@ func TestClassWeightsAreNamedOrBalanced(t *testing.T) {
 	classes, counts := []string{"a", "b"}, []float64{1, 3}
 	for text, want := range map[string][]float64{"balanced": {2, 2.0 / 3}, "b=4": {1, 4}, "a=0.5,b=2": {0.5, 2}} {
 		o := iterative.Objective{Weights: strings.Split(text, ",")}
-		p, err := o.Problem("hinge", classes, counts, 3, 4, 1e-3)
+		p, err := o.Problem(loss.Problem{Dim: 3, Rows: 4, Lambda: 1e-3}, "hinge", classes, counts)
 		if err != nil || !slices.Equal(p.Weights, want) {
 			t.Errorf("%s: %v, %v; want %v", text, p.Weights, err, want)
 		}
 	}
 	for text, want := range map[string]string{"c=1": "no row is of class", "a": "neither NAME=WEIGHT nor balanced",
 		"a=-1": "want a number above 0"} {
-		if _, err := (iterative.Objective{Weights: []string{text}}).Problem("hinge", classes, counts, 3, 4,
-			1e-3); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (iterative.Objective{Weights: []string{text}}).Problem(loss.Problem{}, "hinge", classes,
+			counts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
 		}
 	}
-	if _, err := (iterative.Objective{Weights: []string{"balanced"}}).Problem("huber", nil, nil, 3, 4, 1e-3); err == nil {
+	if _, err := (iterative.Objective{Weights: []string{"balanced"}}).Problem(loss.Problem{}, "huber", nil, nil); err == nil {
 		t.Error("weights of classes in a regression")
 	}
 }

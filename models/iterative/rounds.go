@@ -22,8 +22,7 @@ type Learner interface {
 	// Start returns the first state, from the weights of an earlier model (k×D, with k intercepts), or from
 	// nothing if init is nil. The error says why init does not fit.
 	Start(init *linear.Model) ([]byte, error)
-	// Open decodes a state. It returns an error for a damaged one, whose sizes it checks before it
-	// allocates.
+	// Open decodes a state. It returns an error for a damaged one, whose sizes it checks before it allocates.
 	Open(state []byte) (Round, error)
 }
 
@@ -54,8 +53,7 @@ type LinearRound interface {
 type Worker interface {
 	// Take takes the next block of rows. It must not keep the block.
 	Take(b Block) error
-	// End returns the partial result for Update, and the carried state for the partition's next worker (nil
-	// if none).
+	// End returns the partial result for Update, and the carried state for the partition's next worker (nil if none).
 	End() (partial, carried []byte, err error)
 }
 
@@ -73,8 +71,7 @@ type Block struct {
 	N, D int
 	Phi  []float32 // row-major N×D: features
 
-	// Y has length N: the index of the class, or a target minus the median, in units of the spread of the
-	// targets.
+	// Y has length N: the index of the class, or a target minus the median, in units of the spread of the targets.
 	Y []float32
 
 	// Weights has length N: the weights of the rows, in units of the mean weight of all training rows. It
@@ -183,8 +180,7 @@ func (r Report) Gap() (float64, bool) {
 // MaxPartitions is the largest number of partitions.
 const MaxPartitions = 1 << 14
 
-// Files reads a file that the options of a learner name and returns the result of decode. It may cache
-// results.
+// Files reads a file that the options of a learner name and returns the result of decode. It may cache results.
 type Files func(uri string, decode func([]byte) (any, error)) (any, error)
 
 // Opener makes a learner from its options in JSON.

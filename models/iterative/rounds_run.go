@@ -9,18 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// runResult is the result of run.
-type runResult struct {
-	Model   *linear.Model
-	History []Report // reports on the state of each round, up to the one that was used
-	Ended   string   // why the run stopped
-}
-
 // run runs a learner with one partition over blocks of rows in memory, in their order, from an empty state
 // until stop is met.
 //
 // Training on files runs the same loop on a Beam runner, with the same bytes for the same blocks.
-func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) {
+func run(l Learner, blocks []Block, stop Stop, threads int) (*FitResult, error) {
 	state, err := l.Start(nil)
 	if err != nil {
 		return nil, err
@@ -71,7 +64,7 @@ func run(l Learner, blocks []Block, stop Stop, threads int) (*runResult, error) 
 		if !ok {
 			return nil, fmt.Errorf("iterative: %T has no linear model", round)
 		}
-		return &runResult{Model: fitted.Model(), History: history[:taken+1], Ended: why}, nil
+		return &FitResult{Machine: &linear.Machine{Linear: fitted.Model()}, History: history[:taken+1], Ended: why}, nil
 	}
 }
 

@@ -21,8 +21,7 @@ func (Linear) Reads() bool { return true }
 // Done returns false.
 func (Linear) Done() bool { return false }
 
-// FirstState returns a linear model in JSON as a state: init, or zeros if it is nil. Errors are as from
-// CheckInit.
+// FirstState returns a linear model in JSON as a state: init, or zeros if it is nil. Errors are as from CheckInit.
 func FirstState(init *linear.Model, outputs, dim int) ([]byte, error) {
 	if init == nil {
 		init = &linear.Model{K: outputs, D: dim, W: make([]float32, outputs*dim), B: make([]float32, outputs)}

@@ -24,8 +24,7 @@ func SumExp(scores []float32, most, beta float64) (sum float64) {
 	return sum
 }
 
-// Log returns the natural logarithm of a positive normal number, with an error
-// below 2 ulp.
+// Log returns the natural logarithm of a positive normal number, with an error below 2 ulp.
 //
 // x = 2ᵏm with √½ ≤ m < √2, and log m = 2 artanh z = 2(z + z³/3 + z⁵/5 + …),
 // z = (m−1)/(m+1) (4.1.27); eleven terms leave 10⁻¹⁸.

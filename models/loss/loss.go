@@ -18,16 +18,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
 // Loss is a loss of rows of scores. Create it with New. It is immutable.
 type Loss struct {
-	Name   string
-	Scalar Scalar // for each output; nil for softmax, which needs all scores of a row
-
+	Scalar  Scalar // for each output; nil for softmax, which needs all scores of a row
 	classes bool
 }
 
@@ -78,7 +78,7 @@ func newLoss(name string, classes bool, epsilon float64) (*Loss, error) {
 		if name == "huber" && epsilon == 0 {
 			return nil, errors.New("loss: huber needs an epsilon above 0")
 		}
-		l := &Loss{Name: name, classes: classes}
+		l := &Loss{classes: classes}
 		if e.scalar != nil {
 			l.Scalar = e.scalar(epsilon)
 		}
@@ -87,9 +87,6 @@ func newLoss(name string, classes bool, epsilon float64) (*Loss, error) {
 	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, option.DidYouMean(name, names),
 		strings.Join(names, ", "))
 }
-
-// Classes reports whether labels are indices of classes. Otherwise they are targets.
-func (l *Loss) Classes() bool { return l.classes }
 
 // Code returns the target of output c for a row with label y: ±1 for classes, y itself for targets.
 func (l *Loss) Code(y float32, c int) float64 {
@@ -126,4 +123,30 @@ func (l *Loss) Smooth() float64 {
 		return 0.5 // largest possible eigenvalue of diag(p) − ppᵀ
 	}
 	return l.Scalar.Smooth()
+}
+
+// SoftmaxFactors are multiplied with the scores of a classifier before their softmax, to find the best factor.
+// Scores of ridge are between −1 and 1 even where a class is certain, so their plain softmax would be far from
+// probabilities. The best factor is a calibration with one parameter.
+var SoftmaxFactors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
+
+// softmax returns log Σ_c exp(s_c − s_y). Unless slopes is nil, it stores the probabilities minus the
+// indicator of class y there.
+func softmax(slopes, scores []float32, y int) float64 {
+	top := float64(slices.Max(scores))
+	sum := SumExp(scores, top, 1)
+	if slopes != nil {
+		for c, s := range scores {
+			slopes[c] = float32(blas.Exp(float64(s)-top) / sum)
+		}
+		// Compute 1 − p from the other classes, which is accurate even if p is near 1.
+		var others float64
+		for c, p := range slopes {
+			if c != y {
+				others += float64(p)
+			}
+		}
+		slopes[y] = float32(-others)
+	}
+	return (top - float64(scores[y])) + Log(sum)
 }

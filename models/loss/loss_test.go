@@ -273,7 +273,7 @@ func TestNewLossRejectsInvalidArguments(t *testing.T) {
 		}
 	}
 	l, err := newLoss("huber", false, 0.05)
-	if err != nil || l.Scalar != (huber{0.05}) || l.Classes() || l.Code(0.25, 3) != 0.25 {
+	if err != nil || l.Scalar != (huber{0.05}) || l.classes || l.Code(0.25, 3) != 0.25 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if l, _ := newLoss("squared", true, 0); l.Code(2, 2) != 1 || l.Code(2, 1) != -1 || l.Smooth() != 1 {

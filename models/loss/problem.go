@@ -7,8 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 )
 
-// MaxDim is the largest number of features of a Problem, MaxOutputs the largest number of
-// outputs.
+// MaxDim is the largest number of features of a Problem, MaxOutputs the largest number of outputs.
 const (
 	MaxDim     = 1 << 24
 	MaxOutputs = 1 << 17

@@ -3,21 +3,29 @@ package loss
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
-// Record reads the arrays that a learner has stored, and keeps the first error in Err.
+// Record reads or writes the arrays that a learner stores. The same calls of Array and Tallies do either. It keeps
+// the first error in Err.
 type Record struct {
 	Meta map[string]string
 	Err  error
 
-	file *safetensors.File
+	writing bool
+	file    *safetensors.File    // to read
+	tensors []safetensors.Tensor // to write
 }
 
-// OpenRecord opens an encoded record of the given kind.
+// NewRecord returns a Record of the given kind that writes.
+func NewRecord(kind string) *Record {
+	return &Record{Meta: map[string]string{"kind": kind}, writing: true}
+}
+
+// OpenRecord returns a Record that reads what Encode returned for the given kind.
 func OpenRecord(data []byte, kind string) *Record {
 	f, err := safetensors.Decode(data)
 	if err != nil {
@@ -29,23 +37,15 @@ func OpenRecord(data []byte, kind string) *Record {
 	return &Record{Meta: f.Meta, file: f}
 }
 
-// EncodeRecord encodes a record of the given kind, with additional metadata.
-func EncodeRecord(kind string, meta map[string]string, tensors ...safetensors.Tensor) []byte {
-	all := map[string]string{"kind": kind}
-	maps.Copy(all, meta)
-	return safetensors.Encode(all, tensors...)
+// NewState returns a Record that writes the state in which a learner with these options begins a round. A run can
+// resume from it only if all options are the same in JSON.
+func NewState(kind string, options any, round int) *Record {
+	r := NewRecord(kind)
+	r.Meta["options"], r.Meta["round"] = identity(options), strconv.Itoa(round)
+	return r
 }
 
-// EncodeState encodes the state in which a learner with these options begins a round. A run can resume from
-// it only if all options are the same in JSON.
-func EncodeState(kind string, options any, round int, meta map[string]string, tensors ...safetensors.Tensor) []byte {
-	all := map[string]string{"options": identity(options), "round": strconv.Itoa(round)}
-	maps.Copy(all, meta)
-	return EncodeRecord(kind, all, tensors...)
-}
-
-// OpenState opens what EncodeState returned for the same options. It returns the round, which must be below
-// limit.
+// OpenState opens the encoding of a NewState with the same options. It returns the round, which must be below limit.
 func OpenState(data []byte, kind string, options any, limit int) (r *Record, round int) {
 	r = OpenRecord(data, kind)
 	if r.Err != nil {
@@ -70,39 +70,45 @@ func identity(options any) string {
 	return string(b)
 }
 
-// Array reads an array of finite numbers with that type and shape; a size of −1 matches any size. It
-// returns nil if r has an error.
-func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
-	if r.Err != nil {
-		return nil
+// Encode returns what was written.
+func (r *Record) Encode() []byte { return safetensors.Encode(r.Meta, r.tensors...) }
+
+// Array reads or writes an array of finite numbers with that type and shape. One size may be −1 and matches any. After
+// an error it reads nil.
+func Array[T safetensors.Value](r *Record, name string, v *[]T, shape ...int) {
+	switch {
+	case r.writing:
+		if i := slices.Index(shape, -1); i >= 0 {
+			shape[i] = len(*v)
+			for k, n := range shape {
+				if k != i {
+					shape[i] /= n
+				}
+			}
+		}
+		r.tensors = append(r.tensors, safetensors.Of(name, *v, shape...))
+	case r.Err != nil:
+		*v = nil
+	default:
+		*v, r.Err = safetensors.Shaped[T](r.file, name, shape...)
 	}
-	v, err := safetensors.Shaped[T](r.file, name, shape...)
-	r.Err = err
-	return v
 }
 
-// TallyTensors encodes the tallies of training rows and of held-out rows; Tallies decodes them.
-func TallyTensors(learn, held Tally) []safetensors.Tensor {
-	return []safetensors.Tensor{
-		safetensors.Of("loss", []float64{learn.Loss, held.Loss}, 2),
-		safetensors.Of("rows", []int64{learn.Rows, learn.Errors, held.Rows, held.Errors}, 4),
-		safetensors.Of("row_weights", []float64{learn.Weight, learn.Wrong, held.Weight, held.Wrong}, 4),
+// Tallies reads or writes the tallies of training rows and of held-out rows.
+func (r *Record) Tallies(learn, held *Tally) {
+	sums, counts := []float64{learn.Loss, held.Loss}, []int64{learn.Rows, learn.Errors, held.Rows, held.Errors}
+	weights := []float64{learn.Weight, learn.Wrong, held.Weight, held.Wrong}
+	Array(r, "loss", &sums, 2)
+	Array(r, "rows", &counts, 4)
+	Array(r, "row_weights", &weights, 4)
+	if r.writing || r.Err != nil {
+		return
 	}
-}
-
-// Tallies decodes the two tallies of TallyTensors from a record.
-func (r *Record) Tallies() (learn, held Tally) {
-	sums, counts := Array[float64](r, "loss", 2), Array[int64](r, "rows", 4)
-	weights := Array[float64](r, "row_weights", 4)
-	if r.Err != nil {
-		return Tally{}, Tally{}
-	}
-	learn = Tally{counts[0], counts[1], sums[0], weights[0], weights[1]}
-	held = Tally{counts[2], counts[3], sums[1], weights[2], weights[3]}
-	for _, t := range []Tally{learn, held} {
+	*learn = Tally{counts[0], counts[1], sums[0], weights[0], weights[1]}
+	*held = Tally{counts[2], counts[3], sums[1], weights[2], weights[3]}
+	for _, t := range []*Tally{learn, held} {
 		if t.Errors < 0 || t.Errors > t.Rows || t.Loss < 0 || !(t.Wrong >= 0 && t.Wrong <= t.Weight) {
 			r.Err = fmt.Errorf("%d errors of %d rows, loss %g, weight %g of %g", t.Errors, t.Rows, t.Loss, t.Wrong, t.Weight)
 		}
 	}
-	return learn, held
 }

@@ -3,25 +3,30 @@ package loss
 import (
 	"strings"
 	"testing"
-
-	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
 func TestRecordsKeepTheFirstError(t *testing.T) {
 	learn, held := Tally{5, 2, 1.5, 5, 2}, Tally{3, 0, 0.25, 7.5, 0}
-	data := EncodeRecord("test", map[string]string{"a": "b"},
-		append(TallyTensors(learn, held), safetensors.Of("x", []float32{1, 2}, 2))...)
+	w, x, y := NewRecord("test"), []float32{1, 2}, []float64{1, 2, 3, 4, 5, 6}
+	w.Meta["a"] = "b"
+	w.Tallies(&learn, &held)
+	Array(w, "x", &x, 2)
+	Array(w, "y", &y, -1, 2)
+	data := w.Encode()
 	r := OpenRecord(data, "test")
-	if a, b := r.Tallies(); a != learn || b != held || r.Err != nil || r.Meta["a"] != "b" {
+	var a, b Tally
+	if r.Tallies(&a, &b); a != learn || b != held || r.Err != nil || r.Meta["a"] != "b" {
 		t.Errorf("%+v, %+v, %v", a, b, r.Err)
 	}
-	if x := Array[float32](r, "x", 2); len(x) != 2 || r.Err != nil {
-		t.Error(x, r.Err)
+	x, y = nil, nil
+	Array(r, "x", &x, 2)
+	if Array(r, "y", &y, 3, -1); len(x) != 2 || len(y) != 6 || r.Err != nil {
+		t.Error(x, y, r.Err)
 	}
-	if x := Array[float64](r, "x", 2); x != nil || r.Err == nil {
+	if Array(r, "x", &y, 2); y != nil || r.Err == nil {
 		t.Error("another type is no error")
 	}
-	if x := Array[float32](r, "x", 2); x != nil || !strings.Contains(r.Err.Error(), "F32, not F64") {
+	if Array(r, "x", &x, 2); x != nil || !strings.Contains(r.Err.Error(), "F32, not F64") {
 		t.Errorf("%v after the first error, %v", x, r.Err)
 	}
 	if r := OpenRecord(data, "other"); r.Err == nil || !strings.Contains(r.Err.Error(), `is "test", want "other"`) {
@@ -30,17 +35,22 @@ func TestRecordsKeepTheFirstError(t *testing.T) {
 	if r := OpenRecord(nil, "test"); r.Err == nil {
 		t.Error("nothing is no record")
 	}
-	r = OpenRecord(EncodeRecord("test", nil, TallyTensors(Tally{1, 2, 0, 1, 1}, held)...), "test")
-	if r.Tallies(); r.Err == nil || !strings.Contains(r.Err.Error(), "2 errors of 1 rows") {
+	w = NewRecord("test")
+	w.Tallies(&Tally{1, 2, 0, 1, 1}, &held)
+	r = OpenRecord(w.Encode(), "test")
+	if r.Tallies(&a, &b); r.Err == nil || !strings.Contains(r.Err.Error(), "2 errors of 1 rows") {
 		t.Error(r.Err)
 	}
 }
 
 func TestOpenStateRejectsOtherOptionsAndRounds(t *testing.T) {
 	type options struct{ A int }
-	data := EncodeState("state", options{1}, 7, map[string]string{"more": "b"}, safetensors.Of("x", []float32{1, 2}, 2))
+	w, x := NewState("state", options{1}, 7), []float32{1, 2}
+	w.Meta["more"] = "b"
+	Array(w, "x", &x, 2)
+	data := w.Encode()
 	r, round := OpenState(data, "state", options{1}, 8)
-	if x := Array[float32](r, "x", 2); len(x) != 2 || r.Err != nil || round != 7 || r.Meta["more"] != "b" {
+	if Array(r, "x", &x, 2); len(x) != 2 || r.Err != nil || round != 7 || r.Meta["more"] != "b" {
 		t.Error(x, r.Err, round)
 	}
 	for want, open := range map[string]func() (*Record, int){

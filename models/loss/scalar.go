@@ -2,13 +2,11 @@ package loss
 
 import "math"
 
-// Scalar is a loss ℓ(y, s) of one score s, convex in s. For classes y is the
-// code 1 or −1, for targets a number. With
+// Scalar is a loss ℓ(y, s) of one score s, convex in s. For classes y is the code 1 or −1, for targets a number. With
 //
 //	ℓ*(y, u) = sup_s (u·s − ℓ(y, s))
 //
-// its conjugate, ℓ(y, s) + ℓ*(y, u) ≥ u·s for all s and u (Fenchel and Young), with equality for u =
-// Slope(y, s).
+// its conjugate, ℓ(y, s) + ℓ*(y, u) ≥ u·s for all s and u (Fenchel and Young), with equality for u = Slope(y, s).
 type Scalar interface {
 	// Value returns ℓ(y, s) ≥ 0.
 	Value(y, s float64) float64
@@ -148,8 +146,7 @@ func (h huber) Step(y, s, a, q float64) float64 {
 }
 func (huber) Smooth() float64 { return 1 }
 
-// insensitive is max(0, |s − y| − Epsilon), for targets (Vapnik 1995).
-// Epsilon ≥ 0 is in units of the targets.
+// insensitive is max(0, |s − y| − Epsilon), for targets (Vapnik 1995). Epsilon ≥ 0 is in units of the targets.
 type insensitive struct{ Epsilon float64 }
 
 func (l insensitive) Value(y, s float64) float64 { return max(0, math.Abs(s-y)-l.Epsilon) }
@@ -184,8 +181,7 @@ func (l insensitive) Step(y, s, a, q float64) float64 {
 }
 func (insensitive) Smooth() float64 { return math.Inf(1) }
 
-// move returns a + g/q, the maximiser of g·(a'−a) − ½q(a'−a)² over a'. It is infinite for q = 0, unless g
-// is 0.
+// move returns a + g/q, the maximiser of g·(a'−a) − ½q(a'−a)² over a'. It is infinite for q = 0, unless g is 0.
 func move(a, g, q float64) float64 {
 	if g == 0 {
 		return a

@@ -29,7 +29,7 @@ func (g *Graph) rows(m *models.Model) (string, error) {
 		}
 		g.Inputs = []Value{{x, kind, about, []int{m.Manifest.Input.Dim}}}
 		if centre != nil {
-			x = g.cast(g.add("Sub", nil, x, row(g, centre)), Float)
+			x = g.cast(g.op("Sub", x, row(g, centre)), Float)
 		}
 		return x, nil
 	}
@@ -65,7 +65,7 @@ func (g *Graph) column(name string, kind Type, about string) string {
 	}
 	v.dims = nil
 	g.Inputs = append(g.Inputs, v)
-	return g.add("Reshape", nil, name, constant(g, []int64{-1, 1}, 2))
+	return g.reshape(name, -1, 1)
 }
 
 // typed adds the inputs of a table of typed columns.
@@ -102,22 +102,22 @@ func (g *Graph) number(name string, centre []float64, slot int, codes []string) 
 	if centre != nil && centre[slot] != 0 {
 		kind = Double
 	}
+	scalar := func(v float64) string {
+		if kind == Double {
+			return g.double(v)
+		}
+		return g.float(float32(v))
+	}
 	x := g.column(name, kind, "number")
 	for _, code := range codes {
 		v, err := strconv.ParseFloat(code, 64)
 		if err != nil || math.IsNaN(v) {
 			continue
 		}
-		if kind == Double {
-			equal := g.add("Equal", nil, x, constant(g, []float64{v}))
-			x = g.add("Where", nil, equal, constant(g, []float64{math.NaN()}), x)
-		} else {
-			equal := g.add("Equal", nil, x, constant(g, []float32{float32(v)}))
-			x = g.add("Where", nil, equal, constant(g, []float32{nan}), x)
-		}
+		x = g.op("Where", g.op("Equal", x, scalar(v)), scalar(math.NaN()), x)
 	}
 	if kind == Double {
-		x = g.cast(g.add("Sub", nil, x, constant(g, centre[slot:slot+1])), Float)
+		x = g.cast(g.op("Sub", x, constant(g, centre[slot:slot+1])), Float)
 	}
 	return x
 }
@@ -169,8 +169,7 @@ func (g *Graph) level(c *schema.Column, t *schema.Table) (string, error) {
 	return g.add("LabelEncoder", a, x), nil
 }
 
-// whole returns texts, followed by the whole numbers among them written with a fraction, such as 1.0 and
-// 1.00.
+// whole returns texts, followed by the whole numbers among them written with a fraction, such as 1.0 and 1.00.
 func whole(texts []string, decimal byte) []string {
 	for _, text := range slices.Clone(texts) {
 		for _, zeros := range []string{"0", "00"} {
@@ -221,31 +220,29 @@ func (g *Graph) time(c *schema.Column) []string {
 		about = "time of day: seconds since midnight"
 	}
 	s := g.column(c.Name, Double, about)
-	day := g.add("Floor", nil, g.add("Div", nil, s, constant(g, []float64{secondsOfDay})))
-	past := g.add("Sub", nil, s, g.add("Mul", nil, day, constant(g, []float64{secondsOfDay})))
-	hour := g.add("Div", nil, past, constant(g, []float64{3600}))
-	days := g.add("Add", nil, day, g.add("Div", nil, hour, constant(g, []float64{24})))
-	days = g.add("Where", nil, g.add("IsInf", nil, s), s, days) // fill rejects it
+	day := g.op("Floor", g.op("Div", s, g.double(secondsOfDay)))
+	past := g.op("Sub", s, g.op("Mul", day, g.double(secondsOfDay)))
+	hour := g.op("Div", past, g.double(3600))
+	days := g.op("Add", day, g.op("Div", hour, g.double(24)))
+	days = g.op("Where", g.op("IsInf", s), s, days) // fill rejects it
 	date := g.cast(day, Int64)
 	if c.Layout == schema.ClockLayout {
-		date = g.add("Mul", nil, date, constant(g, []int64{0}))
-		days = g.add("Where", nil, g.add("IsNaN", nil, days), days, g.add("Sub", nil, s, s))
+		date = g.op("Mul", date, g.int(0))
+		days = g.op("Where", g.op("IsNaN", days), days, g.op("Sub", s, s))
 	}
-	weekday := g.add("Mod", nil, g.add("Add", nil, date, constant(g, []int64{3})), constant(g, []int64{7}))
-	missing, parts := g.add("IsNaN", nil, days), []string{g.cast(days, Float)}
+	weekday := g.op("Mod", g.op("Add", date, g.int(3)), g.int(7))
+	missing, parts := g.op("IsNaN", days), []string{g.cast(days, Float)}
 	for _, part := range []string{g.month(date), weekday} {
-		parts = append(parts, g.add("Where", nil, missing, constant(g, []float32{nan}), g.cast(part, Float)))
+		parts = append(parts, g.op("Where", missing, g.float(nan), g.cast(part, Float)))
 	}
 	return append(parts, g.cast(hour, Float))
 }
 
-// month adds the month, from 1, of days since 1970. It counts years from March; 400 of them have 146,097
-// days.
+// month adds the month, from 1, of days since 1970. It counts years from March; 400 of them have 146,097 days.
 func (g *Graph) month(day string) string {
-	number := func(v int64) string { return constant(g, []int64{v}) }
-	by := func(op, x string, v int64) string { return g.add(op, nil, x, number(v)) }
-	minus := func(x, y string) string { return g.add("Sub", nil, x, y) }
-	plus := func(x, y string) string { return g.add("Add", nil, x, y) }
+	by := func(op, x string, v int64) string { return g.op(op, x, g.int(v)) }
+	minus := func(x, y string) string { return g.op("Sub", x, y) }
+	plus := func(x, y string) string { return g.op("Add", x, y) }
 	at := by("Mod", by("Add", day, 719468), 146097)
 	year := minus(plus(minus(at, by("Div", at, 1460)), by("Div", at, 36524)), by("Div", at, 146096))
 	year = by("Div", year, 365)
@@ -259,10 +256,10 @@ func (g *Graph) month(day string) string {
 func (g *Graph) fill(m *models.Model, x string) (filled, valid string) {
 	known := x
 	if m.Table() != nil {
-		known = g.add("Where", nil, g.add("IsNaN", nil, x), constant(g, []float32{0}), x)
+		known = g.op("Where", g.op("IsNaN", x), g.float(0), x)
 	} else if fill := m.Manifest.Fill(); fill != nil {
-		known = g.add("Where", nil, g.add("IsNaN", nil, x), row(g, fill), x)
+		known = g.op("Where", g.op("IsNaN", x), row(g, fill), x)
 		x = known
 	}
-	return x, g.sum(g.add("Sub", nil, known, known))
+	return x, g.sum(g.op("Sub", known, known))
 }

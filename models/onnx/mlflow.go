@@ -11,8 +11,7 @@ import (
 // ModelFile is the name of the graph in a directory for MLflow.
 const ModelFile = "model.onnx"
 
-// pythonVersion is the version of Python that the files name. MLflow warns if it loads them with another
-// one.
+// pythonVersion is the version of Python that the files name. MLflow warns if it loads them with another one.
 const pythonVersion = "3.11"
 
 var requirements = []string{"mlflow", "numpy", "onnx", "onnxruntime>=1.17", "pandas<3"}

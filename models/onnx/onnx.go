@@ -27,10 +27,9 @@ func unsupportedf(format string, args ...any) error {
 
 // Options choose the inputs and outputs of a graph.
 type Options struct {
-	// ByColumn makes an input of each named column and an output of each number of a prediction, all
-	// one-dimensional, as MLflow maps data frames. Otherwise inputs are [N, 1], one for each column, or one
-	// [N, d] if all columns are plain numbers; outputs are label [N], probabilities and scores [N, k], or
-	// prediction or coordinates [N, k].
+	// ByColumn makes an input of each named column and an output of each number of a prediction, all one-dimensional,
+	// as MLflow maps data frames. Otherwise inputs are [N, 1], one for each column, or one [N, d] if all columns are
+	// plain numbers; outputs are label [N], probabilities and scores [N, k], or prediction or coordinates [N, k].
 	ByColumn bool
 }
 
@@ -99,7 +98,7 @@ func New(m *models.Model, o Options) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	scores := g.add("Add", nil, g.scores(m, phi, x), valid)
+	scores := g.op("Add", g.scores(m, phi, x), valid)
 	if !m.Classifies() {
 		g.targets(m, scores)
 	} else if err := g.classify(m, scores); err != nil {
@@ -135,6 +134,9 @@ func (g *Graph) add(op string, a attrs, in ...string) string {
 	return out
 }
 
+// op is add without attributes.
+func (g *Graph) op(op string, in ...string) string { return g.add(op, nil, in...) }
+
 func (g *Graph) name() string {
 	g.names++
 	return fmt.Sprint(g.prefix, g.names)
@@ -148,6 +150,11 @@ func (g *Graph) columns(x string, index []int64) string {
 	return g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, index, len(index)))
 }
 
+// pick adds the selection of column c, without a dimension for columns.
+func (g *Graph) pick(x string, c int64) string {
+	return g.add("Gather", attrs{"axis": int64(1)}, x, g.int(c))
+}
+
 // concat adds a concatenation of matrices along their columns.
 func (g *Graph) concat(parts ...string) string {
 	if len(parts) == 1 {
@@ -157,7 +164,7 @@ func (g *Graph) concat(parts ...string) string {
 }
 
 // sum adds the sum over columns, as a matrix with one column.
-func (g *Graph) sum(x string) string { return g.add("ReduceSum", nil, x, constant(g, []int64{1}, 1)) }
+func (g *Graph) sum(x string) string { return g.op("ReduceSum", x, constant(g, []int64{1}, 1)) }
 
 // output makes x an output named by v, with len(v.dims)+1 dimensions.
 func (g *Graph) output(x string, v Value) {
@@ -178,7 +185,7 @@ func (g *Graph) each(x string, v Value, names []string) {
 		return
 	}
 	for c, name := range names {
-		column := g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, []int64{int64(c)}))
+		column := g.pick(x, int64(c))
 		g.output(column, Value{Name: name, Type: v.Type, About: v.About})
 	}
 }

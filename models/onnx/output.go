@@ -22,14 +22,14 @@ func (g *Graph) scores(m *models.Model, phi, x string) string {
 		w, b = append(w, model.W...), append(b, model.B...)
 	}
 	scores := g.product(phi, constant(g, w, len(b), l.D), b)
-	scores = g.add("Reshape", nil, scores, constant(g, []int64{-1, int64(len(values)), int64(l.K)}, 3))
-	equal := g.add("Equal", nil, g.columns(x, []int64{int64(s.Slot)}), row(g, values))
-	three := g.add("Unsqueeze", nil, equal, constant(g, []int64{2}, 1))
-	zero := constant(g, []float32{0})
-	scores = g.add("Where", nil, three, scores, zero)
+	scores = g.reshape(scores, -1, len(values), l.K)
+	equal := g.op("Equal", g.columns(x, []int64{int64(s.Slot)}), row(g, values))
+	three := g.op("Unsqueeze", equal, constant(g, []int64{2}, 1))
+	zero := g.float(0)
+	scores = g.op("Where", three, scores, zero)
 	scores = g.add("ReduceSum", attrs{"keepdims": int64(0)}, scores, constant(g, []int64{1}, 1))
-	anyScore := g.add("Greater", nil, g.sum(g.cast(equal, Float)), zero)
-	return g.add("Where", nil, anyScore, scores, all)
+	anyScore := g.op("Greater", g.sum(g.cast(equal, Float)), zero)
+	return g.op("Where", anyScore, scores, all)
 }
 
 // targets adds the predictions of a regression, or the coordinates of an embedding.
@@ -43,8 +43,8 @@ func (g *Graph) targets(m *models.Model, scores string) {
 	for _, grid := range m.Manifest.TargetGrid {
 		middle, half = append(middle, grid.Mid()), append(half, grid.Half())
 	}
-	y := g.add("Mul", nil, g.cast(scores, Double), row(g, half))
-	y = g.add("Add", nil, y, row(g, middle))
+	y := g.op("Mul", g.cast(scores, Double), row(g, half))
+	y = g.op("Add", y, row(g, middle))
 	v := Value{Name: "prediction", Type: Double}
 	if len(names) == 1 {
 		names = []string{v.Name}
@@ -76,9 +76,9 @@ func (g *Graph) classify(m *models.Model, scores string) (err error) {
 	} else {
 		chosen = g.largest(man.Probabilities, scores, p)
 	}
-	number := constant(g, []int64{0})
+	number := g.int(0)
 	flat := func(x string) string { return g.add("Gather", attrs{"axis": int64(1)}, x, number) }
-	refused := flat(g.add("IsNaN", nil, g.sum(g.add("Sub", nil, scores, scores))))
+	refused := flat(g.op("IsNaN", g.sum(g.op("Sub", scores, scores))))
 	classes := man.Vocabulary.Classes
 	label := Value{Name: "label", Type: String, About: "class"}
 	if g.byColumn {
@@ -87,17 +87,16 @@ func (g *Graph) classify(m *models.Model, scores string) (err error) {
 	names, none := "", ""
 	if numbers, ok := whole64(classes, man.Vocabulary.Numeric); ok {
 		label.Type = Int64
-		names, none = constant(g, numbers, len(numbers)), constant(g, []int64{math.MinInt64})
+		names, none = constant(g, numbers, len(numbers)), g.int(math.MinInt64)
 	} else {
 		names, none = g.texts(classes), g.texts([]string{""})
 	}
-	g.output(g.add("Where", nil, refused, none, g.add("Gather", nil, names, chosen)), label)
+	g.output(g.op("Where", refused, none, g.op("Gather", names, chosen)), label)
 	if p != "" {
 		g.each(p, Value{Name: "probabilities", Type: Float, About: "probability of each class"},
 			prefixed("probability_", classes))
 	}
-	g.each(scores, Value{Name: "scores", Type: Float, About: "score of each class"},
-		prefixed("score_", classes))
+	g.each(scores, Value{Name: "scores", Type: Float, About: "score of each class"}, prefixed("score_", classes))
 	return nil
 }
 
@@ -119,15 +118,15 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (st
 	switch p.Kind {
 	case models.Softmax:
 		top := g.add("ReduceMax", attrs{"axes": []int64{1}}, s)
-		s = g.unweighted(g.add("Exp", nil, g.add("Sub", nil, s, top)), p.Weights)
+		s = g.unweighted(g.op("Exp", g.op("Sub", s, top)), p.Weights)
 	case models.Logistic:
-		s = g.unweighted(g.add("Sigmoid", nil, s), p.Weights)
+		s = g.unweighted(g.op("Sigmoid", s), p.Weights)
 	case score.Platt:
 		slope, offset := make([]float64, k), make([]float64, k)
 		for c := range p.Curves {
 			slope[c], offset[c] = p.Curves[c].Slope, p.Curves[c].Offset
 		}
-		s = g.add("Sigmoid", nil, g.add("Add", nil, g.add("Mul", nil, s, row(g, slope)), row(g, offset)))
+		s = g.op("Sigmoid", g.op("Add", g.op("Mul", s, row(g, slope)), row(g, offset)))
 	case score.Isotonic:
 		columns := make([]string, k)
 		for c := range p.Curves {
@@ -138,8 +137,8 @@ func (g *Graph) probabilities(p *models.Probabilities, scores string, k int) (st
 		return "", unsupportedf("probabilities of the kind %s", p.Kind)
 	}
 	sum := g.sum(s)
-	none := g.add("Equal", nil, sum, constant(g, []float64{0}))
-	s = g.add("Where", nil, none, constant(g, []float64{1 / float64(k)}), g.add("Div", nil, s, sum))
+	none := g.op("Equal", sum, g.double(0))
+	s = g.op("Where", none, g.double(1/float64(k)), g.op("Div", s, sum))
 	return g.cast(s, Float), nil
 }
 
@@ -148,24 +147,21 @@ func (g *Graph) unweighted(p string, weights []float64) string {
 	if weights == nil {
 		return p
 	}
-	return g.add("Div", nil, p, row(g, weights))
+	return g.op("Div", p, row(g, weights))
 }
 
 // decide adds the index of the class, by the threshold if there is one.
 func (g *Graph) decide(m *models.Model, scores, p string) string {
 	positive := int64(m.Manifest.PositiveClass())
-	column := func(x string, c int64) string {
-		return g.add("Gather", attrs{"axis": int64(1)}, x, constant(g, []int64{c}))
-	}
 	value := ""
 	if p != "" {
-		value = column(p, positive)
+		value = g.pick(p, positive)
 	} else {
-		halves := g.add("Mul", nil, g.cast(scores, Double), constant(g, []float64{0.5}))
-		value = g.cast(g.add("Sub", nil, column(halves, positive), column(halves, 1-positive)), Float)
+		halves := g.op("Mul", g.cast(scores, Double), g.double(0.5))
+		value = g.cast(g.op("Sub", g.pick(halves, positive), g.pick(halves, 1-positive)), Float)
 	}
-	enough := g.add("GreaterOrEqual", nil, value, constant(g, []float32{m.Manifest.Threshold.Value}))
-	return g.add("Where", nil, enough, constant(g, []int64{positive}), constant(g, []int64{1 - positive}))
+	enough := g.op("GreaterOrEqual", value, g.float(m.Manifest.Threshold.Value))
+	return g.op("Where", enough, g.int(positive), g.int(1-positive))
 }
 
 // largest adds the index of the class with the largest probability; of several, the one with the largest
@@ -174,10 +170,10 @@ func (g *Graph) largest(by *models.Probabilities, scores, p string) string {
 	if p != "" {
 		value := g.cast(p, Double)
 		if by.Weights != nil {
-			value = g.add("Mul", nil, value, row(g, by.Weights))
+			value = g.op("Mul", value, row(g, by.Weights))
 		}
-		most := g.add("Equal", nil, value, g.add("ReduceMax", attrs{"axes": []int64{1}}, value))
-		scores = g.add("Where", nil, most, scores, constant(g, []float32{float32(math.Inf(-1))}))
+		most := g.op("Equal", value, g.add("ReduceMax", attrs{"axes": []int64{1}}, value))
+		scores = g.op("Where", most, scores, g.float(float32(math.Inf(-1))))
 	}
 	return g.add("ArgMax", attrs{"axis": int64(1), "keepdims": int64(0)}, scores)
 }

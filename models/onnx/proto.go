@@ -139,6 +139,11 @@ func constant[T float32 | float64 | int64](g *Graph, values []T, dims ...int) st
 	return g.stored(kind, dims, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, values) })
 }
 
+// float, double and int add a number.
+func (g *Graph) float(v float32) string  { return constant(g, []float32{v}) }
+func (g *Graph) double(v float64) string { return constant(g, []float64{v}) }
+func (g *Graph) int(v int64) string      { return constant(g, []int64{v}) }
+
 // row adds numbers as a matrix of one row.
 func row[T float32 | float64 | int64](g *Graph, values []T) string {
 	return constant(g, values, 1, len(values))

@@ -17,6 +17,12 @@ import (
 	"github.com/bochner-ml/bochner/features/preprocess"
 )
 
+// drawn is a recipe of package fourier.
+type drawn interface {
+	features.Recipe
+	Drawn() (fourier.Form, fourier.Draw)
+}
+
 // features adds the features of a kernel, or the concatenated features of several recipes.
 func (g *Graph) features(r features.Recipe, x string) (string, error) {
 	switch r := r.(type) {
@@ -51,11 +57,9 @@ func (g *Graph) features(r features.Recipe, x string) (string, error) {
 			amplitude = append(amplitude, amplitude...)
 		}
 		waves := g.waves(x, constant(g, w, r.Count, r.In), b, r.Form)
-		return g.add("Mul", nil, waves, row(g, amplitude)), nil
-	case interface {
-		Drawn() (fourier.Form, fourier.Draw)
-	}:
-		return g.fourier(r.(features.Recipe), x)
+		return g.op("Mul", waves, row(g, amplitude)), nil
+	case drawn:
+		return g.fourier(r, x)
 	case preprocess.FullMetric:
 		m, err := r.Matrix()
 		if err != nil {
@@ -82,25 +86,38 @@ func (g *Graph) product(x, w string, b []float32) string {
 // waves adds the cosines, and in the paired form sines, of frequencies w and offsets b in units of 2π.
 func (g *Graph) waves(x, w string, b []float32, form fourier.Form) string {
 	turns := g.product(x, w, b)
-	angle := g.add("Mul", nil, g.add("Sub", nil, turns, g.add("Round", nil, turns)),
-		constant(g, []float32{2 * math.Pi}))
+	angle := g.op("Mul", g.op("Sub", turns, g.op("Round", turns)), g.float(2*math.Pi))
 	if form == fourier.Offset {
-		return g.add("Cos", nil, angle)
+		return g.op("Cos", angle)
 	}
-	return g.concat(g.add("Cos", nil, angle), g.add("Sin", nil, angle))
+	return g.concat(g.op("Cos", angle), g.op("Sin", angle))
 }
 
 // numbersAtOnce is how many numbers are drawn at a time while the file is written.
 const numbersAtOnce = 1 << 22
 
-func (g *Graph) fourier(r features.Recipe, x string) (string, error) {
+// drawnRows adds n rows of d numbers that are drawn, some rows at a time, when the graph is written.
+func (g *Graph) drawnRows(n, d, atOnce int, draw func(from, count int) ([]float32, error)) string {
+	return g.stored(Float, []int{n, d}, func(to io.Writer) error {
+		for from := 0; from < n; from += atOnce {
+			w, err := draw(from, min(atOnce, n-from))
+			if err == nil {
+				err = binary.Write(to, binary.LittleEndian, w)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (g *Graph) fourier(r drawn, x string) (string, error) {
 	in, out, err := features.Dims(r)
 	if err != nil {
 		return "", err
 	}
-	form, draw := r.(interface {
-		Drawn() (fourier.Form, fourier.Draw)
-	}).Drawn()
+	form, draw := r.Drawn()
 	count := out
 	if form == fourier.Paired {
 		count /= 2
@@ -115,20 +132,12 @@ func (g *Graph) fourier(r features.Recipe, x string) (string, error) {
 			return "", err
 		}
 	}
-	w := g.stored(Float, []int{count, in}, func(to io.Writer) error {
-		for at := 0; at < count; at += step {
-			w, _, err := fourier.Turns(r, at, min(step, count-at))
-			if err == nil {
-				err = binary.Write(to, binary.LittleEndian, w)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	w := g.drawnRows(count, in, step, func(from, count int) ([]float32, error) {
+		w, _, err := fourier.Turns(r, from, count)
+		return w, err
 	})
 	scale := float32(math.Sqrt(2 / float64(out)))
-	return g.add("Mul", nil, g.waves(x, w, b, form), constant(g, []float32{scale})), nil
+	return g.op("Mul", g.waves(x, w, b, form), g.float(scale)), nil
 }
 
 func (g *Graph) maxout(r maxout.Maxout, x string) string {
@@ -136,19 +145,7 @@ func (g *Graph) maxout(r maxout.Maxout, x string) string {
 	if r.Pool != 0 {
 		n = r.Pool
 	}
-	step := max(1, numbersAtOnce/r.In)
-	p := g.product(x, g.stored(Float, []int{n, r.In}, func(to io.Writer) error {
-		for at := 0; at < n; at += step {
-			w, err := r.Projections(at, min(step, n-at))
-			if err == nil {
-				err = binary.Write(to, binary.LittleEndian, w)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}), nil)
+	p := g.product(x, g.drawnRows(n, r.In, max(1, numbersAtOnce/r.In), r.Projections), nil)
 	if r.Pool != 0 {
 		p = g.add("Gather", attrs{"axis": int64(1)}, p, g.stored(Int64, []int{r.Out * r.Q}, func(to io.Writer) error {
 			index := make([]int64, r.Q)
@@ -163,9 +160,9 @@ func (g *Graph) maxout(r maxout.Maxout, x string) string {
 			return nil
 		}))
 	}
-	units := g.add("Reshape", nil, p, constant(g, []int64{-1, int64(r.Out), int64(r.Q)}, 3))
+	units := g.reshape(p, -1, r.Out, r.Q)
 	most := g.add("ReduceMax", attrs{"axes": []int64{2}, "keepdims": int64(0)}, units)
-	return g.add("Mul", nil, most, constant(g, []float32{float32(1 / math.Sqrt(float64(r.Out)))}))
+	return g.op("Mul", most, g.float(float32(1/math.Sqrt(float64(r.Out)))))
 }
 
 // farthest replaces infinite numbers in squared distances, where ∞ − ∞ would be NaN. Scaling may make a large number
@@ -181,42 +178,41 @@ func (g *Graph) landmarks(r landmarks.Recipe, x string) (string, error) {
 	}
 	in, out := r.Dims()
 	radial := fourier.RadialOf(r.Of)
-	number := func(v float64) string { return constant(g, []float64{v}) }
 	var t string
 	if radial.Distance == kernel.L1 {
-		apart := g.add("Sub", nil, g.reshape(x, -1, 1, in), constant(g, z, 1, out, in))
-		t = g.add("ReduceSum", attrs{"keepdims": int64(0)}, g.add("Abs", nil, apart), constant(g, []int64{2}, 1))
+		apart := g.op("Sub", g.reshape(x, -1, 1, in), constant(g, z, 1, out, in))
+		t = g.add("ReduceSum", attrs{"keepdims": int64(0)}, g.op("Abs", apart), constant(g, []int64{2}, 1))
 		t = g.cast(t, Double)
 	} else {
 		doubled, squares := make([]float64, len(z)), make([]float64, out)
-		wide := g.add("Max", nil, g.add("Min", nil, g.cast(x, Double), number(farthest)), number(-farthest))
+		wide := g.op("Max", g.op("Min", g.cast(x, Double), g.double(farthest)), g.double(-farthest))
 		for i, v := range z {
 			doubled[i] = -2 * float64(v)
 			squares[i/in] += float64(v) * float64(v)
 		}
 		products := g.add("Gemm", attrs{"transB": int64(1)}, wide, constant(g, doubled, out, in), constant(g, squares, out))
-		t = g.add("Add", nil, products, g.sum(g.add("Mul", nil, wide, wide)))
-		t = g.add("Sqrt", nil, g.add("Max", nil, t, number(0)))
+		t = g.op("Add", products, g.sum(g.op("Mul", wide, wide)))
+		t = g.op("Sqrt", g.op("Max", t, g.double(0)))
 	}
-	t = g.add("Div", nil, t, number(radial.Width))
-	decay := func(t string) string { return g.add("Exp", nil, g.add("Neg", nil, t)) }
+	t = g.op("Div", t, g.double(radial.Width))
+	decay := func(t string) string { return g.op("Exp", g.op("Neg", t)) }
 	switch k := r.Of.(type) {
 	case fourier.Gaussian:
-		t = decay(g.add("Div", nil, g.add("Mul", nil, t, t), number(2)))
+		t = decay(g.op("Div", g.op("Mul", t, t), g.double(2)))
 	case fourier.Exponential:
-		t = decay(g.add("Pow", nil, t, number(k.Exponent)))
+		t = decay(g.op("Pow", t, g.double(k.Exponent)))
 	case fourier.Matern:
-		s := g.add("Mul", nil, t, number(math.Sqrt(2*k.Nu)))
-		factor := number(1)
+		s := g.op("Mul", t, g.double(math.Sqrt(2*k.Nu)))
+		factor := g.double(1)
 		if k.Nu > 1 {
-			factor = g.add("Add", nil, factor, s)
+			factor = g.op("Add", factor, s)
 		}
 		if k.Nu > 2 {
-			factor = g.add("Add", nil, factor, g.add("Div", nil, g.add("Mul", nil, s, s), number(3)))
+			factor = g.op("Add", factor, g.op("Div", g.op("Mul", s, s), g.double(3)))
 		}
 		t = decay(s)
 		if k.Nu > 1 {
-			t = g.add("Mul", nil, factor, t)
+			t = g.op("Mul", factor, t)
 		}
 	default: // Laplace
 		t = decay(t)
@@ -252,7 +248,7 @@ func (g *Graph) patches(r patches.Recipe, x string) string {
 	}
 	image := g.reshape(x, -1, s.Channels, s.Height, s.Width)
 	convolve := func(x string, filters []float32) string {
-		return g.add("Conv", nil, x, constant(g, planes(filters), len(filters)/length, s.Channels, size, size))
+		return g.op("Conv", x, constant(g, planes(filters), len(filters)/length, s.Channels, size, size))
 	}
 	averages, sums := make([]float32, length), make([]float32, count)
 	for i := range averages {
@@ -262,17 +258,17 @@ func (g *Graph) patches(r patches.Recipe, x string) string {
 		sums[i/length] += f
 	}
 	mean := convolve(image, averages)
-	variance := g.add("Sub", nil, convolve(g.add("Mul", nil, image, image), averages), g.add("Mul", nil, mean, mean))
-	variance = g.add("Max", nil, variance, constant(g, []float32{0}))
-	contrast := g.add("Sqrt", nil, g.add("Add", nil, variance, constant(g, []float32{float32(r.Floor)})))
+	variance := g.op("Sub", convolve(g.op("Mul", image, image), averages), g.op("Mul", mean, mean))
+	variance = g.op("Max", variance, g.float(0))
+	contrast := g.op("Sqrt", g.op("Add", variance, g.float(float32(r.Floor))))
 	each := func(v []float32) string { return constant(g, v, 1, count, 1, 1) }
-	response := g.add("Sub", nil, convolve(image, r.Filters), g.add("Mul", nil, mean, each(sums)))
-	response = g.add("Add", nil, g.add("Div", nil, response, contrast), each(r.Bias))
-	threshold := constant(g, []float32{float32(r.Threshold)})
-	beyond := g.concat(g.add("Relu", nil, g.add("Sub", nil, response, threshold)),
-		g.add("Relu", nil, g.add("Sub", nil, g.add("Neg", nil, response), threshold)))
+	response := g.op("Sub", convolve(image, r.Filters), g.op("Mul", mean, each(sums)))
+	response = g.op("Add", g.op("Div", response, contrast), each(r.Bias))
+	threshold := g.float(float32(r.Threshold))
+	beyond := g.concat(g.op("Relu", g.op("Sub", response, threshold)),
+		g.op("Relu", g.op("Sub", g.op("Neg", response), threshold)))
 	means, places, cells := r.Means()
-	pooled := g.add("MatMul", nil, g.reshape(beyond, -1, 2*count, places), constant(g, means, places, cells))
+	pooled := g.op("MatMul", g.reshape(beyond, -1, 2*count, places), constant(g, means, places, cells))
 	pooled = g.add("Transpose", attrs{"perm": []int64{0, 2, 1}}, pooled)
 	return g.reshape(pooled, -1, cells*2*count)
 }
@@ -283,5 +279,5 @@ func (g *Graph) reshape(x string, dims ...int) string {
 	for i, d := range dims {
 		to[i] = int64(d)
 	}
-	return g.add("Reshape", nil, x, constant(g, to, len(to)))
+	return g.op("Reshape", x, constant(g, to, len(to)))
 }

@@ -14,7 +14,7 @@ func (g *Graph) scale(r features.Recipe, x string) (out string, known bool) {
 	case preprocess.Columns:
 		return g.slots(r, x), true
 	case preprocess.Divide:
-		return g.add("Div", nil, x, constant(g, []float32{float32(r.By)})), true
+		return g.op("Div", x, g.float(float32(r.By))), true
 	case preprocess.Standard:
 		return g.shiftDivide(x, r.Mean, slices.Clone(r.Dev)), true
 	case preprocess.MinMax:
@@ -25,10 +25,10 @@ func (g *Graph) scale(r features.Recipe, x string) (out string, known bool) {
 		return g.shiftDivide(x, r.Low, span), true
 	case preprocess.Unit:
 		wide := g.cast(x, Double)
-		norm := g.add("Sqrt", nil, g.sum(g.add("Mul", nil, wide, wide)))
-		zero := g.add("Equal", nil, norm, constant(g, []float64{0}))
-		norm = g.add("Where", nil, zero, constant(g, []float64{1}), norm)
-		return g.cast(g.add("Div", nil, wide, norm), Float), true
+		norm := g.op("Sqrt", g.sum(g.op("Mul", wide, wide)))
+		zero := g.op("Equal", norm, g.double(0))
+		norm = g.op("Where", zero, g.double(1), norm)
+		return g.cast(g.op("Div", wide, norm), Float), true
 	case preprocess.Clip:
 		low, high := make([]float32, len(r.At)), make([]float32, len(r.At))
 		for j, at := range r.At {
@@ -37,11 +37,11 @@ func (g *Graph) scale(r features.Recipe, x string) (out string, known bool) {
 			}
 			low[j], high[j] = -at, at
 		}
-		return g.add("Min", nil, g.add("Max", nil, x, row(g, low)), row(g, high)), true
+		return g.op("Min", g.op("Max", x, row(g, low)), row(g, high)), true
 	case preprocess.NormalScores:
 		return g.normalScores(r, x), true
 	case preprocess.DiagonalMetric:
-		return g.add("Mul", nil, x, row(g, r.A)), true
+		return g.op("Mul", x, row(g, r.A)), true
 	case preprocess.Bins:
 		return g.bins(r, x), true
 	case preprocess.BinLevels:
@@ -51,7 +51,7 @@ func (g *Graph) scale(r features.Recipe, x string) (out string, known bool) {
 				keep[j] = 1
 			}
 		}
-		others := g.add("Mul", nil, x, row(g, keep))
+		others := g.op("Mul", x, row(g, keep))
 		return g.concat(others, g.bins(preprocess.Bins{In: r.In, Columns: r.Columns, Weight: r.Weight}, x)), true
 	case preprocess.Differences:
 		return g.concat(x, g.differences(r, x)), true
@@ -68,9 +68,9 @@ func (g *Graph) differences(r preprocess.Differences, x string) string {
 		first, second = append(first, int64(p.First)), append(second, int64(p.Second))
 		a, b, c = append(a, p.A), append(b, p.B), append(c, p.C)
 	}
-	from := g.add("Mul", nil, g.columns(x, first), row(g, a))
-	by := g.add("Sub", nil, from, g.add("Mul", nil, g.columns(x, second), row(g, b)))
-	return g.add("Abs", nil, g.add("Add", nil, by, row(g, c)))
+	from := g.op("Mul", g.columns(x, first), row(g, a))
+	by := g.op("Sub", from, g.op("Mul", g.columns(x, second), row(g, b)))
+	return g.op("Abs", g.op("Add", by, row(g, c)))
 }
 
 // chosen returns the indices of the columns that a map keeps.
@@ -97,7 +97,7 @@ func (g *Graph) shiftDivide(x string, shift, by []float32) string {
 			by[j] = 1
 		}
 	}
-	return g.add("Div", nil, g.add("Sub", nil, x, row(g, shift)), row(g, by))
+	return g.op("Div", g.op("Sub", x, row(g, shift)), row(g, by))
 }
 
 // lines adds a piecewise-linear function of column v in float64, through the points (at, y) and constant
@@ -109,12 +109,12 @@ func (g *Graph) lines(v string, at, y []float64) string {
 	for i := 1; i < n; i++ {
 		rise[i], start[i], length[i] = y[i]-y[i-1], at[i-1], at[i]-at[i-1]
 	}
-	below := g.cast(g.add("Greater", nil, v, row(g, at)), Int64)
+	below := g.cast(g.op("Greater", v, row(g, at)), Int64)
 	piece := g.sum(below) // the number of points below v
-	gather := func(numbers []float64) string { return g.add("Gather", nil, constant(g, numbers, n+1), piece) }
-	way := g.add("Div", nil, g.add("Sub", nil, v, gather(start)), gather(length))
-	way = g.add("Clip", nil, way, constant(g, []float64{0}), constant(g, []float64{1}))
-	return g.add("Add", nil, gather(from), g.add("Mul", nil, way, gather(rise)))
+	gather := func(numbers []float64) string { return g.op("Gather", constant(g, numbers, n+1), piece) }
+	way := g.op("Div", g.op("Sub", v, gather(start)), gather(length))
+	way = g.op("Clip", way, g.double(0), g.double(1))
+	return g.op("Add", gather(from), g.op("Mul", way, gather(rise)))
 }
 
 func (g *Graph) normalScores(r preprocess.NormalScores, x string) string {
@@ -158,9 +158,9 @@ func (g *Graph) bins(r preprocess.Bins, x string) string {
 	if r.PiecewiseLinear {
 		return g.hats(r, g.cast(v, Double))
 	}
-	weight := constant(g, []float32{r.Weight})
-	inside := g.add("And", nil, g.add("GreaterOrEqual", nil, v, row(g, low)), g.add("Less", nil, v, row(g, high)))
-	return g.add("Where", nil, inside, weight, constant(g, []float32{0}))
+	weight := g.float(r.Weight)
+	inside := g.op("And", g.op("GreaterOrEqual", v, row(g, low)), g.op("Less", v, row(g, high)))
+	return g.op("Where", inside, weight, g.float(0))
 }
 
 // hats adds piecewise-linear columns: for each knot, how far the value is on the way from the knot before,
@@ -186,12 +186,12 @@ func (g *Graph) hats(r preprocess.Bins, v string) string {
 	for i := range at {
 		previous[i] = at[i] - before[i]
 	}
-	zero, one := constant(g, []float64{0}), constant(g, []float64{1})
-	come := g.add("Div", nil, g.add("Sub", nil, v, row(g, previous)), row(g, before))
-	come = g.add("Min", nil, g.add("Max", nil, come, row(g, least)), one)
-	left := g.add("Div", nil, g.add("Sub", nil, v, row(g, at)), row(g, after))
-	left = g.add("Min", nil, g.add("Max", nil, left, zero), row(g, most))
-	hat := g.add("Mul", nil, g.add("Sub", nil, come, left), constant(g, []float64{float64(r.Weight)}))
+	zero, one := g.double(0), g.double(1)
+	come := g.op("Div", g.op("Sub", v, row(g, previous)), row(g, before))
+	come = g.op("Min", g.op("Max", come, row(g, least)), one)
+	left := g.op("Div", g.op("Sub", v, row(g, at)), row(g, after))
+	left = g.op("Min", g.op("Max", left, zero), row(g, most))
+	hat := g.op("Mul", g.op("Sub", come, left), g.double(float64(r.Weight)))
 	return g.cast(hat, Float)
 }
 
@@ -201,13 +201,12 @@ func (g *Graph) slots(r preprocess.Columns, x string) string {
 	for i := range r.Slots {
 		s := &r.Slots[i]
 		v := g.columns(x, []int64{int64(i)})
-		missing := g.add("IsNaN", nil, v)
+		missing := g.op("IsNaN", v)
 		switch {
 		case s.Number != nil:
-			numbers = append(numbers, g.add("Where", nil, missing, constant(g, []float32{s.Number.Fill}), v))
+			numbers = append(numbers, g.op("Where", missing, g.float(s.Number.Fill), v))
 			if s.Number.Missing != 0 {
-				numbers = append(numbers, g.add("Where", nil, missing, constant(g, []float32{s.Number.Missing}),
-					constant(g, []float32{0})))
+				numbers = append(numbers, g.op("Where", missing, g.float(s.Number.Missing), g.float(0)))
 			}
 		case s.OneHot != nil:
 			values := make([]float32, s.OneHot.Values, s.OneHot.Values+1)
@@ -215,10 +214,10 @@ func (g *Graph) slots(r preprocess.Columns, x string) string {
 				values[l] = float32(l)
 			}
 			if s.OneHot.Missing {
-				values, v = append(values, -1), g.add("Where", nil, missing, constant(g, []float32{-1}), v)
+				values, v = append(values, -1), g.op("Where", missing, g.float(-1), v)
 			}
-			levels = append(levels, g.add("Where", nil, g.add("Equal", nil, v, row(g, values)),
-				constant(g, []float32{s.OneHot.Weight}), constant(g, []float32{0})))
+			levels = append(levels, g.op("Where", g.op("Equal", v, row(g, values)),
+				g.float(s.OneHot.Weight), g.float(0)))
 		default:
 			numbers = append(numbers, g.table(s.Lookup, v))
 		}
@@ -229,10 +228,9 @@ func (g *Graph) slots(r preprocess.Columns, x string) string {
 // table adds row v of a table; its last row is for all other values.
 func (g *Graph) table(t *preprocess.Lookup, v string) string {
 	last := float32(t.Values)
-	known := g.add("And", nil, g.add("GreaterOrEqual", nil, v, constant(g, []float32{0})),
-		g.add("Less", nil, v, constant(g, []float32{last})))
-	index := g.cast(g.add("Where", nil, known, v, constant(g, []float32{last})), Int64)
+	known := g.op("And", g.op("GreaterOrEqual", v, g.float(0)), g.op("Less", v, g.float(last)))
+	index := g.cast(g.op("Where", known, v, g.float(last)), Int64)
 	size := (t.Values + 1) * t.Out
-	chosen := g.add("Gather", nil, constant(g, []float32(t.Numbers[:size]), t.Values+1, t.Out), index)
+	chosen := g.op("Gather", constant(g, []float32(t.Numbers[:size]), t.Values+1, t.Out), index)
 	return g.reshape(chosen, -1, t.Out)
 }

@@ -14,9 +14,8 @@ import (
 // Symmetric returns the eigenvalues of the symmetric m×m matrix a, descending, and the eigenvectors, one
 // per row. It destroys a.
 //
-// It is Jacobi's method, cyclic by rows (Golub and Van Loan 2013, §8.5): slow for large
-// m, but accurate, and fast if a is nearly diagonal, like the small matrices of a basis
-// that is rotated repeatedly.
+// It is Jacobi's method, cyclic by rows (Golub and Van Loan 2013, §8.5): slow for large m, but accurate, and fast if
+// a is nearly diagonal, like the small matrices of a basis that is rotated repeatedly.
 func Symmetric(a []float64, m int) (values, vectors []float64) {
 	v := make([]float64, m*m)
 	for i := range m {

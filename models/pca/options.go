@@ -1,6 +1,7 @@
 package pca
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 
@@ -97,9 +98,6 @@ func FitWeighted(m features.Map, x []float32, weights []float64, o *LearnerOptio
 			"pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", saturated)
 	}
 	step, ranges := ridge.GridOf(g, steps)
-	solve := Options{Components: o.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}
-	if solve.Components == 0 {
-		solve.Components = DefaultComponents
-	}
-	return Solve(sum, solve)
+	return Solve(sum, Options{Components: cmp.Or(o.Components, DefaultComponents), Step: step, Ranges: ranges, Seed: 1,
+		Threads: threads})
 }

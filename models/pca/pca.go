@@ -1,6 +1,5 @@
-// Package pca finds the directions in which features vary most, from the sums that ridge
-// regression uses. On random features this is kernel PCA (Schölkopf, Smola and Müller
-// 1998; Lopez-Paz et al. 2014).
+// Package pca finds the directions in which features vary most, from the sums that ridge regression uses. On random
+// features this is kernel PCA (Schölkopf, Smola and Müller 1998; Lopez-Paz et al. 2014).
 //
 // Solve returns the eigenvectors of the covariance C = (1/n) Σ (φ_i − φ̄)(φ_i − φ̄)ᵀ with the largest
 // eigenvalues. The sums are exact, so the result does not depend on how the rows were cut.
@@ -11,7 +10,6 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -39,8 +37,7 @@ type Result struct {
 	Ratio []float64
 }
 
-// Memory returns the bytes that Solve needs besides the sum: the square matrix, and a basis with its
-// images.
+// Memory returns the bytes that Solve needs besides the sum: the square matrix, and a basis with its images.
 func Memory(dim, components int) int64 {
 	d := int64(dim)
 	return 8*d*d + 2*8*d*int64(most(dim, components))
@@ -111,44 +108,21 @@ func noise(w []float64, n int64, o Options) float64 {
 
 // covariance returns C, d×d, and the mean of the features.
 func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) (c, mean []float64) {
-	shape, n := sum.Shape(), sum.Weight()
-	d, tiles := shape.Dim, blas.NumTiles(shape.Dim)
-	// Column sums come from the cross products: the sum over all classes, or the last column, after the
-	// targets.
-	width, first := shape.Outputs, 0
-	if shape.Regression {
-		width, first = shape.Outputs+1, shape.Outputs
-	}
-	mean = make([]float64, 0, d)
-	for p := 1 + tiles; p < shape.NumParts(); p++ {
-		for part := sum.Part(p); len(part) > 0; part = part[width:] {
-			var s float64
-			for _, x := range part[first:width] {
-				s += x
-			}
-			mean = append(mean, s)
-		}
-	}
-	c = make([]float64, d*d)
+	d, n := sum.Shape().Dim, sum.Weight()
+	mean, c = sum.Columns(), make([]float64, d*d)
 	scale := step * step / n
-	parallel.Ranges(tiles, 1, threads, func(lo, hi int) {
-		for t := lo; t < hi; t++ {
-			i := int((math.Sqrt(float64(8*t+1)) - 1) / 2)
-			j := t - i*(i+1)/2
-			tile := sum.Part(1 + t)
-			rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
-			for a := range rows {
-				for b := range cols {
-					row, col := i*blas.TileDim+a, j*blas.TileDim+b
-					if col > row {
-						break
-					}
-					v := scale * (tile[a*cols+b] - float64(mean[row]*mean[col])/n)
-					if h := ranges.Half; h != nil {
-						v *= float64(h[row] * h[col])
-					}
-					c[row*d+col], c[col*d+row] = v, v
+	blas.EachTile(d, threads, func(_, t, i, j int) {
+		tile := sum.Part(1 + t)
+		cols := blas.TileRows(d, j)
+		for a := range blas.TileRows(d, i) {
+			row := i*blas.TileDim + a
+			for b := range min(cols, row+1-j*blas.TileDim) {
+				col := j*blas.TileDim + b
+				v := scale * (tile[a*cols+b] - float64(mean[row]*mean[col])/n)
+				if h := ranges.Half; h != nil {
+					v *= float64(h[row] * h[col])
 				}
+				c[row*d+col], c[col*d+row] = v, v
 			}
 		}
 	})

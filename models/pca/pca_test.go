@@ -60,13 +60,13 @@ func sumOf(t testing.TB, x []float32, n, d int, regression bool) (*ridge.Sum, fl
 		k := min(500, n-from)
 		g.Quantize(z, x[from*d:(from+k)*d], k, 1)
 		if regression {
-			s.AddTargets(z, make([]int32, 3*k), 1)
+			s.AddLabels(z, make([]int32, 3*k), nil, 1)
 		} else {
 			class := make([]int32, k)
 			for i := range class {
 				class[i] = int32(i % 3)
 			}
-			s.AddClasses(z, class, 1)
+			s.AddLabels(z, class, nil, 1)
 		}
 	}
 	for _, v := range x[:n*d] {

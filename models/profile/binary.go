@@ -68,8 +68,7 @@ func (s *Sum) Code(c *wire.Coder) {
 	s.labels.Code(c)
 }
 
-// code codes the number of nonzero values in a column of n rows and, if there are any, their range and
-// sums.
+// code codes the number of nonzero values in a column of n rows and, if there are any, their range and sums.
 func (c *column) code(w *wire.Coder, n int64) {
 	c.nonzero = int64(w.Uvarint(uint64(c.nonzero), uint64(n)))
 	if c.nonzero == 0 {

@@ -19,8 +19,7 @@ const (
 	fewestCopies = 10
 )
 
-// salt separates the choice of folds from the choice of samples, which uses hashes under the
-// seed itself.
+// salt separates the choice of folds from the choice of samples, which uses hashes under the seed itself.
 const salt = 0x666f6c64 // "fold"
 
 // RowHash returns the hash of a row's numbers that decides its fold.

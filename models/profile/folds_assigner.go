@@ -58,9 +58,15 @@ func (a *Assigner) Hashes(dst []uint64, at ShardStart, b *rowio.Block) ([]uint64
 			}
 		}
 		for i, h := range dst {
-			if _, ok := a.copies.rows[h]; ok {
-				dst[i] = a.assign(a.labels.contentOf(b, i, h))
+			if _, ok := a.copies.rows[h]; !ok {
+				continue
 			}
+			content, copied := a.labels.contentOf(b, i, h), int64(0)
+			if k, ok := a.copies.contents[content]; ok { // all copies of others are in one fold
+				copied = a.next[k]
+				a.next[k]++
+			}
+			dst[i] = CopyHash(content, copied)
 		}
 	}
 	return dst, nil
@@ -92,10 +98,17 @@ func (a *Assigner) AppendRowHashes(dst []byte, b *rowio.Block) []byte {
 // Pilot divides the rows that are not held out into n parts, and returns the part of a row, given the hash
 // of its fold. It returns −1 without a rule.
 func (a *Assigner) Pilot(hash uint64, n int) int {
-	if a.rule == nil {
+	r := a.rule
+	if r == nil {
 		return -1
 	}
-	return a.rule.pilot(hash, n)
+	if fold := int(hash % uint64(r.Folds)); r.By != ByGroup && r.Folds > 2 {
+		if r.Gap {
+			fold /= 2
+		}
+		return (fold - 1) % n
+	}
+	return int(hash / uint64(r.Folds) % uint64(n))
 }
 
 // Trains reports whether models are fitted to a row while fold 0 of folds is held out, given the hash of
@@ -106,18 +119,6 @@ func (a *Assigner) Trains(hash uint64, folds int) bool {
 	}
 	fold := hash % uint64(folds)
 	return fold > 1 || fold == 1 && !(a.rule != nil && a.rule.Gap)
-}
-
-// assign returns the hash of the next copy of a content. All copies of a content that is not numbered have
-// one hash, and so one fold.
-func (a *Assigner) assign(content uint64) uint64 {
-	i, ok := a.copies.contents[content]
-	if !ok {
-		return CopyHash(content, 0)
-	}
-	k := a.next[i]
-	a.next[i]++
-	return CopyHash(content, k)
 }
 
 // begin sets the copy numbers to their values at the start of a shard.
@@ -160,8 +161,7 @@ type FoldRule struct {
 	// Gap says that folds with odd numbers are gaps in time: they are not judged, and not fitted to when
 	// the fold before them is judged.
 	Gap bool `json:"gap,omitempty"`
-	// Cluster is the mean over rows of the size of the row's group: as many rows count as one independent
-	// row.
+	// Cluster is the mean over rows of the size of the row's group: as many rows count as one independent row.
 	Cluster float64 `json:"cluster,omitempty"`
 	// Keys are the groups that were placed, or the numbers of given folds, and FoldOfKey are their folds.
 	// For other groups their hash decides.
@@ -233,17 +233,6 @@ func (r *FoldRule) hash(key, content uint64) uint64 {
 	}
 	folds := uint64(r.Folds)
 	return rest%(math.MaxUint64/folds)*folds + uint64(fold)
-}
-
-// pilot divides the rows that are not held out into n parts, and returns the part of a row, given its hash.
-func (r *FoldRule) pilot(hash uint64, n int) int {
-	if fold := int(hash % uint64(r.Folds)); r.By != ByGroup && r.Folds > 2 {
-		if r.Gap {
-			fold /= 2
-		}
-		return (fold - 1) % n
-	}
-	return int(hash / uint64(r.Folds) % uint64(n))
 }
 
 // Latest returns the time at which the latest fold begins.

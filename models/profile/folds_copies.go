@@ -14,10 +14,8 @@ import (
 // Copies lists the different rows of a data set that has few of them, with their contents, and how many
 // copies of each precede each shard. A nil *Copies means that the data set has many: see DistinctRows.Few.
 type Copies struct {
-	Rows     HashSet           `json:"rows"`               // by RowHash
-	Contents HashSet           `json:"contents,omitempty"` // the contents whose copies are numbered
-	Shards   []PrecedingCopies `json:"shards,omitempty"`   // of every cut of the data, if copies are numbered
-	Mean     float64           `json:"mean"`               // mean share of the copies of one row in all rows: 1/len(Rows)
+	FrequentHashes
+	Shards []PrecedingCopies `json:"shards,omitempty"` // of every cut of the data, if copies are numbered
 
 	once     sync.Once
 	rows     map[uint64]int
@@ -38,7 +36,7 @@ const maxShardRows = 1 << 40
 // NewCopies returns the Copies of a data set with few different rows, given the counts of their contents by
 // shard, for one or more ways of cutting the data.
 func NewCopies(few HashSet, cuts ...*ContentCounts) *Copies {
-	c := &Copies{Rows: few, Mean: 1 / float64(len(few))}
+	c := &Copies{FrequentHashes: FrequentHashes{Rows: few, Mean: 1 / float64(len(few))}}
 	if c.Contents = cuts[0].contents(); c.Contents == nil {
 		return c
 	}
@@ -103,7 +101,7 @@ func (n copyNumbers) Code(c *wire.Coder) {
 type FrequentHashes struct {
 	Rows     HashSet `json:"rows"`               // by RowHash
 	Contents HashSet `json:"contents,omitempty"` // the contents whose copies are numbered
-	Mean     float64 `json:"mean"`               // as Copies.Mean
+	Mean     float64 `json:"mean"`               // mean share of the copies of one row in all rows: 1/len(Rows)
 }
 
 // Frequent returns the FrequentHashes of the few rows; nil without them.
@@ -111,67 +109,35 @@ func (c *Copies) Frequent() *FrequentHashes {
 	if c == nil {
 		return nil
 	}
-	return &FrequentHashes{Rows: c.Rows, Contents: c.Contents, Mean: c.Mean}
+	return &c.FrequentHashes
 }
 
 // DistinctRows counts the different rows of a data set exactly, up to Few. The zero value is empty. The
 // result does not depend on the order of the rows.
-type DistinctRows struct {
-	hashes map[uint64]struct{}
-	many   bool // more than Few; then hashes is nil
-}
+type DistinctRows struct{ hashes counts[uint64] }
 
 // AddBlock counts the rows of a block by their RowHash under the seed.
 func (d *DistinctRows) AddBlock(seed uint64, b *rowio.Block) {
-	for i := 0; i < b.N && !d.many; i++ {
-		d.add(RowHash(seed, b.Row(i)))
-	}
-}
-
-func (d *DistinctRows) add(hash uint64) {
-	if d.hashes == nil {
-		d.hashes = map[uint64]struct{}{}
-	}
-	d.hashes[hash] = struct{}{}
-	if len(d.hashes) > Few {
-		d.hashes, d.many = nil, true
+	for i := 0; i < b.N && !d.hashes.Many; i++ {
+		d.hashes.add(RowHash(seed, b.Row(i)), 1, Few)
 	}
 }
 
 // Merge adds the rows of another part of the data.
-func (d *DistinctRows) Merge(e *DistinctRows) {
-	if e.many {
-		d.hashes, d.many = nil, true
-	}
-	for h := range e.hashes {
-		if !d.many {
-			d.add(h)
-		}
-	}
-}
+func (d *DistinctRows) Merge(e *DistinctRows) { d.hashes.merge(&e.hashes, Few) }
 
 // Few returns the hashes of the different rows if there are at most Few, and each occurs at least
 // ten times on average among the n rows; otherwise nil.
 func (d *DistinctRows) Few(n int64) HashSet {
-	if d.many || n < fewestCopies*int64(len(d.hashes)) {
+	if d.hashes.Many || n < fewestCopies*int64(len(d.hashes.Rows)) {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(d.hashes))
+	return slices.Sorted(maps.Keys(d.hashes.Rows))
 }
 
 // Code codes the hashes in ascending order.
 func (d *DistinctRows) Code(c *wire.Coder) {
-	c.Bool(&d.many)
-	hashes := slices.Sorted(maps.Keys(d.hashes))
-	wire.Each(c, &hashes, Few, func(h *uint64) { c.Uint64(h) })
-	if !c.Reading() {
-		return
-	}
-	c.Check(slices.IsSorted(hashes) && len(slices.Compact(slices.Clone(hashes))) == len(hashes) &&
-		!(d.many && len(hashes) > 0))
-	for _, h := range hashes {
-		d.add(h)
-	}
+	d.hashes.code(c, Few, func(h *uint64, _ *int64) { c.Uint64(h) })
 }
 
 // maxContents is the largest number of different contents whose copies are numbered. If Few rows have more

@@ -198,7 +198,7 @@ func TestDealtHashesAreFixed(t *testing.T) {
 }
 
 func TestUncountedShardIsAnError(t *testing.T) {
-	c := &Copies{Rows: HashSet{1}, Contents: HashSet{2}}
+	c := &Copies{FrequentHashes: FrequentHashes{Rows: HashSet{1}, Contents: HashSet{2}}}
 	if _, err := NewAssigner(1, nil, c, FoldLabels{}).Hashes(nil, ShardStart{}, blockOf([]labeled{{1, 2, 0}})); err == nil {
 		t.Error("dealt all the same")
 	}

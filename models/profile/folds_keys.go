@@ -14,9 +14,8 @@ import (
 // FoldKeys counts the keys of rows, up to 128 different ones, and samples them, to make a FoldRule.
 // The zero value is empty. The result does not depend on the order of the rows.
 type FoldKeys struct {
-	counts map[uint64]int64 // nil if there are more than maxCounted
-	many   bool
-	times  []timedRow // of the rows with the smallest hashes, ascending
+	keys  counts[uint64] // up to maxCounted
+	times []timedRow     // of the rows with the smallest hashes, ascending
 }
 
 // timedRow is a row of the sample, with its key as time.
@@ -26,24 +25,11 @@ func compareTimed(a, b timedRow) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key))
 }
 
-// AddBlock counts the keys of a block, given the hashes of its rows. It does nothing for a block without
-// keys.
+// AddBlock counts the keys of a block, given the hashes of its rows. It does nothing for a block without keys.
 func (k *FoldKeys) AddBlock(b *rowio.Block, hashes []uint64) {
 	for i, key := range b.Keys {
-		if !k.many {
-			k.add(key, 1)
-		}
+		k.keys.add(key, 1, maxCounted)
 		k.offer(timedRow{mix(hashes[i] + mix(key)), key})
-	}
-}
-
-func (k *FoldKeys) add(key uint64, n int64) {
-	if k.counts == nil {
-		k.counts = map[uint64]int64{}
-	}
-	k.counts[key] += n
-	if len(k.counts) > maxCounted {
-		k.counts, k.many = nil, true
 	}
 }
 
@@ -63,14 +49,7 @@ func (k *FoldKeys) offer(t timedRow) {
 
 // Merge adds the keys of another part of the data.
 func (k *FoldKeys) Merge(l *FoldKeys) {
-	if l.many {
-		k.counts, k.many = nil, true
-	}
-	for key, n := range l.counts {
-		if !k.many {
-			k.add(key, n)
-		}
-	}
+	k.keys.merge(&l.keys, maxCounted)
 	for _, t := range l.times {
 		k.offer(t)
 	}
@@ -78,15 +57,10 @@ func (k *FoldKeys) Merge(l *FoldKeys) {
 
 // Code codes the counts in the order of the keys, and the times.
 func (k *FoldKeys) Code(c *wire.Coder) {
-	c.Bool(&k.many)
-	keys := slices.Sorted(maps.Keys(k.counts))
-	wire.Each(c, &keys, maxCounted, func(key *uint64) {
+	k.keys.code(c, maxCounted, func(key *uint64, n *int64) {
 		c.Uint64(key)
-		if n := c.Uvarint(uint64(k.counts[*key]), maxShardRows); c.Reading() {
-			k.add(*key, int64(n))
-		}
+		*n = int64(c.Uvarint(uint64(*n), maxShardRows))
 	})
-	c.Check(len(keys) == len(k.counts) && !(k.many && len(keys) > 0))
 	wire.Each(c, &k.times, timed, func(t *timedRow) { c.Uint64(&t.hash, &t.key) })
 	c.Check(slices.IsSortedFunc(k.times, compareTimed))
 }
@@ -102,18 +76,18 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	case ByTime:
 		return r, k.cutTime(r, gap)
 	}
-	if !k.many && len(k.counts) < folds {
+	if !k.keys.Many && len(k.keys.Rows) < folds {
 		return nil, fmt.Errorf("there are %d different groups, fewer than %d folds; use fewer --folds, or other groups",
-			len(k.counts), folds)
+			len(k.keys.Rows), folds)
 	}
 	// Few groups are placed one after the other, in the order of their hashes, in the fold with the fewest
 	// rows. With hashes alone some folds would be empty.
-	order := slices.SortedFunc(maps.Keys(k.counts), func(a, b uint64) int { return cmp.Compare(mix(a^seed), mix(b^seed)) })
+	order := k.order(seed)
 	sizes, foldOf := make([]int64, folds), map[uint64]int{}
 	for _, key := range order {
 		least := slices.Index(sizes, slices.Min(sizes))
 		foldOf[key] = least
-		sizes[least] += k.counts[key]
+		sizes[least] += k.keys.Rows[key]
 	}
 	r.Keys = slices.Sorted(maps.Keys(foldOf))
 	for _, key := range r.Keys {
@@ -122,16 +96,21 @@ func (k *FoldKeys) Rule(by FoldBy, columns []string, folds int, gap float64, see
 	return r, nil
 }
 
+// order returns the keys in an order that depends on the seed.
+func (k *FoldKeys) order(seed uint64) []uint64 {
+	return slices.SortedFunc(maps.Keys(k.keys.Rows), func(a, b uint64) int { return cmp.Compare(mix(a^seed), mix(b^seed)) })
+}
+
 // givenFolds makes each key a fold, in the order of the keys.
 func (k *FoldKeys) givenFolds(r *FoldRule) error {
-	if n := len(k.counts); k.many || n < 2 || n > maxFolds {
+	if n := len(k.keys.Rows); k.keys.Many || n < 2 || n > maxFolds {
 		what := fmt.Sprint(n)
-		if k.many {
+		if k.keys.Many {
 			what = fmt.Sprintf("more than %d", maxCounted)
 		}
 		return fmt.Errorf("the column has %s different folds; want 2 to %d", what, maxFolds)
 	}
-	r.Folds, r.Keys = len(k.counts), slices.Sorted(maps.Keys(k.counts))
+	r.Folds, r.Keys = len(k.keys.Rows), slices.Sorted(maps.Keys(k.keys.Rows))
 	for i := range r.Keys {
 		r.FoldOfKey = append(r.FoldOfKey, i)
 	}
@@ -140,20 +119,13 @@ func (k *FoldKeys) givenFolds(r *FoldRule) error {
 
 // cutTime divides time into folds of about equally many rows, with a gap before each fold except the earliest.
 func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
-	times := make([]uint64, len(k.times))
-	for i, t := range k.times {
-		times[i] = t.key
+	times, err := k.sortedTimes()
+	if err != nil {
+		return err
 	}
-	slices.Sort(times)
-	n, folds := len(times), r.Folds
-	if n == 0 || times[0] == times[n-1] {
-		return fmt.Errorf("all rows have the same time, so none is the latest")
-	}
+	folds := r.Folds
 	for i := 1; i < folds; i++ {
-		at := times[min(n*i/folds, n-1)]
-		if at == times[0] { // some rows must be earlier
-			at = times[slices.IndexFunc(times, func(t uint64) bool { return t > at })]
-		}
+		at := timeAt(times, len(times)*i/folds)
 		if len(r.Cuts) > 0 && at <= r.Cuts[len(r.Cuts)-1] && gap == 0 {
 			continue // many rows have this time
 		}
@@ -189,37 +161,34 @@ func (k *FoldKeys) Cluster(n int64) float64 {
 	return 1 + float64(max(0, n-1))*pairs/max(1, m*(m-1)/2)
 }
 
-// shareSalt separates the order in which groups are held out from the order in which they are placed in
-// folds.
+// shareSalt separates the order in which groups are held out from the order in which they are placed in folds.
 const shareSalt = 0x7368617265
 
 // Groups chooses whole groups with about the given share of the rows, in an order that depends on
 // the seed. It returns their keys, ascending; nil if there are more groups than are counted, so
 // that hashes of keys should decide. The error says that there is only one group.
 func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
-	if k.many {
+	if k.keys.Many {
 		return nil, nil
 	}
-	if len(k.counts) < 2 {
+	if len(k.keys.Rows) < 2 {
 		return nil, fmt.Errorf("there is one group, which cannot be both held out and learned from")
 	}
 	total := int64(0)
-	for _, n := range k.counts {
+	for _, n := range k.keys.Rows {
 		total += n
 	}
-	order := slices.SortedFunc(maps.Keys(k.counts), func(a, b uint64) int {
-		return cmp.Compare(mix(a^seed^shareSalt), mix(b^seed^shareSalt))
-	})
+	order := k.order(seed ^ shareSalt)
 	var held []uint64
 	taken := 0.0
 	for _, key := range order {
-		if n := float64(k.counts[key]); taken+n/2 <= share*float64(total) && len(held) < len(order)-1 {
+		if n := float64(k.keys.Rows[key]); taken+n/2 <= share*float64(total) && len(held) < len(order)-1 {
 			held = append(held, key)
 			taken += n
 		}
 	}
 	if len(held) == 0 {
-		held = append(held, slices.MinFunc(order, func(a, b uint64) int { return cmp.Compare(k.counts[a], k.counts[b]) }))
+		held = append(held, slices.MinFunc(order, func(a, b uint64) int { return cmp.Compare(k.keys.Rows[a], k.keys.Rows[b]) }))
 	}
 	slices.Sort(held)
 	return held, nil
@@ -228,18 +197,31 @@ func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 // Since returns a time such that about the given share of the rows are from then or later. The
 // error says that all rows have the same time.
 func (k *FoldKeys) Since(share float64) (uint64, error) {
+	times, err := k.sortedTimes()
+	if err != nil {
+		return 0, err
+	}
+	return timeAt(times, int(float64(len(times))*(1-share))), nil
+}
+
+// sortedTimes returns the times of the sample, ascending.
+func (k *FoldKeys) sortedTimes() ([]uint64, error) {
 	times := make([]uint64, len(k.times))
 	for i, t := range k.times {
 		times[i] = t.key
 	}
 	slices.Sort(times)
-	n := len(times)
-	if n == 0 || times[0] == times[n-1] {
-		return 0, fmt.Errorf("all rows have the same time, so none is the latest")
+	if n := len(times); n == 0 || times[0] == times[n-1] {
+		return nil, errors.New("all rows have the same time, so none is the latest")
 	}
-	at := times[min(n-1, int(float64(n)*(1-share)))]
-	if at == times[0] { // some rows must be earlier
+	return times, nil
+}
+
+// timeAt returns the time at an index, but a later one than the first, so that some rows are earlier.
+func timeAt(times []uint64, i int) uint64 {
+	at := times[min(i, len(times)-1)]
+	if at == times[0] {
 		at = times[slices.IndexFunc(times, func(t uint64) bool { return t > at })]
 	}
-	return at, nil
+	return at
 }

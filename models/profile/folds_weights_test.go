@@ -22,8 +22,10 @@ func TestWeightIsPartOfTheContent(t *testing.T) {
 		for _, w := range []float64{1, 2, 3} {
 			contents = append(contents, FoldLabels{}.contentOf(one(w), 0, row))
 		}
-		c := &Copies{Rows: HashSet{row}, Contents: slices.Sorted(slices.Values(contents)),
-			Shards: []PrecedingCopies{{at, []byte{0, 0, 0}}}}
+		c := &Copies{
+			FrequentHashes: FrequentHashes{Rows: HashSet{row}, Contents: slices.Sorted(slices.Values(contents))},
+			Shards:         []PrecedingCopies{{at, []byte{0, 0, 0}}},
+		}
 		a, got := NewAssigner(1, nil, c, FoldLabels{}), map[[2]uint64]int{}
 		for _, i := range order {
 			hashes, err := a.Hashes(nil, at, one(weights[i]))

@@ -13,28 +13,24 @@
 // column decide, and otherwise by the content of the row and the seed. The folds of a data set do
 // not depend on the order of its rows or on how its files are cut.
 //
-// By content, the hash of its numbers decides the fold of a row. So equal rows share a fold, and no
-// model is judged on copies of rows that it was fitted to. Tables of at most Few different rows are
-// the exception. If all copies of a row were in one fold, a model would be judged on rows that its
-// training rows say nothing about. There, the content (numbers, label, weight) and k decide the
-// fold of copy k, as if k were one more column. Copies are equal, so their numbering does not
-// matter.
+// By content, the hash of its numbers decides the fold of a row. So equal rows share a fold, and no model is judged
+// on copies of rows that it was fitted to. Tables of at most Few different rows are the exception. If all copies of a
+// row were in one fold, a model would be judged on rows that its training rows say nothing about. There, the content
+// (numbers, label, weight) and k decide the fold of copy k, as if k were one more column. Copies are equal, so their
+// numbering does not matter.
 //
-// Assigning the copies of each content in turn would make folds more equal. But the training rows
-// would then have the label proportions of the held-out rows, and held-out errors of coin flips
-// would be below one half.
+// Assigning the copies of each content in turn would make folds more equal. But the training rows would then have the
+// label proportions of the held-out rows, and held-out errors of coin flips would be below one half.
 //
-// The profile pass counts different rows up to Few (DistinctRows). Only if there are no more,
-// another pass counts contents by shard (ContentCounts), so that copies can be numbered in every shard
-// (Copies).
+// The profile pass counts different rows up to Few (DistinctRows). Only if there are no more, another pass counts
+// contents by shard (ContentCounts), so that copies can be numbered in every shard (Copies).
 //
 // # Weights
 //
-// The weight of a row says how much it counts: a row of weight 3 counts as three rows of weight 1
-// in the loss, in moments and in scores. Only ratios of weights matter, because λ is relative to
-// the mean loss, Σ wℓ/Σ w. A row of weight 0 is not used. Weights are rounded to float32. A pass
-// collects a WeightSum. Exact sums take weights as whole numbers of a WeightGrid; a WeightCollector
-// collects blocks for them.
+// The weight of a row says how much it counts: a row of weight 3 counts as three rows of weight 1 in the loss, in
+// moments and in scores. Only ratios of weights matter, because λ is relative to the mean loss, Σ wℓ/Σ w. A row of
+// weight 0 is not used. Weights are rounded to float32. A pass collects a WeightSum. Exact sums take weights as whole
+// numbers of a WeightGrid; a WeightCollector collects blocks for them.
 package profile
 
 import (
@@ -117,7 +113,11 @@ func (s *Sum) AddBlock(b *rowio.Block, hashes []uint64) {
 			if w == 0 {
 				continue
 			}
-			s.addWeight(b, i)
+			s.weights.rows.Add(b.Weights[i])
+			s.weights.total.Add(w)
+			if len(b.Y) == b.N { // labels of several targets are not counted
+				s.labels.AddWeight(int(b.Y[i]), w)
+			}
 		}
 		s.rows++
 		if s.counts != nil {
@@ -197,7 +197,10 @@ func (s *Sum) grow(d int) {
 			s.columns = columns
 		}
 		s.columns = s.columns[:d]
-		s.sample.cut(s.sampleSize())
+		if rows, limit := s.sample.rows, s.sampleSize(); len(rows) > limit {
+			clear(rows[limit:]) // release the dropped rows
+			s.sample.rows = rows[:limit]
+		}
 	}
 }
 
@@ -239,7 +242,12 @@ func (s *Sum) Merge(t *Sum) {
 	}
 	s.grow(len(t.columns))
 	s.mergeCounts(t)
-	s.weights.merge(&t.weights)
+	s.weights.rows.Merge(&t.weights.rows)
+	s.weights.total.Merge(&t.weights.total)
+	for j := range t.weights.missing {
+		s.weights.grow(j)
+		s.weights.missing[j].Merge(&t.weights.missing[j])
+	}
 	for j := range t.columns {
 		c, d := &s.columns[j], &t.columns[j]
 		c.missing += d.missing
@@ -295,8 +303,7 @@ type Column struct {
 // Rows returns the number of rows added so far.
 func (s *Sum) Rows() int64 { return s.rows }
 
-// Result returns the profile of the rows added so far. Means and variances are
-// computed exactly and rounded once.
+// Result returns the profile of the rows added so far. Means and variances are computed exactly and rounded once.
 func (s *Sum) Result() Profile {
 	p := Profile{
 		Rows:    s.rows,

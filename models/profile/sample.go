@@ -73,14 +73,6 @@ func (s *sample) offer(hash uint64, row []float32, limit int) {
 	s.rows = slices.Insert(s.rows, i, sampled{hash, bytes.Clone(s.scratch), 1})
 }
 
-// cut keeps the first limit rows.
-func (s *sample) cut(limit int) {
-	if len(s.rows) > limit {
-		clear(s.rows[limit:]) // release the dropped rows
-		s.rows = s.rows[:limit]
-	}
-}
-
 // merge adds the rows of t, and keeps the first limit rows of both.
 func (s *sample) merge(t *sample, limit int) {
 	out := make([]sampled, 0, min(limit, len(s.rows)+len(t.rows)))
@@ -137,8 +129,7 @@ func appendContent(b []byte, row []float32) []byte {
 // missing is the bits of NaN in the content of a row.
 const missing = 0x7fc00000
 
-// uvarint reads a number that binary.AppendUvarint wrote, and rejects longer forms of the
-// same number.
+// uvarint reads a number that binary.AppendUvarint wrote, and rejects longer forms of the same number.
 func uvarint(b []byte) (v uint64, rest []byte, ok bool) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || n > 1 && b[n-1] == 0 {
@@ -204,19 +195,16 @@ func (s *Sum) Sample() (x []float32, n, d int) {
 	return x, n, d
 }
 
-// Statistics describe rows so that later data can be compared with them: the profile, and for each column
-// its deciles or levels. They are small enough to be stored with a model, and do not depend on the order of
-// the rows.
+// Statistics describe rows so that later data can be compared with them: the profile, and for each column its deciles
+// or levels. They are small enough to be stored with a model, and do not depend on the order of the rows.
 type Statistics struct {
 	Profile
-	// Deciles has for each column its nine deciles, in the sample of the profile, over the rows that have a
-	// value; none for categories and for columns without values. It is nil if rows are longer than 4,096
-	// numbers.
+	// Deciles has for each column its nine deciles, in the sample of the profile, over the rows that have a value;
+	// none for categories and for columns without values. It is nil if rows are longer than 4,096 numbers.
 	Deciles [][]float32 `json:"deciles,omitempty"`
 	// Points are the rows that package shapley compares predictions with.
 	Points [][]float32 `json:"points,omitempty"`
-	// Levels has for each categorical column the number of rows of each of its values; nil if there are
-	// none.
+	// Levels has for each categorical column the number of rows of each of its values; nil if there are none.
 	Levels [][]int64 `json:"levels,omitempty"`
 	// Distinct is the number of different rows: exact if the sample has all of them, otherwise estimated
 	// from the hashes of the sample, with a relative standard error of 1/√Sampled.

@@ -9,8 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// WeightSum summarises the weights of rows. It does not depend on the order of the rows. The zero
-// value is empty.
+// WeightSum summarises the weights of rows. It does not depend on the order of the rows. The zero value is empty.
 type WeightSum struct {
 	rows     int64
 	total    exact.Sum
@@ -142,28 +141,10 @@ func (w *weighted) present(j int) *exact.Sum {
 	return &sum
 }
 
-func (w *weighted) merge(v *weighted) {
-	w.rows.Merge(&v.rows)
-	w.total.Merge(&v.total)
-	for j := range v.missing {
-		w.grow(j)
-		w.missing[j].Merge(&v.missing[j])
-	}
-}
-
 // grow makes room for column j.
 func (w *weighted) grow(j int) {
 	if n := j + 1 - len(w.missing); n > 0 {
 		w.missing = append(w.missing, make([]exact.Sum, n)...)
-	}
-}
-
-// addWeight adds the weight of row i of b, also to its label if rows have one.
-func (s *Sum) addWeight(b *rowio.Block, i int) {
-	s.weights.rows.Add(b.Weights[i])
-	s.weights.total.Add(float32(b.Weights[i]))
-	if len(b.Y) == b.N { // labels of several targets are not counted
-		s.labels.AddWeight(int(b.Y[i]), float32(b.Weights[i]))
 	}
 }
 
@@ -225,8 +206,7 @@ const (
 	maxBatchMemory = 16 << 20
 )
 
-// WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or
-// without.
+// WeightCollectorBytes returns the most memory of a WeightCollector for rows of length d, with weights or without.
 func WeightCollectorBytes(d int, weighted bool) int64 {
 	block := 4 * int64(rowio.RowsPerBlock(d)) * int64(d)
 	if weighted {

@@ -12,11 +12,10 @@ import (
 // WeightGrid turns weights of rows and of classes into whole numbers, so that weighted sums are sums of
 // integers: exact, and the same in any order.
 //
-// If all weights are multiples of a number and not too large (counts; 0.5, 1 and 1.5; 0 and 1), they are
-// exact: the sums equal the sums of a table in which rows are repeated. Other weights are rounded to 8
-// significant bits, that is by up to 1/256 of a weight; weights below the mean are rounded to multiples of
-// Unit, that is by up to 1/256 of the mean, and by more with over 2²¹ rows. Weights of up to 16 classes have
-// 12 significant bits, of more classes 8.
+// If all weights are multiples of a number and not too large (counts; 0.5, 1 and 1.5; 0 and 1), they are exact: the
+// sums equal the sums of a table in which rows are repeated. Other weights are rounded to 8 significant bits, that is
+// by up to 1/256 of a weight; weights below the mean are rounded to multiples of Unit, that is by up to 1/256 of the
+// mean, and by more with over 2²¹ rows. Weights of up to 16 classes have 12 significant bits, of more classes 8.
 //
 // Rounded weights are the weights of another, equally good sample. Unlike rounding of features, this adds
 // nothing to λ. 8 bits move a fit by less than a hundredth of its standard error.
@@ -47,10 +46,9 @@ const (
 	scoreBits = 37      // bits of the sum of all weights in scores
 )
 
-// NewScoringGrid returns the grid of the weights of rows in scores, which is finer than NewWeightGrid's.
-// Weights are exact unless their sum is above 2³⁷ times their unit; then they are rounded by up to 2⁻³⁷ of
-// the sum. Either way they have at most 24 significant bits, like float32. It returns nil if all weights
-// are equal.
+// NewScoringGrid returns the grid of the weights of rows in scores, which is finer than NewWeightGrid's. Weights are
+// exact unless their sum is above 2³⁷ times their unit; then they are rounded by up to 2⁻³⁷ of the sum. Either way
+// they have at most 24 significant bits, like float32. It returns nil if all weights are equal.
 func NewScoringGrid(w *Weights) *WeightGrid {
 	if w.Equal() {
 		return nil
@@ -62,11 +60,10 @@ func NewScoringGrid(w *Weights) *WeightGrid {
 	return &WeightGrid{Unit: unit, Exact: true, One: 1, Total: int64(math.Ceil(w.Sum/unit)) + w.Rows}
 }
 
-// NewWeightGrid returns the grid for weights of rows and of classes. classes may be nil; otherwise byClass
-// has the sum of the weights of the rows of each class. It returns nil if rows have equal weights and
-// classes have none.
+// NewWeightGrid returns the grid for weights of rows and of classes. classes may be nil; otherwise byClass has the
+// sum of the weights of the rows of each class. It returns nil if rows have equal weights and classes have none.
 func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
-	if ones(classes) {
+	if !slices.ContainsFunc(classes, func(x float64) bool { return x != 1 }) {
 		classes, byClass = nil, []float64{w.Sum}
 	}
 	if w.Equal() && classes == nil {
@@ -150,8 +147,7 @@ func (g *WeightGrid) classBits() int {
 	return classBits
 }
 
-// class returns the weight of a class on the grid, by which the weights of its rows are multiplied if Exact
-// is set.
+// class returns the weight of a class on the grid, by which the weights of its rows are multiplied if Exact is set.
 func (g *WeightGrid) class(c int) int64 {
 	if g.Classes == nil {
 		return 1
@@ -213,18 +209,22 @@ func (g *WeightGrid) Rows(rows int64, sum float64) int64 {
 	return int64(sum / g.One)
 }
 
-// For returns the grid for other rows with weights w: a copy of g with the Total that they need. It returns
-// g itself if g or w is nil.
-func (g *WeightGrid) For(w *Weights) *WeightGrid {
+// For returns the grid for other rows with weights w: a copy of g with the Total that they need. byClass has the sum
+// of the weights of the rows of each class; it may be nil where classes have no weights. It returns g itself if g or w
+// is nil.
+func (g *WeightGrid) For(w *Weights, byClass []float64) *WeightGrid {
 	if g == nil || w == nil {
 		return g
 	}
-	most := 1.0 // largest class weight
-	for c := range g.Classes {
-		most = max(most, g.Class(c))
+	sum := w.Sum
+	if g.Classes != nil {
+		sum = 0
+		for c, s := range byClass {
+			sum += float64(s * g.Class(c))
+		}
 	}
 	grid := *g
-	grid.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
+	grid.Total = int64(math.Ceil(float64(sum/g.Unit)*g.One*(1+0x1p-8))) + w.Rows
 	return &grid
 }
 
@@ -257,6 +257,3 @@ func floorLog2(v float64) int {
 	_, e := math.Frexp(v)
 	return e - 1
 }
-
-// ones reports whether all numbers are 1, or there are none.
-func ones(v []float64) bool { return !slices.ContainsFunc(v, func(x float64) bool { return x != 1 }) }

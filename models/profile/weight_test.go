@@ -141,6 +141,25 @@ func TestOtherWeightsAreRoundedToSignificantBits(t *testing.T) {
 	}
 }
 
+// Rows that fit into the sums of a training fit into sums by its recipe: the bound is not that of the largest class.
+func TestTotalsOfOtherRowsFollowTheirClasses(t *testing.T) {
+	for _, weights := range [][]float64{{1, 2, 3, 1, 5}, {0.1, 0.7, 1.3, 0.2, 1e9}} {
+		y, byClass := []float64{0, 0, 1, 1, 1}, make([]float64, 2)
+		for i, w := range weights {
+			byClass[int(y[i])] += w
+		}
+		w := sumOf(weights...).Result()
+		g := NewWeightGrid(w, []float64{300, 0.7}, byClass)
+		var total int64
+		for _, n := range whole(g, weights, y) {
+			total += n
+		}
+		if again := g.For(w, byClass).Total; again < total || float64(again) > 1.02*float64(g.Total)+5 {
+			t.Errorf("%v: at most %d, in training %d; the sum is %d", weights, again, g.Total, total)
+		}
+	}
+}
+
 // Weights of scores are used unchanged, except for bits that exact sums cannot hold: more than 24 significant
 // bits, and more than 38 bits of the sum of a cluster of rows.
 func TestScoresUseWeightsAsTheyAreUpToTheLastBitsOfTheirSum(t *testing.T) {

@@ -2,6 +2,7 @@ package ridge
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,7 +17,8 @@ func stride(o *Options) int {
 }
 
 // SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set.
-// Each fold judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge.
+// Each fold judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge. A fold other
+// than 0 does not judge if it has no rows, if the earlier ones have none, or if all of these rows are of one class.
 func SolveChain(o Options) (*Solution, error) {
 	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Validation == NoFold || o.Validation == FirstFold && !o.Gap {
 		return Solve(o) // nothing depends on the order
@@ -32,6 +34,9 @@ func SolveChain(o Options) (*Solution, error) {
 			q.TryAll, q.CoarseBelow = true, 0
 		}
 		s, err := Solve(q)
+		if f > 0 && cannotJudge(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +61,13 @@ func SolveChain(o Options) (*Solution, error) {
 	fit.Table, fit.FoldErrors, fit.Trials = table, foldErrors, trials
 	fit.FirstRows, fit.FoldVariance = judged[0].FirstRows, judged[0].FoldVariance
 	return fit, nil
+}
+
+// cannotJudge reports whether an error of Solve says that its rows cannot choose λ.
+func cannotJudge(err error) bool {
+	_, undivided := errors.AsType[undividedError](err)
+	_, unsolved := errors.AsType[NoSolutionError](err)
+	return undivided || unsolved
 }
 
 // judging returns the options of the problem that holds out fold f: its fold 0 is f, its fold 1 has the

@@ -3,6 +3,7 @@ package ridge
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
@@ -84,6 +85,55 @@ func TestFoldIsJudgedByEarlierRowsOnly(t *testing.T) {
 		if want := int64(60 * len(c.judged[0])); s.WithoutFirst.Rows != want {
 			t.Errorf("gap %v: the fit without fold 0 is to %d rows, want %d", c.gap, s.WithoutFirst.Rows, want)
 		}
+	}
+}
+
+// Sums of rows that came after the recipe have no rows in its earliest folds.
+func TestFoldsThatCannotJudgeAreLeftOut(t *testing.T) {
+	for empty, judged := range map[int]map[int][]int{
+		4: {0: {1, 2, 3}, 1: {2, 3}, 2: {3}}, 2: {0: {1, 3, 4}, 1: {3, 4}, 3: {4}},
+	} {
+		all, o := sums(5, 60)
+		all[empty] = NewSum(o.Shape)
+		o.Source = adding(all...)
+		s, err := SolveChain(o)
+		if err != nil {
+			t.Errorf("fold %d: %v", empty, err)
+			continue
+		}
+		for _, row := range s.Table {
+			want := 0.0
+			for held, learned := range judged {
+				want += mse(t, all, o, held, learned, row.Lambda) / float64(len(judged))
+			}
+			if math.Abs(row.MSE-want) > 1e-9*want || row.Folds != len(judged) {
+				t.Errorf("fold %d: lambda %g: error %g of %d folds, want %g of %d", empty, row.Lambda, row.MSE, row.Folds, want,
+					len(judged))
+			}
+		}
+	}
+	for _, filled := range [][]int{{0}, {1, 2}} { // fold 0 must judge
+		all, o := sums(3, 60)
+		for f := range all {
+			if !slices.Contains(filled, f) {
+				all[f] = NewSum(o.Shape)
+			}
+		}
+		o.Source = adding(all...)
+		if _, err := SolveChain(o); err == nil {
+			t.Errorf("chose lambda with rows in folds %v only", filled)
+		}
+	}
+	s := draw(Shape{Dim: 6, Outputs: 2}, 100, 5, 7)
+	for i := range s.class {
+		s.fold[i] = i / 20
+		if s.class[i] = 0; i < 50 { // a class appears
+			s.class[i] = int32(i % 2)
+		}
+	}
+	fit, err := SolveChain(s.options(1e-2, 1))
+	if err != nil || fit.Table[0].Folds != 3 {
+		t.Errorf("a class that appears: %+v, %v", fit, err)
 	}
 }
 

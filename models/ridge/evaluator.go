@@ -8,17 +8,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// Evaluator fits weights to sums and computes their squared errors on other sums, in float64 and without
-// rows: for questions such as "trained on these days, how good on those?". It is not safe for concurrent
-// use.
+// Evaluator fits weights to sums and computes their squared errors on other sums, in float64 and without rows: for
+// questions such as "trained on these days, how good on those?". It is not safe for concurrent use.
 type Evaluator struct {
 	problem *problem
 	factors []float64 // of the squared errors of the outputs: see errorFactors
 	shape   Shape
 	systems []*system // one for each λ that is solved for at the same time
-	errors  heldOut
+	errors  *solver.HeldOutErrors
 }
 
 // NewEvaluator returns an Evaluator of sums that are parts of total. Squared errors of several targets are
@@ -28,8 +28,8 @@ func NewEvaluator(total *Sum, u Units, threads int) (*Evaluator, error) {
 	if err := cmp.Or(p.Options.validate(), p.checkRows(total)); err != nil {
 		return nil, err
 	}
-	return &Evaluator{problem: p, factors: errorFactors(total), shape: total.shape,
-		errors: newHeldOut(total.shape, threads)}, nil
+	p.Shape = total.shape
+	return &Evaluator{problem: p, factors: errorFactors(total), shape: total.shape, errors: p.heldOutErrors()}, nil
 }
 
 // Fits are the weights for several values of λ, fitted to one sum.
@@ -106,7 +106,7 @@ func (f *Fits) Squares(on *Sum) []float64 {
 	if on.head.Weight() == 0 {
 		return make([]float64, len(f.failed))
 	}
-	squares := f.evaluator.errors.squares(f.rows, on, f.vt)
+	squares := f.evaluator.errors.Squares(f.rows.fitted(), on.heldOut(), f.vt)
 	for i := range squares {
 		squares[i] *= f.evaluator.problem.squareUnit()
 		if f.failed[i] {

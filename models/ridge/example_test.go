@@ -77,7 +77,7 @@ func ExampleSum_Sub() {
 		}
 		s := ridge.NewSum(ridge.Shape{Dim: 128, Outputs: 1, Regression: true})
 		gridded.Quantize(z, x[first:end], end-first, 1)
-		s.AddTargets(z, q, 1)
+		s.AddLabels(z, q, nil, 1)
 		return s
 	}
 	all := sum(0, 500)

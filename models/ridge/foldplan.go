@@ -3,8 +3,7 @@ package ridge
 // FoldPlan says how the rows of a fit are divided into sums, and which of them are held out. The
 // zero value is one sum of all rows.
 type FoldPlan struct {
-	// Folds is the number of sums; each row is in one of them. With Folds ≤ 1 there is one, and no
-	// row is held out.
+	// Folds is the number of sums; each row is in one of them. With Folds ≤ 1 there is one, and no row is held out.
 	Folds int `json:"folds"`
 	// Cut is the number of folds into which rows are cut, if it is more than Folds: the last sum
 	// then has the rows of all remaining folds.

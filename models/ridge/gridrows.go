@@ -5,12 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
@@ -31,8 +29,7 @@ func (s *GridRows) N() int { return len(s.Z) / s.Dim }
 // row returns the features of a row.
 func (s *GridRows) row(i int) []int16 { return s.Z[i*s.Dim:][:s.Dim] }
 
-// Add adds the rows of z, with their labels and, if the set has them, weights. It panics if the
-// lengths do not fit.
+// Add adds the rows of z, with their labels and, if the set has them, weights. It panics if the lengths do not fit.
 func (s *GridRows) Add(z *features.Grid, labels []int32, weights []int64, threads int) {
 	n := z.N()
 	if z.D() != s.Dim || len(labels) != n*s.Labels || s.Weighted && len(weights) != n {
@@ -55,48 +52,6 @@ func (s *GridRows) Drop(n int) {
 		s.W = s.W[:copy(s.W, s.W[n:])]
 	}
 }
-
-// rowBlocks stores the rows of several sets in z, one block after the other, and yields the labels and
-// weights of each block. Both are valid until the next block.
-func rowBlocks(z *features.Grid, sets []*GridRows, threads int) iter.Seq2[[]int32, []int64] {
-	return func(yield func(labels []int32, weights []int64) bool) {
-		var rows [][]int16
-		var labels []int32
-		var weights []int64
-		block := func() bool {
-			z.Resize(len(rows))
-			parallel.Each((len(rows)+rowsAtOnce-1)/rowsAtOnce, threads, func(_, i int) {
-				chunk := rows[i*rowsAtOnce : min((i+1)*rowsAtOnce, len(rows))]
-				values := make([]float32, len(chunk)*z.D())
-				for r, row := range chunk {
-					blas.Floats(values[r*z.D():][:z.D()], row)
-				}
-				z.QuantizeRows(i*rowsAtOnce, values, len(chunk), float32(z.Steps())) // a step is 1
-			})
-			return yield(labels, weights)
-		}
-		for _, s := range sets {
-			for i := range s.N() {
-				rows, labels = append(rows, s.row(i)), append(labels, s.Q[i*s.Labels:][:s.Labels]...)
-				if s.Weighted {
-					weights = append(weights, s.W[i])
-				}
-				if len(rows) == features.MaxRows {
-					if !block() {
-						return
-					}
-					rows, labels, weights = rows[:0], labels[:0], weights[:0]
-				}
-			}
-		}
-		if len(rows) > 0 {
-			block()
-		}
-	}
-}
-
-// rowsAtOnce rows and their converted numbers fit in the cache; a multiple of 4.
-const rowsAtOnce = 32
 
 // pick returns the rows with only some of the features.
 func (s *GridRows) pick(indices []int) *GridRows {

@@ -55,7 +55,7 @@ func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.
 	points [][]int8) []float64 {
 	t.Helper()
 	sum := NewSum(Shape{Dim: len(z[0]), Outputs: 1, Regression: true})
-	sum.AddTargets(packBytes(slices.Concat(z...), len(z), len(z[0])), y, 2)
+	sum.AddLabels(packBytes(slices.Concat(z...), len(z), len(z[0])), y, nil, 2)
 	fit, err := Solve(Options{
 		LambdaSearch: LambdaSearch{Lambda: []float64{lambda}}, Source: adding(sum),
 		Units: Units{Step: step, Grid: grid}, Threads: 2,

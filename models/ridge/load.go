@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -37,6 +36,11 @@ func (l *foldSums) merge(fold int, s *Sum) {
 	}
 }
 
+// heldOutErrors returns memory for computing errors on folds.
+func (p *problem) heldOutErrors() *solver.HeldOutErrors {
+	return solver.NewHeldOutErrors(p.Shape.Dim, p.Shape.Outputs, p.Threads)
+}
+
 // largeSum is the number of features at which a sum takes 17 MB.
 const largeSum = 2048
 
@@ -60,13 +64,11 @@ func (p *problem) load(fold int) (*Sum, error) {
 
 // add adds the sums of the folds for which the function is true.
 func (p *problem) add(to *Sum, folds func(int) bool) error {
-	if p.Rows != nil {
-		to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.inFolds(folds)...)
-		return nil
-	}
 	for f := range max(p.Folds, 1) {
 		switch {
 		case !folds(f):
+		case p.Rows != nil:
+			to.AddGridRows(p.Rows.Steps, p.Threads, p.Rows.Folds[f])
 		case p.Sums != nil:
 			to.Merge(p.Sums[f])
 		default:
@@ -140,7 +142,7 @@ func (p *problem) checkRows(total *Sum) error {
 		return errors.New("ridge: sums of rows with weights need their grid, and others must not have one")
 	}
 	if total.Rows() == 0 {
-		return errors.New("ridge: no rows to fit to")
+		return undividedError("ridge: no rows to fit to")
 	}
 	if total.head.Weight() == 0 {
 		return noSolution("ridge: all %d rows have weight 0", total.Rows())
@@ -168,16 +170,12 @@ func (p *problem) checkRows(total *Sum) error {
 // squares grow with each row and bound all others: by Cauchy–Schwarz no sum of products, over any subset of
 // the rows, is larger than the root of the product of two of them.
 func checkExact(total *Sum) error {
-	d, k := total.shape.Dim, total.shape.Outputs
 	var largest float64
-	for i, t := 0, 0; i*blas.TileDim < d; i, t = i+1, t+i+2 {
-		rows := blas.TileRows(d, i)
-		for a := range rows {
-			largest = max(largest, total.tiles[t][a*rows+a])
-		}
+	for j := range total.shape.Dim {
+		largest = max(largest, total.at(j, j))
 	}
 	squares := total.head.Weight() // of the constant 1, whose products are the column sums
-	for c := range k {
+	for c := range total.shape.Outputs {
 		squares = max(squares, float64(total.moments(c).qq))
 	}
 	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {

@@ -28,9 +28,8 @@ const seedOfFit = 1
 // are assigned to folds by content or by the field Groups of d. If none is given, it tries AutoLambda. The map must
 // be features.Gridded. Nil options mean NewLearnerOptions().
 //
-// Training on a file of these rows with the same options gives the same weights, byte for byte, unless
-// several λ are tried on few different rows (profile.Few). A row of whole weight w counts exactly like w
-// copies of the row.
+// Training on a file of these rows with the same options gives the same weights, byte for byte, unless several λ are
+// tried on few different rows (profile.Few). A row of whole weight w counts exactly like w copies of the row.
 func Fit(d *linear.Data, lambda []float64, o *LearnerOptions) (*FitResult, error) {
 	if o == nil {
 		o = NewLearnerOptions()

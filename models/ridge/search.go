@@ -30,16 +30,22 @@ type search struct {
 	factor        *solver.Factor // the last of them, whose memory the next one takes over
 }
 
+// undividedError is an error of rows that cannot be cross-validated, because folds without which that is impossible
+// are empty.
+type undividedError string
+
+func (e undividedError) Error() string { return string(e) }
+
 // newSearch returns a search that has tried nothing.
 func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	total := folds.total
 	if len(folds.filled) < 2 {
-		return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use "+
-			"more rows, or no folds", total.Rows(), folds.filled[0], p.Folds)
+		return nil, undividedError(fmt.Sprintf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds "+
+			"with rows: use more rows, or no folds", total.Rows(), folds.filled[0], p.Folds))
 	}
 	if p.Validation == FirstFold && folds.filled[0] != 0 {
-		return nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds",
-			total.Rows())
+		return nil, undividedError(fmt.Sprintf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or "+
+			"fewer folds", total.Rows()))
 	}
 	s := &search{problem: p, foldSums: folds, eq: eq, values: append(slices.Clone(p.Smaller), p.Lambda...)}
 	slices.Reverse(s.values[:len(p.Smaller)])

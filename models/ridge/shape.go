@@ -100,6 +100,14 @@ func (s Shape) width() int {
 	return s.Outputs
 }
 
+// labels returns the number of labels of a row: its targets, or 1 for its class.
+func (s Shape) labels() int {
+	if s.Regression {
+		return s.Outputs
+	}
+	return 1
+}
+
 // headLen returns the length of the Head.
 func (s Shape) headLen() int {
 	n := 1 + s.Outputs
@@ -183,23 +191,11 @@ func (s *Sum) withPart(i int, v []float64, f func(part []float64)) error {
 	return nil
 }
 
-// Layout says what each part of a sum holds.
-type Layout struct{ Shape }
+// IsTile reports whether part i is a tile of the Gram matrix.
+func (s Shape) IsTile(i int) bool { return i > 0 && i <= blas.NumTiles(s.Dim) }
 
-// LayoutOf returns the layout of sums of a shape.
-func LayoutOf(s Shape) Layout { return Layout{s} }
-
-// Tile reports whether part i is a tile of the Gram matrix.
-func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
-
-// diagonal returns the row of the diagonal tile in part i. ok is false if part i is not such a tile.
-func (l Layout) diagonal(i int) (row int, ok bool) {
-	row, column := l.Place(i)
-	return row, l.Tile(i) && row == column
-}
-
-// Place returns the row and column of the tile in part i.
-func (l Layout) Place(i int) (row, column int) {
+// TilePlace returns the row and column of the tile in part i.
+func (s Shape) TilePlace(i int) (row, column int) {
 	i--
 	for ; i > row; row++ {
 		i -= row + 1
@@ -207,34 +203,34 @@ func (l Layout) Place(i int) (row, column int) {
 	return row, i
 }
 
-// Cross returns the first feature of the cross products in part i and their number of columns. ok is false
+// CrossPlace returns the first feature of the cross products in part i and their number of columns. ok is false
 // if part i has no cross products.
-func (l Layout) Cross(i int) (from, width int, ok bool) {
-	n := blas.NumTiles(l.Dim)
-	return (i - 1 - n) * l.chunk(), l.width(), i > n
+func (s Shape) CrossPlace(i int) (from, width int, ok bool) {
+	n := blas.NumTiles(s.Dim)
+	return (i - 1 - n) * s.chunk(), s.width(), i > n
 }
 
 // tiles returns zeroed tiles for the parts that include selects, and nil for the others.
-func (l Layout) tiles(include func(part int) bool) [][]float64 {
-	lengths := make([]int, blas.NumTiles(l.Dim))
+func (s Shape) tiles(include func(part int) bool) [][]float64 {
+	lengths := make([]int, blas.NumTiles(s.Dim))
 	for i := range lengths {
 		if part := i + 1; include(part) {
-			lengths[i] = l.Len(part)
+			lengths[i] = s.PartLen(part)
 		}
 	}
 	return blas.MakeEach[float64](lengths)
 }
 
-// Len returns the number of float64s in part i.
-func (l Layout) Len(i int) int {
+// PartLen returns the number of float64s in part i.
+func (s Shape) PartLen(i int) int {
 	if i == 0 {
-		return l.headLen()
+		return s.headLen()
 	}
-	if from, width, ok := l.Cross(i); ok {
-		return width * min(l.chunk(), l.Dim-from)
+	if from, width, ok := s.CrossPlace(i); ok {
+		return width * min(s.chunk(), s.Dim-from)
 	}
-	row, column := l.Place(i)
-	return blas.TileRows(l.Dim, row) * blas.TileRows(l.Dim, column)
+	row, column := s.TilePlace(i)
+	return blas.TileRows(s.Dim, row) * blas.TileRows(s.Dim, column)
 }
 
 // Stripe is a range of the parts of the sums of several folds, numbered fold by fold: part k of fold f is

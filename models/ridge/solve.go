@@ -9,7 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -145,7 +144,7 @@ type FirstFits struct {
 	// FirstRows is the number of rows of fold 0. It is set with Trials, and in WithoutFirst of classes.
 	FirstRows int64
 	// Discriminants of the classes, for the scores of the rows of fold 0; set only in WithoutFirst.
-	Discriminants []discriminant.Discriminant
+	Discriminants []Discriminant
 }
 
 // CVResult is the result of cross-validation for one λ. Errors are squares in the units of the target; for classes

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -24,21 +26,33 @@ func StoresRows(shape Shape, rows int64, lambda []float64) bool {
 
 // NewGridRows returns an empty GridRows for sums of the shape.
 func NewGridRows(shape Shape) *GridRows {
-	labels := 1
-	if shape.Regression {
-		labels = shape.Outputs
-	}
-	return &GridRows{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
+	return &GridRows{Dim: shape.Dim, Labels: shape.labels(), Weighted: shape.Weighted}
 }
 
 // RowsPerPart returns the number of rows that take as much memory as a part of their sum.
 func RowsPerPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
 
-// AddGridRows adds the rows of several sets, on a grid of the given number of steps.
-func (s *Sum) AddGridRows(steps, threads int, sets ...*GridRows) {
-	z := features.NewGrid(s.shape.Dim, steps)
-	for labels, weights := range rowBlocks(z, sets, threads) {
-		s.addLabels(z, labels, weights, threads)
+// rowsAtOnce rows and their converted numbers fit in the cache; a multiple of 4.
+const rowsAtOnce = 32
+
+// AddGridRows adds the rows of a set, on a grid of the given number of steps.
+func (s *Sum) AddGridRows(steps, threads int, rows *GridRows) {
+	z, d := features.NewGrid(s.shape.Dim, steps), s.shape.Dim
+	for first := 0; first < rows.N(); first += features.MaxRows {
+		n := min(features.MaxRows, rows.N()-first)
+		z.Resize(n)
+		parallel.Each((n+rowsAtOnce-1)/rowsAtOnce, threads, func(_, i int) {
+			at := i * rowsAtOnce
+			chunk := rows.Z[(first+at)*d : (first+min(at+rowsAtOnce, n))*d]
+			values := make([]float32, len(chunk))
+			blas.Floats(values, chunk)
+			z.QuantizeRows(at, values, len(chunk)/d, float32(steps)) // a step is 1
+		})
+		var weights []int64
+		if rows.Weighted {
+			weights = rows.W[first : first+n]
+		}
+		s.AddLabels(z, rows.Q[first*rows.Labels:(first+n)*rows.Labels], weights, threads)
 	}
 }
 
@@ -66,16 +80,6 @@ func (p *problem) subsetOfRows(subset []int) (sums []*Sum) {
 		sums[len(sums)-1].AddGridRows(p.Rows.Steps, p.Threads, rows.pick(subset))
 	}
 	return sums
-}
-
-// inFolds returns the rows of the folds for which the function is true.
-func (r *FoldRows) inFolds(folds func(int) bool) (sets []*GridRows) {
-	for f, rows := range r.Folds {
-		if folds(f) {
-			sets = append(sets, rows)
-		}
-	}
-	return sets
 }
 
 // dualOfRows returns the dual problem of the rows. mean and target are the means over all rows.

@@ -46,7 +46,7 @@ func NewPartSum(shape Shape, first, end int) *Sum {
 		panic("ridge: invalid shape or range of parts")
 	}
 	s := &Sum{shape: shape, head: make([]float64, shape.headLen())}
-	s.tiles = LayoutOf(shape).tiles(func(part int) bool { return first <= part && part < end })
+	s.tiles = shape.tiles(func(part int) bool { return first <= part && part < end })
 	if end > len(s.tiles)+1 {
 		s.cross = make([]float64, shape.Dim*shape.width())
 	}
@@ -90,7 +90,7 @@ func (s *Sum) ClassCounts() []int64 {
 // weighted; otherwise it is nil.
 func (s *Sum) Add(z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
 	s.labels = AppendLabels(s.labels[:0], z.N(), y, grid)
-	s.addLabels(z, s.labels, weights, threads)
+	s.AddLabels(z, s.labels, weights, threads)
 }
 
 // AppendLabels appends the labels y of n rows as whole numbers, as Add adds them: targets on their grid, or
@@ -109,7 +109,14 @@ func AppendLabels(dst []int32, n int, y []float64, grid linear.Grids) []int32 {
 	return dst
 }
 
-func (s *Sum) addLabels(z *features.Grid, labels []int32, weights []int64, threads int) {
+// AddLabels is Add for labels as from AppendLabels. It panics if lengths do not fit, or a class or target is out of
+// range.
+func (s *Sum) AddLabels(z *features.Grid, labels []int32, weights []int64, threads int) {
+	n := z.N()
+	if z.D() != s.shape.Dim || len(labels) != n*s.shape.labels() || len(weights) != n && s.shape.Weighted ||
+		weights != nil && !s.shape.Weighted {
+		panic("ridge: block, labels and sum do not fit")
+	}
 	if s.shape.Regression {
 		s.addTargets(z, labels, weights, threads)
 	} else {
@@ -117,17 +124,7 @@ func (s *Sum) addLabels(z *features.Grid, labels []int32, weights []int64, threa
 	}
 }
 
-// AddClasses adds the rows of z, without weights, with their classes, 0 ≤ class[i] < Outputs. It panics if
-// the sum is for targets or for rows with weights, or if lengths or classes do not fit.
-func (s *Sum) AddClasses(z *features.Grid, class []int32, threads int) {
-	s.addClasses(z, class, nil, threads)
-}
-
 func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threads int) {
-	if s.shape.Regression {
-		panic("ridge: classes added to a sum of targets")
-	}
-	s.checkBlock(z, len(class), weights)
 	for _, c := range class {
 		if c < 0 || int(c) >= s.shape.Outputs {
 			panic("ridge: class out of range")
@@ -147,22 +144,8 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 	}
 }
 
-// AddTargets adds the rows of z, without weights, with their targets on the grid: y is row-major, n×Outputs, |y| ≤
-// 32767. It panics if the sum is for classes or for rows with weights, or if lengths or targets do not fit.
-func (s *Sum) AddTargets(z *features.Grid, y []int32, threads int) {
-	s.addTargets(z, y, nil, threads)
-}
-
 func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads int) {
-	if !s.shape.Regression {
-		panic("ridge: targets added to a sum of classes")
-	}
-	k := s.shape.Outputs
-	if len(y)%k != 0 {
-		panic("ridge: length of targets")
-	}
-	n := len(y) / k
-	s.checkBlock(z, n, weights)
+	n, k := z.N(), s.shape.Outputs
 	s.padded = slices.Grow(s.padded[:0], n*(k+1))
 	q := s.head.outputs(k)
 	hi, lo := s.head.squares(k)
@@ -275,13 +258,6 @@ func (s *Sum) Equal(t *Sum) bool {
 		slices.EqualFunc(s.tiles, t.tiles, slices.Equal[[]float64])
 }
 
-// checkBlock panics unless z has n rows with the sum's features, and weights if the sum has them.
-func (s *Sum) checkBlock(z *features.Grid, n int, weights []int64) {
-	if z.N() != n || z.D() != s.shape.Dim || len(weights) != n && s.shape.Weighted || weights != nil && !s.shape.Weighted {
-		panic("ridge: block, labels and sum do not fit")
-	}
-}
-
 func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 	if s.shape != t.shape {
 		panic("ridge: sums of different shapes")
@@ -301,23 +277,35 @@ func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 
 // Columns returns Σz, of length Dim.
 func (s *Sum) Columns() []float64 {
-	dst := make([]float64, s.shape.Dim)
-	s.columnSums(dst)
-	return dst
-}
-
-// columnSums stores Σz in dst, of length Dim.
-func (s *Sum) columnSums(dst []float64) {
-	w := s.shape.width()
+	dst, w := make([]float64, s.shape.Dim), s.shape.width()
 	for j := range dst {
 		row := s.cross[j*w : (j+1)*w]
 		if s.shape.Regression {
-			dst[j] = row[w-1]
-			continue
+			row = row[w-1:]
 		}
-		dst[j] = 0
 		for _, v := range row {
 			dst[j] += v
 		}
 	}
+	return dst
 }
+
+// Head is part 0 of a Sum: the weight of the rows, which is their number if rows have no weights, then the weight
+// of each class or, for targets, Σq, Σ⌊q²/2¹⁵⌋ and Σ(q² mod 2¹⁵) of each. Σq² itself would be exact only for eight
+// million rows. If rows have weights, their number follows.
+type Head []float64
+
+// Weight returns the sum of the weights of the rows, or their number if they have none.
+func (h Head) Weight() float64 { return h[0] }
+
+// outputs returns the sum of each of k outputs: the weight of a class or Σq of a target.
+func (h Head) outputs(k int) []float64 { return h[1 : 1+k] }
+
+// squares returns the limbs of Σq² of each of k targets.
+func (h Head) squares(k int) (high, low []float64) { return h[1+k : 1+2*k], h[1+2*k : 1+3*k] }
+
+// addWeight adds to the weight of the rows.
+func (h Head) addWeight(w float64) { h[0] += w }
+
+// addWeightedRows adds to the number of rows, if they have weights.
+func (h Head) addWeightedRows(n int64) { h[len(h)-1] += float64(n) }

@@ -59,8 +59,7 @@ func TestSumMatchesItsHeader(t *testing.T) {
 		if sum.Rows() != 60 {
 			t.Fatalf("%d rows", sum.Rows())
 		}
-		cols := make([]float64, shape.Dim)
-		sum.columnSums(cols)
+		cols := sum.Columns()
 		for j := range cols {
 			var want float64
 			for i := range s.z {
@@ -96,7 +95,7 @@ func TestSumMatchesItsHeader(t *testing.T) {
 func TestSquaresOfTargetsStayExactForAllRows(t *testing.T) {
 	shape := Shape{Dim: 1, Outputs: 1, Regression: true}
 	sum := NewSum(shape)
-	sum.AddTargets(packBytes([]int8{127, -127, 127}, 3, 1), []int32{maxTarget, -maxTarget, maxTarget - 1}, 1)
+	sum.AddLabels(packBytes([]int8{127, -127, 127}, 3, 1), []int32{maxTarget, -maxTarget, maxTarget - 1}, nil, 1)
 	want := moments{3, maxTarget - 1, 2*maxTarget*maxTarget + (maxTarget-1)*(maxTarget-1)}
 	for sum.Rows()*2 <= shape.MaxRows(blas.MostByte) {
 		sum.Merge(sum)
@@ -176,13 +175,11 @@ func TestWrongBlocksPanic(t *testing.T) {
 	targets := NewSum(Shape{Dim: 2, Outputs: 1, Regression: true})
 	z := packBytes([]int8{1, 2, 3, 4}, 2, 2)
 	for name, f := range map[string]func(){
-		"class too large":       func() { classes.AddClasses(z, []int32{0, 2}, 1) },
-		"class negative":        func() { classes.AddClasses(z, []int32{0, -1}, 1) },
-		"too few classes":       func() { classes.AddClasses(z, []int32{0}, 1) },
-		"targets to classes":    func() { classes.AddTargets(z, []int32{0, 1}, 1) },
-		"classes to targets":    func() { targets.AddClasses(z, []int32{0, 0}, 1) },
-		"target out of range":   func() { targets.AddTargets(z, []int32{0, 32768}, 1) },
-		"features do not fit":   func() { targets.AddTargets(packBytes([]int8{1, 2}, 2, 1), []int32{0, 1}, 1) },
+		"class too large":       func() { classes.AddLabels(z, []int32{0, 2}, nil, 1) },
+		"class negative":        func() { classes.AddLabels(z, []int32{0, -1}, nil, 1) },
+		"too few classes":       func() { classes.AddLabels(z, []int32{0}, nil, 1) },
+		"target out of range":   func() { targets.AddLabels(z, []int32{0, 32768}, nil, 1) },
+		"features do not fit":   func() { targets.AddLabels(packBytes([]int8{1, 2}, 2, 1), []int32{0, 1}, nil, 1) },
 		"shapes differ":         func() { classes.Merge(targets) },
 		"part that is not":      func() { classes.Part(classes.Shape().NumParts()) },
 		"shape without outputs": func() { NewSum(Shape{Dim: 3}) },

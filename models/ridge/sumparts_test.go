@@ -30,9 +30,9 @@ func TestSumOfSomePartsMatchesTheWholeSum(t *testing.T) {
 		}
 		add := func(s *Sum) {
 			if shape.Regression {
-				s.addTargets(z, y, weights, 2)
+				s.AddLabels(z, y, weights, 2)
 			} else {
-				s.addClasses(z, class, weights, 2)
+				s.AddLabels(z, class, weights, 2)
 			}
 		}
 		whole := NewSum(shape)

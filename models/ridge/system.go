@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -22,12 +21,11 @@ type system struct {
 	// G_c for descents, and the diagonal that μ multiplies: 1 without ranges.
 	solver.Matrix
 
-	n       float64   // the sum of the weights of the rows
-	mass    float64   // n without the weights of classes
-	colSum  []float64 // s, length D
-	outSum  []float64 // t, length k
-	v       []float64 // row-major D×k: R_c, then the solution
-	scratch []float64 // length D
+	n      float64   // the sum of the weights of the rows
+	mass   float64   // n without the weights of classes
+	colSum []float64 // s, length D
+	outSum []float64 // t, length k
+	v      []float64 // row-major D×k: R_c, then the solution
 
 	weights *profile.WeightGrid // nil if rows have none
 
@@ -40,7 +38,7 @@ func newSystem(shape Shape, u Units, factors []float64, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	eq := &system{
 		shape: shape, Matrix: solver.NewMatrix(d, threads), weights: u.Weights, ranges: u.Ranges, factors: factors,
-		colSum: make([]float64, d), outSum: make([]float64, k), v: make([]float64, d*k), scratch: make([]float64, d),
+		outSum: make([]float64, k), v: make([]float64, d*k),
 	}
 	for j := range eq.Ridge {
 		eq.Ridge[j] = 1
@@ -80,7 +78,7 @@ func (eq *system) setSums(total, out *Sum) {
 	eq.n = total.head.Weight()
 	copy(eq.outSum, total.head.outputs(eq.shape.Outputs))
 	eq.mass = eq.masses(total.head)
-	total.columnSums(eq.colSum)
+	eq.colSum = total.Columns()
 	if out == nil {
 		return
 	}
@@ -89,8 +87,7 @@ func (eq *system) setSums(total, out *Sum) {
 	for c, v := range out.head.outputs(eq.shape.Outputs) {
 		eq.outSum[c] -= v
 	}
-	out.columnSums(eq.scratch)
-	for j, v := range eq.scratch {
+	for j, v := range out.Columns() {
 		eq.colSum[j] -= v
 	}
 }
@@ -174,27 +171,19 @@ func (eq *system) trainError(mu float64, total, out *Sum) float64 {
 	return max(e, 0)
 }
 
-// heldOut computes the errors of weights on rows that they were not fitted to.
-type heldOut struct{ *solver.HeldOutErrors }
-
-func newHeldOut(shape Shape, threads int) heldOut {
-	return heldOut{solver.NewHeldOutErrors(shape.Dim, shape.Outputs, threads)}
+// fit returns the results of the solution, whose sum of squared errors on the rows of out is heldOut.
+func (eq *system) fit(heldOut, mu float64, total, out *Sum) solver.Fit {
+	return solver.Fit{HeldOut: heldOut, Train: eq.trainError(mu, total, out), Squares: eq.squares(eq.v)}
 }
 
-// squares returns the squared errors on the rows of fold of several V that were fitted to the rows of eq;
-// see solver.HeldOutErrors.Squares.
-func (h heldOut) squares(eq *system, fold *Sum, vt []float64) []float64 {
-	sums := fold.heldOut()
-	for c := range fold.shape.Outputs {
-		sums.Squares = append(sums.Squares, centredSquares(fold, nil, c))
-	}
-	return h.Squares(eq.fitted(), sums, vt)
-}
-
-// heldOut returns the sums of the fold, without Squares.
+// heldOut returns the sums of the fold.
 func (s *Sum) heldOut() solver.HeldOutSums {
-	return solver.HeldOutSums{N: s.head.Weight(), Columns: s.Columns(), Targets: s.head.outputs(s.shape.Outputs), Tiles: s.tiles,
-		Cross: s.cross, Width: s.shape.width()}
+	sums := solver.HeldOutSums{N: s.head.Weight(), Columns: s.Columns(), Targets: s.head.outputs(s.shape.Outputs),
+		Tiles: s.tiles, Cross: s.cross, Width: s.shape.width()}
+	for c := range s.shape.Outputs {
+		sums.Squares = append(sums.Squares, centredSquares(s, nil, c))
+	}
+	return sums
 }
 
 // fitted describes the rows that the system was fitted to.
@@ -203,14 +192,17 @@ func (eq *system) fitted() solver.HeldOutFit {
 }
 
 // discriminants returns the discriminants of the classes on the rows of fold, for the scores of the solution.
-func (eq *system) discriminants(fold *Sum, threads int) []discriminant.Discriminant {
+func (eq *system) discriminants(fold *Sum, threads int) (all []Discriminant) {
 	sums := solver.ClassFold{HeldOutSums: fold.heldOut(), Rows: float64(fold.Rows())}
 	for c := range fold.shape.Outputs {
 		sums.Weights = append(sums.Weights, eq.weights.Class(c))
 	}
 	vt := make([]float64, len(eq.v))
 	blas.Transpose(vt, eq.v, eq.shape.Dim, eq.shape.Outputs)
-	return solver.Discriminants(eq.fitted(), sums, vt, threads)
+	for _, s := range solver.Separations(eq.fitted(), sums, vt, threads) {
+		all = append(all, newDiscriminant(s))
+	}
+	return all
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are in total and not in out; out

@@ -2,9 +2,11 @@ package ridge
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -34,7 +36,7 @@ func (s *search) try(values, folds []int) error {
 	if s.rereads() {
 		return s.tryRereading(values, folds)
 	}
-	h := newHeldOut(s.Shape, s.Threads)
+	h := s.heldOutErrors()
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
 		return !slices.ContainsFunc(folds, s.tallies[i].pending)
 	})
@@ -145,14 +147,14 @@ type solved struct {
 
 // descend solves the trials on a fold by conjugate gradients. A trial that does not converge has no
 // solution. The matrix of eq is centred, and stays usable for other solutions.
-func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
+func (s *search) descend(h *solver.HeldOutErrors, fold *Sum, trials []trial) []solved {
 	eq, out := s.eq, make([]solved, len(trials))
 	run := func(at []int, systems ...*solver.System) {
 		if len(systems) == 0 {
 			return
 		}
 		eq.rightSides(s.total, fold)
-		held := h.squares(eq, fold, eq.Descend(eq.v, s.Shape.Outputs, systems))
+		held := h.Squares(eq.fitted(), fold.heldOut(), eq.Descend(eq.v, s.Shape.Outputs, systems))
 		for i, system := range systems {
 			if system.Solved {
 				out[at[i]] = solved{system.X, held[i]}
@@ -194,7 +196,7 @@ func (s *search) descend(h heldOut, fold *Sum, trials []trial) []solved {
 }
 
 // validate records the errors of trials on a fold.
-func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
+func (s *search) validate(h *solver.HeldOutErrors, fold *Sum, number int, trials []trial) {
 	eq, total, solutions := s.eq, s.total, make([]solved, len(trials))
 	if s.method == solver.Exactly {
 		eq.setSums(total, fold)
@@ -214,18 +216,17 @@ func (s *search) validate(h heldOut, fold *Sum, number int, trials []trial) {
 			}
 			vt := make([]float64, len(eq.v))
 			blas.Transpose(vt, eq.v, s.Shape.Dim, s.Shape.Outputs)
-			e = h.squares(eq, fold, vt)[0]
+			e = h.Squares(eq.fitted(), fold.heldOut(), vt)[0]
 		}
-		s.record(fold, number, t.index, e, eq.trainError(mu, total, fold), eq.squares(eq.v))
+		s.record(fold, number, t.index, eq.fit(e, mu, total, fold))
 	}
 }
 
-// record adds the results of a value on a fold: e is the sum of squared errors on its rows, train the sum on the
-// other rows, and squares the squared norm of the weights. eq holds the solution where it is needed later.
-func (s *search) record(fold *Sum, number, value int, e, train, squares float64) {
+// record adds the results of a value on a fold. eq holds the solution where it is needed later.
+func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 	tally, rows := &s.tallies[value], fold.head.Weight()
 	if number == 0 {
-		tally.first = e / rows
+		tally.first = fit.HeldOut / rows
 		if s.first == nil && s.Grid != nil {
 			for c := range s.Grid {
 				s.first = append(s.first, fold.moments(c))
@@ -239,10 +240,142 @@ func (s *search) record(fold *Sum, number, value int, e, train, squares float64)
 			}
 		}
 	}
-	tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
-	tally.train, tally.trainRows = tally.train+train, tally.trainRows+s.eq.n
-	tally.rounding += rows * squares / 12
+	tally.heldOut, tally.heldOutRows = tally.heldOut+fit.HeldOut, tally.heldOutRows+rows
+	tally.train, tally.trainRows = tally.train+fit.Train, tally.trainRows+s.eq.n
+	tally.rounding += rows * fit.Squares / 12
 	tally.targets = tally.targets.plus(fold.moments(0))
-	tally.means = append(tally.means, e/rows)
+	tally.means = append(tally.means, fit.HeldOut/rows)
 	tally.done = append(tally.done, number)
+}
+
+// A choice of λ usually has the sum of all rows, the matrix of a system and the sum of a fold in memory: 13
+// GB with 32,768 features. So above solver.RereadAbove features only one sum is in memory. The sum of the
+// rows without a fold is added up from storage, and the system for each λ is solved in its place. Then the
+// sum of the fold is read into the same memory, for the held-out errors. Only an outline of the sum of all
+// rows stays. Reading takes far less time than a factorisation.
+
+// rereads reports whether only one sum is in memory while λ is chosen.
+func (p *problem) rereads() bool {
+	return p.Shape.Dim > cmp.Or(p.rereadAbove, solver.RereadAbove) && p.Sums == nil && p.HoldsOut()
+}
+
+// outline returns a sum of no rows that has the head, the cross products and the tiles on the diagonal.
+func outline(shape Shape) *Sum {
+	s := NewPartSum(shape, 0, 1)
+	s.tiles = shape.tiles(func(part int) bool {
+		row, column := shape.TilePlace(part)
+		return row == column
+	})
+	s.cross = make([]float64, shape.Dim*shape.width())
+	return s
+}
+
+// outlines reports whether the sum is an outline.
+func (s *Sum) outlines() bool {
+	return slices.ContainsFunc(s.tiles, func(t []float64) bool { return t == nil })
+}
+
+// tryRereading is try with only one sum in memory.
+func (s *search) tryRereading(values, folds []int) error {
+	h, vt := s.heldOutErrors(), make([]float64, len(s.eq.v))
+	for _, value := range values {
+		for _, f := range folds {
+			if !s.tallies[value].pending(f) {
+				continue
+			}
+			rest, err := s.sumOf(func(fold int) bool { return fold != f })
+			if err != nil {
+				return err
+			}
+			factor, pivot := s.solveIn(s.eq, rest, s.values[value])
+			if factor == nil {
+				s.tallies[value].failed = notDefinite(pivot, s.Shape.Dim)
+				continue
+			}
+			blas.Transpose(vt, s.eq.v, s.Shape.Dim, s.Shape.Outputs)
+			fold, err := s.load(f)
+			if err != nil {
+				return err
+			}
+			s.record(fold, f, value, s.eq.fit(h.Squares(s.eq.fitted(), fold.heldOut(), vt)[0], factor.mu, s.total, fold))
+		}
+	}
+	return nil
+}
+
+// newFewRows returns the dual problem of the stored rows, or nil if a value of λ is too small for the
+// matrix of all features to be positive definite to working precision.
+func (s *search) newFewRows() *solver.Problem {
+	eq, total := s.eq, s.total
+	d, n := s.Shape.Dim, total.head.Weight()
+	eq.mass = eq.masses(total.head)
+	least := math.Inf(1)
+	for _, v := range s.values {
+		least = min(least, s.mu(eq, v))
+	}
+	for j := range d {
+		if !(least*eq.Ridge[j] > float64(d)*0x1p-50*total.at(j, j)) {
+			return nil
+		}
+	}
+	mean, target := total.Columns(), make([]float64, s.Shape.Outputs)
+	for j := range mean {
+		mean[j] /= n
+	}
+	for c, v := range total.head.outputs(s.Shape.Outputs) {
+		target[c] = v / n
+	}
+	return s.dualOfRows(mean, target, eq.Ridge)
+}
+
+// tryFew is try by the dual problem of few rows.
+func (s *search) tryFew(values, folds []int) {
+	eq, total := s.eq, s.total
+	type few struct {
+		fold, value int
+		mu          float64
+		v           []float64 // weights; nil if nothing reads them
+		fit         solver.Fit
+		pivot       int
+		ok          bool
+	}
+	var all []few
+	for _, f := range folds {
+		eq.setSums(total, s.heads[f])
+		for _, value := range values {
+			if s.tallies[value].pending(f) {
+				all = append(all, few{fold: f, value: value, mu: s.muOf(value)})
+			}
+		}
+	}
+	atOnce := solver.AtOnce(int64(s.few.Len()), s.Threads)
+	weights := make([][]float64, atOnce)
+	for chunk := range slices.Chunk(all, atOnce) {
+		parallel.Each(len(chunk), atOnce, func(_, i int) {
+			t := &chunk[i]
+			if !s.tallies[t.value].pending(t.fold) {
+				return
+			}
+			if !s.few.Plain() || t.fold == 0 && s.Trials {
+				if weights[i] == nil {
+					weights[i] = make([]float64, len(eq.v))
+				}
+				t.v = weights[i]
+			}
+			t.fit, t.pivot, t.ok = s.few.Solve(t.v, eq.factors, t.mu, t.fold, max(1, s.Threads/len(chunk)))
+		})
+		for _, t := range chunk {
+			if !s.tallies[t.value].pending(t.fold) {
+				continue // or it failed on an earlier fold
+			}
+			if !t.ok {
+				s.tallies[t.value].failed = notDefinite(t.pivot, s.few.Len())
+				continue
+			}
+			fold := s.heads[t.fold]
+			eq.setSums(total, fold)
+			copy(eq.v, t.v)
+			s.record(fold, t.fold, t.value, t.fit)
+		}
+	}
 }

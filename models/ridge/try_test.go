@@ -145,7 +145,7 @@ func TestFactorTooFarOffIsReplaced(t *testing.T) {
 	p.eq.centre(p.total, nil)
 	far := p.eq.Factor(1e6*p.mu(p.eq, 1e3), blas.MakeTiles[float32](120), nil)
 	p.eq.centre(p.total, fold)
-	got := p.descend(newHeldOut(s.shape, 2), fold, []trial{{0, far}})
+	got := p.descend(p.heldOutErrors(), fold, []trial{{0, far}})
 	want := table(t, s, solver.Exactly, 2, 1e-6)
 	if got[0].x == nil || math.Abs(got[0].held/fold.head[0]*p.squareUnit()-want[0].FoldMSE) > 1e-4*want[0].FoldMSE {
 		t.Errorf("held-out errors %+v, want %g a row", got[0].held, want[0].FoldMSE)

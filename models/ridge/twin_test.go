@@ -73,9 +73,9 @@ func (s *sample) add(sum *Sum, rows []int, size, threads int) {
 			y = append(y, s.y[i]...)
 		}
 		if s.shape.Regression {
-			sum.AddTargets(s.pack(block), y, threads)
+			sum.AddLabels(s.pack(block), y, nil, threads)
 		} else {
-			sum.AddClasses(s.pack(block), class, threads)
+			sum.AddLabels(s.pack(block), class, nil, threads)
 		}
 	}
 }

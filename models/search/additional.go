@@ -30,17 +30,6 @@ const (
 	leastPair = 1.0 / 64
 )
 
-// piecewise returns the recipe of the piecewise-linear columns of a view; nil if there are none.
-func (s *viewRows) piecewise() *preprocess.Bins {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.cut {
-		n := len(s.x) / s.d
-		s.bins, s.cut = preprocess.NewPiecewiseLinear(s.x, n, s.d, s.mostPiecewise), true
-	}
-	return s.bins
-}
-
 // pair is two columns of a view.
 type pair struct {
 	columns [2]int
@@ -192,11 +181,7 @@ func (r *runner) pairs(view string, weights []*learnedMetric, spec *trialSpec) (
 		if !ok {
 			return nil, nil
 		}
-		train := spec.allRows
-		if fold < len(spec.train) {
-			train = spec.train[fold]
-		}
-		out[fold] = r.bestPair(v, v.numbers(d.A), train)
+		out[fold] = r.bestPair(v, v.numbers(d.A), spec.trainOf(fold))
 		if out[fold] == nil {
 			return nil, nil
 		}

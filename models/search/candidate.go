@@ -35,8 +35,7 @@ type Candidate struct {
 	Rounds int    `json:"rounds,omitempty"`
 	// Products says that the first metric comes from products of two columns (package pairs); Rounds follow it.
 	Products bool `json:"products,omitempty"`
-	// Pair is the width of an additional Gaussian kernel of two columns, in median distances of these; 0 for
-	// none.
+	// Pair is the width of an additional Gaussian kernel of two columns, in median distances of these; 0 for none.
 	Pair float64 `json:"pair,omitempty"`
 	// InResiduals says that these two columns were found in the residuals of another candidate.
 	InResiduals bool `json:"in_residuals,omitempty"`
@@ -112,18 +111,12 @@ func (c Candidate) kind() Candidate {
 	return c
 }
 
-// sized returns the options of a kernel with a width and a number of features.
-func sized(k kernel.Options, width float64, out int) (kernel.Options, error) {
-	k, err := kernel.With(k, "width", strconv.FormatFloat(width, 'g', -1, 64))
-	if err != nil {
-		return nil, err
-	}
-	return kernel.With(k, "features", strconv.Itoa(out))
-}
-
 // recipeOf returns the recipe of a kernel with a width and a number of features, for rows of length in.
 func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (features.Recipe, error) {
-	k, err := sized(k, width, out)
+	k, err := kernel.With(k, "width", strconv.FormatFloat(width, 'g', -1, 64))
+	if err == nil {
+		k, err = kernel.With(k, "features", strconv.Itoa(out))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -46,12 +46,12 @@ func newExactRidge(all *kernelMatrix, train, judge []int, l *labels, s *scratch,
 		square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}
 	share := make([]float64, n) // of the weights
 	for _, i := range train {
-		e.mass += l.weight(i)
+		e.mass += l.weights[i]
 	}
 	at := make([]int, n)
 	for a, i := range train {
 		at[a] = all.At[i]
-		share[a] = l.weight(i) / e.mass
+		share[a] = l.weights[i] / e.mass
 		for c := range k {
 			e.y[a*k+c] = l.code(i, c)
 			e.mean[c] += float64(share[a] * e.y[a*k+c])
@@ -121,7 +121,7 @@ func (e *exactRidge) scores(lambda float64, scores []float32) error {
 	a := e.square
 	for i, row := range e.train { // the lower triangle
 		copy(a[i*n:][:i+1], e.k[i*n:])
-		a[i*n+i] += float64(lambda * e.mass / e.labels.weight(row))
+		a[i*n+i] += float64(lambda * e.mass / e.labels.weights[row])
 	}
 	if _, ok := blas.Cholesky(a, n, e.threads); !ok {
 		return errNotDefinite

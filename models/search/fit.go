@@ -38,8 +38,8 @@ func cannotFit(err error) bool {
 		agop.ErrNoWaves, kernel.ErrEqualRows, kernel.ErrNotFinite}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// newFit adds up the features of the rows train of x, of d numbers each. It fails if a feature is not finite.
-func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, threads int) (*fit, error) {
+// newFit adds up the features of the rows train of a view. It fails if a feature is not finite.
+func newFit(recipe features.Recipe, x *viewRows, train []int, l *labels, threads int) (*fit, error) {
 	made, err := recipe.New()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,10 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	// Solve overwrites a sum that is the only one, and this one is solved for several λ.
 	add := func(to *ridge.Sum, _ int) error { to.Merge(f.sum); return nil }
 	f.options = ridge.Options{FoldPlan: ridge.FoldPlan{Folds: 1}, Source: ridge.Source{Shape: shape, Add: add},
-		Units: ridge.Units{Grid: l.grids(), Weights: l.weightGrid}, Threads: threads}
+		Units: ridge.Units{Weights: l.weightGrid}, Threads: threads}
+	if l.grid != nil {
+		f.options.Grid = linear.Grids{*l.grid}
+	}
 	steps := features.ByteSteps
 	if features.Wide(m) {
 		total := int64(len(train))
@@ -68,7 +71,7 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	saturated := ridge.SumRows([]*ridge.Sum{f.sum}, m, steps, &f.options,
 		func(add func(fold int, x []float32, y []float64, w float64)) {
 			for _, i := range train {
-				add(0, x[i*d:(i+1)*d], l.y[i:i+1], l.weight(i))
+				add(0, x.x[i*x.d:(i+1)*x.d], l.y[i:i+1], l.weights[i])
 			}
 		})
 	if saturated > 0 {
@@ -88,15 +91,12 @@ func (f *fit) solve(lambda float64) (*linear.Model, error) {
 }
 
 // features returns the features of the rows of x with these indices, row-major.
-func (f *fit) features(x []float32, d int, indices []int) []float32 {
-	phi := make([]float32, len(indices)*f.out)
-	block := make([]float32, rowio.MaxRows*d)
-	for lo := 0; lo < len(indices); lo += rowio.MaxRows {
-		n := min(rowio.MaxRows, len(indices)-lo)
-		for at, i := range indices[lo : lo+n] {
-			copy(block[at*d:(at+1)*d], x[i*d:(i+1)*d])
-		}
-		f.m.Apply(phi[lo*f.out:], block, n)
+func (f *fit) features(x *viewRows, indices []int) []float32 {
+	phi := make([]float32, 0, len(indices)*f.out)
+	for chunk := range slices.Chunk(indices, rowio.MaxRows) {
+		n := len(chunk)
+		f.m.Apply(phi[len(phi):][:n*f.out], (&radialRows{rows: chunk}).gather(x.x, x.d), n)
+		phi = phi[:len(phi)+n*f.out]
 	}
 	return phi
 }
@@ -195,12 +195,12 @@ func (j *judged) add(k *judged) {
 func (l *labels) judge(rows []int, scores []float32) *judged {
 	j := &judged{loss: make([]float64, len(rows))}
 	for _, i := range rows {
-		j.weight += l.weight(i)
+		j.weight += l.weights[i]
 	}
 	if l.grid != nil {
 		for at, i := range rows {
 			e := float64(scores[at]) - float64(l.scaled[i])
-			j.loss[at] = float64(l.weight(i) * float64(e*e))
+			j.loss[at] = float64(l.weights[i] * float64(e*e))
 		}
 		return j
 	}
@@ -213,7 +213,7 @@ func (l *labels) judge(rows []int, scores []float32) *judged {
 			}
 		}
 		if best != int(l.y[i]) {
-			j.wrong += l.weight(i)
+			j.wrong += l.weights[i]
 		}
 	}
 	least := math.Inf(1)
@@ -221,7 +221,7 @@ func (l *labels) judge(rows []int, scores []float32) *judged {
 	for _, beta := range loss.SoftmaxFactors {
 		var sum float64
 		for at, i := range rows {
-			losses[at] = float64(l.weight(i) * logLoss(scores[at*k:(at+1)*k], int(l.y[i]), beta))
+			losses[at] = float64(l.weights[i] * logLoss(scores[at*k:(at+1)*k], int(l.y[i]), beta))
 			sum += losses[at]
 		}
 		if sum < least {

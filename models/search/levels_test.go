@@ -64,7 +64,7 @@ func TestSmallWholeNumbersAreTriedAsLevels(t *testing.T) {
 		}
 		x[2] = float32(code(2, 5)) / 2 // not whole
 		a, b := named(code(0, 8)), named(code(1, 8))
-		return a*b + float64(0*code(3, mostWhole+1))
+		return a*b + float64(0*code(3, 33))
 	})
 	o := withLevels(p)
 	o.Views = o.Views[:1]
@@ -121,7 +121,7 @@ func TestNumbersThatMeasureStayNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found := r.levels(s); found.Columns != nil {
+			if found := r.levels(s).Named(); found.Columns != nil {
 				t.Errorf("%s, %d rows: %v", name, n, found)
 			}
 		}

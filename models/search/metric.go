@@ -124,9 +124,8 @@ func (r *runner) metrics(ctx context.Context, candidates []*entry, spec *trialSp
 	return r.metricsIn(ctx, levels, kinds[:1], candidates, spec)
 }
 
-// metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from
-// the best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does
-// better.
+// metricsIn tries metrics of these kinds in a view: first learned from the best smooth candidate there, then from the
+// best one with such a metric, while the loss falls. It skips full metrics if a metric in another view does better.
 func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, candidates []*entry,
 	spec *trialSpec) ([]*entry, error) {
 	first := r.plain(candidates, view)
@@ -304,8 +303,7 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 	})
 }
 
-// learn learns a metric from a fit of parent to the rows outside one fold; the fold after the last means all
-// rows.
+// learn learns a metric from a fit of parent to the rows outside one fold; the fold after the last means all rows.
 func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, threads int) (*learnedMetric, error) {
 	x, steps := r.views[parent.View], []features.Recipe(nil)
 	if parent.metric != nil {
@@ -319,10 +317,7 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := spec.allRows, parent.lambda[0]
-	if fold < len(spec.train) {
-		train, lambda = spec.train[fold], parent.lambda[fold]
-	}
+	train, lambda := spec.trainOf(fold), parent.lambda[fold%len(spec.train)]
 	k := r.kernels[parent.Kernel]
 	median, err := x.median(k.distance)
 	if err != nil {
@@ -333,7 +328,7 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFit(recipe, x.x, x.d, train, r.labels, threads)
+	f, err := newFit(recipe, x, train, r.labels, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -346,10 +341,10 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 		return nil, err
 	}
 	if kind == diagonalMetric {
-		d, err := root.Diagonal(waves.Diagonal(f.sum, model.W, f.options.Step, f.options.Ranges, threads))
+		d, err := root.Diagonal(waves.Diagonal(f.sum, model.W, f.options.Units, threads))
 		return &learnedMetric{recipe: d}, err
 	}
-	matrix, err := root.Full(waves.Outer(f.sum, model.W, f.options.Step, f.options.Ranges, threads), threads)
+	matrix, err := root.Full(waves.Outer(f.sum, model.W, f.options.Units, threads), threads)
 	if err != nil {
 		return nil, err
 	}

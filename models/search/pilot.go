@@ -85,7 +85,7 @@ type labels struct {
 	scaled     []float32          // targets as fractions of the grid's range
 	grid       *linear.TargetGrid // nil for classes
 	outputs    int
-	weights    []float64           // nil if they are all 1
+	weights    []float64           // of the rows
 	weightGrid *profile.WeightGrid // of the weights; nil without
 }
 
@@ -110,24 +110,10 @@ func (p *Pilot) labels() (*labels, error) {
 			sum.Add(w)
 		}
 		l.weightGrid = profile.NewWeightGrid(sum.Result(), nil, nil)
+	} else {
+		l.weights = slices.Repeat([]float64{1}, p.N)
 	}
 	return l, nil
-}
-
-// grids returns the grid of the targets, for package ridge; nil for classes.
-func (l *labels) grids() linear.Grids {
-	if l.grid == nil {
-		return nil
-	}
-	return linear.Grids{*l.grid}
-}
-
-// weight returns the weight of row i.
-func (l *labels) weight(i int) float64 {
-	if l.weights == nil {
-		return 1
-	}
-	return l.weights[i]
 }
 
 // With at least oneJudges rows, a single fold of the pilot has fewJudged rows, by a wide margin.

@@ -26,11 +26,7 @@ func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialS
 	}
 	metrics := make([]*learnedMetric, len(spec.train)+1)
 	for fold := range metrics {
-		train := spec.allRows
-		if fold < len(spec.train) {
-			train = spec.train[fold]
-		}
-		weights := r.pairWeights(r.views[view], train)
+		weights := r.pairWeights(r.views[view], spec.trainOf(fold))
 		if weights == nil || fold == 0 && r.weighs(candidates, view, weights) {
 			return candidates, nil
 		}
@@ -69,8 +65,8 @@ func (r *runner) nullLoss(spec *trialSpec) float64 {
 	}
 	counts, total := make([]float64, r.outputs), 0.0
 	for _, i := range spec.allRows {
-		counts[int(r.y[i])] += r.weight(i)
-		total += r.weight(i)
+		counts[int(r.y[i])] += r.weights[i]
+		total += r.weights[i]
 	}
 	var h float64
 	for _, c := range counts {
@@ -110,8 +106,7 @@ func (r *runner) weighs(candidates []*entry, view string, weights []float64) boo
 // mostCodes is the largest number of codes of the classes.
 const mostCodes = 3
 
-// codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many
-// classes.
+// codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many classes.
 func (r *runner) codes(train []int) [][]float32 {
 	var out [][]float32
 	number := 1

@@ -63,7 +63,13 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.run(ctx, rungs)
+	chosen, err := r.choose(ctx, rungs)
+	if err != nil && err != errStopped {
+		return nil, err
+	}
+	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
+		Stopped: err == errStopped}
+	return result, r.finish(result, chosen)
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
@@ -75,24 +81,18 @@ func newRunner(p *Pilot, o Options) (r *runner, rungs []*trialSpec, err error) {
 	if r.labels, err = p.labels(); err != nil {
 		return nil, nil, err
 	}
-	var views []View
 	if p.N < fewRows && len(o.Views) > 1 {
 		o.Views = o.Views[:1]
 	}
+	r.options.Views = nil
 	for _, v := range o.Views {
-		s, err := newViewRows(p, v, min(mostPiecewise, kernel.Count(o.Features)/piecewiseShare), o.Threads)
-		if err != nil {
+		if err := r.addView(v); err != nil {
 			return nil, nil, err
 		}
-		if !r.isDuplicate(s) {
-			r.views[v.Name] = s
-			views = append(views, v)
-		}
 	}
-	if err := r.addLevels(&views); err != nil {
+	if err := r.addLevels(); err != nil {
 		return nil, nil, err
 	}
-	r.options.Views = views
 	if err := r.addKernels(); err != nil {
 		return nil, nil, err
 	}
@@ -125,25 +125,20 @@ func (r *runner) addKernels() error {
 	return add(r.helper, &fourier.GaussianOptions{})
 }
 
-// isDuplicate reports whether another view has equal rows.
-func (r *runner) isDuplicate(s *viewRows) bool {
-	for _, v := range r.views {
-		if v.d == s.d && slices.Equal(v.x, s.x) {
-			return true
+// addView adds a view, unless another one has equal rows.
+func (r *runner) addView(v View) error {
+	most := min(mostPiecewise, kernel.Count(r.options.Features)/piecewiseShare)
+	s, err := newViewRows(r.pilot, v, most, r.options.Threads)
+	if err != nil {
+		return err
+	}
+	for _, known := range r.views {
+		if known.d == s.d && slices.Equal(known.x, s.x) {
+			return nil
 		}
 	}
-	return false
-}
-
-// run is Run with the given rungs.
-func (r *runner) run(ctx context.Context, rungs []*trialSpec) (*Result, error) {
-	chosen, err := r.choose(ctx, rungs)
-	if err != nil && err != errStopped {
-		return nil, err
-	}
-	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: err == errStopped}
-	return result, r.finish(result, chosen)
+	r.views[v.Name], r.options.Views = s, append(r.options.Views, v)
+	return nil
 }
 
 // choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
@@ -205,6 +200,9 @@ func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*tri
 	if i > 0 {
 		r.spare = nil // memory for other sizes
 		kept := keep(candidates)
+		if !slices.Contains(kept, r.standard) {
+			kept = append(kept, r.standard)
+		}
 		if err := r.tryAll(ctx, kept, rungs[i]); err != nil {
 			return candidates, err
 		}

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
@@ -15,7 +16,7 @@ const (
 	mostFinalists = 3
 )
 
-// finalists returns the candidates for the last rung: the default, and the best ones that differ in more than
+// finalists returns the candidates for the last rung besides the default: the best ones that differ in more than
 // widths and rounds and have losses not far from the smallest.
 func (r *runner) finalists(candidates []*entry) []*entry {
 	var out []*entry
@@ -30,13 +31,10 @@ func (r *runner) finalists(candidates []*entry) []*entry {
 			out = append(out, e)
 		}
 	}
-	if !slices.Contains(out, r.standard) {
-		out = append(out, r.standard)
-	}
 	return out
 }
 
-// survivors returns the candidates for the second rung: the default, the best, the best of each family, the best
+// survivors returns the candidates for the second rung besides the default: the best, the best of each family, the best
 // smooth one in the view of the best, and then others by their loss until there are mostSurvivors. At most two
 // differ only in width.
 func (r *runner) survivors(candidates []*entry) []*entry {
@@ -45,10 +43,7 @@ func (r *runner) survivors(candidates []*entry) []*entry {
 	families := map[string]bool{}
 	smooth := false
 	take := func(e *entry) {
-		if e.judged == nil || slices.Contains(out, e) {
-			return
-		}
-		if count[e.kind()] == 2 {
+		if e.judged == nil || slices.Contains(out, e) || count[e.kind()] == 2 {
 			return
 		}
 		count[e.kind()]++
@@ -70,27 +65,18 @@ func (r *runner) survivors(candidates []*entry) []*entry {
 			take(e)
 		}
 	}
-	if !slices.Contains(out, r.standard) {
-		out = append(out, r.standard)
-	}
 	return out
 }
 
 // order sorts candidates by their losses; failed ones come last.
 func order(candidates []*entry) {
-	slices.SortStableFunc(candidates, byLoss)
-}
-
-func byLoss(a, b *entry) int {
-	switch {
-	case a.judged == nil && b.judged == nil:
-		return 0
-	case a.judged == nil:
-		return 1
-	case b.judged == nil:
-		return -1
+	loss := func(e *entry) float64 {
+		if e.judged == nil {
+			return math.Inf(1)
+		}
+		return e.mean()
 	}
-	return cmp.Compare(a.mean(), b.mean())
+	slices.SortStableFunc(candidates, func(a, b *entry) int { return cmp.Compare(loss(a), loss(b)) })
 }
 
 const (

@@ -40,12 +40,12 @@ type trialSpec struct {
 	steps    int         // how often path multiplies or divides λ by factor
 }
 
-// size returns the number of rows of a fit, and the number of judged rows of all folds.
-func (s *trialSpec) size() (train, judged int) {
-	for _, j := range s.judge {
-		judged += len(j)
+// trainOf returns the rows to fit for a fold; the fold after the last means all rows.
+func (s *trialSpec) trainOf(fold int) []int {
+	if fold < len(s.train) {
+		return s.train[fold]
 	}
-	return len(s.train[0]), judged
+	return s.allRows
 }
 
 // entry is a candidate with its last trial.
@@ -83,18 +83,16 @@ type runner struct {
 	shared   []*learnedMetric // metrics whose rows are kept
 }
 
-// viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on
-// demand.
+// viewRows has the pilot's rows in a view (x, with d numbers each), and values that are derived from them on demand.
 type viewRows struct {
 	x       []float32
 	d       int
 	medians *medians
-	mu      sync.Mutex // of near, bins and cut
+	mu      sync.Mutex // of near
 	near    map[kernel.Distance]*distances
 
-	mostPiecewise int
-	bins          *preprocess.Bins // of piecewise-linear columns, once they are cut
-	cut           bool
+	// piecewise returns the recipe of the piecewise-linear columns of a view; nil if there are none.
+	piecewise func() *preprocess.Bins
 }
 
 func newEmptyRows(d int) *viewRows {
@@ -106,7 +104,8 @@ const mapRows = 64
 
 func newViewRows(p *Pilot, v View, most, threads int) (*viewRows, error) {
 	s := newEmptyRows(p.D)
-	s.x, s.mostPiecewise = p.X, most
+	s.x = p.X
+	s.piecewise = sync.OnceValue(func() *preprocess.Bins { return preprocess.NewPiecewiseLinear(s.x, p.N, s.d, most) })
 	for _, step := range v.Steps {
 		m, err := step.New()
 		if err != nil {
@@ -130,8 +129,7 @@ type medians struct {
 	byDistance [kernel.L1 + 1]float64
 }
 
-// median returns the median distance of the first rows of a view, which may include rows to judge: it uses no
-// labels.
+// median returns the median distance of the first rows of a view, which may include rows to judge: it uses no labels.
 func (s *viewRows) median(distance kernel.Distance) (_ float64, err error) {
 	s.medians.mu.Lock()
 	defer s.medians.mu.Unlock()
@@ -172,8 +170,10 @@ func (r *runner) giveBack(s *scratch) {
 
 // try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
 func (r *runner) try(e *entry, spec *trialSpec, threads int) {
-	train, judgedRows := spec.size()
-	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: spec.features, Judged: judgedRows}
+	e.trial = Trial{Candidate: e.Candidate, Rows: len(spec.train[0]), Features: spec.features}
+	for _, rows := range spec.judge {
+		e.trial.Judged += len(rows)
+	}
 	e.judged, e.lambda = nil, make([]float64, len(spec.train))
 	all := new(judged)
 	start := e.start
@@ -280,11 +280,11 @@ func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error
 		x = t.views[e.View] // the joined recipe contains the metric
 	}
 	if !isExact {
-		f, err := newFit(recipe, x.x, x.d, train, t.labels, t.threads)
+		f, err := newFit(recipe, x, train, t.labels, t.threads)
 		if err != nil {
 			return nil, err
 		}
-		phi := f.features(x.x, x.d, judge)
+		phi := f.features(x, judge)
 		return func(lambda float64, scores []float32) error { return f.scores(lambda, phi, len(judge), scores) }, nil
 	}
 	switch {
@@ -310,14 +310,14 @@ func (l *labels) variance(rows []int) float64 {
 	}
 	var sum, weight float64
 	for _, i := range rows {
-		sum += float64(l.weight(i) * float64(l.scaled[i]))
-		weight += l.weight(i)
+		sum += float64(l.weights[i] * float64(l.scaled[i]))
+		weight += l.weights[i]
 	}
 	mean := sum / weight
 	var squares float64
 	for _, i := range rows {
 		e := float64(l.scaled[i]) - mean
-		squares += float64(l.weight(i) * float64(e*e))
+		squares += float64(l.weights[i] * float64(e*e))
 	}
 	if v := squares / weight; v > 0 {
 		return v

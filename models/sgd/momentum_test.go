@@ -18,7 +18,7 @@ func TestMomentumReportsItsDistanceFromTheOptimum(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
-			o := options{Problem: p, Method: Momentum, Partitions: 1, Intercept: penalised}
+			o := options{Problem: p, Method: Momentum, Partitions: 1}
 			rate, err := searchRate(o, b, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -42,7 +42,7 @@ func TestMomentumReportsItsDistanceFromTheOptimum(t *testing.T) {
 				if report.Above == nil {
 					t.Fatal("the last round tells no distance")
 				}
-				off := report.Objective - best(p, b, false)
+				off := report.Objective - best(p, b)
 				if off > *report.Above+1e-6 {
 					t.Errorf("%.3g above the least objective, said to be at most %.3g", off, *report.Above)
 				}

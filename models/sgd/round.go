@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -16,17 +15,13 @@ type round struct {
 	*state
 }
 
-// Reads implements iterative.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
-// Done implements iterative.Round.
-func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.last() }
+func (r *round) Done() bool { return r.last() }
 
-// last reports whether the rate of momentum has reached its minimum, so that the round only measures the
-// gradient.
+// last reports whether the rate of momentum has reached its minimum, so that the round only measures the gradient.
 func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
-// Model implements iterative.LinearRound.
 func (r *round) Model() *linear.Model {
 	return &linear.Model{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
 }
@@ -80,7 +75,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 			(*v)[i] = float32(x / float64(learn.Rows))
 		}
 	})
-	report := iterative.NewReport(learn, held, r.penalty())
+	report := iterative.NewReport(learn, held, r.Penalty(r.weights))
 	report.Round = r.round
 	s.schedule = r.schedule.next(report.Objective)
 	if r.last() {
@@ -89,28 +84,12 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, iterative.Report, e
 	return s.encode(r.learner), report, nil
 }
 
-// penalty returns λ/2‖W‖², including the intercept if it is penalised.
-func (r *round) penalty() float64 {
-	var sum float64
-	for _, w := range r.weights {
-		sum += float64(float64(w) * float64(w))
-	}
-	if r.Intercept == penalised {
-		for _, b := range r.intercept {
-			sum += float64(float64(b) * float64(b))
-		}
-	}
-	return float64(r.Lambda / 2 * sum)
-}
-
 // state is what an epoch starts from, and the result of a partition.
 type state struct {
-	round                     int
-	weights, intercept        []float32 // k×d and k
-	squares, interceptSquares []float32 // A, for adagrad only
-
-	velocity, interceptVelocity []float32 // V, for momentum only
-	schedule                    schedule  // for momentum only
+	round               int
+	weights, intercept  []float32 // k×d and k
+	kept, interceptKept []float32 // A of adagrad, V of momentum; nil for sgd
+	schedule            schedule  // for momentum only
 }
 
 const (
@@ -123,41 +102,34 @@ func (s *state) arrays(l *learner, f func(name string, v *[]float32, shape ...in
 	k, d := l.Outputs, l.Dim
 	f("weights", &s.weights, k, d)
 	f("intercept", &s.intercept, k)
-	if l.Method == AdaGrad {
-		f("squares", &s.squares, k, d)
-		f("intercept_squares", &s.interceptSquares, k)
-	}
-	if l.Method == Momentum {
-		f("velocity", &s.velocity, k, d)
-		f("intercept_velocity", &s.interceptVelocity, k)
+	if name := map[Method]string{AdaGrad: "squares", Momentum: "velocity"}[l.Method]; name != "" {
+		f(name, &s.kept, k, d)
+		f("intercept_"+name, &s.interceptKept, k)
 	}
 }
 
-func (s *state) tensors(l *learner) (t []safetensors.Tensor) {
-	s.arrays(l, func(name string, v *[]float32, shape ...int) { t = append(t, safetensors.Of(name, *v, shape...)) })
-	return t
-}
-
-func (s *state) read(l *learner, r *loss.Record) {
-	s.arrays(l, func(name string, v *[]float32, shape ...int) { *v = loss.Array[float32](r, name, shape...) })
-	for _, v := range [][]float32{s.squares, s.interceptSquares} {
-		for _, x := range v {
-			if x < 0 && r.Err == nil {
-				r.Err = fmt.Errorf("sum of squares %g", x)
-			}
+// code reads or writes the arrays.
+func (s *state) code(l *learner, r *loss.Record) {
+	s.arrays(l, func(name string, v *[]float32, shape ...int) { loss.Array(r, name, v, shape...) })
+	if l.Method == AdaGrad && r.Err == nil {
+		if least := min(slices.Min(s.kept), slices.Min(s.interceptKept)); least < 0 {
+			r.Err = fmt.Errorf("sum of squares %g", least)
 		}
 	}
 }
 
 func (s *state) encode(l *learner) []byte {
-	return loss.EncodeState(stateKind, l.options, s.round, s.schedule.meta(l), s.tensors(l)...)
+	r := loss.NewState(stateKind, l.options, s.round)
+	s.schedule.write(l, r)
+	s.code(l, r)
+	return r.Encode()
 }
 
 func decodeState(l *learner, data []byte) (*state, error) {
 	r, round := loss.OpenState(data, stateKind, l.options, maxEpochs)
 	s := &state{round: round}
 	s.schedule.read(l, r)
-	if s.read(l, r); r.Err != nil {
+	if s.code(l, r); r.Err != nil {
 		return nil, fmt.Errorf("sgd: state: %w", r.Err)
 	}
 	return s, nil
@@ -168,30 +140,29 @@ type partial struct {
 	state
 	learn, heldOut loss.Tally
 
-	// In the last round of momentum: Σ c ∂ℓ/∂W and Σ c ∂ℓ/∂b over the training rows, at the weights of the
-	// state.
+	// In the last round of momentum: Σ c ∂ℓ/∂W and Σ c ∂ℓ/∂b over the training rows, at the weights of the state.
 	slope     []float32
 	biasSlope []float64
 }
 
-func (f *partial) encode(l *learner) []byte {
-	t := append(loss.TallyTensors(f.learn, f.heldOut), f.tensors(l)...)
-	if f.slope != nil {
-		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim),
-			safetensors.Of("bias_slope", f.biasSlope, l.Outputs))
+// code reads or writes the partial result; with the gradient if last is set.
+func (f *partial) code(l *learner, r *loss.Record, last bool) {
+	r.Tallies(&f.learn, &f.heldOut)
+	f.state.code(l, r)
+	if last {
+		loss.Array(r, "slope", &f.slope, l.Outputs, l.Dim)
+		loss.Array(r, "bias_slope", &f.biasSlope, l.Outputs)
 	}
-	return loss.EncodeRecord(partialKind, nil, t...)
 }
 
-// decodePartial decodes a partial result; with the gradient if last is set.
+func (f *partial) encode(l *learner) []byte {
+	r := loss.NewRecord(partialKind)
+	f.code(l, r, f.slope != nil)
+	return r.Encode()
+}
+
 func decodePartial(l *learner, data []byte, last bool) (*partial, error) {
-	r := loss.OpenRecord(data, partialKind)
-	f := &partial{}
-	f.read(l, r)
-	f.learn, f.heldOut = r.Tallies()
-	if last {
-		f.slope = loss.Array[float32](r, "slope", l.Outputs, l.Dim)
-		f.biasSlope = loss.Array[float64](r, "bias_slope", l.Outputs)
-	}
+	r, f := loss.OpenRecord(data, partialKind), &partial{}
+	f.code(l, r, last)
 	return f, r.Err
 }

@@ -1,6 +1,5 @@
-// Package sgd trains linear models by mini-batch gradient descent over partitions of the
-// rows: each iterates over its rows from the same weights, and the results are averaged,
-// weighted by rows (Zinkevich, Weimer, Smola and Li 2010).
+// Package sgd trains linear models by mini-batch gradient descent over partitions of the rows: each iterates over its
+// rows from the same weights, and the results are averaged, weighted by rows (Zinkevich, Weimer, Smola and Li 2010).
 //
 // It minimises, for rows φ_i with labels y_i and weights c_i,
 //
@@ -13,18 +12,18 @@
 //	momentum V ← βV + g + λW,  W ← W − η (g + λW + βV)
 //	adagrad  A ← A + (g + λW)²,  W ← W − η (g + λW)/(√A + 10⁻⁸), elementwise
 //
-// (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at any rate; Nesterov
-// 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), where e is the number of completed
-// epochs, with fractions. The rate of adagrad is Rate. The rate of momentum is halved after each epoch that
-// hardly lowers the objective. After several halvings training ends, and the last round measures the
-// gradient, which bounds the distance from the minimum. The intercept b moves like the weights, without λ
-// unless it is penalised.
+// (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at any rate; Nesterov 1983;
+// Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), where e is the number of completed epochs, with
+// fractions. The rate of adagrad is Rate. The rate of momentum is halved after each epoch that hardly lowers the
+// objective. After several halvings training ends, and the last round measures the gradient, which bounds the
+// distance from the minimum. The intercept b moves like the weights, without λ.
 //
 // Rows are taken in order and sums are added in order, so the result depends on the partitions but not on
 // the blocks. Shuffle files that are sorted by label.
 package sgd
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -43,15 +42,7 @@ const (
 	AdaGrad  Method = "adagrad"
 )
 
-// Values of options.Intercept.
-const (
-	free      = "free"      // not regularised
-	penalised = "penalised" // regularised like the weights
-	none      = "none"      // always 0
-)
-
-// options are the options of the learner. Equal options, rows and partitions give equal
-// bytes.
+// options are the options of the learner. Equal options, rows and partitions give equal bytes.
 type options struct {
 	loss.Problem // Lambda may be 0
 
@@ -59,18 +50,14 @@ type options struct {
 	// Rate is the initial η, above 0. searchRate finds one.
 	Rate float64 `json:"rate"`
 	// Batch is the number of rows per batch; 0 means defaultBatch, or less for Momentum with few rows.
-	Batch int `json:"batch"`
-	// Intercept is free, penalised or none; "" means free.
-	Intercept string `json:"intercept"`
+	Batch     int    `json:"batch"`
+	Intercept string `json:"intercept"` // free: it is not regularised
 	// Partitions is the number of partitions with rows. The schedule of sgd depends on Rows/Partitions.
 	Partitions int `json:"partitions"`
 
 	// Planned is the most rounds; 0 if unknown. Over the last third of them the rate of momentum falls (to
 	// 1/64 if there are many), which removes its noise.
 	Planned int `json:"planned,omitempty"`
-
-	// Epochs is the number of rounds after which training ends; 0 means no limit.
-	Epochs int `json:"-"`
 }
 
 // learner is an iterative.Learner. Create it with newLearner.
@@ -93,9 +80,7 @@ const (
 // newLearner returns the learner for the options. The error names the invalid option.
 func newLearner(o options) (*learner, error) {
 	l, err := o.Validate()
-	if o.Intercept == "" {
-		o.Intercept = free
-	}
+	o.Intercept = cmp.Or(o.Intercept, "free")
 	if o.Batch == 0 && o.Partitions > 0 {
 		o.Batch = o.batch()
 	}
@@ -110,25 +95,17 @@ func newLearner(o options) (*learner, error) {
 		return nil, fmt.Errorf("sgd: %d partitions, want 1 or more", o.Partitions)
 	case o.Batch < 1 || o.Batch > maxBatch:
 		return nil, fmt.Errorf("sgd: batches of %d rows, want 1 to %d", o.Batch, maxBatch)
-	case o.Intercept != free && o.Intercept != penalised && o.Intercept != none:
-		return nil, fmt.Errorf("sgd: unknown intercept %q; have %s, %s, %s", o.Intercept, free, penalised, none)
 	case o.Planned < 0 || o.Planned >= maxEpochs:
 		return nil, fmt.Errorf("sgd: %d rounds planned, want 0 or more", o.Planned)
-	case o.Epochs < 0 || o.Epochs >= maxEpochs:
-		return nil, fmt.Errorf("sgd: %d epochs, want 0 or more", o.Epochs)
 	}
 	return &learner{options: o, loss: l}, nil
 }
 
-// Start implements iterative.Learner.
 func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	k, d := l.Outputs, l.Dim
 	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
-	if l.Method == AdaGrad {
-		s.squares, s.interceptSquares = make([]float32, k*d), make([]float32, k)
-	}
-	if l.Method == Momentum {
-		s.velocity, s.interceptVelocity = make([]float32, k*d), make([]float32, k)
+	if l.Method != SGD {
+		s.kept, s.interceptKept = make([]float32, k*d), make([]float32, k)
 	}
 	if init == nil {
 		return s.encode(l), nil
@@ -138,15 +115,9 @@ func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	}
 	copy(s.weights, init.W)
 	copy(s.intercept, init.B)
-	for _, b := range init.B {
-		if b != 0 && l.Intercept == none {
-			return nil, fmt.Errorf("sgd: earlier model: has intercepts, but intercept is %s", none)
-		}
-	}
 	return s.encode(l), nil
 }
 
-// Open implements iterative.Learner.
 func (l *learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {

@@ -124,7 +124,7 @@ func modelOf(t testing.TB, l *learner, state []byte) *linear.Model {
 
 // best returns the least objective, by gradient descent with Nesterov's momentum
 // on all rows in float64.
-func best(p loss.Problem, b iterative.Block, free bool) float64 {
+func best(p loss.Problem, b iterative.Block) float64 {
 	l, err := p.Validate()
 	if err != nil {
 		panic(err)
@@ -171,7 +171,7 @@ func best(p loss.Problem, b iterative.Block, free bool) float64 {
 			}
 		}
 		for i, x := range w {
-			if free && i%(d+1) == d {
+			if i%(d+1) == d {
 				continue
 			}
 			sum += p.Lambda / 2 * x * x
@@ -214,23 +214,20 @@ func TestSmoothLossesReachTheOptimumOfFullBatches(t *testing.T) {
 			continue
 		}
 		b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
-		for _, intercept := range []string{free, penalised} {
-			want := best(p, b, intercept == free)
-			for method, rate := range map[Method]float64{SGD: 2, AdaGrad: 0.3} {
-				// All rows in one batch: nothing is random, and the optimum a fixed point.
-				o := options{Problem: p, Method: method, Rate: rate, Batch: 96, Intercept: intercept, Partitions: 1}
-				l, state := begin(t, o)
-				var rep iterative.Report
-				there := 0 // epochs at the optimum, which it must not leave
-				for i := 0; i < 700 && there < 5; i++ {
-					state, rep = epoch(t, l, state, b, 1, 96)
-					if there++; !(math.Abs(rep.Objective-want) < 1e-6) {
-						there = 0
-					}
+		want := best(p, b)
+		for method, rate := range map[Method]float64{SGD: 2, AdaGrad: 0.3} {
+			// All rows in one batch: nothing is random, and the optimum a fixed point.
+			l, state := begin(t, options{Problem: p, Method: method, Rate: rate, Batch: 96, Partitions: 1})
+			var rep iterative.Report
+			there := 0 // epochs at the optimum, which it must not leave
+			for i := 0; i < 700 && there < 5; i++ {
+				state, rep = epoch(t, l, state, b, 1, 96)
+				if there++; !(math.Abs(rep.Objective-want) < 1e-6) {
+					there = 0
 				}
-				if there == 0 {
-					t.Errorf("%s, %s, %s intercept: objective %.9g, the least is %.9g", name, method, intercept, rep.Objective, want)
-				}
+			}
+			if there == 0 {
+				t.Errorf("%s, %s: objective %.9g, the least is %.9g", name, method, rep.Objective, want)
 			}
 		}
 	}
@@ -379,13 +376,11 @@ func TestRateTooLargeIsAnError(t *testing.T) {
 
 func TestOptionErrorsNameTheField(t *testing.T) {
 	for want, edit := range map[string]func(*options){
-		"unknown method":    func(o *options) { o.Method = "adam" },
-		"rate is 0":         func(o *options) { o.Rate = 0 },
-		"batches of -1":     func(o *options) { o.Batch = -1 },
-		"unknown intercept": func(o *options) { o.Intercept = "x" },
-		"0 partitions":      func(o *options) { o.Partitions = 0 },
-		"-1 epochs":         func(o *options) { o.Epochs = -1 },
-		"unknown loss":      func(o *options) { o.Loss = "" },
+		"unknown method": func(o *options) { o.Method = "adam" },
+		"rate is 0":      func(o *options) { o.Rate = 0 },
+		"batches of -1":  func(o *options) { o.Batch = -1 },
+		"0 partitions":   func(o *options) { o.Partitions = 0 },
+		"unknown loss":   func(o *options) { o.Loss = "" },
 	} {
 		o := options{Problem: problems()["softmax/3"], Method: SGD, Rate: 1, Partitions: 1}
 		edit(&o)
@@ -398,7 +393,7 @@ func TestOptionErrorsNameTheField(t *testing.T) {
 func FuzzBytes(f *testing.F) {
 	p := problems()["softmax/3"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
-	l, state := begin(f, options{Problem: p, Method: AdaGrad, Rate: 1, Batch: 4, Partitions: 1, Epochs: 3})
+	l, state := begin(f, options{Problem: p, Method: AdaGrad, Rate: 1, Batch: 4, Partitions: 1})
 	f.Add(state)
 	next, _ := epoch(f, l, state, b, 1, 96)
 	f.Add(next)
@@ -431,6 +426,6 @@ func FuzzBytes(f *testing.F) {
 
 func state0(l *learner) state {
 	k, d := l.Outputs, l.Dim
-	return state{weights: make([]float32, k*d), intercept: make([]float32, k), squares: make([]float32, k*d),
-		interceptSquares: make([]float32, k)}
+	return state{weights: make([]float32, k*d), intercept: make([]float32, k), kept: make([]float32, k*d),
+		interceptKept: make([]float32, k)}
 }

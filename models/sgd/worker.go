@@ -37,8 +37,7 @@ func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 		round: r, partition: partition, factor: 1, keeps: r.beta(), threads: 1,
 		partial: &partial{state: state{
 			weights: slices.Clone(r.weights), intercept: slices.Clone(r.intercept),
-			squares: slices.Clone(r.squares), interceptSquares: slices.Clone(r.interceptSquares),
-			velocity: slices.Clone(r.velocity), interceptVelocity: slices.Clone(r.interceptVelocity),
+			kept: slices.Clone(r.kept), interceptKept: slices.Clone(r.interceptKept),
 		}},
 		grad: make([]float32, len(r.weights)), bias: make([]float64, r.Outputs),
 	}
@@ -48,7 +47,6 @@ func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) 
 	return w, nil
 }
 
-// Threads implements iterative.Threaded.
 func (w *worker) Threads(n int) { w.threads = max(n, 1) }
 
 // threadsFor returns the number of threads worth using for a product with a number of rows.
@@ -87,17 +85,10 @@ func (w *worker) Take(b iterative.Block) error {
 	return nil
 }
 
-// buffers makes room for the scores of n rows.
-func (w *worker) buffers(n int) {
-	w.scores = slices.Grow(w.scores[:0], n*w.Outputs)[:n*w.Outputs]
-	w.slopes = slices.Grow(w.slopes[:0], n*w.Outputs)[:n*w.Outputs]
-}
-
 // measure scores the rows with the weights of the state.
 func (w *worker) measure(b iterative.Block) error {
 	k := w.Outputs
-	w.buffers(b.N)
-	blas.Scores(w.scores, b.Phi, b.N, b.D, w.weights, k, w.threadsFor(b.N))
+	blas.Scores(blas.Grow(&w.scores, b.N*k), b.Phi, b.N, b.D, w.weights, k, w.threadsFor(b.N))
 	tally := &w.partial.learn
 	if b.HeldOut {
 		tally = &w.partial.heldOut
@@ -122,8 +113,8 @@ func (w *worker) measure(b iterative.Block) error {
 func (w *worker) sum(b iterative.Block, first, end int) {
 	phi, labels := b.Phi[first*b.D:end*b.D], b.Y[first:end]
 	n, k := len(labels), w.Outputs
-	w.buffers(n)
-	blas.Scores(w.scores, phi, n, w.Dim, w.partial.weights, k, w.threadsFor(n))
+	blas.Grow(&w.slopes, n*k)
+	blas.Scores(blas.Grow(&w.scores, n*k), phi, n, w.Dim, w.partial.weights, k, w.threadsFor(n))
 	factor := float32(w.factor)
 	for i, y := range labels {
 		scores, slopes := w.scores[i*k:(i+1)*k], w.slopes[i*k:(i+1)*k]
@@ -166,20 +157,12 @@ func (w *worker) descend(n float64) {
 	epochs := float64(w.round.round) + float64(w.seen)*float64(w.Partitions)/float64(w.Rows)
 	eta := w.Rate / math.Sqrt(1+epochs)
 	blas.Axpy(float32(-eta/float64(n*w.factor)), w.grad, w.partial.weights)
-	shrink := 1 / (1 + float64(eta*w.Lambda))
-	w.factor *= shrink
+	w.factor *= 1 / (1 + float64(eta*w.Lambda))
 	if w.factor < smallest {
 		w.settle()
 	}
-	if w.Intercept == none {
-		return
-	}
 	for c, g := range w.bias {
-		b := float64(w.partial.intercept[c]) - float64(eta/n*g)
-		if w.Intercept == penalised {
-			b *= shrink
-		}
-		w.partial.intercept[c] = float32(b)
+		w.partial.intercept[c] = float32(float64(w.partial.intercept[c]) - float64(eta/n*g))
 	}
 }
 
@@ -192,34 +175,30 @@ func (w *worker) settle() {
 	w.factor = 1
 }
 
-func (w *worker) adagrad(n float64) {
-	adagrad(w.partial.weights, w.partial.squares, w.grad, float32(1/n), float32(w.Lambda), float32(w.Rate))
-	if w.Intercept == none {
-		return
-	}
-	lambda := 0.0
-	if w.Intercept == penalised {
-		lambda = w.Lambda
-	}
+// each calls move for the weights and for the intercepts, with what they keep, the sum of the gradient, and λ.
+func (w *worker) each(move func(x, kept, grad []float32, lambda float32)) {
+	move(w.partial.weights, w.partial.kept, w.grad, float32(w.Lambda))
 	grad := make([]float32, len(w.bias))
 	for c, g := range w.bias {
 		grad[c] = float32(g)
 	}
-	adagrad(w.partial.intercept, w.partial.interceptSquares, grad, float32(1/n), float32(lambda), float32(w.Rate))
+	move(w.partial.intercept, w.partial.interceptKept, grad, 0)
 }
 
-// adagrad makes a step of AdaGrad for the weights w with sums of squares a.
-func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
-	a, grad = a[:len(w)], grad[:len(w)]
-	for i, x := range w {
-		g := float32(scale*grad[i]) + float32(lambda*x)
-		s := a[i] + float32(g*g)
-		a[i] = s
-		w[i] = x - float32(rate*g)/(float32(math.Sqrt(float64(s)))+1e-8)
-	}
+// adagrad makes a step of AdaGrad with a batch of n rows.
+func (w *worker) adagrad(n float64) {
+	scale, rate := float32(1/n), float32(w.Rate)
+	w.each(func(x, a, grad []float32, lambda float32) {
+		a, grad = a[:len(x)], grad[:len(x)]
+		for i, v := range x {
+			g := float32(scale*grad[i]) + float32(lambda*v)
+			s := a[i] + float32(g*g)
+			a[i] = s
+			x[i] = v - float32(rate*g)/(float32(math.Sqrt(float64(s)))+1e-8)
+		}
+	})
 }
 
-// End implements iterative.Worker.
 func (w *worker) End() (partial, carried []byte, err error) {
 	if w.batch > 0 {
 		w.step()

@@ -89,8 +89,7 @@ func open(ctx context.Context, place string) (*Dir, error) {
 	if err != nil {
 		return nil, &badDir{place, err}
 	}
-	return &Dir{Manifest: p, Recipe: r, Place: place, Labels: labelsOf(place),
-		shape: r.Shape(len(p.Classes))}, nil
+	return &Dir{Manifest: p, Recipe: r, Place: place, Labels: labelsOf(place), shape: r.Shape(len(p.Classes))}, nil
 }
 
 // labelsOf returns the labels in the elements of a place, such as dt=2026-11-20. It drops the number of a
@@ -184,22 +183,29 @@ func (d *Dir) file(ctx context.Context, name string, at int64, want *models.File
 	if want.Size < 0 || want.Size > MaxRowHashes*8 {
 		return nil, &badDir{d.Place, fmt.Errorf("%s of %d bytes", name, want.Size)}
 	}
-	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, want.Size)
-	if err != nil {
-		return nil, missing(d.Place, name, err)
-	}
-	defer in.Close()
 	data := make([]byte, want.Size)
-	switch _, err := io.ReadFull(in, data); {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
-	case err != nil:
-		return nil, err
+	if err := d.readAt(ctx, data, name, at); err == errDamaged {
+		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, err)}
+	} else if err != nil {
+		return nil, missing(d.Place, name, err)
 	}
 	if err := want.Check(data); err != nil {
 		return nil, &badDir{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
 	}
 	return data, nil
+}
+
+// readAt fills data with a file from offset at on. It returns errDamaged if the file is shorter.
+func (d *Dir) readAt(ctx context.Context, data []byte, name string, at int64) error {
+	in, err := storage.Open(ctx, storage.Join(d.Place, name), at, int64(len(data)))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if _, err = io.ReadFull(in, data); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return errDamaged
+	}
+	return err
 }
 
 func readFile(ctx context.Context, place, name string, most int64) ([]byte, error) {
@@ -234,8 +240,7 @@ func NewReader() (*Reader, error) {
 // Close frees what the Reader holds.
 func (r *Reader) Close() { r.zstd.Close() }
 
-// Read stores part i of the sum of a fold in dst, which must have the length of the part
-// (ridge.Layout.Len).
+// Read stores part i of the sum of a fold in dst, which must have the length of the part (ridge.Shape.PartLen).
 func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
 	f := d.Folds[fold][i]
 	bad := func(err error) error {
@@ -244,19 +249,11 @@ func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) e
 	if f.Size > maxFrame(len(dst)) {
 		return bad(errDamaged)
 	}
-	in, err := storage.Open(ctx, storage.Join(d.Place, FoldFile(fold)), d.offsets[fold][i], f.Size)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return bad(err)
-		}
-		return err
-	}
-	defer in.Close()
 	r.frame = slices.Grow(r.frame[:0], int(f.Size))[:f.Size]
-	switch _, err := io.ReadFull(in, r.frame); {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return bad(errDamaged)
-	case err != nil:
+	err := d.readAt(ctx, r.frame, FoldFile(fold), d.offsets[fold][i])
+	if err == errDamaged || errors.Is(err, fs.ErrNotExist) {
+		return bad(err)
+	} else if err != nil {
 		return err
 	}
 	if err := r.decode(dst, r.frame, f); err != nil {

@@ -112,8 +112,7 @@ func (m *Manifest) LevelLeaves() (all []Leaf) {
 	return all
 }
 
-// level returns the sums of level i as a directory. In every file they follow the sums of the levels before
-// it.
+// level returns the sums of level i as a directory. In every file they follow the sums of the levels before it.
 func (d *Dir) level(i int) *Dir {
 	l := &d.Levels[i]
 	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
@@ -147,8 +146,7 @@ type levelOf struct {
 	rowHashOffset int64    // in RowHashFile
 }
 
-// CountSetAside attributes the rows of the directory that were set aside, which have no level, to this
-// level.
+// CountSetAside attributes the rows of the directory that were set aside, which have no level, to this level.
 func (d *Dir) CountSetAside() {
 	if d.Members != nil {
 		d.Rows.Read, d.Rows.SetAside = d.Rows.Used+d.setAside, d.setAside

@@ -104,8 +104,7 @@ func (m *Manifest) Encode() (data []byte, err error) {
 	return data, err
 }
 
-// Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and
-// contents.
+// Files returns all files of a directory of sums, the manifest last. files are those with sums, copies and contents.
 func (m *Manifest) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
 	recipe, err := r.encode()
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package sums makes training by exact sums repeatable on later data. A model directory holds the Recipe of
-// its training: what its features, folds, grids and values of λ are, and statistics of the rows from which
-// these were chosen (Profile). A Manifest describes a directory with the sums of some rows under a recipe; a
-// Writer writes the sums, a Dir and a Reader read them. Parts of one recipe can be added, subtracted and
-// solved without changing a bit.
+// Package sums makes training by exact sums repeatable on later data. A model directory holds the Recipe of its
+// training: what its features, folds, grids and values of λ are, and statistics of the rows from which these were
+// chosen (Profile). A Manifest describes a directory with the sums of some rows under a recipe; a Writer writes the
+// sums, a Dir and a Reader read them. Parts of one recipe can be added, subtracted and solved without changing a bit.
 package sums
 
 import (
@@ -15,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 )
 
 // ProfileFile is the file of a model directory that holds a Profile.
@@ -29,14 +27,13 @@ const Format = 1
 type Profile struct {
 	Format int    `json:"format"`
 	Kernel string `json:"kernel"` // in words
-	// Classes are the classes of the rows that the recipe was made from; a model trained by it may
-	// have more.
+	// Classes are the classes of the rows that the recipe was made from; a model trained by it may have more.
 	Classes []string `json:"classes,omitempty"`
 	// Positive is as in models.Manifest.
 	Positive string `json:"positive,omitempty"`
 	// Shapes are the shapes of Platt's curves for the Classes, fitted to held-out rows. They give
 	// probabilities to models that are fitted to sums. They are nil if no such curves were fitted.
-	Shapes []discriminant.Shape `json:"shapes,omitempty"`
+	Shapes []ridge.CurveShape `json:"shapes,omitempty"`
 	// Rule says how rows are summed and sums solved; nil for learners that do not train on sums.
 	Rule *Rule `json:"rule,omitempty"`
 	// Rows are the statistics of the rows that the recipe was made from.
@@ -171,10 +168,9 @@ func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile,
 	return p, nil
 }
 
-// Weigh returns the sum of the weights of rows that were summed by the rule, and the grid of the weights
-// with their total; nil if all weights are equal. head is the head of a sum of the rows without copies:
-// their number, or the total of their weights on the grid, followed for classes by the same for each class.
-// Weigh adds the copies to head.
+// Weigh returns the sum of the weights of rows that were summed by the rule, and the grid of the weights with their
+// total; nil if all weights are equal. head is the head of a sum of the rows without copies: their number, or the
+// total of their weights on the grid, followed for classes by the same for each class. Weigh adds the copies to head.
 func (r *Rule) Weigh(head []float64, copies []profile.FrequentRow, regression bool) (mass float64,
 	grid *profile.WeightGrid) {
 	g := r.Weights

@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -58,9 +57,8 @@ type Opened struct {
 // maxRecipe limits the size of RecipeFile.
 const maxRecipe = models.MaxManifest
 
-// ReadRecipe returns the recipe of a model directory and the model's manifest. The error is a
-// models.ErrBadModel if the directory has no usable model, and ErrNotBySums if the model was not trained by
-// sums.
+// ReadRecipe returns the recipe of a model directory and the model's manifest. The error is a models.ErrBadModel if
+// the directory has no usable model, and ErrNotBySums if the model was not trained by sums.
 func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, error) {
 	m, err := models.ReadManifest(ctx, dir)
 	if err != nil {
@@ -131,8 +129,7 @@ func (r *Recipe) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// decodeRecipe decodes what encode returns, and registers the files that it names for the recipes of this
-// process.
+// decodeRecipe decodes what encode returns, and registers the files that it names for the recipes of this process.
 func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
 	r := &Recipe{Opened: Opened{ExtraFiles: kept}}
 	if err := json.Unmarshal(data, r); err != nil {
@@ -225,7 +222,7 @@ func (r *Recipe) checkTask() error {
 		return errors.New("classification without classes")
 	case r.Task == models.Classification && r.Profile.Shapes != nil && (r.Rule.Folds < 2 ||
 		len(r.Profile.Shapes) != len(r.Classes.Classes) ||
-		slices.ContainsFunc(r.Profile.Shapes, func(s discriminant.Shape) bool { return !s.Valid() })):
+		slices.ContainsFunc(r.Profile.Shapes, func(s ridge.CurveShape) bool { return !s.Valid() })):
 		return fmt.Errorf("invalid shapes of curves: %v", r.Profile.Shapes)
 	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
 		return errors.New("regression without a grid")
@@ -251,8 +248,8 @@ func (r *Recipe) Shape(classes int) ridge.Shape {
 
 // Curves returns Platt's sigmoids for the classes of rows with these discriminants. Classes that are not in
 // the recipe get the mean shape.
-func (r *Recipe) Curves(classes []string, all []discriminant.Discriminant) (curves []score.CalibrationCurve) {
-	var mean discriminant.Shape
+func (r *Recipe) Curves(classes []string, all []ridge.Discriminant) (curves []score.CalibrationCurve) {
+	var mean ridge.CurveShape
 	shapes := r.Profile.Shapes
 	for _, s := range shapes {
 		mean.Slope += s.Slope / float64(len(shapes))

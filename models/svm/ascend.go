@@ -2,7 +2,6 @@ package svm
 
 import (
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -20,14 +19,6 @@ type rowBlock struct {
 	a     []float32 // n×p
 }
 
-// measure computes the missing norms of the rows.
-func (s *rowBlock) measure(d int, bias float64) {
-	for i := len(s.norms); i < s.n; i++ {
-		row := s.phi[i*d : (i+1)*d]
-		s.norms = append(s.norms, float64(blas.Dot(row, row))+float64(bias*bias))
-	}
-}
-
 // ascend takes steps for every problem at those rows of s whose dual variable can move at the scores by
 // view, in random order, and then again at the rows that moved, up to passes times. It stops early if a
 // pass raises the dual by less than the share tol of the gain of this round so far. It reports whether the
@@ -36,7 +27,7 @@ func (s *rowBlock) measure(d int, bias float64) {
 // Problems share only rows, so they run in parallel.
 func (w *worker) ascend(s *rowBlock, passes int, tol float64) (more bool) {
 	p := w.problems()
-	w.scoreByView(s)
+	blas.Scores(blas.Grow(&w.scores, s.n*p), s.phi, s.n, w.Dim, w.view, p, w.threads) // without intercepts
 	w.turn++
 	rising := make([]bool, p)
 	parallel.Ranges(p, 1, w.threads, func(lo, hi int) {
@@ -65,13 +56,6 @@ func (w *worker) ascend(s *rowBlock, passes int, tol float64) (more bool) {
 		more = more || r
 	}
 	return more
-}
-
-// scoreByView stores in w.scores the scores of s by the weights view, without intercepts.
-func (w *worker) scoreByView(s *rowBlock) {
-	p := w.problems()
-	w.scores = grown(w.scores, s.n*p)
-	blas.Scores(w.scores, s.phi, s.n, w.Dim, w.view, p, w.threads)
 }
 
 // restless lists the rows of s at which problem c can make a step, given w.scores.
@@ -249,6 +233,3 @@ func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 		w.coef, w.moved = coef, phi
 	}
 }
-
-// grown returns s with length n and undefined content.
-func grown[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

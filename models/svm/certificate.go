@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
-	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -32,9 +31,8 @@ type Certificate struct {
 }
 
 // verifier computes a Certificate from weights, a state, the dual variables that partitions carried when
-// the state was made, and the rows. It shares only the losses with the learner. It is not safe for
-// concurrent use. Verifiers for some of the partitions can be encoded and merged. Merged in the order of
-// the partitions, they give the same certificate, bit for bit.
+// the state was made, and the rows. It shares only the losses with the learner. It is the iterative.Worker of
+// a partition; one more merges the results in the order of the partitions. It is not safe for concurrent use.
 type verifier struct {
 	round   *round
 	model   *linear.Model
@@ -79,25 +77,14 @@ func (l *learner) verify(state []byte, m *linear.Model) (*verifier, error) {
 		weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
-// partition begins a partition, given its worker's carried state. The error is about damaged bytes, or
-// missing rows of the previous partition.
+// partition begins a partition, given its worker's carried state.
 func (v *verifier) partition(carried []byte) error {
-	if err := v.ended(); err != nil {
-		return err
-	}
 	k, err := decodeDual(v.round.problems(), carried)
 	if err != nil {
 		return fmt.Errorf("svm: verify: %w", err)
 	}
 	v.a, v.at = make([]float64, len(k.a)), 0
 	k.mix(v.a, make([]float64, len(v.a)), 0, v.round.scale)
-	return nil
-}
-
-func (v *verifier) ended() error {
-	if v.at < len(v.a) {
-		return fmt.Errorf("svm: verify: there are dual variables for %d missing rows", (len(v.a)-v.at)/v.round.problems())
-	}
 	return nil
 }
 
@@ -149,62 +136,53 @@ func (v *verifier) Take(b iterative.Block) error {
 	return nil
 }
 
-// Merge adds the result of u for other partitions. u must verify the same weights and state.
-func (v *verifier) Merge(u *verifier) error {
-	if err := u.ended(); err != nil {
-		return err
-	}
-	if u.subject != v.subject {
-		return fmt.Errorf("svm: verify: parts have different weights or states")
-	}
-	for i, x := range u.weights {
-		v.weights[i] += x
-	}
-	v.loss += u.loss
-	v.dual += u.dual
-	v.rows += u.rows
-	return nil
-}
-
 const verifiedKind = "svm verified 1"
 
-// MarshalBinary encodes the result for the partitions so far. The error is about missing rows.
-func (v *verifier) MarshalBinary() ([]byte, error) {
-	if err := v.ended(); err != nil {
-		return nil, err
-	}
-	return loss.EncodeRecord(verifiedKind, map[string]string{"of": v.subject},
-		safetensors.Of("weights", v.weights, v.round.problems(), v.round.Dim+1),
-		safetensors.Of("sums", []float64{v.loss, v.dual}, 2),
-		safetensors.Of("rows", []int64{v.rows}, 1)), nil
+// code reads or writes the result for some partitions.
+func (v *verifier) code(r *loss.Record, rows *[]int64, sums, weights *[]float64) {
+	loss.Array(r, "weights", weights, v.round.problems(), v.round.Dim+1)
+	loss.Array(r, "sums", sums, 2)
+	loss.Array(r, "rows", rows, 1)
 }
 
-// UnmarshalBinary replaces the result of v by one that MarshalBinary wrote. v must be made by verify for
-// the same weights and state.
-func (v *verifier) UnmarshalBinary(data []byte) error {
+// End encodes the result for the partition. The error is about missing rows.
+func (v *verifier) End() (partial, carried []byte, err error) {
+	if left := len(v.a) - v.at; left > 0 {
+		return nil, nil, fmt.Errorf("svm: verify: there are dual variables for %d missing rows", left/v.round.problems())
+	}
+	r := loss.NewRecord(verifiedKind)
+	r.Meta["of"] = v.subject
+	v.code(r, &[]int64{v.rows}, &[]float64{v.loss, v.dual}, &v.weights)
+	return r.Encode(), nil, nil
+}
+
+// merge adds the result that End encoded for another partition, which must be for the same weights and state.
+func (v *verifier) merge(data []byte) error {
 	r := loss.OpenRecord(data, verifiedKind)
 	if r.Err == nil && r.Meta["of"] != v.subject {
 		return fmt.Errorf("svm: verify: a part has different weights or another state")
 	}
-	weights := loss.Array[float64](r, "weights", v.round.problems(), v.round.Dim+1)
-	sums, rows := loss.Array[float64](r, "sums", 2), loss.Array[int64](r, "rows", 1)
+	var rows []int64
+	var sums, weights []float64
+	v.code(r, &rows, &sums, &weights)
 	switch {
 	case r.Err != nil:
 		return fmt.Errorf("svm: verify: part: %w", r.Err)
 	case rows[0] < 0 || rows[0] > v.round.Rows:
 		return fmt.Errorf("svm: verify: part: %d rows of %d", rows[0], v.round.Rows)
 	}
-	v.weights, v.loss, v.dual, v.rows = weights, sums[0], sums[1], rows[0]
-	v.a, v.at = nil, 0
+	for i, x := range weights {
+		v.weights[i] += x
+	}
+	v.loss += sums[0]
+	v.dual += sums[1]
+	v.rows += rows[0]
 	return nil
 }
 
 // certificate returns the result after all partitions.
 func (v *verifier) certificate() (Certificate, error) {
 	r := v.round
-	if err := v.ended(); err != nil {
-		return Certificate{}, err
-	}
 	if v.rows != r.Rows {
 		return Certificate{}, fmt.Errorf("svm: verify: %d rows, the options say %d", v.rows, r.Rows)
 	}
@@ -252,20 +230,19 @@ func equalBits(a, b []float32) bool {
 // VerifyKind is the registered name of the learner.
 const VerifyKind = "svm.verify"
 
-func init() { iterative.RegisterOpener(VerifyKind, iterative.OpenerOf(open)) }
+func init() {
+	iterative.RegisterOpener(VerifyKind, iterative.OpenerOf(func(o options) (iterative.Learner, error) {
+		l, err := newLearner(o)
+		return verification{l}, err
+	}))
+}
 
 // verification is a learner with a single round. Its state holds the weights to verify and the last state
 // of the training, the carried states of the partitions are their dual variables, and the final state is a
 // Certificate in JSON.
 type verification struct{ *learner }
 
-func open(o options) (iterative.Learner, error) {
-	l, err := newLearner(o)
-	return verification{l}, err
-}
-
-// VerifyState returns the state for a verification: the last state of the training and the weights file of
-// the model.
+// VerifyState returns the state for a verification: the last state of the training and the weights file of the model.
 func VerifyState(state, weights []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(state)))
 	return append(append(b, state...), weights...)
@@ -280,51 +257,31 @@ func (v verification) Open(data []byte) (iterative.Round, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &verifyRound{learner: v.learner, state: data[8 : 8+n], model: m}
-	_, err = r.begin() // to detect damage early
+	r := verifyRound(func() (*verifier, error) { return v.verify(data[8:8+n], m) })
+	_, err = r() // to detect damage early
 	return r, err
 }
 
-type verifyRound struct {
-	learner *learner
-	state   []byte
-	model   *linear.Model
-}
+// verifyRound begins the verification of a state and weights.
+type verifyRound func() (*verifier, error)
 
-func (r *verifyRound) begin() (*verifier, error) { return r.learner.verify(r.state, r.model) }
-func (r *verifyRound) Reads() bool               { return true }
-func (r *verifyRound) Done() bool                { return true }
+func (r verifyRound) Reads() bool { return true }
+func (r verifyRound) Done() bool  { return true }
 
-func (r *verifyRound) Worker(_ int, carried []byte) (iterative.Worker, error) {
-	v, err := r.begin()
+func (r verifyRound) Worker(_ int, carried []byte) (iterative.Worker, error) {
+	v, err := r()
 	if err != nil {
 		return nil, err
 	}
-	return verifyWorker{v}, v.partition(carried)
+	return v, v.partition(carried)
 }
 
-type verifyWorker struct{ *verifier }
-
-func (w verifyWorker) End() (partial, carried []byte, err error) {
-	partial, err = w.MarshalBinary()
-	return partial, nil, err
-}
-
-func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report iterative.Report, err error) {
-	all, err := r.begin()
+func (r verifyRound) Update(next func() ([]byte, error)) (state []byte, report iterative.Report, err error) {
+	all, err := r()
 	if err != nil {
 		return nil, report, err
 	}
-	err = iterative.EachPartial(next, func(_ int, partial []byte) error {
-		part, err := r.begin()
-		if err == nil {
-			err = part.UnmarshalBinary(partial)
-		}
-		if err == nil {
-			err = all.Merge(part)
-		}
-		return err
-	})
+	err = iterative.EachPartial(next, func(_ int, partial []byte) error { return all.merge(partial) })
 	if err != nil {
 		return nil, report, err
 	}

@@ -8,40 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
-	for _, name := range []string{"hinge/3", "logistic/2", "huber/targets"} {
-		o, s := cases(120, 9)[name](3)
-		r := start(t, o, s.blocks(3, 20))
-		for range 5 {
-			r.round(t)
-		}
-		all, err := r.learner.verify(r.state, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for p := range r.parts {
-			data, err := r.part(t, nil, p).MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
-			u, err := r.learner.verify(r.state, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := u.UnmarshalBinary(data); err != nil {
-				t.Fatal(err)
-			}
-			if err := all.Merge(u); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c, err := all.certificate()
-		if err != nil || c != r.certify(t) {
-			t.Errorf("%s: %+v (%v), want %+v", name, c, err, r.certify(t))
-		}
-	}
-}
-
 // Weights that somebody has changed differ in the objective, and not only in their bits.
 func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
 	for _, name := range []string{"hinge/3", "hinge/2", "huber/targets"} {
@@ -80,9 +46,7 @@ func TestVerifyRejectsForeignParts(t *testing.T) {
 	r := start(t, o, s.blocks(2, 20))
 	r.round(t)
 	r.round(t)
-	before := *r
-	before.carried = append([][]byte(nil), r.carried...)
-	old, _ := r.part(t, nil, 0).MarshalBinary()
+	old := r.part(t, nil, 0)
 	r.round(t)
 	verify := func() *verifier {
 		v, err := r.learner.verify(r.state, nil)
@@ -95,9 +59,9 @@ func TestVerifyRejectsForeignParts(t *testing.T) {
 	if err := open.partition(r.carried[0]); err != nil {
 		t.Fatal(err)
 	}
-	_, unfinished := open.MarshalBinary()
+	_, _, unfinished := open.End()
 	half := verify()
-	if err := half.Merge(r.part(t, nil, 0)); err != nil {
+	if err := half.merge(r.part(t, nil, 0)); err != nil {
 		t.Fatal(err)
 	}
 	_, missing := half.certificate()
@@ -105,9 +69,8 @@ func TestVerifyRejectsForeignParts(t *testing.T) {
 	swapped.partition(r.carried[1])
 	first, _ := r.learner.Start(r.model(t))
 	for want, err := range map[string]error{
-		"another state":          verify().UnmarshalBinary(old),
-		"part: safetensors":      verify().UnmarshalBinary([]byte("damaged")),
-		"weights or states":      verify().Merge(before.part(t, nil, 0)),
+		"another state":          verify().merge(old),
+		"part: safetensors":      verify().merge([]byte("damaged")),
 		"for 30 missing rows":    unfinished,
 		"30 rows, the options":   missing,
 		"does not fit its label": swapped.Take(r.parts[0][0]),

@@ -172,8 +172,8 @@ func (r *run) until(t testing.TB, tol float64, most int) float64 {
 	return 0
 }
 
-// part verifies one partition.
-func (r *run) part(t testing.TB, m *linear.Model, p int) *verifier {
+// part verifies one partition and returns the encoded result.
+func (r *run) part(t testing.TB, m *linear.Model, p int) []byte {
 	t.Helper()
 	v, err := r.learner.verify(r.state, m)
 	if err != nil {
@@ -187,7 +187,11 @@ func (r *run) part(t testing.TB, m *linear.Model, p int) *verifier {
 			t.Fatal(err)
 		}
 	}
-	return v
+	data, _, err := v.End()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // certifyOf verifies the weights of m, or of the state if m is nil, part by part.
@@ -198,7 +202,7 @@ func (r *run) certifyOf(t testing.TB, m *linear.Model) Certificate {
 		t.Fatal(err)
 	}
 	for p := range r.parts {
-		if err := v.Merge(r.part(t, m, p)); err != nil {
+		if err := v.merge(r.part(t, m, p)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,13 +30,11 @@ func newRound(l *learner, s *state) *round {
 	return r
 }
 
-// Reads implements iterative.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
-// Done implements iterative.Round.
-func (r *round) Done() bool { return r.Rounds > 0 && r.round >= r.Rounds }
+// Done implements iterative.Round: others stop the rounds.
+func (r *round) Done() bool { return false }
 
-// Model implements iterative.LinearRound.
 func (r *round) Model() *linear.Model {
 	m := &linear.Model{K: r.Outputs, D: r.Dim}
 	m.W = append(m.W, r.published...)
@@ -128,9 +126,8 @@ func (r *round) after(sum *partial) *state {
 	return s
 }
 
-// direct stores how the weights of problem c have changed, and counts the rounds in one direction. It
-// restarts the count if the steps after momentum opposed the total change (the gradient scheme of
-// O'Donoghue and Candès 2015).
+// direct stores how the weights of problem c have changed, and counts the rounds in one direction. It restarts the
+// count if the steps after momentum opposed the total change (the gradient scheme of O'Donoghue and Candès 2015).
 func (r *round) direct(s *state, c int) {
 	momentum := r.momentum(c)
 	change := func(was, last, now float64) (by, back float64) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -39,23 +38,29 @@ func newState(p, d int) *state {
 
 const stateKind = "svm state 2"
 
+// code reads or writes the arrays.
+func (s *state) code(l *learner, r *loss.Record) {
+	p, d := l.problems(), l.Dim
+	loss.Array(r, "weights", &s.weights, p, d)
+	loss.Array(r, "bias", &s.bias, p)
+	loss.Array(r, "scale", &s.scale, p)
+	loss.Array(r, "last", &s.last, p, d)
+	loss.Array(r, "last_bias", &s.lastBias, p)
+	loss.Array(r, "smooth", &s.smooth, p)
+	if r.Meta["earlier"] == "true" {
+		loss.Array(r, "earlier", &s.earlier, p, d)
+		loss.Array(r, "earlier_intercept", &s.earlierIntercept, p)
+	}
+}
+
 func (s *state) encode(l *learner) []byte {
-	p := l.problems()
-	meta := map[string]string{"given": strconv.FormatBool(s.given)}
-	tensors := []safetensors.Tensor{
-		safetensors.Of("weights", s.weights, p, l.Dim),
-		safetensors.Of("bias", s.bias, p),
-		safetensors.Of("scale", s.scale, p),
-		safetensors.Of("last", s.last, p, l.Dim),
-		safetensors.Of("last_bias", s.lastBias, p),
-		safetensors.Of("smooth", s.smooth, p),
-	}
+	r := loss.NewState(stateKind, l.options, s.round)
+	r.Meta["given"] = strconv.FormatBool(s.given)
 	if s.earlier != nil {
-		meta["earlier"] = "true"
-		tensors = append(tensors, safetensors.Of("earlier", s.earlier, p, l.Dim),
-			safetensors.Of("earlier_intercept", s.earlierIntercept, p))
+		r.Meta["earlier"] = "true"
 	}
-	return loss.EncodeState(stateKind, l.options, s.round, meta, tensors...)
+	s.code(l, r)
+	return r.Encode()
 }
 
 func decodeState(l *learner, data []byte) (*state, error) {
@@ -64,18 +69,7 @@ func decodeState(l *learner, data []byte) (*state, error) {
 	if r.Err == nil && s.given && round != 0 {
 		r.Err = fmt.Errorf("an earlier model in round %d", round)
 	}
-	p := l.problems()
-	s.weights = loss.Array[float64](r, "weights", p, l.Dim)
-	s.bias = loss.Array[float64](r, "bias", p)
-	s.scale = loss.Array[float64](r, "scale", p)
-	s.last = loss.Array[float64](r, "last", p, l.Dim)
-	s.lastBias = loss.Array[float64](r, "last_bias", p)
-	s.smooth = loss.Array[int64](r, "smooth", p)
-	if r.Meta["earlier"] == "true" {
-		s.earlier = loss.Array[float32](r, "earlier", p, l.Dim)
-		s.earlierIntercept = loss.Array[float32](r, "earlier_intercept", p)
-	}
-	if r.Err != nil {
+	if s.code(l, r); r.Err != nil {
 		return nil, fmt.Errorf("svm: state: %w", r.Err)
 	}
 	for _, t := range s.scale {
@@ -108,26 +102,25 @@ func newPartial(l *learner) *partial {
 		gain: make([]float64, p)}
 }
 
-func (f *partial) encode(l *learner) []byte {
+func (f *partial) code(l *learner, r *loss.Record) {
 	p := l.problems()
-	return loss.EncodeRecord(partialKind, nil, append(loss.TallyTensors(f.learn, f.heldOut),
-		safetensors.Of("delta", f.delta, p, l.Dim),
-		safetensors.Of("bias", f.bias, p),
-		safetensors.Of("gap", f.gap, p),
-		safetensors.Of("gain", f.gain, p))...)
+	r.Tallies(&f.learn, &f.heldOut)
+	loss.Array(r, "delta", &f.delta, p, l.Dim)
+	loss.Array(r, "bias", &f.bias, p)
+	loss.Array(r, "gap", &f.gap, p)
+	loss.Array(r, "gain", &f.gain, p)
+}
+
+func (f *partial) encode(l *learner) []byte {
+	r := loss.NewRecord(partialKind)
+	f.code(l, r)
+	return r.Encode()
 }
 
 func decodePartial(l *learner, data []byte) (*partial, error) {
-	r := loss.OpenRecord(data, partialKind)
-	p := l.problems()
-	v := &partial{
-		delta: loss.Array[float64](r, "delta", p, l.Dim),
-		bias:  loss.Array[float64](r, "bias", p),
-		gap:   loss.Array[float64](r, "gap", p),
-		gain:  loss.Array[float64](r, "gain", p),
-	}
-	v.learn, v.heldOut = r.Tallies()
-	return v, r.Err
+	r, f := loss.OpenRecord(data, partialKind), new(partial)
+	f.code(l, r)
+	return f, r.Err
 }
 
 // dualVariables are the dual variables of a partition after a round, p for each row in the order of the
@@ -171,14 +164,19 @@ func (v *dualVariables) mix(dst, lead []float64, from int, t []float64) {
 
 const dualKind = "svm dual variables 2"
 
+func (v *dualVariables) code(p int, r *loss.Record) {
+	loss.Array(r, "a", &v.a, -1, p)
+	loss.Array(r, "at", &v.at, -1)
+	loss.Array(r, "was", &v.was, len(v.at))
+}
+
 func (v *dualVariables) encode(p int) []byte {
 	if len(v.a) == 0 {
 		return nil
 	}
-	return loss.EncodeRecord(dualKind, nil,
-		safetensors.Of("a", v.a, len(v.a)/p, p),
-		safetensors.Of("at", v.at, len(v.at)),
-		safetensors.Of("was", v.was, len(v.was)))
+	r := loss.NewRecord(dualKind)
+	v.code(p, r)
+	return r.Encode()
 }
 
 func decodeDual(p int, data []byte) (v dualVariables, err error) {
@@ -186,10 +184,7 @@ func decodeDual(p int, data []byte) (v dualVariables, err error) {
 		return v, nil
 	}
 	r := loss.OpenRecord(data, dualKind)
-	v.a = loss.Array[float32](r, "a", -1, p)
-	v.at = loss.Array[int64](r, "at", -1)
-	v.was = loss.Array[float64](r, "was", len(v.at))
-	if r.Err != nil {
+	if v.code(p, r); r.Err != nil {
 		return v, r.Err
 	}
 	last := int64(-1)

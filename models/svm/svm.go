@@ -1,6 +1,5 @@
-// Package svm trains linear classifiers and regressions by dual coordinate
-// ascent over partitions of the rows: CoCoA+ (Ma, Smith, Jaggi, Jordan, Richtárik
-// and Takáč 2015), with steps of SDCA (Shalev-Shwartz and Zhang 2013).
+// Package svm trains linear classifiers and regressions by dual coordinate ascent over partitions of the rows: CoCoA+
+// (Ma, Smith, Jaggi, Jordan, Richtárik and Takáč 2015), with steps of SDCA (Shalev-Shwartz and Zhang 2013).
 //
 // For each output, with rows φ_i, labels y_i and weights c_i, it minimises
 //
@@ -15,17 +14,15 @@
 //
 // # Rounds
 //
-// In a round each partition iterates over its blocks of rows, starting from the same w. A step at row i
-// takes the score of v = w + σ'Δw, where Δw is the partition's change in this round. It maximises the dual
-// in a_i, with ‖φ_i‖² multiplied by σ'. If σ' is the number of partitions, the sum of all Δw is a safe
-// step: D never falls (Ma et al., Lemma 4, γ = 1). Dual variables stay with their partition; only Δw is
-// exchanged.
+// In a round each partition iterates over its blocks of rows, starting from the same w. A step at row i takes the
+// score of v = w + σ'Δw, where Δw is the partition's change in this round. It maximises the dual in a_i, with ‖φ_i‖²
+// multiplied by σ'. If σ' is the number of partitions, the sum of all Δw is a safe step: D never falls (Ma et al.,
+// Lemma 4, γ = 1). Dual variables stay with their partition; only Δw is exchanged.
 //
-// Few rows matter: most a_i are at an end of their domain and stay there. Rows at which a first step moved
-// are cached in a window in memory. Steps are repeated there until they add little, without the rows that
-// have stopped moving (like the shrinking of LIBLINEAR; Hsieh, Chang, Lin, Keerthi and Sundararajan 2008,
-// §3.2). The next round visits all rows again. The problems of the outputs share only rows, so their steps
-// run in parallel.
+// Few rows matter: most a_i are at an end of their domain and stay there. Rows at which a first step moved are cached
+// in a window in memory. Steps are repeated there until they add little, without the rows that have stopped moving
+// (like the shrinking of LIBLINEAR; Hsieh, Chang, Lin, Keerthi and Sundararajan 2008, §3.2). The next round visits
+// all rows again. The problems of the outputs share only rows, so their steps run in parallel.
 //
 // # Partitions
 //
@@ -71,6 +68,7 @@
 package svm
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/models/iterative"
@@ -87,16 +85,12 @@ type options struct {
 	Bias float64 `json:"bias"`
 	// Partitions is σ': at least the number of partitions with rows.
 	Partitions int `json:"partitions"`
-	// Passes is the most steps at a row of the window between passes over the whole window; 0 means
-	// defaultPasses.
+	// Passes is the most steps at a row of the window between passes over the whole window; 0 means defaultPasses.
 	Passes int `json:"passes,omitempty"`
 	// Window is the number of bytes of features of moved rows that a worker caches during a round; 0 means
 	// defaultWindow. It holds at least a block of rows.
 	Window int64  `json:"window,omitempty"`
 	Seed   uint64 `json:"seed,string"` // of the order of the rows
-
-	// Rounds is the number of rounds after which training ends; 0 means no limit.
-	Rounds int `json:"-"`
 }
 
 // Defaults of options. A window of 256 MiB holds 65,536 rows of 1,024 features, or 6,710 of 10,000. Rows
@@ -140,15 +134,8 @@ func newLearner(o options) (*learner, error) {
 		return nil, fmt.Errorf("svm: %d passes, want 1 to %d, or 0 for %d", o.Passes, maxPasses, defaultPasses)
 	case o.Window < 0:
 		return nil, fmt.Errorf("svm: window is %d bytes, want 1 or more, or 0 for %d", o.Window, defaultWindow)
-	case o.Rounds < 0 || o.Rounds >= maxRounds:
-		return nil, fmt.Errorf("svm: %d rounds, want 0 or more", o.Rounds)
 	}
-	if o.Passes == 0 {
-		o.Passes = defaultPasses
-	}
-	if o.Window == 0 {
-		o.Window = defaultWindow
-	}
+	o.Passes, o.Window = cmp.Or(o.Passes, defaultPasses), cmp.Or(o.Window, defaultWindow)
 	return &learner{options: o, loss: l}, nil
 }
 
@@ -162,7 +149,7 @@ func (l *learner) problems() int {
 }
 
 // mirrored reports whether there are two classes, so that sums over outputs count everything twice.
-func (l *learner) mirrored() bool { return l.loss.Classes() && l.Outputs == 2 }
+func (l *learner) mirrored() bool { return !l.Regression && l.Outputs == 2 }
 
 // copies returns how often each problem counts in the objective.
 func (l *learner) copies() float64 {
@@ -172,10 +159,9 @@ func (l *learner) copies() float64 {
 	return 1
 }
 
-// Start implements iterative.Learner. init must have the same outputs and features. Dual variables do not
-// follow from weights, so with init the first round only finds some: the slopes at init's scores, a_i =
-// −∂ℓ/∂s, as at an optimum. They are scaled down by a common factor if that raises the dual, which is then
-// no worse than at zero.
+// Start implements iterative.Learner. init must have the same outputs and features. Dual variables do not follow from
+// weights, so with init the first round only finds some: the slopes at init's scores, a_i = −∂ℓ/∂s, as at an optimum.
+// They are scaled down by a common factor if that raises the dual, which is then no worse than at zero.
 //
 // These dual variables are in their domain whatever λ init was trained with. But w(a) is not init: another
 // λ scales it, and slopes at kinks are not unique. Its objective may be a hundred times init's. So the
@@ -214,7 +200,6 @@ func (l *learner) Start(init *linear.Model) ([]byte, error) {
 	return s.encode(l), nil
 }
 
-// Open implements iterative.Learner.
 func (l *learner) Open(data []byte) (iterative.Round, error) {
 	s, err := decodeState(l, data)
 	if err != nil {

@@ -55,7 +55,6 @@ type scratch struct {
 	outs      []float32 // Outputs
 }
 
-// Worker implements iterative.Round.
 func (r *round) Worker(partition int, carried []byte) (iterative.Worker, error) {
 	p, d := r.problems(), r.Dim
 	if carried != nil && r.round == 0 {
@@ -92,8 +91,7 @@ func (w *worker) Take(b iterative.Block) error {
 	if !b.HeldOut && w.window.n+b.N > w.windowRows() {
 		w.settle()
 	}
-	w.scores = grown(w.scores, b.N*p)
-	blas.Scores(w.scores, b.Phi, b.N, b.D, w.published, p, w.threads)
+	blas.Scores(blas.Grow(&w.scores, b.N*p), b.Phi, b.N, b.D, w.published, p, w.threads)
 	if b.HeldOut {
 		return w.heldOut(b)
 	}
@@ -104,9 +102,8 @@ func (w *worker) Take(b iterative.Block) error {
 	w.rows += b.N
 	w.now.a = append(w.now.a, make([]float32, b.N*p)...)
 	a := w.now.a[first*p:]
-	w.was, w.lead = grown(w.was, b.N*p), grown(w.lead, b.N*p)
-	clear(w.was)
-	clear(w.lead)
+	clear(blas.Grow(&w.was, b.N*p))
+	clear(blas.Grow(&w.lead, b.N*p))
 	if w.known {
 		w.before.mix(w.was, w.lead, first*p, w.scale)
 	}
@@ -120,7 +117,10 @@ func (w *worker) Take(b iterative.Block) error {
 	}
 	s.n, s.phi, s.y, s.norms, s.a = b.N, b.Phi, b.Y, s.norms[:0], a
 	if !w.given {
-		s.measure(w.Dim, w.Bias)
+		for i := range s.n {
+			row := s.phi[i*w.Dim : (i+1)*w.Dim]
+			s.norms = append(s.norms, float64(blas.Dot(row, row))+float64(w.Bias*w.Bias))
+		}
 		w.ascend(s, 1, 0)
 	}
 	for i := range b.N {
@@ -214,7 +214,6 @@ func (w *worker) measure(b iterative.Block, a []float32) error {
 	return nil
 }
 
-// End implements iterative.Worker.
 func (w *worker) End() (partial, carried []byte, err error) {
 	if w.known && w.rows*w.problems() != len(w.before.a) {
 		return nil, nil, w.changed()

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
@@ -35,7 +34,7 @@ func forgeSums(t *testing.T, from, to string, fold int, change func(part int, nu
 	must(err)
 	var file bytes.Buffer
 	d.Folds[fold], err = w.WriteFold(&file, d.Shape().NumParts(), func(i int) ([]float64, error) {
-		numbers := make([]float64, ridge.LayoutOf(d.Shape()).Len(i))
+		numbers := make([]float64, d.Shape().PartLen(i))
 		err := r.Read(context.Background(), numbers, d, fold, i)
 		change(i, numbers)
 		return numbers, err

@@ -366,6 +366,8 @@ func TestServeErrorsNameTheFaultOfARequest(t *testing.T) {
 		{"other members", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "score": true}`, 400, "may be added"},
 		{"no boolean", "POST", "/v1/predict", kind, `{"rows": [` + good + `], "scores": null}`, 400, `"scores" must be true or false`},
 		{"no params", "POST", "/invocations", kind, `{"instances": [` + good + `], "params": {"scores": 1}}`, 400, "true or false"},
+		{"other params", "POST", "/invocations", kind, `{"instances": [` + good + `], "params": {"score": true}}`, 400,
+			`only "scores", "probabilities", "interval", "novelty", "explain" may be in "params"`},
 		{"a parameter", "POST", "/v1/predict?scores=maybe", kind, good, 400, "want true or false"},
 		{"no level", "POST", "/v1/predict?interval=true", kind, good, 400, "the parameter interval is \"true\"; want a number above 0"},
 		{"a level", "POST", "/v1/predict?interval=1", kind, good, 400, "interval 1: want a number above 0 and below 1"},

@@ -23,7 +23,7 @@ type Kind string
 const (
 	Data     Kind = "data"     // the data cannot be used
 	Place    Kind = "place"    // a worker cannot write its output, or has no right to a file
-	Damaged  Kind = "damaged"  // a file of the work directory is damaged; its part can be computed again
+	Damaged  Kind = "damaged"  // a file of the work directory is damaged; its content can be computed again
 	Storage  Kind = "storage"  // the storage failed; trying again may help
 	Model    Kind = "model"    // a model directory is damaged
 	Crash    Kind = "crash"    // a panic

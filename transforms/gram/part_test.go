@@ -83,9 +83,8 @@ func TestReaderStoresItsSumInOneFile(t *testing.T) {
 	shape := ridge.Shape{Dim: 1500, Outputs: 2}
 	n := shape.NumParts()
 	cut := ridge.Stripe{First: n / 2, End: 2*n - 1} // of two folds
-	layout := ridge.LayoutOf(shape)
 	values := func(key int) []float64 {
-		v := make([]float64, layout.Len(key%n))
+		v := make([]float64, shape.PartLen(key%n))
 		for i := range v {
 			v[i] = float64(key*1_000_003 + i)
 		}

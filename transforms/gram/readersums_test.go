@@ -243,7 +243,7 @@ func TestSumIsEmptyAfterAFailedRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.folds[1].sum.AddClasses(quantized(t, drawn.(features.Gridded)), []int32{0, 1}, 1)
+	s.folds[1].sum.AddLabels(quantized(t, drawn.(features.Gridded)), []int32{0, 1}, nil, 1)
 	parts, _, err := s.store(context.Background(), partName)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -70,7 +69,7 @@ type FitReport struct {
 	Sketch      *Sketch `json:"sketch,omitempty"`
 	FirstSketch *Sketch `json:"first_sketch,omitempty"`
 	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
-	Discriminants []discriminant.Discriminant `json:"discriminants,omitempty"`
+	Discriminants []ridge.Discriminant `json:"discriminants,omitempty"`
 }
 
 // Sketch describes a ridge.Sketch, which estimates how far features are from the features of the

@@ -209,10 +209,10 @@ func loadPart(ctx context.Context, dir string, runs []storedRun, key int) (value
 // runsOf cuts the parts of a stripe into runs. A run has parts of one fold that take at most
 // ridge.MaxPartBytes in memory, or one larger part.
 func runsOf(shape ridge.Shape, s ridge.Stripe) (runs []ridge.Stripe) {
-	n, layout := shape.NumParts(), ridge.LayoutOf(shape)
+	n := shape.NumParts()
 	size := 0 // of the run in memory
 	for key := s.First; key < s.End; key++ {
-		bytes := 8 * layout.Len(key%n)
+		bytes := 8 * shape.PartLen(key%n)
 		size += bytes
 		if key == s.First || key%n == 0 || size > ridge.MaxPartBytes {
 			runs, size = append(runs, ridge.Stripe{First: key}), bytes

@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// readerRound is one reader's part of a round: it distributes the rows of its assignments to
+// readerRound is one reader's share of a round: it distributes the rows of its assignments to
 // partitions, maps them, and gives them to the workers of the learner. As many partitions
 // run at the same time as there are threads; each sees its rows in order.
 type readerRound struct {

@@ -355,7 +355,8 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	}
 	with := *p
 	with.Copies = &profile.Copies{
-		Rows: profile.HashSet{profile.RowHash(with.Seed, []float32{1, 2})}, Contents: profile.HashSet{1},
+		FrequentHashes: profile.FrequentHashes{
+			Rows: profile.HashSet{profile.RowHash(with.Seed, []float32{1, 2})}, Contents: profile.HashSet{1}},
 		Shards: []profile.PrecedingCopies{{Before: []byte{0}}},
 	}
 	uri, err := transforms.StorePass(ctx, t.TempDir(), &with, nil)

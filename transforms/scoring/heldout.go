@@ -47,7 +47,9 @@ type heldRows struct {
 	hashes  []uint64  // hashes of the contents, divided by the number of folds
 }
 
-func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms.Pass) (*heldOutScorer, error) {
+// accumulator returns how to add the held-out rows of a reader to sum. add may change the rows.
+func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
+	add func(*heldRows) error) (transforms.Accumulator, error) {
 	model, err := transforms.Cached(r.Worker, 1, r.Scan.Pass, func() (*models.Model, error) {
 		m, err := r.Worker.Map(h.Recipe)
 		if err != nil {
@@ -58,22 +60,18 @@ func (h HeldOut) scorer(ctx context.Context, r *transforms.Reader, p *transforms
 		return &models.Model{Linear: linear, Map: m}, err
 	})
 	if err != nil {
-		return nil, err
+		return transforms.Accumulator{}, err
 	}
-	return &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
-}
-
-// accumulator returns how to add the held-out rows of a reader to sum. add may change the rows.
-func (h HeldOut) accumulator(ctx context.Context, r *transforms.Reader, p *transforms.Pass, sum wire.Coded,
-	add func(*heldRows) error) (transforms.Accumulator, error) {
-	s, err := h.scorer(ctx, r, p)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(at profile.ShardStart, b *rowio.Block) error {
+	s := &heldOutScorer{applier: newApplier(r, model), folds: uint64(h.Folds), assigner: p.Assigner()}
+	a := transforms.Accumulator{Sum: sum, Label: p.Target.Label()}
+	a.Add = func(at profile.ShardStart, b *rowio.Block) error {
 		if err := s.score(at, b); err != nil {
 			return err
 		}
 		s.rows.repeats = h.Grid.AppendRepeats(s.rows.repeats[:0], &s.block)
 		return add(&s.rows)
-	}}, err
+	}
+	return a, nil
 }
 
 // score scores the held-out rows of b.

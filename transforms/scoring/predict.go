@@ -98,7 +98,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	})
 	w.NotFinite = table.notFinite
 	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
-		w.Parts = []transforms.WrittenPart{{Rows: n, Files: []transforms.WrittenFile{file}}}
+		w.Outputs = []transforms.WrittenOutput{{Rows: n, Files: []transforms.WrittenFile{file}}}
 		if counts != nil {
 			w.Drift = wire.Marshal(counts)
 		}
@@ -160,14 +160,15 @@ func (t *Table) File(format string) (export.File, error) {
 // write writes the predictions for the rows of a shard. It calls see with each block before applying the model.
 func (t *Table) write(ctx context.Context, shard dataset.Shard, source *dataset.Source, out export.Writer,
 	see func(*rowio.Block)) (dataset.Report, error) {
-	report, err := t.applier.reader.Read(ctx, &t.predict.Pass, shard, source, nil, func(_ profile.ShardStart, b *rowio.Block) error {
-		see(b)
-		block, err := t.Block(ctx, b)
-		if err != nil {
-			return err
-		}
-		return out.Write(block)
-	})
+	report, err := t.applier.reader.Read(ctx, &t.predict.Pass, shard, source, nil,
+		func(_ profile.ShardStart, b *rowio.Block) error {
+			see(b)
+			block, err := t.Block(ctx, b)
+			if err != nil {
+				return err
+			}
+			return out.Write(block)
+		})
 	if err != nil {
 		return report, err
 	}

@@ -103,12 +103,16 @@ func beginContents(_ context.Context, _ *transforms.Reader, p *Contents) (transf
 
 func init() { transforms.RegisterSum[profile.WeightSum](beginWeights) }
 
-// Weights is a pass that collects the weights of rows. Its sum is a profile.WeightSum.
+// Weights is a pass that collects the weights of rows with a label, which may be any text if Target is nil. Its sum is a
+// profile.WeightSum.
 type Weights struct{ transforms.Pass }
 
 func beginWeights(_ context.Context, _ *transforms.Reader, p *Weights) (transforms.Accumulator, error) {
-	sum := new(profile.WeightSum)
-	return transforms.Accumulator{Sum: sum, Label: p.Target.Label(), Add: func(_ profile.ShardStart, b *rowio.Block) error {
+	sum, label := new(profile.WeightSum), p.Target.Label()
+	if label == nil {
+		label = func([]byte) (float64, string) { return 0, "" }
+	}
+	return transforms.Accumulator{Sum: sum, Label: label, Add: func(_ profile.ShardStart, b *rowio.Block) error {
 		for _, w := range b.Weights {
 			if w > 0 {
 				sum.Add(w)

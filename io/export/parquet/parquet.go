@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/parquetio/meta"
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
@@ -43,6 +44,9 @@ type writer struct {
 	presence []runOf // of its rows: whether they have values
 }
 
+// Values of meta.Element.Repeat.
+const required, optional = 0, 1
+
 // runOf is a run of rows that all have values, or have none.
 type runOf struct {
 	n       int
@@ -51,7 +55,7 @@ type runOf struct {
 
 // column is a column of the file.
 type column struct {
-	schemaElement
+	meta.Element
 	from, value, width int // value number value, of width, in the rows of column from of the table
 
 	dictionary []byte // the values of levels, encoded; nil for other columns
@@ -73,26 +77,28 @@ func (w *writer) begin(b *export.Block) error {
 	row := 0
 	for from, t := range w.table {
 		for value, name := range t.Header {
-			c := &column{schemaElement: schemaElement{name: name, optional: !t.Always}, from: from, value: value,
-				width: len(t.Header)}
+			c := &column{Element: meta.Element{Name: name, Repeat: optional}, from: from, value: value, width: len(t.Header)}
+			if t.Always {
+				c.Repeat = required
+			}
 			size := 4
 			switch b.Values[from].(type) {
 			case []float32:
-				c.physical = typeFloat
+				c.Physical = meta.Float
 			case []float64:
-				c.physical, size = typeDouble, 8
+				c.Physical, size = meta.Double, 8
 			case []int64:
-				c.physical, size = typeInt64, 8
+				c.Physical, size = meta.Int64, 8
 			case []uint64:
-				c.physical, c.unsigned, size = typeInt64, true, 8
+				c.Physical, c.Unsigned, size = meta.Int64, true, 8
 			case []int32:
-				c.physical = typeInt32
+				c.Physical = meta.Int32
 				if t.Levels != nil {
 					c.setLevels(t)
 				}
 			case []string:
-				c.physical, size = typeByteArray, textBytes
-				c.own, c.optional = t.Always, true
+				c.Physical, size = meta.ByteArray, textBytes
+				c.own, c.Repeat = t.Always, optional
 			default:
 				return fmt.Errorf("export: parquet: column %s of %T", t.Name, b.Values[from])
 			}
@@ -124,17 +130,17 @@ func (c *column) setLevels(t export.Column) {
 	}
 	switch {
 	case isWhole:
-		c.physical = typeInt64
+		c.Physical = meta.Int64
 		for _, v := range whole {
 			c.dictionary = binary.LittleEndian.AppendUint64(c.dictionary, uint64(v))
 		}
 	case isNumber:
-		c.physical = typeDouble
+		c.Physical = meta.Double
 		for _, v := range numbers {
 			c.dictionary = binary.LittleEndian.AppendUint64(c.dictionary, math.Float64bits(v))
 		}
 	default:
-		c.physical = typeByteArray
+		c.Physical = meta.ByteArray
 		for _, level := range t.Levels {
 			c.dictionary = appendText(c.dictionary, level)
 		}
@@ -167,7 +173,7 @@ func (w *writer) Write(b *export.Block) error {
 		for _, c := range w.columns {
 			i := at
 			for _, run := range w.presence[first:] {
-				if run.present || !c.optional || c.own {
+				if run.present || c.Repeat == required || c.own {
 					c.add(b.Values[c.from], i, run.n)
 				}
 				i += run.n
@@ -283,9 +289,9 @@ func (w *writer) Close() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	elements := make([]*schemaElement, len(w.columns))
+	elements := make([]meta.Element, len(w.columns))
 	for i, c := range w.columns {
-		elements[i] = &c.schemaElement
+		elements[i] = c.Element
 	}
 	return w.file.end(elements)
 }

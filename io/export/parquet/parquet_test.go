@@ -199,8 +199,8 @@ func TestRowGroupsBoundMemory(t *testing.T) {
 	for _, c := range w.columns {
 		held += cap(c.plain)
 	}
-	if len(w.file.groups) != 20 || held > 20_000 {
-		t.Errorf("%d row groups; %d bytes held", len(w.file.groups), held)
+	if len(w.file.footer.Groups) != 20 || held > 20_000 {
+		t.Errorf("%d row groups; %d bytes held", len(w.file.footer.Groups), held)
 	}
 }
 

@@ -124,8 +124,8 @@ func connection(address string) ([]option.ClientOption, error) {
 	return append(opts, option.WithHTTPClient(client)), nil
 }
 
-// handle returns the client's handle of an object.
-func (g *gcs) handle(ctx context.Context, o objects.Name) (*gcstorage.ObjectHandle, error) {
+// handle returns the client's handle of an object, on a condition.
+func (g *gcs) handle(ctx context.Context, o objects.Name, cond objects.Condition) (*gcstorage.ObjectHandle, error) {
 	if o.Name == "" {
 		return nil, storage.Invalidf("is a bucket; name a file or directory in it")
 	}
@@ -133,47 +133,41 @@ func (g *gcs) handle(ctx context.Context, o objects.Name) (*gcstorage.ObjectHand
 	if err != nil {
 		return nil, err
 	}
-	return client.Bucket(o.Bucket).Object(o.Name), nil
-}
-
-// attrs returns the attributes of an object. If there is no such object, the error is fs.ErrNotExist.
-func (g *gcs) attrs(ctx context.Context, o objects.Name) (*gcstorage.ObjectAttrs, error) {
-	h, err := g.handle(ctx, o)
-	if err != nil {
-		return nil, err
+	h := client.Bucket(o.Bucket).Object(o.Name)
+	switch {
+	case cond.Absent:
+		return h.If(gcstorage.Conditions{DoesNotExist: true}), nil
+	case cond.Version == "":
+		return h, nil
 	}
-	attrs, err := h.Attrs(ctx)
-	return attrs, g.answer(ctx, "storage.objects.get", o, err)
+	n, err := strconv.ParseInt(cond.Version, 10, 64)
+	if err != nil {
+		return nil, storage.Invalidf("%q is not a version of an object", cond.Version)
+	}
+	return h.If(gcstorage.Conditions{GenerationMatch: n}), nil
 }
 
 // Head implements objects.Client.
 func (g *gcs) Head(ctx context.Context, o objects.Name) (*objects.Attrs, error) {
-	a, err := g.attrs(ctx, o)
+	h, err := g.handle(ctx, o, objects.Condition{})
 	if err != nil {
 		return nil, err
 	}
-	k, checksum := attrsOf(a), checksumOf(a)
-	k.Checksum = &checksum
-	return k, nil
+	a, err := h.Attrs(ctx)
+	if err != nil {
+		return nil, g.answer(ctx, "storage.objects.get", o, err)
+	}
+	return attrsOf(a), nil
 }
 
 // attrsOf converts attributes from Google's types.
 func attrsOf(a *gcstorage.ObjectAttrs) *objects.Attrs {
 	k := &objects.Attrs{Name: a.Name, Prefix: a.Prefix, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10),
-		Modified: a.Updated, Metadata: a.Metadata}
+		Modified: a.Updated, Metadata: a.Metadata, Checksum: &storage.Checksum{Bytes: a.Size, CRC32C: a.CRC32C}}
 	if k.Metadata == nil {
 		k.Metadata = map[string]string{}
 	}
 	return k
-}
-
-// generation returns the generation of a version.
-func generation(version string) (int64, error) {
-	n, err := strconv.ParseInt(version, 10, 64)
-	if err != nil {
-		return 0, storage.Invalidf("%q is not a version of an object", version)
-	}
-	return n, nil
 }
 
 // Each implements objects.Client.
@@ -198,7 +192,9 @@ func (g *gcs) Each(ctx context.Context, bucket string, q objects.Query, visit fu
 		if err != nil {
 			return g.answer(ctx, "storage.objects.list", objects.Name{Bucket: bucket}, err)
 		}
-		if !visit(attrsOf(a)) {
+		k := attrsOf(a)
+		k.Checksum = nil // it may not be listed
+		if !visit(k) {
 			return nil
 		}
 	}
@@ -206,16 +202,9 @@ func (g *gcs) Each(ctx context.Context, bucket string, q objects.Query, visit fu
 
 // Delete implements objects.Client.
 func (g *gcs) Delete(ctx context.Context, o objects.Name, version string) error {
-	h, err := g.handle(ctx, o)
+	h, err := g.handle(ctx, o, objects.Condition{Version: version})
 	if err != nil {
 		return err
-	}
-	if version != "" {
-		n, err := generation(version)
-		if err != nil {
-			return err
-		}
-		h = h.If(gcstorage.Conditions{GenerationMatch: n})
 	}
 	err = g.answer(ctx, "storage.objects.delete", o, h.Delete(ctx))
 	if errors.Is(err, fs.ErrNotExist) || unmet(err) {
@@ -231,16 +220,9 @@ func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.Read
 	if err != nil {
 		return nil, 0, err
 	}
-	h, err := g.handle(ctx, name)
+	h, err := g.handle(ctx, name, objects.Condition{Version: o.Version})
 	if err != nil {
 		return nil, 0, err
-	}
-	if o.Version != "" {
-		n, err := generation(o.Version)
-		if err != nil {
-			return nil, 0, err
-		}
-		h = h.If(gcstorage.Conditions{GenerationMatch: n})
 	}
 	r, err := h.NewRangeReader(ctx, off, n)
 	switch {
@@ -281,7 +263,3 @@ func (r *objectReader) Read(p []byte) (int, error) {
 }
 
 func (r *objectReader) Close() error { return r.r.Close() }
-
-func checksumOf(a *gcstorage.ObjectAttrs) storage.Checksum {
-	return storage.Checksum{Bytes: a.Size, CRC32C: a.CRC32C}
-}

@@ -106,7 +106,7 @@ func TestAbandonedLeaseIsTakenOver(t *testing.T) {
 		t.Helper()
 		text, _ := json.Marshal(by)
 		o, _ := objects.Parse(bucket + "lock")
-		if _, err := cloud.upload(ctx, o, nil, map[string]string{objects.OwnerKey: string(text)}, 0,
+		if _, err := cloud.Put(ctx, o, objects.Condition{}, map[string]string{objects.OwnerKey: string(text)}, 0,
 			func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}

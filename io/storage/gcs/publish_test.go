@@ -247,7 +247,7 @@ func TestLeftoversOfAKilledPublisherAreRemoved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := cloud.upload(ctx, claim, nil, map[string]string{objects.OwnerKey: string(text)}, -1,
+		if _, err := cloud.Put(ctx, claim, objects.Condition{}, map[string]string{objects.OwnerKey: string(text)}, -1,
 			func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}

@@ -112,10 +112,15 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	return each(ctx, names, func(ctx context.Context, name string) error { return s.Service.Delete(ctx, o.in(name), "") })
+}
+
+// each calls request for each of the items, several at a time, and cancels the others after an error.
+func each[T any](ctx context.Context, items []T, request func(context.Context, T) error) error {
 	tasks, ctx := errgroup.WithContext(ctx)
 	tasks.SetLimit(ParallelRequests)
-	for _, name := range names {
-		tasks.Go(func() error { return s.Service.Delete(ctx, o.in(name), "") })
+	for _, item := range items {
+		tasks.Go(func() error { return request(ctx, item) })
 	}
 	return tasks.Wait()
 }

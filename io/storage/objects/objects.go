@@ -6,10 +6,12 @@ package objects
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -221,6 +223,30 @@ func (s *Store) Create(ctx context.Context, name string, size int64, _ bool, wri
 func (s *Store) putFile(ctx context.Context, o Name, cond Condition, metadata map[string]string,
 	f storage.File) (*Attrs, error) {
 	return s.Service.Put(ctx, o, cond, metadata, f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
+}
+
+// Marked returns the metadata of a write with a mark of its own, unless they have one.
+func Marked(metadata map[string]string) map[string]string {
+	m := map[string]string{WriterKey: rand.Text()}
+	maps.Copy(m, metadata)
+	return m
+}
+
+// Own is called after a write with metadata from Marked failed, because its condition was unmet or its response was
+// lost. It returns the object if the object has the mark of the write. If another process has written it since, the
+// error is ErrUnmet, whether or not the write was served before that, and otherwise err.
+func Own(ctx context.Context, c Client, o Name, cond Condition, metadata map[string]string, unmet bool,
+	err error) (*Attrs, error) {
+	a, thereErr := c.Head(ctx, o)
+	switch {
+	case thereErr == nil && a.Metadata[WriterKey] == metadata[WriterKey]:
+		return a, nil
+	case thereErr != nil && !missing(thereErr):
+		return nil, thereErr
+	case unmet, cond != (Condition{}) && thereErr == nil && a.Version != cond.Version:
+		return nil, ErrUnmet
+	}
+	return nil, err
 }
 
 // Answerf returns an error with the response of a server, or with the reason why it could not be reached. kind, for

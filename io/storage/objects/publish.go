@@ -54,7 +54,7 @@ func (s *Store) Claim(ctx context.Context, name string) (storage.StoreClaim, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.Acquire(ctx, claimOf(d))
+	l, err := s.Acquire(ctx, resolved(storage.ClaimName(d.String())))
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +100,6 @@ func (p *publication) Drop(ctx context.Context) error {
 	ctx, cancel := Tidying(ctx)
 	defer cancel()
 	return p.claim.Drop(ctx)
-}
-
-// claimOf names the object of the claim on a directory.
-func claimOf(d Name) Name {
-	return resolved(storage.ClaimName(d.String()))
 }
 
 // make writes the files and commits.
@@ -176,12 +171,9 @@ func (p *publication) delete(ctx context.Context, left ...*Attrs) error {
 		if err != nil {
 			return err
 		}
-		tasks, tctx := errgroup.WithContext(holding)
-		tasks.SetLimit(ParallelRequests)
-		for _, a := range chunk {
-			tasks.Go(func() error { return p.store.Service.Delete(tctx, p.dir.in(a.Name), a.Version) })
-		}
-		err = tasks.Wait()
+		err = each(holding, chunk, func(ctx context.Context, a *Attrs) error {
+			return p.store.Service.Delete(ctx, p.dir.in(a.Name), a.Version)
+		})
 		late := holding.Err() != nil && ctx.Err() == nil
 		cancel()
 		if err != nil && late {
@@ -221,12 +213,7 @@ func (s *Store) unfinished(ctx context.Context, d Name) ([]*Attrs, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, ctx := errgroup.WithContext(ctx)
-	tasks.SetLimit(ParallelRequests)
-	for _, a := range all {
-		tasks.Go(func() error { return s.part(ctx, d, a) })
-	}
-	return all, tasks.Wait()
+	return all, each(ctx, all, func(ctx context.Context, a *Attrs) error { return s.part(ctx, d, a) })
 }
 
 // part returns storage.ErrExists if an object in a directory is not a file that a publisher has written there. It

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -49,10 +47,7 @@ type part struct {
 }
 
 func (s *s3) upload(ctx context.Context, o objects.Name, cond objects.Condition, meta map[string]string) *upload {
-	u := &upload{s: s, ctx: ctx, object: o, cond: cond, hash: storage.NewHash(),
-		meta: map[string]string{objects.WriterKey: rand.Text()}}
-	maps.Copy(u.meta, meta)
-	return u
+	return &upload{s: s, ctx: ctx, object: o, cond: cond, hash: storage.NewHash(), meta: objects.Marked(meta)}
 }
 
 // Put implements objects.Client.
@@ -223,25 +218,15 @@ func (s *s3) abort(ctx context.Context, o objects.Name, id string) error {
 	return err
 }
 
-// own returns the object if it has the mark of an upload whose last request failed: its answer may be lost, and the
-// condition of its repetition does not hold. If another process has written the object, the error is ErrUnmet.
-func (u *upload) own(err error) (*objects.Attrs, error) {
+// own is called after the last request of an upload failed. If the object has appeared all the same, own returns it.
+func (u *upload) own(err error) (a *objects.Attrs, _ error) {
 	f := failed(err)
 	gone := f.Status == http.StatusNotFound && f.Code != "NoSuchBucket" && (u.cond.Version != "" || u.id != "")
 	unmet := f.Status == http.StatusPreconditionFailed || gone || f.Code == "ConditionalRequestConflict"
-	if f.Status != 0 && !unmet && !f.mayRepeat() {
-		return nil, u.s.answer(u.ctx, writing, u.object, err)
+	if f.Status == 0 || unmet || f.mayRepeat() {
+		a, err = objects.Own(u.ctx, u.s, u.object, u.cond, u.meta, unmet, err)
 	}
-	a, thereErr := u.s.Head(u.ctx, u.object)
-	switch {
-	case thereErr == nil && a.Metadata[objects.WriterKey] == u.meta[objects.WriterKey]:
-		return a, nil
-	case thereErr != nil && !errors.Is(thereErr, fs.ErrNotExist):
-		return nil, thereErr
-	case unmet, u.cond != (objects.Condition{}) && thereErr == nil && a.Version != u.cond.Version:
-		return nil, objects.ErrUnmet
-	}
-	return nil, u.s.answer(u.ctx, writing, u.object, err)
+	return a, u.s.answer(u.ctx, writing, u.object, err)
 }
 
 // Delete implements objects.Client. A server without conditional deletes deletes whatever version there is.

@@ -66,14 +66,22 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 	if err := r.measureDrift(ctx, f.SumDirs); err != nil {
 		return err
 	}
+	days := train
+	if judge.day != nil {
+		days = append(slices.Clone(train), *judge.day)
+	}
 	if d := r.report.Drift; d != nil && d.Value > r.options.Redraw {
-		if judge.day != nil {
-			train = append(slices.Clone(train), *judge.day)
-		}
-		return r.drawRecipe(ctx, train, fmt.Sprintf(
+		return r.drawRecipe(ctx, days, fmt.Sprintf(
 			"the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, r.options.Redraw, d.Text))
 	}
-	return r.fit(ctx, id, train, judge, f)
+	model, err := r.fit(ctx, id, train, judge, f)
+	switch {
+	case isUnfit(err): // for instance, all rows are later than the rows of a recipe that holds out the latest
+		return r.drawRecipe(ctx, days, "the recipe does not fit the rows: "+fault.Text(err))
+	case err != nil:
+		return err
+	}
+	return r.judgeFitted(ctx, model, train, judge)
 }
 
 // measureDrift adds the drift of all rows from the rows of the recipe to the report, if it decides about a new recipe.
@@ -303,10 +311,11 @@ func (r *retrainRun) refuse(ctx context.Context, why string) error {
 	return cmp.Or(err, errEnded)
 }
 
-// fit fits a model to the sums of days, and judges it.
-func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) error {
+// fit fits a model to the sums of days, and returns its name.
+func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) (model string,
+	err error) {
 	o := &r.options
-	model := o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
+	model = o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
 	sumsDirs := map[string]string{}
 	for _, day := range train {
 		sumsDirs[day.Date] = r.index.sumsDir(day.name())
@@ -317,15 +326,16 @@ func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *jud
 		Sources: sourcesOf(train, sumsDirs), HeldOut: judge.source(), Seen: hashOf(r.days, o.Settings),
 	}
 	r.fromLineage(l)
-	err := r.timed("fit", func() error {
+	return model, r.timed("fit", func() error {
 		return r.makeOnce(ctx, model, l, func(dir string) error {
 			f.Model = dir
 			return r.fitSums(ctx, train, f)
 		})
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// judgeFitted judges a model that was fitted to the sums of days.
+func (r *retrainRun) judgeFitted(ctx context.Context, model string, train []Day, judge *judgeRows) error {
 	if err := r.index.setTotal(ctx, train); err != nil {
 		return err
 	}

@@ -255,6 +255,9 @@ func (j *rowJobs) Fit(ctx context.Context, o options.Fit) error {
 		return store(ctx, o.SaveSums, rows)
 	}
 	j.call("fit %d-%d", len(o.Sums), len(o.Without))
+	if err == nil && rows["unfit"] > 0 {
+		err = exit.Dataf("these rows need another recipe")
+	}
 	if err != nil {
 		return err
 	}
@@ -552,6 +555,24 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 	if len(r.Drifts) != 2 || r.Drifts[1].Columns[0].AtLeast != 0.75 { // the champion was not trained on day 3 either
 		t.Errorf("%+v", r.Drifts)
 	}
+}
+
+// The folds of a recipe may follow the times of rows that have left the window.
+func TestRowsThatTheRecipeDoesNotFitGetANewOne(t *testing.T) {
+	s := newShop(t)
+	s.o.Window.Days = 3
+	for day := 1; day <= 3; day++ {
+		s.put(day, fmt.Sprintf("a%d b%d", day, day))
+	}
+	s.night(t, 3, results.Promoted)
+	s.put(4, "a4 b4 unfit")
+	s.night(t, 4, results.Promoted)
+	s.put(5, "a5 b5")
+	r := s.night(t, 5, results.Promoted, "trained on 2 partitions, 2026-01-03 to 2026-01-04")
+	if want := "the recipe does not fit the rows: these rows need another recipe"; r.Redrawn != want {
+		t.Errorf("redrawn: %q, want %q", r.Redrawn, want)
+	}
+	s.did(t, "sum 1", "fit 2-0", "train 2")
 }
 
 // A night whose model could not be judged ends before it sums or trains anything.

@@ -126,21 +126,21 @@ func addFeatures(ctx context.Context, d sumdirs.Term, to *drift.FeatureSum) erro
 		return err
 	}
 	defer r.Close()
-	layout := ridge.LayoutOf(d.Shape())
+	shape := d.Shape()
 	var part []float64
-	for key := range len(d.Folds) * layout.NumParts() {
-		fold, i := key/layout.NumParts(), key%layout.NumParts()
-		if layout.Tile(i) && to.Products == nil {
+	for key := range len(d.Folds) * shape.NumParts() {
+		fold, i := key/shape.NumParts(), key%shape.NumParts()
+		if shape.IsTile(i) && to.Products == nil {
 			continue
 		}
-		part = slices.Grow(part[:0], layout.Len(i))[:layout.Len(i)]
+		part = slices.Grow(part[:0], shape.PartLen(i))[:shape.PartLen(i)]
 		if err := r.Read(ctx, part, d.Dir, fold, i); err != nil {
 			return err
 		}
 		for j := range part {
 			part[j] *= float64(d.Sign)
 		}
-		if err := to.AddPart(layout, i, part); err != nil {
+		if err := to.AddPart(shape, i, part); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func (p *pair) run(ctx context.Context, j *job.Job, o options.CompareModels) (*r
 		Champion: p.champion.Model, Challenger: p.challenger.Model, Other: p.other, Metrics: p.metrics, Unit: p.unit,
 		Slices: p.slices,
 	}
-	weights, err := weigh(ctx, j, p.champion.data, pass.Pass)
+	weights, err := weigh(ctx, j, p.champion.data, pass.Pass, p.champion.manifest.Task)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -98,7 +98,7 @@ func (e *evaluation) run(ctx context.Context, j *job.Job) (*results.Evaluate, er
 	if o.Report != "" {
 		pass.Worst = worstRows
 	}
-	weights, err := weigh(ctx, j, d, pass.Pass)
+	weights, err := weigh(ctx, j, d, pass.Pass, e.manifest.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -292,14 +292,17 @@ func forTarget(r *results.Evaluate, target int) *results.Evaluate {
 	return &one
 }
 
-// weigh returns the weights of the rows that the pass p will read. It runs a pass unless rows have no weights.
-func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass) (*profile.Weights, error) {
+// weigh returns the weights of the rows that the pass p will score. It runs a pass unless rows have no weights.
+func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass,
+	task models.Task) (*profile.Weights, error) {
 	if !d.Weighted {
 		return profile.UnitWeights(1), nil
 	}
 	j.Progress.Phase("reading weights", 0)
 	defer j.Progress.Done()
-	p.Target = nil
+	if task == models.Classification {
+		p.Target = nil // labels that the model does not know are scored, too
+	}
 	var sum profile.WeightSum
 	if _, err := j.ScanSum(ctx, &survey.Weights{Pass: p}, "weigh", &sum); err != nil {
 		return nil, err

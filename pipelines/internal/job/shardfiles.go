@@ -162,7 +162,7 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 	if err := json.Unmarshal(data, &w); err != nil || w.Report.Shard != s || w.Report.Fault != "" {
 		return w, errUnfinished
 	}
-	for _, p := range w.Parts {
+	for _, p := range w.Outputs {
 		for _, f := range p.Files {
 			if err := f.Checksum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
 				return w, err
@@ -203,7 +203,7 @@ func ReportsOf(written []transforms.Written) []dataset.Report {
 func PublishedFiles(d *dataset.Dataset, written []transforms.Written, dir string) (parts []results.OutputFiles,
 	files []storage.File) {
 	for _, w := range written {
-		for _, p := range w.Parts {
+		for _, p := range w.Outputs {
 			part := results.OutputFiles{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows,
 				Blank: w.Report.Blank + w.Report.Headers}
 			for _, f := range p.Files {

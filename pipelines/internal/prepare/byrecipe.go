@@ -116,6 +116,24 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 	return p, nil
 }
 
+// ClassWeightSums returns the sum of the weights of the rows of each class; nil if rows have no weights or no classes.
+func (p *Prepared) ClassWeightSums() []float64 {
+	if p.Target == nil || p.Target.Classes == nil {
+		return nil
+	}
+	l := p.Sum.Labels().Summary()
+	if l.Weights == nil {
+		return nil
+	}
+	sums := make([]float64, len(p.Target.Classes.Classes))
+	for i, name := range l.Vocabulary.Classes {
+		if c, ok := p.Target.Classes.Index([]byte(name)); ok {
+			sums[c] += l.Weights[i]
+		}
+	}
+	return sums
+}
+
 // targetByRecipe returns the target of a regression with a recipe. A single target is checked against its grid
 // while it is read, several are checked by inRange.
 func targetByRecipe(r *sums.Recipe) *transforms.Labeling {

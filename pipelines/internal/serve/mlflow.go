@@ -55,11 +55,14 @@ func parseFrame(q *question, body []byte) (source, error) {
 		return nil, err
 	}
 	if params := values["params"]; params != nil {
-		added, _, err := members(params, optionNames...)
-		if err == nil {
-			err = q.setFromJSON(added)
+		added, unknown, err := members(params, optionNames...)
+		switch {
+		case err != nil:
+			return nil, err
+		case unknown:
+			return nil, problemf(http.StatusBadRequest, `only "%s" may be in "params"`, strings.Join(optionNames, `", "`))
 		}
-		if err != nil {
+		if err := q.setFromJSON(added); err != nil {
 			return nil, err
 		}
 	}

@@ -105,7 +105,7 @@ func (s *servedModel) paths() node {
 			"data":    node{"type": "array", "items": node{"type": "array"}}}},
 		"dataframe_records": rows("Row"), "instances": rows("Row"),
 		"inputs": node{"type": []string{"object", "array"}},
-		"params": node{"type": "object", "properties": properties}}})
+		"params": node{"type": "object", "additionalProperties": false, "properties": properties}}})
 	frame[typeCSV] = text
 	good := content(predictions(ref("Prediction"), "model", "predictions"))
 	good[typeCSV] = text

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/models/search/columns"
 	"github.com/bochner-ml/bochner/models/search/pairs"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -94,7 +95,7 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 	if o.Searching() {
 		more := max(0, f.Patches-f.Scaled)
 		if !f.Unnamed {
-			more = search.MoreColumns(int(f.atMostRows(search.MaxRows)), f.Scaled, max(0, f.Scaled-f.Measured))
+			more = columns.More(int(f.atMostRows(search.MaxRows)), f.Scaled, max(0, f.Scaled-f.Measured))
 		}
 		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, more, f.Outputs, f.Patches > 0, e.Threads)
 		f.Scaled += more

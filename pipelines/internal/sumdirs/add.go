@@ -112,7 +112,7 @@ func (t *Total) eachPart(ctx context.Context, terms []Term, shape ridge.Shape, f
 		return err
 	}
 	defer a.reader.Close()
-	for i := range a.layout.NumParts() {
+	for i := range a.shape.NumParts() {
 		if err := a.add(ctx, fold, i); err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (t *Total) Write(ctx context.Context, s *training.WorkSums, threads int) er
 type adder struct {
 	terms          []Term
 	reader         *sums.Reader
-	layout         ridge.Layout
+	shape          ridge.Shape
 	to             [][]int // for each term, the index in the total of each of its classes; nil without classes
 	sum            []float64
 	read           []float64
@@ -229,7 +229,7 @@ type adder struct {
 
 // newAdder returns an adder of some terms, with the classes of the total.
 func (t *Total) newAdder(terms []Term, shape ridge.Shape) (*adder, error) {
-	a := &adder{terms: terms, layout: ridge.LayoutOf(shape)}
+	a := &adder{terms: terms, shape: shape}
 	for _, d := range terms {
 		var to []int
 		if v := t.Added.Classes; v != nil {
@@ -250,12 +250,12 @@ func (t *Total) newAdder(terms []Term, shape ridge.Shape) (*adder, error) {
 
 // add sets a.sum to a part of the total of a fold.
 func (a *adder) add(ctx context.Context, fold, part int) error {
-	n := a.layout.Len(part)
+	n := a.shape.PartLen(part)
 	a.sum = slices.Grow(a.sum[:0], n)[:n]
 	clear(a.sum)
 	a.removedClasses = map[string]float64{}
 	for k, d := range a.terms {
-		if a.to[k] == nil || a.layout.Tile(part) {
+		if a.to[k] == nil || a.shape.IsTile(part) {
 			if err := a.load(ctx, d, fold, part, n); err != nil {
 				return err
 			}
@@ -284,9 +284,9 @@ func (a *adder) load(ctx context.Context, d Term, fold, part, n int) error {
 // addClasses adds the head or the cross products of a term whose classes may differ from the
 // classes of the total. A class that the term lacks has no rows there, so it adds nothing to its column.
 func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, part int) error {
-	layout, sign := ridge.LayoutOf(d.Shape()), float64(d.Sign)
+	shape, sign := d.Shape(), float64(d.Sign)
 	if part == 0 {
-		if err := a.load(ctx, d, fold, 0, layout.Len(0)); err != nil {
+		if err := a.load(ctx, d, fold, 0, shape.PartLen(0)); err != nil {
 			return err
 		}
 		a.sum[0] += sign * a.read[0]
@@ -297,20 +297,20 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, part int
 				a.removedClasses[d.Classes[c]] += sign * v
 			}
 		}
-		if layout.Weighted {
+		if shape.Weighted {
 			a.sum[len(a.sum)-1] += sign * a.read[len(a.read)-1]
 		}
 		return nil
 	}
-	from, width, _ := a.layout.Cross(part)
+	from, width, _ := a.shape.CrossPlace(part)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.
-	for k := range layout.NumParts() {
-		first, w, ok := layout.Cross(k)
-		if !ok || first >= from+rows || first+layout.Len(k)/w <= from {
+	for k := range shape.NumParts() {
+		first, w, ok := shape.CrossPlace(k)
+		if !ok || first >= from+rows || first+shape.PartLen(k)/w <= from {
 			continue
 		}
-		if err := a.load(ctx, d, fold, k, layout.Len(k)); err != nil {
+		if err := a.load(ctx, d, fold, k, shape.PartLen(k)); err != nil {
 			return err
 		}
 		for at, v := range a.read {

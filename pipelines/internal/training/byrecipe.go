@@ -156,10 +156,10 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 
 // planSums sets the grid of weights and the levels for the profiled rows, and reserves the memory of their sums.
 func (j *RecipeJob) planSums() (err error) {
-	o, t := &j.options, j.Training
-	rows := t.Prepared.Counts.Used
-	j.weightGrid = o.Recipe.Rule.Weights.For(t.Prepared.Profile.Weights)
-	if j.levels, err = o.levels(t.Prepared); err != nil {
+	o, t, p := &j.options, j.Training, j.Training.Prepared
+	rows := p.Counts.Used
+	j.weightGrid = o.Recipe.Rule.Weights.For(p.Profile.Weights, p.ClassWeightSums())
+	if j.levels, err = o.levels(p); err != nil {
 		return err
 	}
 	t.stored.Levels = len(j.levels)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -26,7 +26,7 @@ type decider struct {
 	folds        int       // that assign rows; 0 if no rows are held out
 	classWeights []float64 // in the loss; nil if all are 1
 	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
-	discriminants []discriminant.Discriminant
+	discriminants []ridge.Discriminant
 	trials        weightsFile
 	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; may be nil
 	whyNotKept    string               // why kept is nil
@@ -246,9 +246,11 @@ func (d *decider) fitProbabilities() error {
 
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
 // score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
-// decisions between classes more than the rows justify.
+// decisions between classes more than the rows justify. Class weights move scores of one class against the others,
+// which only separate curves undo.
 func (d *decider) keptMethod(c *score.CalibrationCounts) score.Method {
-	if m := d.method(c); m != score.Platt || d.training.spec.CalibrationRequested() || d.training.Prepared.Outputs() == 2 {
+	if m := d.method(c); m != score.Platt || d.training.spec.CalibrationRequested() || d.classWeights != nil ||
+		d.training.Prepared.Outputs() == 2 {
 		return m
 	}
 	return score.SharedPlatt
@@ -271,7 +273,7 @@ func (d *decider) fitCurves(counts *score.CalibrationCounts) error {
 		return &exit.DataError{Err: err}
 	}
 	if c.Method == score.Platt && t.spec.CalibrationRequested() {
-		d.fit.shapes = discriminant.Shapes(c.Curves, d.discriminants)
+		d.fit.shapes = ridge.CurveShapes(c.Curves, d.discriminants)
 	}
 	d.takeCurves(c, counts.Rows())
 	return nil

@@ -229,8 +229,8 @@ func (r *rounds) problem(lambda float64) (loss.Problem, error) {
 	if classes != nil {
 		counts = t.Prepared.ByClass()
 	}
-	p, err := r.learner.Common().Problem(r.learner.DefaultLoss(classes != nil), classes, counts, t.Prepared.Recipe.Dim,
-		r.rows, lambda)
+	p, err := r.learner.Common().Problem(loss.Problem{Dim: t.Prepared.Recipe.Dim, Rows: r.rows, Lambda: lambda},
+		r.learner.DefaultLoss(classes != nil), classes, counts)
 	return p, spec.Usage(err)
 }
 

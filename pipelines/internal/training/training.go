@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/iterative"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/ridge/discriminant"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
@@ -210,9 +210,9 @@ type Fit struct {
 // decision has the curves, threshold and intervals that turn scores into probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
-	threshold     *models.Threshold    // chosen by held-out rows; nil if it was not asked for
-	intervals     *models.Intervals    // nil if no rows were held out to measure them
-	shapes        []discriminant.Shape // shapes of Platt curves, for later fits to sums
+	threshold     *models.Threshold  // chosen by held-out rows; nil if it was not asked for
+	intervals     *models.Intervals  // nil if no rows were held out to measure them
+	shapes        []ridge.CurveShape // shapes of Platt curves, for later fits to sums
 }
 
 // Memory estimates the memory from the results of the profile pass. components is the number of components of an

@@ -37,7 +37,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/search"
-	"github.com/bochner-ml/bochner/models/search/entities"
+	"github.com/bochner-ml/bochner/models/search/columns"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
@@ -404,7 +404,7 @@ func columnNames(s *prepare.Session, indices []int) (names []string) {
 // of each row. Rows that are equal in all of these become one row, whose weight is the sum of
 // theirs.
 //
-// naming has the columns that seem to name the entities that rows belong to (package entities). It
+// naming has the columns that seem to name the entities that rows belong to (columns.Entities). It
 // is empty if the session has a rule that splits the rows.
 func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
 	all, n, width := sum.Sample()
@@ -441,7 +441,7 @@ func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []s
 			numbers := t.Slots(schema.Number)
 			number = func(j int) bool { return slices.Contains(numbers, j) }
 		}
-		for _, j := range entities.Columns(x, n, d, p.Y, number) {
+		for _, j := range columns.Entities(x, n, d, p.Y, number) {
 			if name := slotName(s, j); name != "" {
 				naming = append(naming, name)
 			}

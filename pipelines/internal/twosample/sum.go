@@ -124,14 +124,14 @@ func featuresOf(ctx context.Context, s *training.WorkSums) (f drift.FeatureSum, 
 	if err != nil {
 		return f, err
 	}
-	layout, dim := ridge.LayoutOf(s.Shape), s.Shape.Dim
+	dim := s.Shape.Dim
 	f = drift.FeatureSum{Features: make([]float64, dim), Products: ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})}
-	for key := range layout.NumParts() {
+	for key := range s.Shape.NumParts() {
 		part, err := stored.Load(ctx, key)
 		if err != nil {
 			return f, err
 		}
-		if err := f.AddPart(layout, key, part); err != nil {
+		if err := f.AddPart(s.Shape, key, part); err != nil {
 			return f, err
 		}
 	}

@@ -29,8 +29,7 @@ type LambdaDescent struct {
 	Errors func(value int) (folds []float64, mean float64, why string)
 }
 
-// All tries all values on all folds, but the Smaller ones only as long as each does better. It returns the
-// best.
+// All tries all values on all folds, but the Smaller ones only as long as each does better. It returns the best.
 func (s *LambdaDescent) All() (best int, err error) {
 	values := make([]int, len(s.Values)-s.Smaller)
 	for i := range values {
@@ -140,8 +139,7 @@ func (s *LambdaDescent) untried(value int) bool {
 	return why == "" && len(folds) == 0
 }
 
-// untriedAbove returns the index of the least value above the value at that has not been tried; -1 if there is
-// none.
+// untriedAbove returns the index of the least value above the value at that has not been tried; -1 if there is none.
 func (s *LambdaDescent) untriedAbove(at int) int {
 	for _, v := range s.ascending() {
 		if s.Values[v] > s.Values[at] && s.untried(v) {
@@ -203,9 +201,8 @@ const (
 	// The other folds do not try a value if its mean on the folds so far is further than maxDeviations
 	// standard deviations above the mean of the best: see margin.
 	maxDeviations = 3
-	// On the same rows the errors of neighbouring λ differ by a standard deviation of about
-	// usualDeviation/√rows, relative to the errors; several times that if few rows have most of the error, up
-	// to cautiousDeviation/√rows.
+	// On the same rows the errors of neighbouring λ differ by a standard deviation of about usualDeviation/√rows,
+	// relative to the errors; several times that if few rows have most of the error, up to cautiousDeviation/√rows.
 	usualDeviation    = 0.3
 	cautiousDeviation = 5
 )

@@ -57,13 +57,6 @@ func NewDual(folds []Points, steps int, mean, target, ridge []float64, threads i
 	return p
 }
 
-// rows calls do for every row, from several goroutines.
-func (p *Problem) rows(d int, do func(i int, z []int16)) {
-	for _, s := range p.folds {
-		parallel.Each(s.n, p.threads, func(_, i int) { do(s.first+i, s.steps[i*d:][:d]) })
-	}
-}
-
 // integers computes the kernel in whole numbers if all features have the same penalty.
 func (p *Problem) integers(d, steps int) {
 	n := p.n
@@ -100,11 +93,14 @@ func (p *Problem) products(mean []float64) {
 	block, part := make([]float64, n*productFeatures), make([]float64, strip*n)
 	for from := 0; from < d; from += productFeatures {
 		count := min(productFeatures, d-from)
-		p.rows(d, func(i int, z []int16) {
-			for j, v := range z[from:][:count] {
-				block[i*count+j] = p.u[i] * (float64(v) - mean[from+j]) * p.root[from+j]
-			}
-		})
+		for _, s := range p.folds {
+			parallel.Each(s.n, p.threads, func(_, i int) {
+				to, u := block[(s.first+i)*count:], p.u[s.first+i]
+				for j, v := range s.steps[i*d+from:][:count] {
+					to[j] = u * (float64(v) - mean[from+j]) * p.root[from+j]
+				}
+			})
+		}
 		for first := 0; first < n; first += strip {
 			end := min(first+strip, n)
 			rows := part[:(end-first)*end]
@@ -153,9 +149,9 @@ func (p *Problem) gradient(vt, alpha []float64, d, k, threads int) {
 // enough to stay in the cache.
 const gradientSide = 256
 
-// Bytes returns the most memory of a problem with these numbers of rows, features (dim), outputs and folds,
+// dualBytes returns the most memory of a Problem with these numbers of rows, features (dim), outputs and folds,
 // without the rows. before is the memory that the caller holds until the first solution, next to the kernel.
-func Bytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
+func dualBytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
 	kernel := 4 * rows * (rows + blas.TileDim)
 	// Blocks of either kind of kernel are freed before anything else is allocated.

@@ -49,9 +49,8 @@ func (k *kernel) subtract(block []float64, first, column, columns, threads int) 
 	})
 }
 
-// centre turns products of rows into products of centred rows, each scaled by its u. It subtracts the
-// weighted means of rows and columns, where row i has the weight u_i², and multiplies entry (i, j) by
-// u_i·u_j.
+// centre turns products of rows into products of centred rows, each scaled by its u. It subtracts the weighted means
+// of rows and columns, where row i has the weight u_i², and multiplies entry (i, j) by u_i·u_j.
 func (k *kernel) centre(u []float64, threads int) {
 	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, and each product with z̄ is a sum over the kernel.
 	with := make([]float64, k.n) // z·z̄

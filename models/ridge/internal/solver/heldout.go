@@ -1,8 +1,6 @@
 package solver
 
 import (
-	"slices"
-
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
@@ -30,6 +28,8 @@ type HeldOutFit struct {
 type HeldOutErrors struct {
 	dim, outputs, threads int
 
+	factors []float64   // of the errors of the outputs
+	n       float64     // the weight of the fold
 	colMean []float64   // φ̄ of the fold, length D
 	scratch [][]float64 // of each worker; see form
 	forms   []float64   // for each tile, a term of each quadratic form
@@ -38,8 +38,7 @@ type HeldOutErrors struct {
 // someRows is a number of rows of a tile that stay in the cache.
 const someRows = 32
 
-// heldOutBytes returns the memory of HeldOutErrors per thread. outputs counts the outputs of all V
-// together.
+// heldOutBytes returns the memory of HeldOutErrors per thread. outputs counts the outputs of all V together.
 func heldOutBytes(dim, outputs int) int64 {
 	side := min(dim, blas.TileDim)
 	return 8 * (someRows*int64(side) + int64(someRows+side)*int64(outputs))
@@ -63,6 +62,7 @@ func NewHeldOutErrors(dim, outputs, threads int) *HeldOutErrors {
 // to. The last term is the square of the mean residual, because b = q̄₀ - Vᵀz̄₀.
 func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) []float64 {
 	d, k, w, n := h.dim, h.outputs, fold.Width, fold.N
+	h.factors, h.n = fit.Factors, n
 	for j, s := range fold.Columns {
 		h.colMean[j] = s / n
 	}
@@ -86,12 +86,10 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 		out[i] = e
 	})
 
-	forms := blas.NumTiles(d) * len(out)
-	h.forms = slices.Grow(h.forms[:0], forms)[:forms]
+	blas.Grow(&h.forms, blas.NumTiles(d)*len(out))
 	blas.EachTile(d, h.threads, func(worker, t, i, j int) {
-		size := int(heldOutBytes(d, k*len(out)) / 8)
-		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], size)[:size]
-		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.Tiles[t], vt, fit.Factors, i, j, n)
+		scratch := blas.Grow(&h.scratch[worker], int(heldOutBytes(d, k*len(out))/8))
+		h.form(h.forms[t*len(out):][:len(out)], scratch, fold.Tiles[t], vt, i, j)
 	})
 	for i := range out {
 		// Add in the order of the tiles, whichever worker computed them.
@@ -105,7 +103,7 @@ func (h *HeldOutErrors) Squares(fit HeldOutFit, fold HeldOutSums, vt []float64) 
 
 // form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV for each V, with the factors of the
 // outputs. scratch holds some rows of the tile, the rows of V as columns, and the product of the two.
-func (h *HeldOutErrors) form(dst, scratch, tile, vt, factors []float64, i, j int, n float64) {
+func (h *HeldOutErrors) form(dst, scratch, tile, vt []float64, i, j int) {
 	d, k := h.dim, h.outputs
 	outputs := k * len(dst)
 	top, left := i*blas.TileDim, j*blas.TileDim
@@ -119,7 +117,7 @@ func (h *HeldOutErrors) form(dst, scratch, tile, vt, factors []float64, i, j int
 		for r := range count {
 			a := first + r
 			row, from := strip[r*cols:][:cols], tile[a*cols:][:cols]
-			sum := n * h.colMean[top+a]
+			sum := h.n * h.colMean[top+a]
 			for b, g := range from {
 				row[b] = g - float64(sum*mean[b])
 			}
@@ -138,7 +136,7 @@ func (h *HeldOutErrors) form(dst, scratch, tile, vt, factors []float64, i, j int
 		for c := range k {
 			var p [1]float64
 			blas.Dots(p[:], products[(f*k+c)*cols:][:cols], vt[(f*k+c)*d+left:], 0)
-			e += float64(2 * factors[c] * p[0])
+			e += float64(2 * h.factors[c] * p[0])
 		}
 		dst[f] = e
 	}

@@ -7,10 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Conjugate gradients preconditioned by a float32 factor of the matrix itself converge in two or three
-// steps (Golub & Van Loan, Matrix Computations, 11.5). That is twice as fast as a factor in float64. The
-// factor of a similar matrix serves too: it takes more steps of n² operations each, where a factorisation
-// takes n³/3.
+// Conjugate gradients preconditioned by a float32 factor of the matrix itself converge in two or three steps (Golub &
+// Van Loan, Matrix Computations, 11.5). That is twice as fast as a factor in float64. The factor of a similar matrix
+// serves too: it takes more steps of n² operations each, where a factorisation takes n³/3.
 //
 // Vectors are added and multiplied in float64, in a fixed order, so that neither threads
 // nor the CPU level change a bit.
@@ -27,8 +26,7 @@ const (
 	maxSteps = 30
 	late     = 8
 
-	// sharing is the largest mean relative change of an eigenvalue at which a μ reuses the factor of
-	// another.
+	// sharing is the largest mean relative change of an eigenvalue at which a μ reuses the factor of another.
 	sharing = 0.25
 
 	decade = 10.001 // a factor of ten, with rounding
@@ -105,8 +103,7 @@ type output struct {
 	alpha     float64 // the length of the last step
 }
 
-// descent is one call of Descend. Matrices of vectors are row-major, with k rows for each unsolved system
-// in turn.
+// descent is one call of Descend. Matrices of vectors are row-major, with k rows for each unsolved system in turn.
 type descent struct {
 	*Matrix
 	k       int
@@ -117,9 +114,8 @@ type descent struct {
 	z32     []float32
 }
 
-// Descend solves the systems with right-hand sides b (n×k, row-major) and sets Solved in those that
-// converge. Systems that share a factor must be adjacent. It returns the solutions of all systems in order,
-// solved or not.
+// Descend solves the systems with right-hand sides b (n×k, row-major) and sets Solved in those that converge. Systems
+// that share a factor must be adjacent. It returns the solutions of all systems in order, solved or not.
 func (m *Matrix) Descend(b []float64, k int, systems []*System) (x []float64) {
 	n := m.dim
 	size := len(systems) * k * n
@@ -150,8 +146,7 @@ func (m *Matrix) Descend(b []float64, k int, systems []*System) (x []float64) {
 	return x
 }
 
-// rows calls f for every column of every system, from several goroutines, with its rows
-// of r, z, p and ap.
+// rows calls f for every column of every system, from several goroutines, with its rows of r, z, p and ap.
 func (d *descent) rows(f func(s *System, c int, r, z, p, ap []float64)) {
 	n, k := d.dim, d.k
 	parallel.Each(len(d.systems)*k, d.Threads, func(_, i int) {

@@ -1,4 +1,4 @@
-package entities
+package columns
 
 import (
 	"math"
@@ -63,7 +63,7 @@ func TestColumnsThatNameEntitiesAreFound(t *testing.T) {
 			row, label := kind.row(e, bases[e])
 			x, y = append(x, row[:]...), append(y, label)
 		}
-		if got := Columns(x, n, d, y, func(int) bool { return true }); !slices.Equal(got, kind.want) {
+		if got := Entities(x, n, d, y, func(int) bool { return true }); !slices.Equal(got, kind.want) {
 			t.Errorf("%s: columns %v, want %v", name, got, kind.want)
 		}
 	}

@@ -1,7 +1,4 @@
-// Package differences finds pairs of columns of whole numbers in the same units, such as coordinates on a board,
-// for which the labels depend on the distance between the two. Fill a Pilot and call Find; the result is a
-// preprocess.Differences step for the standardised rows.
-package differences
+package columns
 
 import (
 	"cmp"
@@ -35,25 +32,13 @@ const (
 	sweeps     = 5
 )
 
-// Pilot has rows of D numbers before standardisation (X) and In numbers after it (Scaled), both row-major. The
-// columns of X keep their indices.
-type Pilot struct {
-	X       []float32
-	D       int
-	Scaled  []float32
-	In      int
-	Code    func(row, output int) float64 // the label as a number for each output
-	Outputs int
-	Threads int
-}
-
-// Find returns the differences that labels depend on, among these columns of whole numbers; no pairs if there are
+// Differences returns the differences that labels depend on, among these columns of whole numbers; no pairs if there are
 // none. Two columns have the same units if their ranges overlap enough.
 //
-// Find first subtracts functions of single columns from the labels. The residuals must have different means at
+// It first subtracts functions of single columns from the labels. The residuals must have different means at
 // different distances, far more than by chance. They must differ less at different sums of the two columns,
 // because any interaction of two columns shows in their sum.
-func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
+func (r *Pilot) Differences(columns []preprocess.BinColumn) preprocess.Differences {
 	type difference struct {
 		pair preprocess.Difference
 		low  [2]float32 // of the columns
@@ -95,7 +80,7 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	if best.sure < float64(surer*sum) {
 		return to
 	}
-	for _, d := range all[:min(len(all), Max(r.In))] {
+	for _, d := range all[:min(len(all), maxDifferences(r.In))] {
 		if d.sure >= max(sureAbove, float64(best.sure*leastSure)) {
 			to.Pairs = append(to.Pairs, d.pair)
 		}
@@ -103,8 +88,8 @@ func (r *Pilot) Find(columns []preprocess.BinColumn) preprocess.Differences {
 	return to
 }
 
-// Max returns the largest number of differences of d columns.
-func Max(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
+// maxDifferences returns the largest number of differences of d columns.
+func maxDifferences(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
 
 // wholeColumn is a column of whole numbers between low and high. Its standardised value is number·slope + shift.
 type wholeColumn struct {

@@ -1,7 +1,4 @@
-// Package jumps finds columns of numbers that name things, such as numbers of states: labels jump between their values,
-// while numbers that measure something have similar labels at neighbouring values. The values of such columns may
-// become levels, like those of a category.
-package jumps
+package columns
 
 import (
 	"math"
@@ -11,47 +8,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
+// linearSteps and linearRidge are the steps and the ridge of the linear fit whose residuals may jump.
 const (
-	// The largest number of levels of all columns together is a third of the rows, but at least someLevels and at
-	// most maxLevels.
-	maxLevels  = 1024
-	someLevels = 256
-	// RowsPerLevel is the smallest mean number of rows per level, minLevels the smallest number of levels.
-	RowsPerLevel = 2
-	minLevels    = 3
-	// linearSteps and linearRidge are the steps and the ridge of the linear fit whose residuals may jump.
 	linearSteps = 20
 	linearRidge = 1e-3
 )
 
-// MostLevels returns the largest number of levels of all columns together, for n rows.
-func MostLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
-
-// Levels returns column j of rows of d numbers, with a cut at each of its values except the smallest. The
-// second result is false if it has too few or too many levels, or too few rows per level.
-func Levels(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
-	n := len(x) / d
-	values := make([]float32, n)
-	for i := range values {
-		values[i] = x[i*d+j]
-	}
-	// A column that measures mostly has too many values among some of the rows already.
-	sample := slices.Clone(values[:min(n, RowsPerLevel*most)])
-	slices.Sort(sample)
-	if rows := len(sample); RowsPerLevel*len(slices.Compact(sample)) > rows {
-		return preprocess.BinColumn{}, false
-	}
-	slices.Sort(values)
-	values = slices.Compact(values)
-	if len(values) < minLevels || len(values) > most || RowsPerLevel*len(values) > n {
-		return preprocess.BinColumn{}, false
-	}
-	return preprocess.BinColumn{Index: j, Cuts: values[1:]}, true
-}
-
-// Residuals returns, for each output, the residuals of a linear fit of codes to the first rows of x (d
+// residuals returns, for each output, the residuals of a linear fit of codes to the first rows of x (d
 // numbers each), and their share of the variance of the codes.
-func Residuals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
+func residuals(codes [][]float64, x []float32, d, threads int) (out [][]float64, share float64) {
 	out = make([][]float64, len(codes))
 	parallel.Ranges(len(out), 1, threads, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
@@ -138,11 +103,11 @@ func squares(values []float64) (sum float64) {
 	return sum
 }
 
-// Share measures jumps between the levels of a column: by how much the mean residual of a level differs from
+// jumpShare measures jumps between the levels of a column: by how much the mean residual of a level differs from
 // a line between the means of the two neighbouring levels. It returns their share of the variance of the
 // residuals, and by how many standard errors they exceed chance. Numbers that measure something have similar
 // means at neighbouring values; numbers that name things do not.
-func Share(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
+func jumpShare(left [][]float64, x []float32, d int, column preprocess.BinColumn) (share, sure float64) {
 	n, most := len(left[0]), len(column.Cuts)+1
 	level, rows, at := make([]int, n), make([]float64, most), make([]float64, most)
 	for i := range level {

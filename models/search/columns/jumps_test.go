@@ -1,4 +1,4 @@
-package jumps
+package columns
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// table returns rows of two columns, a whole number below 30 and a real number, and codes of their
+// placed returns rows of two columns, a whole number below 30 and a real number, and codes of their
 // labels.
-func table(n int, label func(place int, x float64) float64) (rows []float32, codes [][]float64) {
+func placed(n int, label func(place int, x float64) float64) (rows []float32, codes [][]float64) {
 	r := rand.New(rand.NewPCG(4, 2))
 	codes = make([][]float64, 1)
 	for range n {
@@ -21,13 +21,13 @@ func table(n int, label func(place int, x float64) float64) (rows []float32, cod
 
 // A linear fit of a line leaves only the noise, and of other functions everything that is not linear.
 func TestResidualsMatchLeastSquares(t *testing.T) {
-	rows, codes := table(600, func(place int, x float64) float64 { return 3 + float64(place)/8 - 2*x })
-	left, share := Residuals(codes, rows, 2, 2)
+	rows, codes := placed(600, func(place int, x float64) float64 { return 3 + float64(place)/8 - 2*x })
+	left, share := residuals(codes, rows, 2, 2)
 	if want := 0.01 * 600 / squares(codes[0]); math.Abs(share-want) > 0.2*want || math.Abs(squares(left[0])-6) > 1.2 {
 		t.Errorf("share %.5f and squares %.2f of a line with noise, want %.5f and 6", share, squares(left[0]), want)
 	}
 	// A second output and other threads change nothing.
-	again, _ := Residuals([][]float64{codes[0], codes[0]}, rows, 2, 1)
+	again, _ := residuals([][]float64{codes[0], codes[0]}, rows, 2, 1)
 	for i, v := range left[0] {
 		if again[0][i] != v || again[1][i] != v {
 			t.Fatalf("row %d: %g and %g, want %g", i, again[0][i], again[1][i], v)
@@ -47,17 +47,17 @@ func TestJumpsFindNumbersThatName(t *testing.T) {
 		"a wave":  {func(place int, x float64) float64 { return 2 * math.Sin(float64(place)/5) }, 0, 0.03},
 		"nothing": {func(place int, x float64) float64 { return x }, -0.05, 0.05},
 	} {
-		rows, codes := table(900, c.label)
-		left, _ := Residuals(codes, rows, 2, 1)
-		column, ok := Levels(rows, 2, 0, 256)
+		rows, codes := placed(900, c.label)
+		left, _ := residuals(codes, rows, 2, 1)
+		column, ok := levelsOf(rows, 2, 0, 256)
 		if !ok || len(column.Cuts) != 29 {
 			t.Fatalf("%s: %d cuts", name, len(column.Cuts))
 		}
-		share, sure := Share(left, rows, 2, column)
+		share, sure := jumpShare(left, rows, 2, column)
 		if share < c.least || share > c.most || (sure > 5) != (name == "names") && name != "a wave" {
 			t.Errorf("%s: share %.3f, want %g to %g, by %.1f standard errors", name, share, c.least, c.most, sure)
 		}
-		if _, ok := Levels(rows, 2, 1, 256); ok {
+		if _, ok := levelsOf(rows, 2, 1, 256); ok {
 			t.Errorf("%s: a number of which no two are equal has levels", name)
 		}
 	}
@@ -82,7 +82,7 @@ func TestLevelsAreFewEnough(t *testing.T) {
 				}
 				x = append(x, float32(v))
 			}
-			if column, ok := Levels(x, 1, 0, c.most); ok != c.ok || ok && len(column.Cuts) != c.values-1 {
+			if column, ok := levelsOf(x, 1, 0, c.most); ok != c.ok || ok && len(column.Cuts) != c.values-1 {
 				t.Errorf("%+v, sorted %v: %d cuts, %v", c, sorted, len(column.Cuts), ok)
 			}
 		}

@@ -1,22 +1,21 @@
-package parquetio
+package meta
 
 import (
 	"encoding/binary"
 	"errors"
 )
 
-// thrift reads the compact protocol of Apache Thrift, in which Parquet writes its metadata.
-// The first error stays; reads after it return zeros.
-type thrift struct {
+// reader reads the compact protocol of Apache Thrift. The first error stays; reads after it return zeros.
+type reader struct {
 	b   []byte
 	at  int
 	err error
 }
 
-var (
-	errShort  = errors.New("ends early")
-	errThrift = errors.New("is damaged (its metadata cannot be decoded)")
-)
+// ErrShort means that the bytes end before the metadata.
+var ErrShort = errors.New("ends early")
+
+var errDamaged = errors.New("is damaged (its metadata cannot be decoded)")
 
 // Types of the protocol.
 const (
@@ -35,31 +34,31 @@ const (
 	thriftStruct
 )
 
-func (t *thrift) fail(err error) {
+func (t *reader) fail(err error) {
 	if t.err == nil {
 		t.err = err
 	}
 }
 
-func (t *thrift) byte() byte {
+func (t *reader) byte() byte {
 	if t.err != nil || t.at >= len(t.b) {
-		t.fail(errShort)
+		t.fail(ErrShort)
 		return 0
 	}
 	t.at++
 	return t.b[t.at-1]
 }
 
-func (t *thrift) uvarint() uint64 {
+func (t *reader) uvarint() uint64 {
 	if t.err != nil {
 		return 0
 	}
 	v, n := binary.Uvarint(t.b[t.at:])
 	switch {
 	case n == 0:
-		t.fail(errShort)
+		t.fail(ErrShort)
 	case n < 0:
-		t.fail(errThrift)
+		t.fail(errDamaged)
 	}
 	if n <= 0 {
 		return 0
@@ -69,16 +68,16 @@ func (t *thrift) uvarint() uint64 {
 }
 
 // int reads an integer of 16, 32 or 64 bits.
-func (t *thrift) int() int64 {
+func (t *reader) int() int64 {
 	v := t.uvarint()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
 // bytes reads a string, which shares the memory of the input.
-func (t *thrift) bytes() []byte {
+func (t *reader) bytes() []byte {
 	n := t.uvarint()
 	if t.err != nil || n > uint64(len(t.b)-t.at) {
-		t.fail(errShort)
+		t.fail(ErrShort)
 		return nil
 	}
 	t.at += int(n)
@@ -86,7 +85,7 @@ func (t *thrift) bytes() []byte {
 }
 
 // fields calls read for each field of a struct. It must consume the field, with skip if need be.
-func (t *thrift) fields(read func(id int64, kind byte)) {
+func (t *reader) fields(read func(id int64, kind byte)) {
 	id := int64(0)
 	for t.err == nil {
 		head := t.byte()
@@ -104,25 +103,39 @@ func (t *thrift) fields(read func(id int64, kind byte)) {
 }
 
 // list reads the beginning of a list. Each element takes at least one byte.
-func (t *thrift) list() (n int, kind byte) {
+func (t *reader) list() (n int, kind byte) {
 	head := t.byte()
 	size := uint64(head >> 4)
 	if size == 15 {
 		size = t.uvarint()
 	}
 	if t.err != nil || size > uint64(len(t.b)-t.at) {
-		t.fail(errShort)
+		t.fail(ErrShort)
 		return 0, 0
 	}
 	return int(size), head & 15
 }
 
+// numbers reads the field id into its place in ints or longs, if the field is an integer of 32 or of 64 bits and has a
+// place there. It skips other fields.
+func (t *reader) numbers(id int64, kind byte, ints, longs []*int64) {
+	to := ints
+	if kind == thriftI64 {
+		to = longs
+	}
+	if kind != thriftI32 && kind != thriftI64 || id < 0 || id >= int64(len(to)) || to[id] == nil {
+		t.skip(kind)
+		return
+	}
+	*to[id] = t.int()
+}
+
 // structs calls read for each struct of a list of them.
-func (t *thrift) structs(read func()) {
+func (t *reader) structs(read func()) {
 	n, kind := t.list()
 	for range n {
 		if kind != thriftStruct {
-			t.fail(errThrift)
+			t.fail(errDamaged)
 		}
 		if t.err != nil {
 			return
@@ -132,12 +145,12 @@ func (t *thrift) structs(read func()) {
 }
 
 // skip skips a field.
-func (t *thrift) skip(kind byte) { t.skipDeep(kind, 32, true) }
+func (t *reader) skip(kind byte) { t.skipDeep(kind, 32, true) }
 
 // skipDeep skips a value. The value of a boolean field is its type; in a list it is a byte.
-func (t *thrift) skipDeep(kind byte, depth int, field bool) {
+func (t *reader) skipDeep(kind byte, depth int, field bool) {
 	if depth == 0 {
-		t.fail(errThrift)
+		t.fail(errDamaged)
 	}
 	if t.err != nil {
 		return
@@ -153,7 +166,7 @@ func (t *thrift) skipDeep(kind byte, depth int, field bool) {
 		t.uvarint()
 	case thriftDouble:
 		if len(t.b)-t.at < 8 {
-			t.fail(errShort)
+			t.fail(ErrShort)
 			return
 		}
 		t.at += 8
@@ -183,6 +196,6 @@ func (t *thrift) skipDeep(kind byte, depth int, field bool) {
 	case thriftStruct:
 		t.fields(func(_ int64, kind byte) { t.skipDeep(kind, depth-1, true) })
 	default:
-		t.fail(errThrift)
+		t.fail(errDamaged)
 	}
 }

@@ -1,7 +1,5 @@
 package solver
 
-import "github.com/bochner-ml/bochner/models/ridge/discriminant"
-
 // ClassFold has sums over the rows of a fold, and the weights of the classes in them.
 type ClassFold struct {
 	HeldOutSums           // Targets holds the number of rows of each class, or the sum of their weights
@@ -9,14 +7,23 @@ type ClassFold struct {
 	Weights     []float64 // of the classes, in addition to the weights of rows
 }
 
-// Discriminants returns the discriminant of each class on the rows of a fold, for scores that were not fitted to them.
+// Separation says how the scores of a class separate its rows (members) from the others.
+type Separation struct {
+	Distance float64 // between the two mean scores
+	Variance float64 // around them
+	Centre   float64 // halfway between them
+
+	Members, Others float64 // numbers of rows
+}
+
+// Separations returns the separation of each class on the rows of a fold, for scores that were not fitted to them.
 // vt are the weights for indicators of the classes, k rows of D, in units of the grids. The result is nil
 // for a fold without rows.
 //
 // Means and class shares leave out the weights of classes. The variance includes them, because products of
 // features are not known by class. Each distance of means is shrunk toward the mean distance over the
 // classes, as if one more row had that distance, so that a class with few rows or none has a distance too.
-func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []discriminant.Discriminant {
+func Separations(fit HeldOutFit, fold ClassFold, vt []float64, threads int) (separations []Separation) {
 	d, k, w, n := len(fold.Columns), len(fold.Weights), fold.Width, fold.N
 	if n == 0 {
 		return nil
@@ -52,7 +59,6 @@ func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []
 			mean += float64(class[c] / rows * (inMeans[c] - outMeans[c]))
 		}
 	}
-	var discriminants []discriminant.Discriminant
 	unit := fold.Rows / rows // rows per unit of their weights
 	for c := range k {
 		members, rest := float64(class[c]*unit), float64((rows-class[c])*unit)
@@ -66,9 +72,9 @@ func Discriminants(fit HeldOutFit, fold ClassFold, vt []float64, threads int) []
 		}
 		// A score is 2(Vᵀ(z-z̄₀) + q̄₀) - 1, for codes of ±1.
 		at := float64(2*(centre+fit.Targets[c]/fit.N)) - 1
-		discriminants = append(discriminants, discriminant.New(2*distance, 4*spread[c], at, members, rest))
+		separations = append(separations, Separation{2 * distance, 4 * spread[c], at, members, rest})
 	}
-	return discriminants
+	return separations
 }
 
 // ratio returns x/n, and 0 for no rows.

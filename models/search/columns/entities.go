@@ -1,7 +1,4 @@
-// Package entities finds columns that seem to name the entity a row belongs to, such as a patient or a machine:
-// rows with the same value are similar (Columns). Held-out rows are then too easy to predict unless whole
-// entities are held out.
-package entities
+package columns
 
 import (
 	"maps"
@@ -21,11 +18,12 @@ const (
 	ordered = 0.75
 )
 
-// Columns returns the indices of the columns that seem to name entities. x (n×d, row-major) are the rows and
+// Entities returns the indices of the columns that seem to name the entity a row belongs to, such as a patient or a
+// machine. Held-out rows are too easy to predict unless whole entities are held out. x (n×d, row-major) are the rows and
 // label their labels; for classes, label is the number of the class. NaN is a missing value. number reports
 // whether a column has numbers, not categories. A column with a value that is not whole names nothing. Nor does a
 // column of numbers if rows with neighbouring values are similar, too, as with counts.
-func Columns(x []float32, n, d int, label []float64, number func(column int) bool) (columns []int) {
+func Entities(x []float32, n, d int, label []float64, number func(column int) bool) (columns []int) {
 	t := &table{x, n, d, label}
 	for j := range d {
 		if g := t.groupsOf(j); g.n >= fewestValues && t.names(j, g, number(j)) {
