@@ -81,16 +81,16 @@ func (c Chain) NewShort(form *ShortForm) (Map, error) {
 
 // FromShortForm returns the map from rows in the short form of c to the features of m, which takes whole rows. It
 // is Gridded, a Hasher or Ranged if m is.
-func FromShortForm(c *ShortForm, m Map) Map { return follow([]Map{widening{c}}, m) }
+func FromShortForm(c *ShortForm, m Map) Map { return follow([]Map{expander{c}}, m) }
 
-// widening maps the short form of rows to whole rows.
-type widening struct{ *ShortForm }
+// expander maps the short form of rows to whole rows.
+type expander struct{ *ShortForm }
 
 // Dims returns the lengths of both forms.
-func (w widening) Dims() (in, out int) { return w.Row() }
+func (w expander) Dims() (in, out int) { return w.Row() }
 
 // Apply stores the whole rows of the n rows of x in dst. It panics if a slice is too short.
-func (w widening) Apply(dst, x []float32, n int) {
+func (w expander) Apply(dst, x []float32, n int) {
 	if in, out := w.Dims(); n < 0 || len(x) < n*in || len(dst) < n*out {
 		panic("features: Apply: slice too short")
 	}
@@ -103,7 +103,7 @@ func follow(first []Map, last Map) Map {
 	if len(first) == 0 {
 		return last
 	}
-	m := &chained{first: first, last: last}
+	m := &chainMap{first: first, last: last}
 	g, gridded := last.(Gridded)
 	h, hashes := last.(Hasher)
 	r, ranged := last.(Ranged)
@@ -224,27 +224,27 @@ func openChain(data []byte, files *Files) (Chain, error) {
 	return c, c.Validate()
 }
 
-// chained is the map of a chain of two or more steps.
-type chained struct {
+// chainMap is the map of a chain of two or more steps.
+type chainMap struct {
 	first   []Map
 	last    Map
 	scratch sync.Pool // of *[]float32
 }
 
-var _ MissingTaker = (*chained)(nil)
+var _ MissingTaker = (*chainMap)(nil)
 
 // Dims returns the row length of the first map and the number of features of the last.
-func (c *chained) Dims() (in, out int) {
+func (c *chainMap) Dims() (in, out int) {
 	in, _ = c.first[0].Dims()
 	_, out = c.last.Dims()
 	return in, out
 }
 
 // TakesMissing reports whether the first map takes NaN.
-func (c *chained) TakesMissing() bool { return TakesMissing(c.first[0]) }
+func (c *chainMap) TakesMissing() bool { return TakesMissing(c.first[0]) }
 
 // Apply works in blocks of blas.MaxRows rows, which bounds its scratch memory.
-func (c *chained) Apply(dst, x []float32, n int) {
+func (c *chainMap) Apply(dst, x []float32, n int) {
 	in, out := c.Dims()
 	if n < 0 || len(x) < n*in || len(dst) < n*out {
 		panic("features: Apply: slice too short")
@@ -256,7 +256,7 @@ func (c *chained) Apply(dst, x []float32, n int) {
 }
 
 // prepare applies the maps before the last to the n rows of x and calls use with the result.
-func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
+func (c *chainMap) prepare(x []float32, n int, use func(y []float32)) {
 	var buffers [2]*[]float32
 	for i, m := range c.first {
 		_, out := m.Dims()
@@ -282,7 +282,7 @@ func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
 
 // griddedChain is a chain whose last map is Gridded.
 type griddedChain struct {
-	*chained
+	*chainMap
 	grid Gridded
 }
 

@@ -130,7 +130,7 @@ type Random interface {
 	Kernel(x, z []float32) float64
 }
 
-// KernelPreparer is a Recipe that computes its kernel for many pairs of rows faster than for each pair alone.
+// KernelPreparer is a Recipe that computes its kernel for many pairs of rows faster than pair by pair.
 type KernelPreparer interface {
 	Recipe
 	// PrepareKernel returns the kernel. The function is safe for concurrent use.
@@ -211,9 +211,9 @@ func Overflows(m Map, x []float32, n int, limit float32) (count int64) {
 // AngleLimit returns a bound on |x_j| below which no angle W·x + b overflows float32. w is W, with in values
 // per row.
 func AngleLimit(w []float32, in int) float32 {
-	var most float64
+	var largest float64
 	for _, v := range w {
-		most = max(most, math.Abs(float64(v)))
+		largest = max(largest, math.Abs(float64(v)))
 	}
-	return float32(min(math.MaxFloat32, math.MaxFloat32/4/(float64(most*float64(in))+1)))
+	return float32(min(math.MaxFloat32, math.MaxFloat32/4/(float64(largest*float64(in))+1)))
 }

@@ -72,11 +72,11 @@ func alignTraining(o options.Align) spec.Options {
 }
 
 func validateAlign(o options.Align) error {
-	f, isFound := o.Kernel.(kernel.Learned)
+	f, ok := o.Kernel.(kernel.Learned)
 	switch {
 	case o.Out == "":
 		return exit.Usagef("no directory for the features: name one with --out")
-	case !isFound:
+	case !ok:
 		return exit.Usagef("--kernel %s: align learns features for --kernel learned and harmonic only",
 			kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:
@@ -88,7 +88,7 @@ func validateAlign(o options.Align) error {
 		tuning.ValidateGame(o.Learned, f)); err != nil {
 		return err
 	}
-	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out})
 }
 
 // gameCurve plots the value of the game and its bounds by the number of frequencies.

@@ -42,8 +42,8 @@ func embed(ctx context.Context, o options.Embed, folds int) (result *results.Emb
 	switch {
 	case o.Components > t.Prepared.Recipe.Dim:
 		return nil, exit.Usagef("--components %d: there are only %d features", o.Components, t.Prepared.Recipe.Dim)
-	case o.Plot != "" && (t.Prepared.Target.Classes == nil || len(t.Prepared.Target.Classes.Classes) > mostClouds):
-		return nil, exit.Usagef("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
+	case o.Plot != "" && (t.Prepared.Target.Classes == nil || len(t.Prepared.Target.Classes.Classes) > maxClouds):
+		return nil, exit.Usagef("--picture: labels must be classes, at most %d of them (see --task)", maxClouds)
 	}
 	if err := t.Reserve(t.Memory(o.Components)); err != nil {
 		return nil, err
@@ -82,10 +82,7 @@ func validateEmbed(o options.Embed) error {
 	if o.Plot != "" && o.Components < 2 {
 		return exit.Usagef("--picture needs 2 components or more (have %d)", o.Components)
 	}
-	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
-		return err
-	}
-	return prepare.Validate(o.Prepare)
+	return cmp.Or(job.Validate(o.Job, o.Data, o.Model, job.Dir{Flag: "model", Name: o.Model}), prepare.Validate(o.Prepare))
 }
 
 // checkLabels returns an error if a plot is asked for and the data has no labels to colour it.
@@ -96,5 +93,5 @@ func checkLabels(o options.Embed, d *dataset.Dataset) error {
 	return exit.Usagef("--picture colours rows by their labels; %w", prepare.UnlabeledError(d))
 }
 
-// mostClouds is the largest number of classes in a plot.
-const mostClouds = 12
+// maxClouds is the largest number of classes in a plot.
+const maxClouds = 12

@@ -52,7 +52,7 @@ func moonOf(p rows.Prediction) string { return p.Class }
 
 func show(class string, n int) { fmt.Println("class", class, "is predicted", n, "times") }
 
-func showFitted(m pipelines.Fitted) {
+func showFitted(m pipelines.WindowModel) {
 	fmt.Println("model", filepath.Base(m.Dir), "of", m.Rows, "rows")
 }
 

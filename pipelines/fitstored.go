@@ -21,11 +21,11 @@ import (
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeFor[*fitStoredFn]())
-	beam.RegisterType(reflect.TypeFor[Fitted]())
+	beam.RegisterType(reflect.TypeFor[WindowModel]())
 }
 
-// Fitted is a model that FitStored has fitted.
-type Fitted struct {
+// WindowModel is a model that FitStored has fitted.
+type WindowModel struct {
 	Dir     string // of the model
 	SumsDir string // the last directory of sums that it was fitted to
 	Rows    int64  // rows of the window so far
@@ -35,7 +35,7 @@ type Fitted struct {
 // rows.Store returns. The model is created in dir under the name of its directory of sums, and has
 // the same bytes as from bochner fit --sums. If late rows of a window are stored in a further
 // directory, its model is fitted to all sums of the window so far. To fit a model to several
-// windows, call Fit. FitStored returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with
+// windows, call Fit. FitStored returns a PCollection<WindowModel>, and a PCollection<rows.Rejected> with
 // the directories of sums that no model can be fitted to, for instance because they have no rows.
 //
 // One worker solves each model, and needs as much memory as bochner fit. A runner may repeat the
@@ -47,10 +47,10 @@ func FitStored(s beam.Scope, dir string, stored beam.PCollection) (fitted, rejec
 
 type fitStoredFn struct{ Models string }
 
-func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, emit func(Fitted),
+func (f *fitStoredFn) ProcessElement(ctx context.Context, stored rows.Stored, emit func(WindowModel),
 	reject func(rows.Rejected)) error {
 	_, name := storage.Split(strings.TrimRight(stored.Dir, "/"))
-	fitted := Fitted{Dir: storage.Join(f.Models, name), SumsDir: stored.Dir, Rows: stored.Rows}
+	fitted := WindowModel{Dir: storage.Join(f.Models, name), SumsDir: stored.Dir, Rows: stored.Rows}
 	r, err := Fit(ctx, options.Fit{SumDirs: options.SumDirs{Sums: stored.Window}, Model: fitted.Dir})
 	if err == nil {
 		fitted.Rows = r.Rows.Used

@@ -22,7 +22,7 @@ import (
 func Retrain(ctx context.Context, o options.Retrain) (*results.Retrain, error) {
 	switch o.PairedGate {
 	case "":
-		o.PairedGate = defaultPairedGate
+		o.PairedGate = options.NewRetrain().PairedGate
 	case options.NoGate:
 		o.PairedGate = ""
 	}
@@ -45,13 +45,10 @@ func Retrain(ctx context.Context, o options.Retrain) (*results.Retrain, error) {
 	return report, err
 }
 
-const (
-	pairedFlag        = "paired_gate"            // flag of PairedGate
-	defaultPairedGate = "not worse by 1% at 95%" // default of this flag
-)
+const pairedFlag = "paired_gate" // flag of PairedGate
 
 // checkRetrainable refuses options that retraining sets itself, several targets, whose models cannot be
-// compared, and options that only the first night could honour, because the models of later nights are
+// compared, and options that only the first run could honour, because the models of later runs are
 // fitted to sums.
 func checkRetrainable(t options.Train) error {
 	for _, own := range []struct {
@@ -67,7 +64,7 @@ func checkRetrainable(t options.Train) error {
 			"first; retrain one model for each target", t.Data.Label)
 	}
 	if _, rounds := (spec.Options{Train: t}).Rounds(); rounds {
-		return nil // it is trained on rows every night
+		return nil // it is trained on rows in every run
 	}
 	flag := ""
 	switch {

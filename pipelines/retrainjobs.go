@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
 	"github.com/bochner-ml/bochner/pipelines/internal/evaluate"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -52,10 +52,10 @@ func (j *retrainJobs) Train(ctx context.Context, model string, files []string) e
 	t := spec.Options{Train: j.o.Train}
 	t.Model, t.Data.Files = model, files
 	t.Job = j.buildJob()
-	if _, rounds := t.Rounds(); !rounds { // later nights fit to sums
+	if _, rounds := t.Rounds(); !rounds { // later runs fit to sums
 		t.Lambda.Select = cmp.Or(t.Lambda.Select, options.SelectMSE) // as fits to sums do
-		if !t.Calibrates() {
-			t.Calibrate = options.CalibrationNone // as the models of later nights
+		if !t.CalibrationRequested() {
+			t.Calibrate = options.CalibrationNone // as the models of later runs
 		}
 	}
 	t.Accept = func(m *models.Manifest) error { return errors.Join(j.checkGate(m), j.checkPairedGate(m)) }
@@ -179,7 +179,7 @@ func (j *retrainJobs) Recipe(ctx context.Context, model string) (string, error) 
 	return r.Digest[:16], nil
 }
 
-func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*days.Summed, error) {
+func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*days.DaySums, error) {
 	p, err := sums.ReadManifest(ctx, out)
 	found := err == nil
 	switch {
@@ -207,12 +207,12 @@ func (j *retrainJobs) Sum(ctx context.Context, recipe string, files []string, ou
 	case err != nil:
 		return nil, err
 	}
-	s := &days.Summed{Rows: p.Rows.Used, Content: p.Sums, Found: found}
+	s := &days.DaySums{Rows: p.Rows.Used, Content: p.Sums, Found: found}
 	if p.Drift != nil {
 		if p.Drift.Schema != nil {
 			s.New = p.Drift.Schema.New
 		}
-		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), days.MostColumns)]
+		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), days.MaxColumns)]
 	}
 	return s, nil
 }
@@ -227,7 +227,7 @@ func (j *retrainJobs) Drift(ctx context.Context, from string, o options.SumDirs)
 
 func (j *retrainJobs) ChooseWindow(ctx context.Context, dirs []string,
 	known map[string][]float64) (*results.ChosenWindow, error) {
-	terms, err := parts.Open(ctx, options.SumDirs{Sums: dirs})
+	terms, err := sumdirs.Open(ctx, options.SumDirs{Sums: dirs})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/internal/days"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -36,7 +36,7 @@ func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (*results.V
 // certificate, and applies to all models that are fitted to sums; VerifyOptimum and VerifyForgotten check the
 // certificates of svm models and of Forget.
 func AuditSums(ctx context.Context, o options.AuditSums) (*results.AuditSums, error) {
-	return parts.Audit(ctx, o)
+	return sumdirs.Audit(ctx, o)
 }
 
 // PruneSums removes old directories of sums that no model needs.

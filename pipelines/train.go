@@ -4,7 +4,7 @@
 // and decides between passes what to do next.
 //
 // Most jobs are implemented in packages under pipelines/internal: training, days (Sum, Fit, Forget, Retrain),
-// apply (Predict, Featurize, InspectData), evaluate, parts, ask and serve. Options are structs of
+// apply (Predict, Featurize, InspectData), evaluate, sumdirs, ask and serve. Options are structs of
 // package options, results are structs of package results. FitStored and TrainRows are not jobs but
 // transforms, for pipelines of other programs.
 //

@@ -35,7 +35,7 @@ func init() {
 	beam.RegisterFunction(await)
 }
 
-// TrainRowsOptions says how to train on a PCollection of rows.
+// TrainRowsOptions has the options of TrainRows.
 type TrainRowsOptions struct {
 	// Dir is the directory in which three are created: recipe, a model of the sample, by whose recipe
 	// later rows can be summed; sums; and models.
@@ -56,7 +56,7 @@ type TrainRowsOptions struct {
 // TrainRows trains on a bounded PCollection of rows, without an existing model. It draws a recipe
 // from a sample of all rows. Hashes of the rows decide which are in the sample, so their order does
 // not matter. Then it sums the rows of each window by the recipe, and fits a model to each window,
-// as FitStored does. It returns a PCollection<Fitted>, and a PCollection<rows.Rejected> with the
+// as FitStored does. It returns a PCollection<WindowModel>, and a PCollection<rows.Rejected> with the
 // rows that cannot be used and the windows that no model can be fitted to.
 //
 // Rows are structs with a label, or rows.Row with values by name and a Label. Rows whose class is
@@ -113,8 +113,8 @@ func (f *sampleLineFn) ProcessElement(row beam.X) (string, error) {
 	return fmt.Sprintf("%016x%s", xxhash.Sum64(line), line), fault.Wrap(fault.Data, err)
 }
 
-// lowestFn combines lines into the first Most of them in order: the rows with the smallest hashes.
-type lowestFn struct{ Most int }
+// lowestFn combines lines into the first Limit of them in order: the rows with the smallest hashes.
+type lowestFn struct{ Limit int }
 
 type lowest struct{ Lines []string }
 
@@ -122,7 +122,7 @@ func (f lowestFn) CreateAccumulator() lowest { return lowest{} }
 
 func (f lowestFn) AddInput(a lowest, line string) lowest {
 	a.Lines = append(a.Lines, line)
-	if len(a.Lines) >= 2*f.Most {
+	if len(a.Lines) >= 2*f.Limit {
 		return f.ExtractOutput(a)
 	}
 	return a
@@ -134,7 +134,7 @@ func (f lowestFn) MergeAccumulators(a, b lowest) lowest {
 
 func (f lowestFn) ExtractOutput(a lowest) lowest {
 	slices.Sort(a.Lines)
-	return lowest{a.Lines[:min(f.Most, len(a.Lines))]}
+	return lowest{a.Lines[:min(f.Limit, len(a.Lines))]}
 }
 
 // drawRecipeFn trains a model on the sample and emits its directory.

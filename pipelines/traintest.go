@@ -28,8 +28,8 @@ func TrainAndTest(ctx context.Context, o options.TrainAndTest) (*results.TrainAn
 		if err := job.CheckOutput(ctx, o.Job, o.Model); err != nil {
 			return nil, err
 		}
-		rows := (spec.Options{Train: o.Train}).PrepareOptions()
-		if o.Data.Part, result.Test.HeldOut, err = prepare.HoldOutTest(ctx, rows, o.TestShare); err != nil {
+		opts := (spec.Options{Train: o.Train}).PrepareOptions()
+		if o.Data.Part, result.Test.HeldOut, err = prepare.HoldOutTest(ctx, opts, o.TestShare); err != nil {
 			return nil, err
 		}
 		test.Part = o.Data.Part.Other()
@@ -39,9 +39,9 @@ func TrainAndTest(ctx context.Context, o options.TrainAndTest) (*results.TrainAn
 	}
 	evaluation := options.Evaluate{Model: o.Model, Data: test, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	evaluation.Job.Work, evaluation.Job.Resume = prepare.WorkDirOfTest(o.Job.Work), false
-	scores, notScored := Evaluate(ctx, evaluation)
-	result.Test.Evaluate = scores
-	return result, errors.Join(err, exit.AfterPublish(o.Model, notScored))
+	var scoreErr error
+	result.Test.Evaluate, scoreErr = Evaluate(ctx, evaluation)
+	return result, errors.Join(err, exit.AfterPublish(o.Model, scoreErr))
 }
 
 // testData returns the data of the test. It refuses options with which the model may have seen test rows.

@@ -155,7 +155,7 @@ func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
 	return w, d.offsets(first, n), nil
 }
 
-// Form says how a frequency becomes features.
+// Form is the way in which a frequency becomes features.
 type Form uint8
 
 const (

@@ -13,7 +13,7 @@ type choice struct {
 	name     string
 	distance kernel.Distance
 	width    kernel.Width
-	gamma    float64 // instead of width; 0 for none
+	gamma    float64 // instead of width; 0 means that width counts
 	features int     // 0 is kernel.DefaultFeatures
 	form     Form
 	draw     Draw

@@ -122,15 +122,15 @@ func (m *featureMap) Wide() bool { return true }
 // steps maps rows to steps of the grid.
 type steps struct {
 	*featureMap
-	most float64
+	largest float64
 }
 
-// Apply stores (x − centre)·most/half, rounded to float32 at the end.
+// Apply stores (x − centre)·largest/half, rounded to float32 at the end.
 func (s steps) Apply(dst, x []float32, n int) {
 	for i := range n {
 		to := dst[i*s.dim:][:s.dim]
 		for j, v := range x[i*s.dim:][:s.dim] {
-			to[j] = float32((float64(v) - s.centre[j]) / s.half[j] * s.most)
+			to[j] = float32((float64(v) - s.centre[j]) / s.half[j] * s.largest)
 		}
 	}
 }

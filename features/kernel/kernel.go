@@ -219,7 +219,7 @@ const headroom = 1.25
 const boundRows = 256
 
 // Bound returns a bound for the grid of the features of m, from the largest feature of the sample. counts
-// says which features to consider; nil means all.
+// selects features; nil means all.
 func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
 	x, n, err := d.Sample()
 	if err != nil {
@@ -245,10 +245,10 @@ func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
 	return headroom * float64(largest), nil
 }
 
-// Reach returns how far features that never exceed most may exceed the bound, as a multiple of it. If
+// Reach returns how far features that never exceed largest may exceed the bound, as a multiple of it. If
 // necessary it raises the bound, so that all features are on the grid and their sums exact.
-func (d *Data) Reach(bound, most float64) (raised, reach float64) {
-	reach = most / bound
+func (d *Data) Reach(bound, largest float64) (raised, reach float64) {
+	reach = largest / bound
 	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > limit {
 		bound *= reach / limit
 		reach = limit

@@ -68,7 +68,7 @@ func (w Width) Validate() error {
 	return option.Errorf("width", "must be median, scale or a number > 0 (have %v)", float64(w))
 }
 
-// Choose returns the width as a number, in that distance, and says how it was found: "width 7 (median
+// Choose returns the width as a number, in that distance, and how it was found: "width 7 (median
 // distance)".
 func (w Width) Choose(d *Data, distance Distance) (width float64, summary string, err error) {
 	how := ""

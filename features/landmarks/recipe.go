@@ -210,10 +210,10 @@ func (m *featureMap) Wide() bool { return true }
 // steps maps rows to steps of the grid.
 type steps struct {
 	*featureMap
-	most float64
+	largest float64
 }
 
-// Apply stores (2k − 1)·most.
+// Apply stores (2k − 1)·largest.
 func (s steps) Apply(dst, x []float32, n int) {
-	s.each(dst, x, n, func(k float64) float32 { return float32((2*k - 1) * s.most) })
+	s.each(dst, x, n, func(k float64) float32 { return float32((2*k - 1) * s.largest) })
 }

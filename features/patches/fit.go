@@ -124,8 +124,8 @@ func whiten(covariance *mat.SymDense) (*mat.SymDense, error) {
 // are too many filters or images have too little contrast.
 func (l *Layer) Recipe(n int, seed uint64) (Recipe, error) {
 	r, length := l.recipe, l.recipe.length()
-	if most := r.mostFilters(); n < 1 || n > most {
-		return Recipe{}, fmt.Errorf("patches: filters must be 1 to %d (have %d)", most, n)
+	if limit := r.maxFilters(); n < 1 || n > limit {
+		return Recipe{}, fmt.Errorf("patches: filters must be 1 to %d (have %d)", limit, n)
 	}
 	all := mat.NewDense(n, length, nil)
 	p, centred, white := make([]float32, length), mat.NewVecDense(length, nil), mat.NewVecDense(length, nil)
@@ -162,6 +162,6 @@ func (l *Layer) Recipe(n int, seed uint64) (Recipe, error) {
 		}
 		r.Bias = append(r.Bias, float32(b))
 	}
-	r.Bound = r.most()
+	r.Bound = r.featureBound()
 	return r, r.Validate()
 }

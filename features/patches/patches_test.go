@@ -126,7 +126,7 @@ func TestFeaturesEqualTheirDefinition(t *testing.T) {
 			image := x[i*in : (i+1)*in]
 			have, want := apply(t, r, image), reference(r, image)
 			for j := range want {
-				if math.Abs(float64(have[j])-want[j]) > 1e-5*(1+r.most()) {
+				if math.Abs(float64(have[j])-want[j]) > 1e-5*(1+r.featureBound()) {
 					t.Fatalf("%+v: image %d, feature %d: have %v, want %v", c, i, j, have[j], want[j])
 				}
 			}
@@ -234,8 +234,9 @@ func TestFeaturesStayWithinTheirBound(t *testing.T) {
 	for i := range z {
 		z[i] = float32(1e6 * noise.Normal())
 	}
-	if most := float64(slices.Max(apply(t, r, z))); most > r.most() || most > c.Reach*r.Bound || most < 0.1*r.most() {
-		t.Errorf("largest feature %v, bound %v, reach %v of %v", most, r.most(), c.Reach, r.Bound)
+	if largest := float64(slices.Max(apply(t, r, z))); largest > min(r.featureBound(), c.Reach*r.Bound) ||
+		largest < 0.1*r.featureBound() {
+		t.Errorf("largest feature %v, bound %v, reach %v of %v", largest, r.featureBound(), c.Reach, r.Bound)
 	}
 	sealed, err := features.Seal(r)
 	if err != nil {

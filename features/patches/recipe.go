@@ -16,8 +16,8 @@ import (
 
 const (
 	signs = 2 // features per filter and cell: its positive and its negative part
-	// maxFilters limits the total number of values of all filters.
-	maxFilters = 1 << 26
+	// maxFilterValues limits the total number of values of all filters.
+	maxFilterValues = 1 << 26
 )
 
 // Recipe is the recipe of a layer of patches. It holds the filters, because they come from data.
@@ -63,8 +63,8 @@ func (r Recipe) Validate() error {
 		return fail("floor must be > 0 and finite (have %v)", r.Floor)
 	case !(r.Threshold >= 0 && r.Threshold <= math.MaxFloat32):
 		return fail("threshold must be ≥ 0 and finite (have %v)", r.Threshold)
-	case filters < 1 || filters > r.mostFilters():
-		return fail("bias must have 1 to %d values, one for each filter (have %d)", r.mostFilters(), filters)
+	case filters < 1 || filters > r.maxFilters():
+		return fail("bias must have 1 to %d values, one for each filter (have %d)", r.maxFilters(), filters)
 	case len(r.Filters) != filters*r.length():
 		return fail("filters must have %d×%d values (have %d)", filters, r.length(), len(r.Filters))
 	case !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126):
@@ -89,16 +89,16 @@ func (r Recipe) checkPlaces() error {
 		return err
 	}
 	down, across := r.places()
-	if most := min(down, across); r.Cells < 1 || r.Cells > most {
-		return fmt.Errorf("patches: cells must be 1 to %d, for there are %d×%d patches (have %d)", most, down, across,
+	if limit := min(down, across); r.Cells < 1 || r.Cells > limit {
+		return fmt.Errorf("patches: cells must be 1 to %d, for there are %d×%d patches (have %d)", limit, down, across,
 			r.Cells)
 	}
 	return nil
 }
 
-// mostFilters returns the largest number of filters.
-func (r Recipe) mostFilters() int {
-	return min(rowio.MaxDim/(signs*r.Cells*r.Cells), maxFilters/r.length())
+// maxFilters returns the largest number of filters.
+func (r Recipe) maxFilters() int {
+	return min(rowio.MaxDim/(signs*r.Cells*r.Cells), maxFilterValues/r.length())
 }
 
 // Dims returns the length of an image and the number of features.
@@ -119,18 +119,18 @@ func (r Recipe) Means() (m []float32, places, cells int) {
 	return m, places, cells
 }
 
-// most returns a bound on the features: ‖p̂‖ ≤ √L, so that |r_k| ≤ ‖f_k‖·√L + |b_k|.
-func (r Recipe) most() float64 {
-	var most float64
+// featureBound returns a bound on the features: ‖p̂‖ ≤ √L, so that |r_k| ≤ ‖f_k‖·√L + |b_k|.
+func (r Recipe) featureBound() float64 {
+	var bound float64
 	length := r.length()
 	for k, b := range r.Bias {
 		var squares float64
 		for _, v := range r.Filters[k*length : (k+1)*length] {
 			squares += float64(float64(v) * float64(v))
 		}
-		most = max(most, math.Sqrt(squares*float64(length))+math.Abs(float64(b)))
+		bound = max(bound, math.Sqrt(squares*float64(length))+math.Abs(float64(b)))
 	}
-	return most / math.Sqrt(float64(len(r.Bias)))
+	return bound / math.Sqrt(float64(len(r.Bias)))
 }
 
 const (

@@ -13,11 +13,11 @@ import (
 // first the numbers of Number and Lookup slots, slot by slot, then the numbers of OneHot slots.
 type Columns struct {
 	Slots []Slot `json:"slots"` // in the order of the row
-	// CrossFit says which training rows each part of a Lookup was computed without; nil if lookups have no parts.
+	// CrossFit divides the training rows. A part of a Lookup is without one part of them. nil if lookups have no parts.
 	CrossFit *CrossFit `json:"cross_fit,omitempty"`
 }
 
-// Slot says how a slot becomes numbers. Exactly one of its fields is set.
+// Slot turns a slot into numbers. Exactly one of its fields is set.
 type Slot struct {
 	Number *Number `json:"number,omitempty"`
 	OneHot *OneHot `json:"onehot,omitempty"`
@@ -172,7 +172,7 @@ func (r Columns) order(do func(i int)) {
 	}
 }
 
-// Source says which slot a number comes from.
+// Source is the slot from which a number comes.
 type Source struct {
 	Slot int // index of the slot in the row
 	// Variance is 1 for numbers, as after standardisation. For a level of a category and other indicators

@@ -34,7 +34,7 @@ var (
 // step is computed in float64 and rounded to float32 once.
 type Augment struct {
 	Shape      ImageShape
-	Crop       int     // pixels; 0 for no crop
+	Crop       int     // pixels; 0 means no crop
 	Flip       bool    // flip half of the images
 	Brightness float64 // 0 to 1
 	Contrast   float64 // 0 to 1
@@ -47,8 +47,8 @@ func (a Augment) Validate() error {
 	if err := a.Shape.check("Augment"); err != nil {
 		return err
 	}
-	if most := min(a.Shape.Height, a.Shape.Width); a.Crop < 0 || a.Crop > most {
-		return fmt.Errorf("image: Augment: crop must be 1 to %d, or 0 for none (have %d)", most, a.Crop)
+	if limit := min(a.Shape.Height, a.Shape.Width); a.Crop < 0 || a.Crop > limit {
+		return fmt.Errorf("image: Augment: crop must be 1 to %d, or 0 for none (have %d)", limit, a.Crop)
 	}
 	for _, f := range []struct {
 		name  string

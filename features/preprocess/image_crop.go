@@ -43,8 +43,8 @@ func (r Crop) Validate() error {
 	if err := r.Shape.check("Crop"); err != nil {
 		return err
 	}
-	if most := min(r.Shape.Height, r.Shape.Width); r.Size < 1 || r.Size > most {
-		return fmt.Errorf("image: Crop: size must be 1 to %d (have %d)", most, r.Size)
+	if limit := min(r.Shape.Height, r.Shape.Width); r.Size < 1 || r.Size > limit {
+		return fmt.Errorf("image: Crop: size must be 1 to %d (have %d)", limit, r.Size)
 	}
 	return nil
 }

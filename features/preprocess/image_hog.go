@@ -99,7 +99,7 @@ func (r HoG) vote(votes []float64, x []float32, bounds []direction) {
 
 // normalize stores votes/scale in dst, normalised by L2-Hys. It overwrites votes.
 func normalize(dst []float32, votes []float64, scale float64) {
-	const eps, most = 1e-5, 0.2
+	const eps, limit = 1e-5, 0.2
 	var squares float64
 	for k, v := range votes {
 		v /= scale
@@ -109,7 +109,7 @@ func normalize(dst []float32, votes []float64, scale float64) {
 	norm := math.Sqrt(squares + eps*eps)
 	squares = 0
 	for k, v := range votes {
-		v = min(v/norm, most)
+		v = min(v/norm, limit)
 		votes[k] = v
 		squares += float64(v * v)
 	}
@@ -127,8 +127,8 @@ func (r HoG) Validate() error {
 	if r.Shape.Channels != 1 && r.Shape.Channels != 3 {
 		return fmt.Errorf("image: HoG: shape.channels must be 1 or 3 (have %d)", r.Shape.Channels)
 	}
-	if most := min(r.Shape.Height, r.Shape.Width); r.Cell < 1 || r.Cell > most {
-		return fmt.Errorf("image: HoG: cell must be 1 to %d (have %d)", most, r.Cell)
+	if limit := min(r.Shape.Height, r.Shape.Width); r.Cell < 1 || r.Cell > limit {
+		return fmt.Errorf("image: HoG: cell must be 1 to %d (have %d)", limit, r.Cell)
 	}
 	if r.Orientations < 1 || r.Orientations > 180 {
 		return fmt.Errorf("image: HoG: orientations must be 1 to 180 (have %d)", r.Orientations)

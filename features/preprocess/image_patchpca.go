@@ -134,8 +134,8 @@ func CheckPatches(recipe string, s ImageShape, patch, stride, out int) error {
 	if err := s.check(recipe); err != nil {
 		return err
 	}
-	if most := min(s.Height, s.Width); patch < 1 || patch > most {
-		return fmt.Errorf("image: %s: patch must be 1 to %d (have %d)", recipe, most, patch)
+	if limit := min(s.Height, s.Width); patch < 1 || patch > limit {
+		return fmt.Errorf("image: %s: patch must be 1 to %d (have %d)", recipe, limit, patch)
 	}
 	if patch > MaxPatch/patch || s.Channels > MaxPatch/(patch*patch) {
 		return fmt.Errorf("image: %s: patch: %d×%d pixels of %d channels exceed the limit of %d values", recipe, patch,

@@ -194,20 +194,20 @@ func shallow(s features.Sealed) error {
 	return nil
 }
 
-// joined is the map of a Join.
-type joined struct {
+// joinMap is the map of a Join.
+type joinMap struct {
 	parts   []features.Map
 	in, out int
 	scratch sync.Pool // of *[]float32
 }
 
 func joinMaps(parts []features.Map) features.Map {
-	m := &joined{parts: parts}
+	m := &joinMap{parts: parts}
 	for _, p := range parts {
 		in, out := p.Dims()
 		m.in, m.out = in, m.out+out
 	}
-	r := &ranged{joined: m}
+	r := &griddedJoin{joinMap: m}
 	for _, p := range parts {
 		g, ok := p.(features.Gridded)
 		if !ok {
@@ -215,8 +215,8 @@ func joinMaps(parts []features.Map) features.Map {
 		}
 		r.grids = append(r.grids, g)
 		r.step = max(r.step, g.Step())
-		if ranged, ok := p.(features.Ranged); ok {
-			centre, half := ranged.Ranges()
+		if griddedJoin, ok := p.(features.Ranged); ok {
+			centre, half := griddedJoin.Ranges()
 			r.centre, r.half = append(r.centre, centre...), append(r.half, half...)
 			continue
 		}
@@ -229,10 +229,10 @@ func joinMaps(parts []features.Map) features.Map {
 }
 
 // Dims returns the row length and the number of features of all parts.
-func (m *joined) Dims() (in, out int) { return m.in, m.out }
+func (m *joinMap) Dims() (in, out int) { return m.in, m.out }
 
 // TakesMissing reports whether all parts take NaN.
-func (m *joined) TakesMissing() bool {
+func (m *joinMap) TakesMissing() bool {
 	for _, p := range m.parts {
 		if !features.TakesMissing(p) {
 			return false
@@ -242,7 +242,7 @@ func (m *joined) TakesMissing() bool {
 }
 
 // Apply stores the features of the n rows of x in dst. It panics if a slice is too short.
-func (m *joined) Apply(dst, x []float32, n int) {
+func (m *joinMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("join: Apply: slice too short")
 	}
@@ -251,9 +251,9 @@ func (m *joined) Apply(dst, x []float32, n int) {
 		z = new([]float32)
 	}
 	defer m.scratch.Put(z)
-	const most = 96 // rows that are mapped together: a multiple of the numbers of rows that maps process together
-	for lo := 0; lo < n; lo += most {
-		rows, first := min(most, n-lo), 0
+	const maxRows = 96 // rows that are mapped together: a multiple of the numbers of rows that maps process together
+	for lo := 0; lo < n; lo += maxRows {
+		rows, first := min(maxRows, n-lo), 0
 		for _, p := range m.parts {
 			_, out := p.Dims()
 			if cap(*z) < rows*out {
@@ -269,19 +269,19 @@ func (m *joined) Apply(dst, x []float32, n int) {
 	}
 }
 
-// ranged is the map of a Join whose parts are all Gridded.
-type ranged struct {
-	*joined
+// griddedJoin is the map of a Join whose parts are all Gridded.
+type griddedJoin struct {
+	*joinMap
 	grids        []features.Gridded
 	centre, half []float64
 	step         float64
 }
 
-var _ features.Ranged = (*ranged)(nil)
+var _ features.Ranged = (*griddedJoin)(nil)
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x, each part on its own grid. It panics
 // if x is too short.
-func (m *ranged) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
+func (m *griddedJoin) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if dst.D() != m.out {
 		panic("join: Quantize: the grid has a different number of features")
 	}
@@ -296,11 +296,11 @@ func (m *ranged) Quantize(dst *features.Grid, x []float32, n, threads int) (satu
 }
 
 // Step returns the largest step of a part.
-func (m *ranged) Step() float64 { return m.step }
+func (m *griddedJoin) Step() float64 { return m.step }
 
 // Wide reports whether the first part, which has the most features, is Wide. Features of single columns in
 // other parts need no finer grid.
-func (m *ranged) Wide() bool { return features.Wide(m.parts[0]) }
+func (m *griddedJoin) Wide() bool { return features.Wide(m.parts[0]) }
 
 // Ranges returns the centres and half lengths of the features' ranges.
-func (m *ranged) Ranges() (centre, half []float64) { return m.centre, m.half }
+func (m *griddedJoin) Ranges() (centre, half []float64) { return m.centre, m.half }

@@ -16,7 +16,7 @@ const MaxKnots = 256
 
 // NormalScores is the recipe of x_j ↦ s_j(x_j), where s_j is piecewise linear through the knots of column j
 // and constant beyond them. With the knots of NewNormalScores, which are quantiles, columns become nearly
-// standard normal, whatever their distribution, and no value is further from zero than the outermost scores
+// standard normal for any distribution, and no value is further from zero than the outermost scores
 // (van der Waerden 1952). A column without knots, such as the numbers of a category, is unchanged. NaN
 // stays NaN.
 //

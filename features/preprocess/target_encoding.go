@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/wire"
 )
 
-// CrossFit says how rows are divided into parts for target statistics, by the hash that decides their folds.
+// CrossFit divides rows into parts for target statistics, by the hash that decides their folds.
 // Rows of fold 0 of Held folds are in part 0, which is not used in statistics; with Held 0 there are
 // none. The other rows are in parts 1 to Parts, of about equal size.
 type CrossFit struct {

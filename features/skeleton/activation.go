@@ -181,8 +181,8 @@ func stepSeries(n int) []float64 {
 	return c
 }
 
-// prepared is an activation prepared for drawing and evaluation.
-type prepared struct {
+// preparedActivation is an activation prepared for drawing and evaluation.
+type preparedActivation struct {
 	Activation
 	slope float64
 	sums  []float64 // a_0, a_0+a_1, …
@@ -191,8 +191,8 @@ type prepared struct {
 var reluSums = sync.OnceValue(func() []float64 { return runningSums(reluSeries()) })
 
 // prepare returns a valid activation, prepared.
-func (a Activation) prepare() *prepared {
-	d := &prepared{Activation: a, slope: a.meanDegree()}
+func (a Activation) prepare() *preparedActivation {
+	d := &preparedActivation{Activation: a, slope: a.meanDegree()}
 	if a.ReLU {
 		d.sums = reluSums()
 	} else {
@@ -212,7 +212,7 @@ func runningSums(c []float64) []float64 {
 }
 
 // degree returns the degree for a uniform number u: the least i with u·Σa < a_0 + … + a_i.
-func (d *prepared) degree(u float64) int {
+func (d *preparedActivation) degree(u float64) int {
 	last := len(d.sums) - 1
 	v := float64(u * d.sums[last])
 	for i, s := range d.sums[:min(8, last+1)] {

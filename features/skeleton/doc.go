@@ -38,7 +38,7 @@
 // # From draws to features
 //
 // A complex feature R·e^{iθ} becomes √2·R·cos(θ + b) (comment 1 of the paper). A feature that is its own
-// conjugate, such as the empty product or a product of signs, stays as it is, whatever b: the mean of
+// conjugate, such as the empty product or a product of signs, stays as it is for any b: the mean of
 // products is the same, and no feature is wasted on sin 0.
 //
 // Then equal features are merged. z·z̄ is 1, signs cancel in pairs, frequencies of a category are added

@@ -16,7 +16,7 @@ type graph struct {
 	order   []int32 // nodes, each after its inputs
 	output  int32
 	spaces  []Space
-	duals   []*prepared
+	duals   []*preparedActivation
 	name    func(v int32) string
 }
 

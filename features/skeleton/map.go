@@ -132,20 +132,20 @@ func (m *Map) arrange(d *distinct, first, end int) {
 
 // findBound sets the bound of the features that are not constant.
 func (m *Map) findBound() error {
-	var most float64
+	var largest float64
 	for j := range m.out {
 		if !m.constant(j) {
-			most = max(most, float64(m.weights[j])*m.modulus(j))
+			largest = max(largest, float64(m.weights[j])*m.modulus(j))
 		}
 	}
-	if most == 0 {
-		most = 1 // a constant map may have any bound
+	if largest == 0 {
+		largest = 1 // a constant map may have any bound
 	}
-	m.bound = float32(most)
-	if float64(m.bound) < most {
+	m.bound = float32(largest)
+	if float64(m.bound) < largest {
 		m.bound = math.Nextafter32(m.bound, math.MaxFloat32)
 	}
-	if !(most <= 1e30) {
+	if !(largest <= 1e30) {
 		return errors.New("skeleton: features have a bound beyond 10³⁰, of the many coordinates of a sphere that are " +
 			"multiplied; take an activation of lower degree")
 	}

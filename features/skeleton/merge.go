@@ -35,9 +35,9 @@ func drawDistinct(g *graph, book *codebook, seed uint64, out int, limit int64) (
 	for i := range workers {
 		workers[i] = &drawer{g: g, book: book}
 	}
-	const most = 1 << 12 // draws of a worker per turn
+	const maxRun = 1 << 12 // draws of a worker per turn
 	lists, errs := make([]list, len(workers)), make([]error, len(workers))
-	for run := int64(min(out/len(workers)+1, most)); d.draws < limit; run = min(2*run, most) {
+	for run := int64(min(out/len(workers)+1, maxRun)); d.draws < limit; run = min(2*run, maxRun) {
 		first := d.draws
 		var wg parallel.Group
 		for i, w := range workers {

@@ -122,7 +122,7 @@ func (r Compositional) New() (features.Map, error) {
 	return newMap(book, d, float32(r.Bound))
 }
 
-// Kernel returns k_S(x, z), whatever the sampler. It compiles the skeleton each time: for many pairs use
+// Kernel returns k_S(x, z) for any sampler. It compiles the skeleton each time: for many pairs use
 // PrepareKernel. It panics if a row has another length than the skeleton's.
 func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.kernel(x, z) }
 
@@ -151,7 +151,7 @@ var errNoSkeleton = &option.Error{Option: "skeleton",
 	Err: errors.New("is missing: it names the file of the computation skeleton")}
 
 // Load reads File.
-func (o *Options) Load(read func(name string, most int64) ([]byte, error)) (kernel.Options, error) {
+func (o *Options) Load(read func(name string, limit int64) ([]byte, error)) (kernel.Options, error) {
 	if o.File == "" || o.Skeleton != nil {
 		return o, nil
 	}
@@ -176,7 +176,7 @@ func (o *Options) recipe(out int, seed uint64, bound float64) Compositional {
 
 func (o *Options) out() int { return kernel.Count(o.Features) }
 
-// Validate returns an error that names the invalid option, or says what is wrong with the skeleton.
+// Validate returns an error that names the invalid option, or describes the fault of the skeleton.
 func (o *Options) Validate() error {
 	if o.Skeleton == nil {
 		return errNoSkeleton

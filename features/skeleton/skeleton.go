@@ -36,7 +36,7 @@ type Skeleton struct {
 	Nodes   []Node  `json:"nodes,omitempty"`   // instead of layers
 }
 
-// Image says how a row holds an image. The columns of a pixel are adjacent (row, column, channel) or, if
+// Image is the layout of an image in a row. The columns of a pixel are adjacent (row, column, channel) or, if
 // Planar is set, each channel is a separate image (channel, row, column), as in CIFAR files.
 type Image struct {
 	Height   int  `json:"height"`

@@ -139,7 +139,7 @@ func (f *trainingFlags) chosen(cmd *cobra.Command) (o options.Train, err error) 
 	}
 	o.Kernels = f.searchKernels(cmd.Flags().Changed("kernel"))
 	if o.Size.Chooses() && !cmd.Flags().Changed("features") {
-		o.Kernel = tuning.Unsized(o.Kernel) // without a number, sizes go up to tuning.MostFeatures
+		o.Kernel = tuning.Unsized(o.Kernel) // without a number, sizes go up to tuning.MaxDefaultFeatures
 	}
 	o.Learner, err = f.learners.chosen(spec.Options{Train: o}.LearnsFeatures())
 	return o, err

@@ -59,14 +59,14 @@ func (p *Plan) measures(o spec.Options) bool {
 		return false
 	}
 	if o.Iterative() == nil {
-		return o.Calibrates()
+		return o.CalibrationRequested()
 	}
 	return p.Calibrate != "" || p.Regression || o.LossProbabilities() != ""
 }
 
 // calibration describes how probabilities are computed, "" if scores are not calibrated.
 func calibration(o spec.Options, seen *preview) options.Calibration {
-	if calibrates, _ := o.Calibration(seen.Outputs, seen.Features); !calibrates || seen.Regression {
+	if calibrates, _ := o.WillCalibrate(seen.Outputs, seen.Features); !calibrates || seen.Regression {
 		return ""
 	}
 	return o.Calibrate
@@ -103,7 +103,7 @@ func (p *Plan) iterative(o spec.Options) {
 	if iterative.DefinitionOf(l).Joint {
 		p.fits = 1
 	}
-	if len(lambda) > 1 || o.HoldsOut() {
+	if len(lambda) > 1 || o.FitsWithoutFirst() {
 		p.fits++ // the final fit to all rows
 	}
 	p.scan("one to profile it")

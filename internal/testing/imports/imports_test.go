@@ -27,7 +27,8 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 var rooms = map[string][]string{
 	"pipelines": {"exit", "registry", "results/table", "internal/report", "engine", "engine/remote", "results", "options",
 		"internal/job", "internal/prepare", "internal/tuning", "internal/modelreport", "internal/spec", "internal/training",
-		"internal/twosample", "internal/apply", "internal/serve", "internal/evaluate", "internal/pages", "internal/parts", "internal/ask",
+		"internal/twosample", "internal/apply", "internal/serve", "internal/evaluate", "internal/pages", "internal/sumdirs",
+		"internal/ask",
 		"internal/segments", "internal/days", "plan", "", "command", "bochner"},
 }
 

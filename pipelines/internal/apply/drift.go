@@ -19,7 +19,7 @@ type driftCheck struct {
 	statistics *profile.Statistics // nil if the model has none
 	schema     *drift.SchemaChanges
 	names      drift.Names
-	bound      float64 // on the distance of a column; 0 for none
+	bound      float64 // on the distance of a column; 0 means no limit
 	cluster    float64 // number of rows that count as one independent row
 }
 

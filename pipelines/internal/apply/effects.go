@@ -302,7 +302,7 @@ func ValueOf(m *models.Model, row []float32, name string) string {
 func EffectsPicture(r *results.EffectsReport) picture.Bars {
 	b := picture.Bars{Title: "Effects of columns on predictions", X: "share of the variance of predictions, %",
 		Y: "column"}
-	for _, e := range r.Columns[:min(len(r.Columns), report.MostBars)] {
+	for _, e := range r.Columns[:min(len(r.Columns), report.MaxBars)] {
 		share, half := 100*e.Share, 100*1.96*e.StdErr
 		b.AddInterval(report.Word(e.Column, 40), share, max(0, share-half), share+half)
 	}

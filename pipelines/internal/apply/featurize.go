@@ -31,8 +31,8 @@ func Featurize(ctx context.Context, o options.Featurize) (result *results.Featur
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out},
+		job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	if err := job.CheckOutput(ctx, o.Job, o.Out); err != nil {
@@ -71,10 +71,7 @@ func checkFeaturize(o options.Featurize) error {
 	case o.Format == transforms.Codes && (o.Model != "" || !kernel.FamilyOf(o.Kernel).Hashes):
 		return exit.Usagef("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}
-	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
-		return err
-	}
-	return prepare.Validate(o.Prepare)
+	return cmp.Or(checkFormat(o.Format, FeaturizeFormats()), prepare.Validate(o.Prepare))
 }
 
 // featurization is a job that writes features.

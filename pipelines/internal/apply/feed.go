@@ -54,7 +54,7 @@ func (fileFeed) done(_ context.Context, results []scoring.FileResult) ([]scoring
 func (fileFeed) close() error { return nil }
 
 // tidy removes unfinished outputs for these files that a killed stream has left.
-func (s *streaming) tidy(ctx context.Context, tasks []scoring.Arrival) error {
+func (s *streamJob) tidy(ctx context.Context, tasks []scoring.Arrival) error {
 	cleared := map[string]bool{}
 	for _, f := range tasks {
 		for _, in := range []string{s.files.Out, s.files.Dead} {

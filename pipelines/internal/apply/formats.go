@@ -47,11 +47,11 @@ func checkFormat(format string, names []string) error {
 	if slices.Contains(names, format) {
 		return nil
 	}
-	return exit.Usagef("--out_format must be %s (have %q)", anyOf(names), format)
+	return exit.Usagef("--out_format must be %s (have %q)", joinWithOr(names), format)
 }
 
-// anyOf joins names to a list of alternatives.
-func anyOf(names []string) string {
+// joinWithOr lists alternatives, such as csv, json or parquet.
+func joinWithOr(names []string) string {
 	last := len(names) - 1
 	if last < 1 {
 		return strings.Join(names, "")
@@ -117,7 +117,7 @@ func checkJoin(o options.Predict) error {
 	case o.Out != "":
 		return exit.Usagef("pipelines: predictions go to a directory or to a writer, not both")
 	case !slices.Contains(lineFormats(), o.Format) && slices.Contains(PredictFormats(), o.Format):
-		return exit.Usagef("--out - writes %s, not %s; give a directory with --out", anyOf(lineFormats()), o.Format)
+		return exit.Usagef("--out - writes %s, not %s; give a directory with --out", joinWithOr(lineFormats()), o.Format)
 	}
 	if err := o.Job.Engine.Validate(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -17,10 +18,7 @@ import (
 
 // InspectData reads all rows once and describes them. It writes nothing except WriteSchema.
 func InspectData(ctx context.Context, o options.InspectData) (report *results.InspectData, err error) {
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if err := job.Validate(o.Job, o.Data, ""); err != nil {
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction), job.Validate(o.Job, o.Data, "")); err != nil {
 		return nil, err
 	}
 	if err := prepare.ValidateTypes(o.Types); err != nil {

@@ -88,7 +88,7 @@ func inspectEffects(ctx context.Context, o options.InspectModel, forReport bool)
 	if err != nil {
 		return nil, err
 	}
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: model}); err != nil {
 		return nil, err
 	}
 	_, d, err := OpenForModel(ctx, model, o.Data, o.Job.Log)
@@ -136,14 +136,14 @@ func inspectEffects(ctx context.Context, o options.InspectModel, forReport bool)
 	return result, err
 }
 
-// mostDependences is the number of columns whose partial dependence is measured.
-const mostDependences = 6
+// maxDependences is the number of columns whose partial dependence is measured.
+const maxDependences = 6
 
 // addWhole adds drift, and the partial dependence on the columns with the largest effects.
 func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *dataset.Dataset,
 	sample *rowSample) (err error) {
 	var names []string
-	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), mostDependences)] {
+	for _, e := range r.Effects.Columns[:min(len(r.Effects.Columns), maxDependences)] {
 		names = append(names, e.Column)
 	}
 	if r.Dependences, err = dependenceOf(ctx, m, sample.x, sample.n, names); err != nil {

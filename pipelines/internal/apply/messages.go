@@ -30,7 +30,7 @@ func checkMessages(o options.PredictStream) error {
 			source = name
 		}
 	}
-	for _, to := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
+	for _, to := range []job.Dir{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
 		if !messages.Is(to.Name) {
 			continue
 		}
@@ -89,25 +89,25 @@ func receives(o options.PredictStream) bool {
 	return len(o.Data.Files) == 1 && messages.Is(o.Data.Files[0])
 }
 
-// validPlaces refuses directories that the job cannot use.
-func validPlaces(o options.PredictStream) error {
-	var places []job.Place
-	for _, p := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
+// checkOutputs refuses directories that the job cannot use.
+func checkOutputs(o options.PredictStream) error {
+	var dirs []job.Dir
+	for _, p := range []job.Dir{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
 		if !messages.Is(p.Name) {
-			places = append(places, p)
+			dirs = append(dirs, p)
 		}
 	}
-	if len(places) == 0 {
+	if len(dirs) == 0 {
 		return o.Job.Engine.Validate()
 	}
 	data := o.Data
 	if receives(o) {
 		data.Files = nil
 	}
-	return job.Validate(o.Job, data, places[0].Name, places...)
+	return job.Validate(o.Job, data, dirs[0].Name, dirs...)
 }
 
-// absolute returns the name of a place that every process can use.
+// absolute returns a name that every process can use.
 func absolute(name string) (string, error) {
 	if messages.Is(name) {
 		return name, nil
@@ -115,8 +115,8 @@ func absolute(name string) (string, error) {
 	return storage.Abs(name)
 }
 
-// workBeside returns the directory of intermediate results for an output.
-func workBeside(out string) (string, error) {
+// streamWorkDir returns the directory of intermediate results for an output.
+func streamWorkDir(out string) (string, error) {
 	if messages.Is(out) {
 		return os.MkdirTemp("", "bochner-stream-")
 	}
@@ -125,20 +125,23 @@ func workBeside(out string) (string, error) {
 }
 
 // subscription returns the service and the subscription that the stream reads from.
-func (s *streaming) subscription(ctx context.Context) (messages.Service, string, error) {
+func (s *streamJob) subscription(ctx context.Context) (messages.Service, string, error) {
 	service, err := messages.ServiceOf(s.o.Data.Files[0])
 	if err != nil {
 		return nil, "", err
 	}
 	name, err := service.Subscription(ctx, s.o.Data.Files[0], s.files.Out)
-	if err == nil && name != s.o.Data.Files[0] {
+	if err != nil {
+		return service, name, err
+	}
+	if name != s.o.Data.Files[0] {
 		s.notef("%s reads the messages of the topic from now on; it stays when the stream has ended", name)
 	}
-	return service, name, err
+	return service, name, nil
 }
 
 // receiveUnbounded runs a single pipeline that reads messages until it is cancelled.
-func (s *streaming) receiveUnbounded(ctx context.Context) error {
+func (s *streamJob) receiveUnbounded(ctx context.Context) error {
 	_, name, err := s.subscription(ctx)
 	if err != nil {
 		return err
@@ -168,7 +171,7 @@ type messageFeed struct {
 }
 
 // receive begins to receive messages.
-func (s *streaming) receive(ctx context.Context) (_ *messageFeed, err error) {
+func (s *streamJob) receive(ctx context.Context) (_ *messageFeed, err error) {
 	service, name, err := s.subscription(ctx)
 	if err != nil {
 		return nil, err

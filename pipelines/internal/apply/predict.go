@@ -151,8 +151,8 @@ func checkPredict(ctx context.Context, o *options.Predict) (err error) {
 	if o.Model, err = job.FindModel(ctx, o.Model, o.Job.Log); err != nil {
 		return err
 	}
-	if err := job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out},
+		job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
 	if o.Join != nil {

@@ -24,7 +24,7 @@ func (t *tally) counts() results.StreamCounts {
 }
 
 // finish sets the fields of r that are known after a round, which began at begun and has the counts c.
-func (s *streaming) finish(r *results.StreamRound, counts *tally, begun time.Time) {
+func (s *streamJob) finish(r *results.StreamRound, counts *tally, begun time.Time) {
 	r.StreamCounts, r.Total = counts.counts(), s.total.counts()
 	if r.Ended {
 		r.StreamCounts = r.Total

@@ -43,11 +43,11 @@ func PredictStream(ctx context.Context, o options.PredictStream) (last *results.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, feed.close()) }()
-	return (&boundedStream{streaming: s, feed: feed, last: results.StreamRound{Unit: s.unit()}}).run(ctx)
+	return (&boundedStream{streamJob: s, feed: feed, last: results.StreamRound{Unit: s.unit()}}).run(ctx)
 }
 
-// streaming is a running stream.
-type streaming struct {
+// streamJob is a running stream.
+type streamJob struct {
 	o      options.PredictStream
 	files  *scoring.Files
 	engine engine.Engine
@@ -64,7 +64,7 @@ type streaming struct {
 }
 
 // beginStream checks the options and opens the model.
-func beginStream(ctx context.Context, o options.PredictStream) (_ *streaming, err error) {
+func beginStream(ctx context.Context, o options.PredictStream) (_ *streamJob, err error) {
 	o.Format = cmp.Or(o.Format, "csv")
 	if err := validateStream(o); err != nil {
 		return nil, err
@@ -72,14 +72,14 @@ func beginStream(ctx context.Context, o options.PredictStream) (_ *streaming, er
 	if o.Dead == "" {
 		o.Dead = strings.TrimRight(o.Out, "/") + "-dead"
 	}
-	if err := validPlaces(o); err != nil {
+	if err := checkOutputs(o); err != nil {
 		return nil, err
 	}
-	out, dead, err := streamPlaces(o)
+	out, dead, err := absoluteOutputs(o)
 	if err != nil {
 		return nil, err
 	}
-	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
+	s := &streamJob{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
 	s.engine.Note = s.notef
 	if !messages.Is(out) {
 		if s.claim, err = storage.AcquireClaim(ctx, out); err != nil {
@@ -115,12 +115,12 @@ func beginStream(ctx context.Context, o options.PredictStream) (_ *streaming, er
 		Threshold: threshold, Content: content,
 		Messages: scoring.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
-	s.work, err = workBeside(out)
+	s.work, err = streamWorkDir(out)
 	return s, err
 }
 
-// streamPlaces returns the absolute names of the outputs, in which the stream must not look for data.
-func streamPlaces(o options.PredictStream) (out, dead string, err error) {
+// absoluteOutputs returns the absolute names of the outputs, in which the stream must not look for data.
+func absoluteOutputs(o options.PredictStream) (out, dead string, err error) {
 	if out, err = absolute(o.Out); err != nil {
 		return "", "", err
 	}
@@ -152,10 +152,7 @@ func validateStream(o options.PredictStream) error {
 		prepare.CheckAtLeast("files_per_round", o.PerRound, 1)); err != nil {
 		return err
 	}
-	if err := checkFormat(o.Format, PredictFormats()); err != nil {
-		return err
-	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
+	if err := cmp.Or(checkFormat(o.Format, PredictFormats()), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
 	if err := o.Data.Validate(); err != nil {
@@ -186,7 +183,7 @@ func checkDisjoint(o options.PredictStream, dirs ...string) error {
 }
 
 // end releases what the stream holds.
-func (s *streaming) end(ctx context.Context, err error) error {
+func (s *streamJob) end(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.model != nil {
 		s.model.Close()
@@ -203,14 +200,14 @@ func (s *streaming) end(ctx context.Context, err error) error {
 	return err
 }
 
-func (s *streaming) notef(format string, args ...any) {
+func (s *streamJob) notef(format string, args ...any) {
 	if s.o.Job.Log != nil {
 		fmt.Fprintf(s.o.Job.Log, "note: "+format+"\n", args...)
 	}
 }
 
 // unbounded runs a single pipeline that finds and processes files until it is cancelled.
-func (s *streaming) unbounded(ctx context.Context) error {
+func (s *streamJob) unbounded(ctx context.Context) error {
 	w := scoring.WatchOptions{Patterns: s.o.Data.Files, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge,
 		MaxFiles: s.o.PerRound, Flink: s.engine.Runner == engine.Flink}
 	if s.o.UntilIdle {
@@ -236,7 +233,7 @@ func (s *streaming) unbounded(ctx context.Context) error {
 const maxFailedRounds = 10
 
 // feed returns the source of the stream's tasks.
-func (s *streaming) feed(ctx context.Context) (feed, error) {
+func (s *streamJob) feed(ctx context.Context) (feed, error) {
 	if receives(s.o) {
 		return s.receive(ctx)
 	}
@@ -244,7 +241,7 @@ func (s *streaming) feed(ctx context.Context) (feed, error) {
 }
 
 // unit returns the noun for a task: file or message.
-func (s *streaming) unit() string {
+func (s *streamJob) unit() string {
 	if receives(s.o) {
 		return "message"
 	}
@@ -253,7 +250,7 @@ func (s *streaming) unit() string {
 
 // boundedStream is a stream that runs bounded pipelines, in rounds.
 type boundedStream struct {
-	*streaming
+	*streamJob
 	feed   feed
 	tidied bool                // the files of a killed stream are removed
 	failed int                 // number of consecutive rounds that failed
@@ -341,7 +338,7 @@ func (s *boundedStream) tell(arrived feedTasks, ended bool) error {
 }
 
 // retry notes why files are tried again. It does not repeat a note with the same reason.
-func (s *streaming) retry(why string) {
+func (s *streamJob) retry(why string) {
 	if why != s.lastRetryNote {
 		s.lastRetryNote = why
 		s.notef("tried again: %s", why)
@@ -392,7 +389,7 @@ func (s *boundedStream) round(ctx context.Context, tasks []scoring.Arrival) erro
 }
 
 // predict processes files in one pipeline.
-func (s *streaming) predict(ctx context.Context, tasks []scoring.Arrival) ([]scoring.FileResult, error) {
+func (s *streamJob) predict(ctx context.Context, tasks []scoring.Arrival) ([]scoring.FileResult, error) {
 	s.runs++
 	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))
 	err := s.engine.Run(ctx, func(scope beam.Scope) {

@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// results.Ask.By: how λ is chosen, in words.
+// results.Ask.By: how λ is chosen.
 const (
 	byEarlierErrors = "by the errors on the dates judged before, the first by cross-validation"
 	byInnerFolds    = "by cross-validation inside each training set"

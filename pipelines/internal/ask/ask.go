@@ -24,10 +24,10 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
@@ -71,7 +71,7 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), report.CheckPicture(o.Plot), report.CheckPage(o.Report)); err != nil {
 		return nil, err
 	}
-	terms, err := parts.Open(ctx, o.Selection.SumDirs)
+	terms, err := sumdirs.Open(ctx, o.Selection.SumDirs)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func Ask(ctx context.Context, o options.Ask) (*results.Ask, error) {
 
 // ChooseWindow chooses a window by sums of one recipe that have dates. known has squared errors for each λ from the
 // previous choice, which ChooseWindow replaces by its own; it must not be nil. The caller sets Days of the result.
-func ChooseWindow(ctx context.Context, o options.Ask, terms []parts.Term,
+func ChooseWindow(ctx context.Context, o options.Ask, terms []sumdirs.Term,
 	known map[string][]float64) (*results.ChosenWindow, error) {
 	o.Question = options.QuestionWindow
 	d, err := open(ctx, o, terms)

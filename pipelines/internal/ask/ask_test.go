@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
@@ -30,11 +30,11 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 		t.Fatal(err)
 	}
 	map_ := m.(features.Gridded)
-	d := &data{last: -1, slots: map[int]*running{}, features: map_}
+	d := &data{last: -1, slots: map[int]*runningSum{}, features: map_}
 	d.options.Seed, d.options.Threads = 1, 1
 	d.units = ridge.Units{Step: map_.Step(), Grid: linear.Grids{{Low: -2, High: 2}}}
 	shape := ridge.Shape{Dim: 8, Outputs: 1, Regression: true}
-	d.total = &parts.Total{Recipe: &sums.Recipe{TargetGrid: d.units.Grid, Opened: sums.Opened{Dim: 8},
+	d.total = &sumdirs.Total{Recipe: &sums.Recipe{TargetGrid: d.units.Grid, Opened: sums.Opened{Dim: 8},
 		Rule: sums.Rule{Folds: 1,
 			Steps: features.ByteSteps, Lambda: []float64{1e-1, 1e-3, 1e-5}}}}
 	all := ridge.NewSum(shape)
@@ -50,7 +50,7 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 			s.AddLabels(z, d.units.Grid.Append(nil, y), nil, 1)
 			date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
 			dir := &sums.Dir{Place: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
-			d.parts = append(d.parts, part{term: parts.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
+			d.parts = append(d.parts, part{term: sumdirs.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
 				judged: day >= days-judges || judges == 0})
 			all.Merge(s)
 		}
@@ -58,7 +58,7 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 	if judges > 0 {
 		d.options.Judge = "given"
 	}
-	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
+	d.slots[readSlot] = &runningSum{Sum: ridge.NewSum(shape)}
 	if d.evaluator, err = ridge.NewEvaluator(all, d.units, d.options.Threads); err != nil {
 		t.Fatal(err)
 	}

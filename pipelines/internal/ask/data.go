@@ -12,15 +12,15 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
 // part is a directory of sums that a question uses.
 type part struct {
-	term         parts.Term
+	term         sumdirs.Term
 	date         time.Time  // zero if it has none
 	judged, seen bool       // models are scored on it; the recipe was drawn from some of its files
 	head         []float64  // the first part of its sum
@@ -33,8 +33,8 @@ type unit struct {
 	parts []int // positions in data.parts
 }
 
-// running is the sum of the parts for which in is true.
-type running struct {
+// runningSum is the sum of the parts for which in is true.
+type runningSum struct {
 	*ridge.Sum
 	in []bool
 }
@@ -42,11 +42,11 @@ type running struct {
 // data has the sums that a question is about.
 type data struct {
 	options   options.Ask
-	total     *parts.Total
+	total     *sumdirs.Total
 	features  features.Gridded
-	parts     []part           // in the order of time
-	slots     map[int]*running // sums that are updated from one training set to the next
-	last      int              // position of the part that was read last
+	parts     []part              // in the order of time
+	slots     map[int]*runningSum // sums that are updated from one training set to the next
+	last      int                 // position of the part that was read last
 	evaluator *ridge.Evaluator
 	units     ridge.Units
 	progress  *report.Progress
@@ -68,8 +68,8 @@ const (
 )
 
 // open selects the sums of the terms and loads them.
-func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error) {
-	d := &data{options: o, last: -1, slots: map[int]*running{},
+func open(ctx context.Context, o options.Ask, terms []sumdirs.Term) (*data, error) {
+	d := &data{options: o, last: -1, slots: map[int]*runningSum{},
 		progress: report.NewProgress(o.Log, func() int64 { return 0 })}
 	d.options.Threads = cmp.Or(d.options.Threads, runtime.GOMAXPROCS(0))
 	if err := d.selectParts(ctx, terms); err != nil {
@@ -85,7 +85,7 @@ func open(ctx context.Context, o options.Ask, terms []parts.Term) (*data, error)
 			"the recipe of a regression or classification")
 	}
 	var err error
-	if d.total, err = parts.Add(ctx, terms); err != nil {
+	if d.total, err = sumdirs.Add(ctx, terms); err != nil {
 		return nil, err
 	}
 	worker, shape := transforms.NewWorker(""), r.Shape(d.total.ClassCount())
@@ -126,7 +126,7 @@ func (d *data) load(ctx context.Context, shape ridge.Shape) error {
 			d.parts[i].sum, errs[i] = s, d.addFolds(ctx, s, i)
 		}
 	})
-	d.slots[readSlot] = &running{Sum: ridge.NewSum(shape)}
+	d.slots[readSlot] = &runningSum{Sum: ridge.NewSum(shape)}
 	for i, err := range errs {
 		if err != nil {
 			return err
@@ -176,7 +176,7 @@ func (d *data) part(ctx context.Context, i int) (*ridge.Sum, error) {
 func (d *data) sum(ctx context.Context, slot int, units []unit) (*ridge.Sum, error) {
 	s, in := d.slots[slot], make([]bool, len(d.parts))
 	if s == nil {
-		s = &running{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
+		s = &runningSum{ridge.NewSum(d.slots[readSlot].Shape()), make([]bool, len(in))}
 		d.slots[slot] = s
 	}
 	added, changed := 0, 0

@@ -148,7 +148,7 @@ func (d *data) key(train []unit, judged unit) string {
 // decayed scales the sum in a slot by 2^(−1/halfLife), adds the newest date, and returns it.
 func (d *data) decayed(ctx context.Context, slot int, halfLife float64, newest unit) (*ridge.Sum, error) {
 	if d.slots[slot] == nil {
-		d.slots[slot] = &running{Sum: ridge.NewSum(d.slots[readSlot].Shape())}
+		d.slots[slot] = &runningSum{Sum: ridge.NewSum(d.slots[readSlot].Shape())}
 	}
 	s := d.slots[slot].Sum
 	s.Scale(math.Exp2(-1 / halfLife))
@@ -166,10 +166,10 @@ func (d *data) decayed(ctx context.Context, slot int, halfLife float64, newest u
 type pair struct{ span, value int }
 
 // bestPair returns the pair with the least finite error among some spans, the first of equal ones.
-func bestPair(errors [][]float64, spans []int) (p pair, ok bool) {
+func bestPair(losses [][]float64, spans []int) (p pair, ok bool) {
 	for _, c := range spans {
-		for l, e := range errors[c] {
-			if !math.IsInf(e, 1) && (!ok || e < errors[p.span][p.value]) {
+		for l, e := range losses[c] {
+			if !math.IsInf(e, 1) && (!ok || e < losses[p.span][p.value]) {
 				p, ok = pair{c, l}, true
 			}
 		}
@@ -188,10 +188,10 @@ const switchProbability = 0.02
 //
 // Total errors would react late to a change: only after the new pair has made up for all the errors
 // that the old one saved before.
-func follow(costs, errors [][]float64, spans []int, scale float64) (next pair) {
+func follow(costs, losses [][]float64, spans []int, scale float64) (next pair) {
 	n, sum := 0.0, 0.0
 	for _, c := range spans {
-		for l, e := range errors[c] {
+		for l, e := range losses[c] {
 			costs[c][l] += float64(e * scale)
 		}
 		n += float64(len(costs[c]))

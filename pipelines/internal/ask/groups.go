@@ -362,10 +362,11 @@ func (b *bisection) model(ctx context.Context, n int) (scoredRow, error) {
 		return row, nil
 	}
 	row, err := b.data.fitAndScore(ctx, b.dates[n-1].name, b.dates[:n], b.judged, b.lambda)
-	if err == nil {
-		b.models[n] = row
+	if err != nil {
+		return row, err
 	}
-	return row, err
+	b.models[n] = row
+	return row, nil
 }
 
 // run moves good and bad together until they are neighbours.

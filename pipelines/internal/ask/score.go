@@ -240,10 +240,10 @@ func (d *data) lambda(ctx context.Context, train []unit, whole *ridge.Sum) (_ fl
 // none of them could judge the others.
 func (d *data) directories(u unit) (all []unit) {
 	for _, i := range u.parts {
-		place := d.parts[i].term.Place
-		k := slices.IndexFunc(all, func(u unit) bool { return u.name == place })
+		dir := d.parts[i].term.Place
+		k := slices.IndexFunc(all, func(u unit) bool { return u.name == dir })
 		if k < 0 {
-			k, all = len(all), append(all, unit{name: place})
+			k, all = len(all), append(all, unit{name: dir})
 		}
 		all[k].parts = append(all[k].parts, i)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/bochner-ml/bochner/io/where"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // selectParts sets d.parts, sorted by time.
-func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
+func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 	judge, err := where.Parse(d.options.Judge)
 	if err != nil {
 		return exit.Usagef("--judge %q: %w", d.options.Judge, err)
@@ -50,7 +50,7 @@ func (d *data) selectParts(ctx context.Context, terms []parts.Term) error {
 				p.seen = p.seen || drawn.files[f.Version]
 			}
 		}
-		if _, digest, ok := nightSumsOf(t.Place); ok {
+		if _, digest, ok := parseSumsName(t.Place); ok {
 			p.seen = p.seen || drawn.days[digest]
 		}
 		d.parts = append(d.parts, p)
@@ -92,12 +92,12 @@ func (p *part) label(names []string) (value, lacks string) {
 	return value, ""
 }
 
-// nightSums matches the sums of a retraining, whose names have a day and the digest of the list of its files.
-var nightSums = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-([0-9a-f]{16})/?$`)
+// sumsName matches the sums of a retraining, whose names have a day and the digest of the list of its files.
+var sumsName = regexp.MustCompile(`(?:^|/)(\d{4}-\d\d-\d\d)-([0-9a-f]{16})/?$`)
 
-// nightSumsOf returns the day and the digest in the name of a directory of sums, if a retraining has made it.
-func nightSumsOf(place string) (day, digest string, ok bool) {
-	match := nightSums.FindStringSubmatch(place)
+// parseSumsName returns the day and the digest in the name of a directory of sums, if a retraining has made it.
+func parseSumsName(dir string) (day, digest string, ok bool) {
+	match := sumsName.FindStringSubmatch(dir)
 	if match == nil {
 		return "", "", false
 	}
@@ -105,10 +105,10 @@ func nightSumsOf(place string) (day, digest string, ok bool) {
 }
 
 // dateOf returns the date of a part from its labels, zero if it has none.
-func (d *data) dateOf(t parts.Term) (time.Time, error) {
+func (d *data) dateOf(t sumdirs.Term) (time.Time, error) {
 	labels := t.LabelsOf(0)
 	if name := d.options.DateLabel; name != "" {
-		date, ok := parts.Date(labels[name])
+		date, ok := sumdirs.Date(labels[name])
 		if !ok {
 			have := "has no such label"
 			if value, ok := labels[name]; ok {
@@ -118,16 +118,16 @@ func (d *data) dateOf(t parts.Term) (time.Time, error) {
 		}
 		return date, nil
 	}
-	if date, err := parts.DateOf(t.Place); err == nil {
+	if date, err := sumdirs.DateOf(t.Place); err == nil {
 		return date, nil
 	}
-	if day, _, ok := nightSumsOf(t.Place); ok {
-		if date, ok := parts.Date(day); ok {
+	if day, _, ok := parseSumsName(t.Place); ok {
+		if date, ok := sumdirs.Date(day); ok {
 			return date, nil
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
-		if date, ok := parts.Date(labels[label]); ok {
+		if date, ok := sumdirs.Date(labels[label]); ok {
 			return date, nil
 		}
 	}

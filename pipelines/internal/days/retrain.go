@@ -40,31 +40,31 @@ type Jobs interface {
 	// then called only for reference recipes.
 	Recipe(ctx context.Context, model string) (string, error)
 	// Sum sums files by the recipe of a model and creates the directory out. If out exists, it reads no files.
-	Sum(ctx context.Context, recipe string, files []string, out string) (*Summed, error)
+	Sum(ctx context.Context, recipe string, files []string, out string) (*DaySums, error)
 	// Fit adds and subtracts sums and fits a model to them. It creates o.SaveSums, with the sums of
 	// the model, before o.Model. If o.Model is "" and o.SaveSums exists, it does nothing.
 	Fit(ctx context.Context, o options.Fit) error
 	// Drift returns the distance between the rows of the sums o and the rows of the sums in the directory from.
 	Drift(ctx context.Context, from string, o options.SumDirs) (*results.Drift, error)
 	// ChooseWindow chooses how many of the last days to train on, given the sums of each. known
-	// has errors that an earlier night computed; ChooseWindow replaces its content, unless reading or
+	// has errors that an earlier run computed; ChooseWindow replaces its content, unless reading or
 	// solving fails.
 	ChooseWindow(ctx context.Context, sums []string, known map[string][]float64) (*results.ChosenWindow, error)
 }
 
-// Summed describes the sums of a part.
-type Summed struct {
+// DaySums describes the sums of a day.
+type DaySums struct {
 	Rows    int64    `json:"rows"`
 	Content string   `json:"content"`       // digest; equal for equal rows, however they are split into files
 	New     []string `json:"new,omitempty"` // columns that the recipe does not have
 	// Columns are the columns with significant drift from the rows of the recipe, the largest first,
-	// at most MostColumns.
+	// at most MaxColumns.
 	Columns []drift.Column `json:"columns,omitempty"`
 	Found   bool           `json:"-"` // the sums existed, and no files were read
 }
 
-// MostColumns is the largest number of Summed.Columns.
-const MostColumns = 5
+// MaxColumns is the largest number of DaySums.Columns.
+const MaxColumns = 5
 
 // Retrain makes and judges the model of a day; see pipelines.Retrain.
 func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Retrain, error) {
@@ -75,7 +75,7 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 	if err != nil {
 		return nil, err
 	}
-	n := &night{
+	r := &retrainRun{
 		options: o, jobs: jobs, registry: registry.Registry{Dir: o.Models, Now: o.Now}, pattern: pattern,
 		report: &results.Retrain{Day: o.Day, Models: o.Models,
 			ReportedWork: results.ReportedWork{Steps: map[string]float64{}}},
@@ -89,25 +89,25 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 		return nil, err
 	}
 	defer unlock()
-	if err := n.run(ctx); err != nil {
+	if err := r.run(ctx); err != nil && err != errEnded {
 		return nil, err
 	}
-	slices.SortStableFunc(n.report.Refused, func(a, b results.RefusedDay) int { return cmp.Compare(a.Day, b.Day) })
+	slices.SortStableFunc(r.report.Refused, func(a, b results.RefusedDay) int { return cmp.Compare(a.Day, b.Day) })
 	// Several reference recipes may have refused the same day.
-	n.report.Refused = slices.CompactFunc(n.report.Refused, func(a, b results.RefusedDay) bool { return a.Day == b.Day })
-	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
+	r.report.Refused = slices.CompactFunc(r.report.Refused, func(a, b results.RefusedDay) bool { return a.Day == b.Day })
+	if err := r.timed("prune", func() error { return r.prune(ctx) }); err != nil {
 		return nil, err
 	}
-	n.sweep(ctx)
-	n.report.ExitCode = exitCode(n.report)
-	page, err := nightPage(n.report, n.compared).HTML()
+	r.sweep(ctx)
+	r.report.ExitCode = exitCode(r.report)
+	page, err := reportPage(r.report, r.compared).HTML()
 	if err != nil {
 		return nil, err
 	}
-	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text(), page); err != nil {
+	if err := r.registry.WriteReport(ctx, o.Day, r.report, r.report.Text(), page); err != nil {
 		return nil, err
 	}
-	return n.report, outcomeError(n.report)
+	return r.report, outcomeError(r.report)
 }
 
 func validateRetrain(o *options.RetrainData) error {
@@ -135,14 +135,14 @@ func validateRetrain(o *options.RetrainData) error {
 	return nil
 }
 
-// night is the state of a run of Retrain.
-type night struct {
+// retrainRun is the state of a run of Retrain.
+type retrainRun struct {
 	options  options.RetrainData
 	jobs     Jobs
 	registry registry.Registry
 	pattern  *pattern
 	report   *results.Retrain
-	compared *results.CompareModels // of the new model with the champion; nil for none
+	compared *results.CompareModels // of the new model with the champion; nil if there is no champion
 
 	firstDay string // first day of the window; "" if it has no bound
 	days     []Day  // days of the window
@@ -152,87 +152,90 @@ type night struct {
 	copies   int    // days that were refused because they copy another
 }
 
-func (n *night) notef(format string, args ...any) {
+// errEnded ends a run that has no new model to judge. The report has the outcome.
+var errEnded = errors.New("the run has ended")
+
+func (r *retrainRun) notef(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	n.report.Notes = append(n.report.Notes, text)
-	if n.options.Log != nil {
-		fmt.Fprintf(n.options.Log, "note: %s\n", text)
+	r.report.Notes = append(r.report.Notes, text)
+	if r.options.Log != nil {
+		fmt.Fprintf(r.options.Log, "note: %s\n", text)
 	}
 }
 
 // timed runs a step and adds its time to the report.
-func (n *night) timed(name string, step func() error) error {
+func (r *retrainRun) timed(name string, step func() error) error {
 	begun := time.Now()
 	err := step()
-	n.report.Steps[name] += time.Since(begun).Seconds()
+	r.report.Steps[name] += time.Since(begun).Seconds()
 	return err
 }
 
-func (n *night) run(ctx context.Context) error {
-	s, err := n.registry.State(ctx)
+func (r *retrainRun) run(ctx context.Context) error {
+	s, err := r.registry.State(ctx)
 	if err != nil {
 		return err
 	}
 	if s.Rebuilt != "" {
-		n.notef("%s", s.Rebuilt)
+		r.notef("%s", s.Rebuilt)
 	}
-	n.champion = s.Champion
-	n.report.Champion, n.report.Before = s.Champion, s.Champion
-	if n.champion != "" {
-		switch exists, err := storage.Exists(ctx, storage.Join(n.registry.ModelDir(n.champion), models.ManifestFile)); {
+	r.champion = s.Champion
+	r.report.Champion, r.report.Before = s.Champion, s.Champion
+	if r.champion != "" {
+		switch exists, err := storage.Exists(ctx, storage.Join(r.registry.ModelDir(r.champion), models.ManifestFile)); {
 		case err != nil:
 			return err
 		case !exists:
-			n.notef("the champion %s is lost: its directory has no model", n.champion)
-			n.champion = ""
+			r.notef("the champion %s is lost: its directory has no model", r.champion)
+			r.champion = ""
 		}
 	}
-	if n.options.Window.Days > 0 {
-		n.firstDay = n.since(n.options.Window.Days)
+	if r.options.Window.Days > 0 {
+		r.firstDay = r.since(r.options.Window.Days)
 	}
-	if err := n.timed("list", func() (err error) {
-		if n.days, err = n.pattern.days(ctx, n.firstDay, n.options.Day); err != nil {
+	if err := r.timed("list", func() (err error) {
+		if r.days, err = r.pattern.days(ctx, r.firstDay, r.options.Day); err != nil {
 			return err
 		}
-		return n.checkHeldOut(ctx)
+		return r.checkHeldOut(ctx)
 	}); err != nil {
 		return err
 	}
-	if n.champion == "" {
-		return n.drawNew(ctx, "there is no champion")
+	if r.champion == "" {
+		return r.drawNew(ctx, "there is no champion")
 	}
-	if n.lineage, err = registry.ReadLineage(ctx, n.registry.ModelDir(n.champion)); err != nil {
+	if r.lineage, err = registry.ReadLineage(ctx, r.registry.ModelDir(r.champion)); err != nil {
 		return err
 	}
-	if n.lineage == nil || n.lineage.Day == "" { // the champion was trained and promoted by hand
-		n.lineage = nil
-		return n.drawNew(ctx, fmt.Sprintf("it is not known on which days %s was trained", n.champion))
+	if r.lineage == nil || r.lineage.Day == "" { // the champion was trained and promoted by hand
+		r.lineage = nil
+		return r.drawNew(ctx, fmt.Sprintf("it is not known on which days %s was trained", r.champion))
 	}
-	done, err := n.isDone(ctx)
+	done, err := r.isDone(ctx)
 	if err != nil || done {
 		return err
 	}
-	if err := n.jobs.Accept(ctx, n.registry.ModelDir(n.champion)); err != nil {
+	if err := r.jobs.Accept(ctx, r.registry.ModelDir(r.champion)); err != nil {
 		return err
 	}
-	return n.retrainByRecipe(ctx)
+	return r.retrainByRecipe(ctx)
 }
 
 // isDone reports whether the champion was made for this day from the same data: a stopped or
 // earlier run has already promoted it.
-func (n *night) isDone(ctx context.Context) (bool, error) {
-	l := n.lineage
-	if l.Day != n.options.Day || l.Seen != hashOf(n.days, n.options.Settings) {
+func (r *retrainRun) isDone(ctx context.Context) (bool, error) {
+	l := r.lineage
+	if l.Day != r.options.Day || l.Seen != hashOf(r.days, r.options.Settings) {
 		return false, nil
 	}
-	e, err := n.lastEvent(ctx, n.champion)
-	if err != nil || e == nil || e.To != n.champion {
+	e, err := r.lastEvent(ctx, r.champion)
+	if err != nil || e == nil || e.To != r.champion {
 		return false, err
 	}
-	n.report.Model, n.report.Champion, n.report.Before = n.champion, n.champion, e.From
-	n.report.Gates, n.report.Outcome, n.report.Why = e.Gates, results.Promoted, e.Why
-	n.fromLineage(l)
-	n.notef("the champion %s was made for this day from the same data: nothing is left to do", n.champion)
+	r.report.Model, r.report.Champion, r.report.Before = r.champion, r.champion, e.From
+	r.report.Gates, r.report.Outcome, r.report.Why = e.Gates, results.Promoted, e.Why
+	r.fromLineage(l)
+	r.notef("the champion %s was made for this day from the same data: nothing is left to do", r.champion)
 	return true, nil
 }
 
@@ -240,13 +243,13 @@ func (n *night) isDone(ctx context.Context) (bool, error) {
 const recentEvents = 100
 
 // lastEvent returns the last event of the day about a model, nil if there is none.
-func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, error) {
-	events, err := n.registry.History(ctx, recentEvents)
+func (r *retrainRun) lastEvent(ctx context.Context, model string) (*registry.Event, error) {
+	events, err := r.registry.History(ctx, recentEvents)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range events {
-		if e.Model == model && e.Day == n.options.Day {
+		if e.Model == model && e.Day == r.options.Day {
 			return &e, nil
 		}
 	}
@@ -254,53 +257,54 @@ func (n *night) lastEvent(ctx context.Context, model string) (*registry.Event, e
 }
 
 // drawRecipe trains a model with a new recipe on days, except those that judge it, and judges it.
-func (n *night) drawRecipe(ctx context.Context, days []Day, why string) error {
-	judge, train := n.splitJudge(days)
+func (r *retrainRun) drawRecipe(ctx context.Context, days []Day, why string) error {
+	judge, train := r.splitJudge(days)
 	switch {
 	case len(train) == 0:
 		if len(days) == 0 {
-			return n.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before",
-				n.options.Day))
+			return r.endWithoutModel(fmt.Sprintf("no model can be trained: no files of --data are of %s or a day before",
+				r.options.Day))
 		}
-		return n.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, is held out; wait for "+
+		return r.endWithoutModel(fmt.Sprintf("no model can be trained: the only partition, %s, is held out; wait for "+
 			"another day, or name files of held-out rows with --held_out", judge.name))
 	case judge == nil:
-		return n.endWithoutModel("no model can be judged: the champion was trained on every partition")
-	case n.trainedOn(train):
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
-			n.champion, judge.name))
+		return r.endWithoutModel("no model can be judged: the champion was trained on every partition")
+	case r.trainedOn(train):
+		return r.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
+			r.champion, judge.name))
 	}
-	o := &n.options
+	o := &r.options
 	model := o.Day + "-" + hashOf(train, "draw", judge.name, o.Settings)
 	l := &registry.Lineage{Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: model, Redrawn: why},
-		Command: o.Command, Seen: hashOf(n.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: judge.source()}
-	n.fromLineage(l)
-	err := n.timed("train", func() error {
-		return n.makeOnce(ctx, model, l, func(dir string) error {
-			err := n.jobs.Train(ctx, dir, uris(train))
-			if err == nil {
-				if err = checkUnchanged(ctx, train...); err != nil { // the files do not match the model's name
-					err = errors.Join(err, storage.Remove(ctx, dir))
-				}
+		Command: o.Command, Seen: hashOf(r.days, o.Settings), Sources: sourcesOf(train, nil), HeldOut: judge.source()}
+	r.fromLineage(l)
+	err := r.timed("train", func() error {
+		return r.makeOnce(ctx, model, l, func(dir string) error {
+			if err := r.jobs.Train(ctx, dir, uris(train)); err != nil {
+				return err
 			}
-			return err
+			if err := checkUnchanged(ctx, train...); err != nil { // the files do not match the model's name
+				return errors.Join(err, storage.Remove(ctx, dir))
+			}
+			return nil
 		})
 	})
 	if err != nil {
 		return err
 	}
-	return n.judge(ctx, model, judge)
+	return r.judge(ctx, model, judge)
 }
 
 // makeOnce creates a model unless an earlier run has created it, and stores its lineage.
-func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage, create func(dir string) error) error {
-	dir := n.registry.ModelDir(model)
+func (r *retrainRun) makeOnce(ctx context.Context, model string, l *registry.Lineage,
+	create func(dir string) error) error {
+	dir := r.registry.ModelDir(model)
 	exists, err := storage.Exists(ctx, storage.Join(dir, models.ManifestFile))
 	if err != nil {
 		return err
 	}
 	if exists {
-		n.notef("found the model %s of an earlier run", model)
+		r.notef("found the model %s of an earlier run", model)
 		if err := errors.Join(removeWork(ctx, dir), storage.ClearUnfinished(ctx, dir)); err != nil {
 			return err
 		}
@@ -311,13 +315,13 @@ func (n *night) makeOnce(ctx context.Context, model string, l *registry.Lineage,
 	if err != nil {
 		return err
 	}
-	n.report.Rows = m.Rows
+	r.report.Rows = m.Rows
 	written, err := registry.ReadLineage(ctx, dir)
 	if err != nil {
 		return err
 	}
 	l.Follow(written)
-	return n.registry.WriteLineage(ctx, model, l)
+	return r.registry.WriteLineage(ctx, model, l)
 }
 
 // removeWork removes the work directory of a job that was stopped after it had created its output.
@@ -341,11 +345,11 @@ func (j *judgeRows) source() *registry.Source {
 }
 
 // checkHeldOut returns an error if a file of HeldOut is in a partition: models are trained on its rows.
-func (n *night) checkHeldOut(ctx context.Context) error {
-	if n.options.HeldOut == "" {
+func (r *retrainRun) checkHeldOut(ctx context.Context) error {
+	if r.options.HeldOut == "" {
 		return nil
 	}
-	files, err := storage.List(ctx, n.options.HeldOut)
+	files, err := storage.List(ctx, r.options.HeldOut)
 	if err != nil {
 		return fmt.Errorf("retrain: --held_out: %w", err)
 	}
@@ -353,7 +357,7 @@ func (n *night) checkHeldOut(ctx context.Context) error {
 	for _, f := range files {
 		held[f.URI] = true
 	}
-	for _, day := range n.days {
+	for _, day := range r.days {
 		for _, f := range day.Files {
 			if held[f.URI] {
 				return exit.Dataf("retrain: --held_out: models are trained on %s, a file of the partition %s; name files "+
@@ -367,12 +371,12 @@ func (n *night) checkHeldOut(ctx context.Context) error {
 // splitJudge returns the rows that judge and the days to train on. The rows are a fixed set,
 // or the newest day that the champion has not seen, neither in its training nor when its
 // recipe was drawn. judge is nil if there are none.
-func (n *night) splitJudge(days []Day) (judge *judgeRows, train []Day) {
-	if n.options.HeldOut != "" {
-		return &judgeRows{name: n.options.HeldOut, files: []string{n.options.HeldOut}}, days
+func (r *retrainRun) splitJudge(days []Day) (judge *judgeRows, train []Day) {
+	if r.options.HeldOut != "" {
+		return &judgeRows{name: r.options.HeldOut, files: []string{r.options.HeldOut}}, days
 	}
 	for i, day := range slices.Backward(days) {
-		if n.seen(day.Date) {
+		if r.seen(day.Date) {
 			continue
 		}
 		return &judgeRows{name: day.Date, files: uris(days[i : i+1]), day: &days[i]},
@@ -383,82 +387,82 @@ func (n *night) splitJudge(days []Day) (judge *judgeRows, train []Day) {
 
 // seen reports whether the champion or its recipe has used any version of the data of a day, or may
 // have used it, because the day is before the chosen window.
-func (n *night) seen(day string) bool {
-	if n.lineage == nil {
+func (r *retrainRun) seen(day string) bool {
+	if r.lineage == nil {
 		return false
 	}
-	return n.beforeWindow(day) || slices.ContainsFunc(n.lineage.Sources, func(p registry.Source) bool { return p.Name == day }) ||
-		slices.Contains(n.lineage.Drawn, day)
+	return r.beforeWindow(day) || slices.Contains(r.lineage.Drawn, day) ||
+		slices.ContainsFunc(r.lineage.Sources, func(p registry.Source) bool { return p.Name == day })
 }
 
 // judge compares the model with the champion, and promotes it if it passes.
-func (n *night) judge(ctx context.Context, model string, judge *judgeRows) error {
-	n.report.Model = model
+func (r *retrainRun) judge(ctx context.Context, model string, judge *judgeRows) error {
+	r.report.Model = model
 	champion := ""
-	if n.champion != "" {
-		champion = n.registry.ModelDir(n.champion)
+	if r.champion != "" {
+		champion = r.registry.ModelDir(r.champion)
 	}
-	err := n.timed("judge", func() (err error) {
-		n.report.Gates, n.compared, err = n.jobs.Compare(ctx, champion, n.registry.ModelDir(model), judge.files)
-		if c := n.compared; c != nil {
+	err := r.timed("judge", func() (err error) {
+		r.report.Gates, r.compared, err = r.jobs.Compare(ctx, champion, r.registry.ModelDir(model), judge.files)
+		if c := r.compared; c != nil {
 			var b strings.Builder
 			c.WriteTo(&b)
-			n.report.Comparison = b.String()
+			r.report.Comparison = b.String()
 		}
 		return err
 	})
 	if judge.day != nil && isUnfit(err) {
 		// for instance, the champion was trained on these rows, of a day that has left the window
-		return n.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, fault.Text(err)))
+		return r.refuse(ctx, fmt.Sprintf("the data of %s cannot judge: %s", judge.name, fault.Text(err)))
 	}
 	if err != nil {
 		return err
 	}
-	return n.timed("promote", func() error { return n.decide(ctx, model) })
+	return r.timed("promote", func() error { return r.decide(ctx, model) })
 }
 
 // decide promotes the model, or records that the champion stays.
-func (n *night) decide(ctx context.Context, model string) error {
-	r, o := n.report, &n.options
-	passed := !slices.ContainsFunc(r.Gates, func(g registry.Gate) bool { return !g.Passed })
-	change := registry.Change{By: o.By, Gates: r.Gates, Day: o.Day, Command: o.Command, Why: r.Reason(),
-		IfChampion: registry.ChampionIs(r.Before)}
-	e, err := n.lastEvent(ctx, model)
+func (r *retrainRun) decide(ctx context.Context, model string) error {
+	report, o := r.report, &r.options
+	passed := !slices.ContainsFunc(report.Gates, func(g registry.Gate) bool { return !g.Passed })
+	change := registry.Change{By: o.By, Gates: report.Gates, Day: o.Day, Command: o.Command, Why: report.Reason(),
+		IfChampion: registry.ChampionIs(report.Before)}
+	e, err := r.lastEvent(ctx, model)
 	if err != nil {
 		return err
 	}
 	if passed && e != nil && e.Action == registry.Promoted {
 		// Somebody has rolled it back.
-		r.Outcome, r.Why = results.Kept,
+		report.Outcome, report.Why = results.Kept,
 			fmt.Sprintf("the model was promoted for this day, and the champion is %s since; it is not promoted twice",
-				cmp.Or(n.champion, "none"))
+				cmp.Or(r.champion, "none"))
 		return nil
 	}
 	if passed {
-		_, err := n.registry.Promote(ctx, model, change)
+		_, err := r.registry.Promote(ctx, model, change)
 		if conflict, ok := errors.AsType[*registry.ConflictError](err); ok {
-			r.Outcome, r.Why = results.Lost, conflict.Message
+			report.Outcome, report.Why = results.Lost, conflict.Message
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r.Outcome, r.Champion = results.Promoted, model
+		report.Outcome, report.Champion = results.Promoted, model
 		return nil
 	}
-	r.Outcome, r.Why = results.Kept, "the model did not pass: "+failedGates(r.Gates)
+	report.Outcome, report.Why = results.Kept, "the model did not pass: "+failedGates(report.Gates)
 	if e != nil && e.Action == registry.Kept {
 		return nil // an earlier run has recorded it
 	}
-	change.Why, change.IfChampion = r.Why, registry.Precondition{}
-	_, err = n.registry.Keep(ctx, model, change)
+	change.Why, change.IfChampion = report.Why, registry.Precondition{}
+	_, err = r.registry.Keep(ctx, model, change)
 	return err
 }
 
-// endWithoutModel ends a run that has no new model to judge; why says the reason.
-func (n *night) endWithoutModel(why string) error {
-	n.report.Outcome, n.report.Why = results.Nothing, why
-	return nil
+// endWithoutModel ends a run that has no new model to judge, with errEnded. why is the reason.
+func (r *retrainRun) endWithoutModel(why string) error {
+	r.report.Outcome, r.report.Why = results.Nothing, why
+	return errEnded
 }
 
 // uris returns the URIs of the files of days.
@@ -471,11 +475,11 @@ func uris(days []Day) (all []string) {
 	return all
 }
 
-// sourcesOf describes days for a lineage. places has the directories of their sums, by day.
-func sourcesOf(days []Day, places map[string]string) []registry.Source {
+// sourcesOf describes days for a lineage. sumsDirs has the directories of their sums, by day.
+func sourcesOf(days []Day, sumsDirs map[string]string) []registry.Source {
 	all := []registry.Source{}
 	for _, day := range days {
-		x := registry.Source{Name: day.Date, Sums: places[day.Date], Digest: day.Digest}
+		x := registry.Source{Name: day.Date, Sums: sumsDirs[day.Date], Digest: day.Digest}
 		for _, o := range day.Files {
 			x.Files = append(x.Files, registry.File{Name: o.URI, Bytes: o.Size, Version: o.Version})
 		}

@@ -1,6 +1,7 @@
 package days
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,139 +19,139 @@ import (
 
 // retrainByRecipe keeps the champion's recipe: it sums days that have no sums, leaves out
 // those that have drifted too far, and fits a model to the sums of the rest.
-func (n *night) retrainByRecipe(ctx context.Context) error {
-	if n.lineage.Day > n.options.Day {
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was made for a later day, %s", n.champion, n.lineage.Day))
+func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
+	if r.lineage.Day > r.options.Day {
+		return r.endWithoutModel(fmt.Sprintf("the champion %s was made for a later day, %s", r.champion, r.lineage.Day))
 	}
-	recipe := n.registry.ModelDir(n.champion)
-	id, err := n.jobs.Recipe(ctx, recipe)
+	recipe := r.registry.ModelDir(r.champion)
+	id, err := r.jobs.Recipe(ctx, recipe)
 	if err != nil {
 		return err
 	}
 	if id == "" {
-		return n.drawNew(ctx, "its learner is not trained by sums, or its recipe lacks the curves of --calibrate")
+		return r.drawNew(ctx, "its learner is not trained by sums, or its recipe lacks the curves of --calibrate")
 	}
-	if err := n.openIndex(ctx, id); err != nil {
+	if err := r.openIndex(ctx, id); err != nil {
 		return err
 	}
 	var accepted []Day
-	if err := n.timed("sum", func() (err error) {
-		accepted, err = n.sumAll(ctx, recipe, n.drawnFrom())
+	if err := r.timed("sum", func() (err error) {
+		accepted, err = r.sumAll(ctx, recipe, r.drawnFrom())
 		return err
 	}); err != nil {
 		return err
 	}
-	if done, err := n.endIfRefused(ctx); done || err != nil {
+	if err := r.endIfRefused(ctx); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(n.days, func(p Day) bool { return p.Date == n.options.Day }) {
-		n.notef("there is no data of %s yet", n.options.Day)
+	if !slices.ContainsFunc(r.days, func(p Day) bool { return p.Date == r.options.Day }) {
+		r.notef("there is no data of %s yet", r.options.Day)
 	}
-	judge, train := n.splitJudge(accepted)
+	judge, train := r.splitJudge(accepted)
 	if judge != nil {
-		if train, err = n.chooseWindow(ctx, train); err != nil {
+		if train, err = r.chooseWindow(ctx, train); err != nil {
 			return err
 		}
 	}
 	switch {
 	case judge == nil:
-		return n.endWithoutModel("no new rows can judge a model: the champion was trained on every partition")
-	case n.trainedOn(train):
-		return n.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
-			n.champion, judge.name))
+		return r.endWithoutModel("no new rows can judge a model: the champion was trained on every partition")
+	case r.trainedOn(train):
+		return r.endWithoutModel(fmt.Sprintf("the champion %s was trained on exactly the partitions before %s",
+			r.champion, judge.name))
 	case len(train) == 0:
-		return n.endWithoutModel("there are no rows to train on")
+		return r.endWithoutModel("there are no rows to train on")
 	}
-	f := n.index.plan(train)
-	if err := n.measureDrift(ctx, f.SumDirs); err != nil {
+	f := r.index.plan(train)
+	if err := r.measureDrift(ctx, f.SumDirs); err != nil {
 		return err
 	}
 	days := train
 	if judge.day != nil {
 		days = append(slices.Clone(train), *judge.day)
 	}
-	if d := n.report.Drift; d != nil && d.Value > n.options.Redraw {
-		return n.drawRecipe(ctx, days, fmt.Sprintf(
-			"the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, n.options.Redraw, d.Text))
+	if d := r.report.Drift; d != nil && d.Value > r.options.Redraw {
+		return r.drawRecipe(ctx, days, fmt.Sprintf(
+			"the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, r.options.Redraw, d.Text))
 	}
-	model, err := n.fit(ctx, id, train, judge, f)
+	model, err := r.fit(ctx, id, train, judge, f)
 	switch {
 	case isUnfit(err): // for instance, all rows are later than the rows of a recipe that holds out the latest
-		return n.drawRecipe(ctx, days, "the recipe does not fit the rows: "+fault.Text(err))
+		return r.drawRecipe(ctx, days, "the recipe does not fit the rows: "+fault.Text(err))
 	case err != nil:
 		return err
 	}
-	return n.judgeFitted(ctx, model, train, judge)
+	return r.judgeFitted(ctx, model, train, judge)
 }
 
 // measureDrift adds the drift of all rows from the rows of the recipe to the report, if it decides about a new recipe.
-func (n *night) measureDrift(ctx context.Context, train options.SumDirs) error {
-	if n.options.Redraw == 0 || !n.index.Drawn {
+func (r *retrainRun) measureDrift(ctx context.Context, train options.SumDirs) error {
+	if r.options.Redraw == 0 || !r.index.Drawn {
 		return nil
 	}
-	return n.timed("drift", func() (err error) {
-		n.report.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums), train)
+	return r.timed("drift", func() (err error) {
+		r.report.Drift, err = r.jobs.Drift(ctx, r.index.sumsDir(drawnSums), train)
 		return err
 	})
 }
 
 // sumAll sums the days that have no sums yet, by a recipe that was drawn from the days
 // from, and returns the days that are fit for training.
-func (n *night) sumAll(ctx context.Context, recipe string, from []Day) (accepted []Day, err error) {
+func (r *retrainRun) sumAll(ctx context.Context, recipe string, from []Day) (accepted []Day, err error) {
 	var summed []Day // without copies
 	contents := map[string]string{}
-	n.copies = 0
-	for _, day := range n.days {
-		err := n.sumOne(ctx, recipe, day)
+	r.copies = 0
+	for _, day := range r.days {
+		err := r.sumOne(ctx, recipe, day)
 		if isUnfit(err) {
-			n.leaveOut(day, fault.Text(err))
+			r.leaveOut(day, fault.Text(err))
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		x := n.index.Days[day.name()]
+		x := r.index.Days[day.name()]
 		if other, twice := contents[x.Content]; twice {
-			n.copies++
-			n.leaveOut(day, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
+			r.copies++
+			r.leaveOut(day, fmt.Sprintf("has the same %d rows as %s", x.Rows, other))
 			continue
 		}
 		contents[x.Content] = day.Date
 		summed = append(summed, day)
 	}
-	if n.options.MaxDrift > 0 || n.options.Redraw > 0 {
-		if err := n.sumDrawn(ctx, from); err != nil {
+	if r.options.MaxDrift > 0 || r.options.Redraw > 0 {
+		if err := r.sumDrawn(ctx, from); err != nil {
 			return nil, err
 		}
 	}
 	for _, day := range summed {
-		d, err := n.driftOf(ctx, day)
+		d, err := r.driftOf(ctx, day)
 		if err != nil {
 			return nil, err
 		}
-		if most := n.options.MaxDrift; d.Value > most {
-			n.leaveOut(day, fmt.Sprintf("drift %.3g, more than %.3g: %s", d.Value, most, d.Text))
+		if limit := r.options.MaxDrift; d.Value > limit {
+			r.leaveOut(day, fmt.Sprintf("drift %.3g, more than %.3g: %s", d.Value, limit, d.Text))
 			continue
 		}
 		accepted = append(accepted, day)
 	}
-	return accepted, n.index.write(ctx)
+	return accepted, r.index.write(ctx)
 }
 
 // driftOf returns the drift of a day to compare with MaxDrift: of its columns if that exceeds MaxDrift, and
 // otherwise of its features. It is 0 if the drift has no bound or is not measured.
-func (n *night) driftOf(ctx context.Context, day Day) (d results.Drift, err error) {
-	x, most := n.index.Days[day.name()], n.options.MaxDrift
+func (r *retrainRun) driftOf(ctx context.Context, day Day) (d results.Drift, err error) {
+	x, limit := r.index.Days[day.name()], r.options.MaxDrift
 	switch {
-	case most == 0:
+	case limit == 0:
 		return d, nil
-	case len(x.Columns) > 0 && x.Columns[0].AtLeast > most:
+	case len(x.Columns) > 0 && x.Columns[0].AtLeast > limit:
 		return results.Drift{Value: x.Columns[0].AtLeast, Text: report.ColumnsText(x.Columns)}, nil
-	case !n.index.Drawn:
+	case !r.index.Drawn:
 		return d, nil
 	case x.Drift == nil:
-		if x.Drift, err = n.jobs.Drift(ctx, n.index.sumsDir(drawnSums),
-			options.SumDirs{Sums: []string{n.index.sumsDir(day.name())}}); err != nil {
+		if x.Drift, err = r.jobs.Drift(ctx, r.index.sumsDir(drawnSums),
+			options.SumDirs{Sums: []string{r.index.sumsDir(day.name())}}); err != nil {
 			return d, err
 		}
 	}
@@ -158,200 +159,200 @@ func (n *night) driftOf(ctx context.Context, day Day) (d results.Drift, err erro
 }
 
 // sumOne sums a day, unless it has sums.
-func (n *night) sumOne(ctx context.Context, recipe string, day Day) error {
+func (r *retrainRun) sumOne(ctx context.Context, recipe string, day Day) error {
 	name := day.name()
-	if n.index.Days[name] != nil {
+	if r.index.Days[name] != nil {
 		return nil
 	}
-	place := n.index.sumsDir(name)
-	s, err := n.jobs.Sum(ctx, recipe, uris([]Day{day}), place)
-	if err == nil {
-		err = checkUnchanged(ctx, day)
-	}
-	switch {
-	case err == nil && s.Found:
-		err = removeWork(ctx, place)
-	case err == nil && !slices.Contains(n.report.Summed, day.Date): // or another reference has read it
-		n.report.Summed = append(n.report.Summed, day.Date)
-	}
+	out := r.index.sumsDir(name)
+	s, err := r.jobs.Sum(ctx, recipe, uris([]Day{day}), out)
 	if err != nil {
 		return err
 	}
-	n.index.Days[name] = &indexed{Summed: *s}
+	if err := checkUnchanged(ctx, day); err != nil {
+		return err
+	}
+	if s.Found {
+		if err := removeWork(ctx, out); err != nil {
+			return err
+		}
+	} else if !slices.Contains(r.report.Summed, day.Date) { // or another reference has read it
+		r.report.Summed = append(r.report.Summed, day.Date)
+	}
+	r.index.Days[name] = &indexEntry{DaySums: *s}
 	return nil
 }
 
 // sumDrawn adds up the sums of the days from which the recipe was drawn, unless that was done. Drift is
 // measured from these rows. Days without sums are left out; if none has sums, drift is not measured. Of
 // copies, one is added.
-func (n *night) sumDrawn(ctx context.Context, from []Day) error {
-	if n.index.Drawn {
+func (r *retrainRun) sumDrawn(ctx context.Context, from []Day) error {
+	if r.index.Drawn {
 		return nil
 	}
-	f := options.Fit{SaveSums: n.index.sumsDir(drawnSums)}
+	f := options.Fit{SaveSums: r.index.sumsDir(drawnSums)}
 	contents := map[string]bool{}
 	for _, day := range from {
-		if x := n.index.Days[day.name()]; x != nil && !contents[x.Content] {
+		if x := r.index.Days[day.name()]; x != nil && !contents[x.Content] {
 			contents[x.Content] = true
-			f.Sums = append(f.Sums, n.index.sumsDir(day.name()))
+			f.Sums = append(f.Sums, r.index.sumsDir(day.name()))
 		}
 	}
 	if len(f.Sums) == 0 {
-		n.notef("drift is not measured: no partition is left from which the recipe was drawn")
+		r.notef("drift is not measured: no partition is left from which the recipe was drawn")
 		return nil
 	}
-	if err := n.jobs.Fit(ctx, f); err != nil {
+	if err := r.jobs.Fit(ctx, f); err != nil {
 		return err
 	}
-	n.index.Drawn = true
+	r.index.Drawn = true
 	return nil
 }
 
 // drawnFrom returns the days of drawnDays.
-func (n *night) drawnFrom() []Day {
-	days := n.drawnDays()
-	return slices.DeleteFunc(slices.Clone(n.days), func(p Day) bool { return !slices.Contains(days, p.Date) })
+func (r *retrainRun) drawnFrom() []Day {
+	days := r.drawnDays()
+	return slices.DeleteFunc(slices.Clone(r.days), func(p Day) bool { return !slices.Contains(days, p.Date) })
 }
 
 // drawnDays returns the days from which the recipe of the champion was drawn.
-func (n *night) drawnDays() []string {
-	if n.lineage.Drawn != nil {
-		return n.lineage.Drawn
+func (r *retrainRun) drawnDays() []string {
+	if r.lineage.Drawn != nil {
+		return r.lineage.Drawn
 	}
 	var days []string
-	for _, p := range n.lineage.Sources { // it was drawn for the champion
+	for _, p := range r.lineage.Sources { // it was drawn for the champion
 		days = append(days, p.Name)
 	}
 	return days
 }
 
 // reportDrifts adds the drift of the days that the champion was not trained on to the report.
-func (n *night) reportDrifts() {
-	for _, p := range n.days {
-		x := n.index.Days[p.name()]
-		if x == nil || n.trusted(p) || n.beforeWindow(p.Date) {
+func (r *retrainRun) reportDrifts() {
+	for _, p := range r.days {
+		x := r.index.Days[p.name()]
+		if x == nil || r.trusted(p) || r.beforeWindow(p.Date) {
 			continue
 		}
 		d := results.Moved{Day: p.Date, Columns: x.Columns, Features: x.Drift}
 		if len(x.Columns) > 0 || x.Drift != nil {
-			n.report.Drifts = append(n.report.Drifts, d)
+			r.report.Drifts = append(r.report.Drifts, d)
 		}
 	}
 }
 
 // reportChanges adds the days that are new, late, replaced or withdrawn since the champion was
 // trained to the report.
-func (n *night) reportChanges() {
+func (r *retrainRun) reportChanges() {
 	before := map[string]string{}
 	newest := ""
-	for _, p := range n.lineage.Sources {
+	for _, p := range r.lineage.Sources {
 		before[p.Name] = p.Digest
 		newest = max(newest, p.Name)
 	}
-	if h := n.lineage.HeldOut; h != nil && len(h.Files) > 0 {
+	if h := r.lineage.HeldOut; h != nil && len(h.Files) > 0 {
 		newest = max(newest, h.Name)
 	}
-	first := n.firstDay
-	if len(n.days) > 0 {
-		first = n.days[0].Date
+	first := r.firstDay
+	if len(r.days) > 0 {
+		first = r.days[0].Date
 	}
-	for _, p := range n.days {
+	for _, p := range r.days {
 		digest, known := before[p.Date]
-		refused := slices.ContainsFunc(n.report.Refused, func(r results.RefusedDay) bool { return r.Day == p.Date })
+		refused := slices.ContainsFunc(r.report.Refused, func(d results.RefusedDay) bool { return d.Day == p.Date })
 		switch {
 		case known && digest != p.Digest:
-			n.report.Replaced = append(n.report.Replaced, p.Date)
-		case !known && !refused && !n.beforeWindow(p.Date):
-			n.report.New = append(n.report.New, p.Date)
+			r.report.Replaced = append(r.report.Replaced, p.Date)
+		case !known && !refused && !r.beforeWindow(p.Date):
+			r.report.New = append(r.report.New, p.Date)
 			if p.Date < newest {
-				n.report.Late = append(n.report.Late, p.Date)
+				r.report.Late = append(r.report.Late, p.Date)
 			}
 		}
 		delete(before, p.Date)
 	}
-	for _, p := range n.lineage.Sources {
+	for _, p := range r.lineage.Sources {
 		if _, gone := before[p.Name]; gone && p.Name >= first {
-			n.report.Withdrawn = append(n.report.Withdrawn, p.Name)
+			r.report.Withdrawn = append(r.report.Withdrawn, p.Name)
 		}
 	}
 }
 
 // trainedOn reports whether the champion was trained on exactly these days.
-func (n *night) trainedOn(train []Day) bool {
-	return n.lineage != nil && slices.EqualFunc(train, n.lineage.Sources, Day.matches)
+func (r *retrainRun) trainedOn(train []Day) bool {
+	return r.lineage != nil && slices.EqualFunc(train, r.lineage.Sources, Day.matches)
 }
 
-// endIfRefused ends a run if the data of its day was refused, and returns whether it did. If there is a
-// lineage, it first adds changes and drifts to the report.
-func (n *night) endIfRefused(ctx context.Context) (bool, error) {
-	if n.lineage != nil {
-		n.reportChanges()
-		n.reportDrifts()
+// endIfRefused ends a run with errEnded if the data of its day was refused. If there is a lineage, it first adds
+// changes and drifts to the report.
+func (r *retrainRun) endIfRefused(ctx context.Context) error {
+	if r.lineage != nil {
+		r.reportChanges()
+		r.reportDrifts()
 	}
-	i := slices.IndexFunc(n.report.Refused, func(r results.RefusedDay) bool { return r.Day == n.options.Day })
+	i := slices.IndexFunc(r.report.Refused, func(d results.RefusedDay) bool { return d.Day == r.options.Day })
 	if i < 0 {
-		return false, nil
-	}
-	return true, n.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", n.options.Day, n.report.Refused[i].Why))
-}
-
-// refuse ends a run that has no data to train on, and records it in the history of the champion.
-func (n *night) refuse(ctx context.Context, why string) error {
-	n.report.Outcome, n.report.Why = results.Refused, why
-	if n.champion == "" {
 		return nil
 	}
-	e, err := n.lastEvent(ctx, n.champion)
-	if err != nil || e != nil && e.Action == registry.Refused {
-		return err
+	return r.refuse(ctx, fmt.Sprintf("the data of %s is refused: %s", r.options.Day, r.report.Refused[i].Why))
+}
+
+// refuse ends a run that has no data to train on, with errEnded, and records it in the history of the champion.
+func (r *retrainRun) refuse(ctx context.Context, why string) error {
+	r.report.Outcome, r.report.Why = results.Refused, why
+	if r.champion == "" {
+		return errEnded
 	}
-	_, err = n.registry.Refuse(ctx, n.champion, registry.Change{By: n.options.By, Day: n.options.Day,
-		Command: n.options.Command, Why: why})
-	return err
+	e, err := r.lastEvent(ctx, r.champion)
+	if err == nil && (e == nil || e.Action != registry.Refused) {
+		_, err = r.registry.Refuse(ctx, r.champion, registry.Change{By: r.options.By, Day: r.options.Day,
+			Command: r.options.Command, Why: why})
+	}
+	return cmp.Or(err, errEnded)
 }
 
 // fit fits a model to the sums of days, and returns its name.
-func (n *night) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) (model string,
+func (r *retrainRun) fit(ctx context.Context, id string, train []Day, judge *judgeRows, f options.Fit) (model string,
 	err error) {
-	o := &n.options
+	o := &r.options
 	model = o.Day + "-" + hashOf(train, "fit", id, judge.name, o.Settings)
-	places := map[string]string{}
+	sumsDirs := map[string]string{}
 	for _, day := range train {
-		places[day.Date] = n.index.sumsDir(day.name())
+		sumsDirs[day.Date] = r.index.sumsDir(day.name())
 	}
 	l := &registry.Lineage{
-		Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: n.lineage.Recipe}, Drawn: n.drawnDays(),
+		Program: o.Program, Day: o.Day, Origins: registry.Origins{Recipe: r.lineage.Recipe}, Drawn: r.drawnDays(),
 		Command: o.Command,
-		Sources: sourcesOf(train, places), HeldOut: judge.source(), Seen: hashOf(n.days, o.Settings),
+		Sources: sourcesOf(train, sumsDirs), HeldOut: judge.source(), Seen: hashOf(r.days, o.Settings),
 	}
-	n.fromLineage(l)
-	return model, n.timed("fit", func() error {
-		return n.makeOnce(ctx, model, l, func(dir string) error {
+	r.fromLineage(l)
+	return model, r.timed("fit", func() error {
+		return r.makeOnce(ctx, model, l, func(dir string) error {
 			f.Model = dir
-			return n.fitSums(ctx, train, f)
+			return r.fitSums(ctx, train, f)
 		})
 	})
 }
 
 // judgeFitted judges a model that was fitted to the sums of days.
-func (n *night) judgeFitted(ctx context.Context, model string, train []Day, judge *judgeRows) error {
-	if err := n.index.setTotal(ctx, train); err != nil {
+func (r *retrainRun) judgeFitted(ctx context.Context, model string, train []Day, judge *judgeRows) error {
+	if err := r.index.setTotal(ctx, train); err != nil {
 		return err
 	}
-	same, err := n.sameBytes(ctx, model)
+	same, err := r.sameBytes(ctx, model)
 	if err != nil {
 		return err
 	}
 	if same {
-		n.report.Model = model
-		return n.endWithoutModel(fmt.Sprintf("the model %s is the champion %s, byte for byte", model, n.champion))
+		r.report.Model = model
+		return r.endWithoutModel(fmt.Sprintf("the model %s is the champion %s, byte for byte", model, r.champion))
 	}
-	return n.judge(ctx, model, judge)
+	return r.judge(ctx, model, judge)
 }
 
 // fitSums fits a model to the sums of days as f says, or to the sum that a stopped run has created. If some
 // sums cannot be subtracted, it adds up the sums of all days.
-func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
+func (r *retrainRun) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 	if f.SaveSums != "" {
 		// The manifest is written last.
 		exists, err := storage.Exists(ctx, storage.Join(f.SaveSums, sums.ManifestFile))
@@ -362,28 +363,31 @@ func (n *night) fitSums(ctx context.Context, train []Day, f options.Fit) error {
 			f.Sums, f.Without, f.SaveSums = []string{f.SaveSums}, nil, ""
 		}
 	}
-	if err := n.index.recordTotal(ctx, f.SaveSums); err != nil {
+	if err := r.index.recordTotal(ctx, f.SaveSums); err != nil {
 		return err
 	}
-	err := n.jobs.Fit(ctx, f)
+	err := r.jobs.Fit(ctx, f)
 	if len(f.Without) > 0 && isUnfit(err) {
 		// For instance, rows that were frequent would no longer be frequent.
-		n.notef("the sums of all partitions are added: %s", fault.Text(err))
-		all := n.index.planFromDays(train)
+		r.notef("the sums of all partitions are added: %s", fault.Text(err))
+		all := r.index.planFromDays(train)
 		all.Model = f.Model
-		err = n.jobs.Fit(ctx, all)
+		err = r.jobs.Fit(ctx, all)
 	}
 	return err
 }
 
 // sameBytes reports whether a model is the champion under another name.
-func (n *night) sameBytes(ctx context.Context, model string) (bool, error) {
-	a, err := models.ReadManifest(ctx, n.registry.ModelDir(n.champion))
+func (r *retrainRun) sameBytes(ctx context.Context, model string) (bool, error) {
+	a, err := models.ReadManifest(ctx, r.registry.ModelDir(r.champion))
 	if err != nil {
 		return false, err
 	}
-	b, err := models.ReadManifest(ctx, n.registry.ModelDir(model))
-	return err == nil && a.SHA256 == b.SHA256, err
+	b, err := models.ReadManifest(ctx, r.registry.ModelDir(model))
+	if err != nil {
+		return false, err
+	}
+	return a.SHA256 == b.SHA256, nil
 }
 
 // failedGates names the gates that were not passed.

@@ -156,11 +156,11 @@ func checkUnchanged(ctx context.Context, days ...Day) error {
 	for _, day := range days {
 		for _, o := range day.Files {
 			now, err := storage.Stat(ctx, o.URI)
-			if err == nil && now.Version != o.Version {
-				err = &storage.Error{Op: "read", Name: o.Name, Err: storage.ErrChanged}
-			}
 			if err != nil {
 				return err
+			}
+			if now.Version != o.Version {
+				return &storage.Error{Op: "read", Name: o.Name, Err: storage.ErrChanged}
 			}
 		}
 	}

@@ -29,8 +29,8 @@ const maxIndex = storage.MaxSwap
 // the index can be recomputed from the sums.
 type index struct {
 	dir  string
-	file []byte              // content when last read or written; nil for none
-	Days map[string]*indexed `json:"days"` // by name
+	file []byte                 // content when last read or written; nil if it does not exist
+	Days map[string]*indexEntry `json:"days"` // by name
 	// TotalOf has the names of the sums in the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
@@ -48,9 +48,9 @@ type index struct {
 	Drop []string `json:"drop,omitempty"`
 }
 
-// indexed describes the sums of a day.
-type indexed struct {
-	Summed
+// indexEntry describes the sums of a day.
+type indexEntry struct {
+	DaySums
 	Drift *results.Drift `json:"drift,omitempty"` // from the rows of the recipe; nil if it was not asked for
 }
 
@@ -58,7 +58,7 @@ type indexed struct {
 func (d Day) name() string { return d.Date + "-" + d.Digest }
 
 func readIndex(ctx context.Context, dir string) (*index, error) {
-	x := &index{dir: dir, Days: map[string]*indexed{}, Errors: map[string][]float64{}}
+	x := &index{dir: dir, Days: map[string]*indexEntry{}, Errors: map[string][]float64{}}
 	data, err := storage.ReadFile(ctx, storage.Join(dir, indexFile), maxIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x, nil
@@ -182,11 +182,14 @@ func (x *index) addModels(dir string) error {
 	if len(x.Models) == 0 && len(x.Days) > 0 {
 		x.Models = append(x.Models, unknownModels)
 	}
-	place, err := storage.Abs(dir)
-	if err == nil && !slices.Contains(x.Models, place) {
-		x.Models = append(x.Models, place)
+	abs, err := storage.Abs(dir)
+	if err != nil {
+		return err
 	}
-	return err
+	if !slices.Contains(x.Models, abs) {
+		x.Models = append(x.Models, abs)
+	}
+	return nil
 }
 
 // discard removes sums. If that is interrupted, clear continues.

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -21,16 +21,16 @@ import (
 // Champion, challenger and previous champion need the sums of the days that they were trained
 // on and the total of their recipe. The sums of present days, also by reference recipes, are needed as
 // well. Only sums whose index names no other directory of models are removed.
-func (n *night) prune(ctx context.Context) error {
-	needed, err := n.needs(ctx)
+func (r *retrainRun) prune(ctx context.Context) error {
+	needed, err := r.needs(ctx)
 	if err != nil || needed == nil {
 		return err
 	}
-	mine, err := storage.Abs(n.options.Models)
+	mine, err := storage.Abs(r.options.Models)
 	if err != nil {
 		return err
 	}
-	indexes, err := parts.Directories(ctx, storage.Join(n.options.Sums, "*"), indexFile)
+	indexes, err := sumdirs.Directories(ctx, storage.Join(r.options.Sums, "*"), indexFile)
 	if err != nil {
 		return err
 	}
@@ -42,15 +42,15 @@ func (n *night) prune(ctx context.Context) error {
 		if !slices.Equal(x.Models, []string{mine}) {
 			continue
 		}
-		gone, err := n.unneeded(ctx, x, needed)
+		gone, err := r.unneeded(ctx, x, needed)
 		if err != nil {
 			return err
 		}
-		if !n.options.KeepSums.Prune {
-			n.report.Unneeded += len(gone)
+		if !r.options.KeepSums.Prune {
+			r.report.Unneeded += len(gone)
 			continue
 		}
-		n.report.Removed += len(gone)
+		r.report.Removed += len(gone)
 		// The directory stays, with its index: others may begin to use it at any time.
 		if err := x.discard(ctx, gone); err != nil {
 			return err
@@ -61,21 +61,21 @@ func (n *night) prune(ctx context.Context) error {
 
 // unneeded returns the names of the sums in a directory of sums that are not needed. Totals are needed as long as
 // the recipe or the sums of a day are.
-func (n *night) unneeded(ctx context.Context, x *index, needed *needs) (names []string, err error) {
-	places, err := parts.Directories(ctx, storage.Join(x.dir, "*"), sums.ManifestFile)
+func (r *retrainRun) unneeded(ctx context.Context, x *index, needed *needs) (names []string, err error) {
+	dirs, err := sumdirs.Directories(ctx, storage.Join(x.dir, "*"), sums.ManifestFile)
 	if err != nil {
 		return nil, err
 	}
-	recipe, present, oldest := path.Base(x.dir), sumNames(n.days), n.since(n.options.KeepSums.Days)
+	recipe, present, oldest := path.Base(x.dir), sumNames(r.days), r.since(r.options.KeepSums.Days)
 	used := x.Reference || needed.recipes[recipe]
 	keepTotals := used
 	var totals []string
-	for _, place := range places {
-		name := path.Base(place)
+	for _, dir := range dirs {
+		name := path.Base(dir)
 		switch day, ok := dayOf(name); {
 		case !ok:
 			totals = append(totals, name)
-		case day >= oldest, needed.sums[daySums{recipe, name}], used && slices.Contains(x.TotalOf, name),
+		case day >= oldest, needed.sums[sumsKey{recipe, name}], used && slices.Contains(x.TotalOf, name),
 			x.Reference && slices.Contains(present, name):
 			keepTotals = true
 		default:
@@ -90,25 +90,25 @@ func (n *night) unneeded(ctx context.Context, x *index, needed *needs) (names []
 
 // sweep removes work directories, claims and unfinished files of stopped runs. Their names are
 // hashes of their inputs, so runs of other days would not continue them.
-func (n *night) sweep(ctx context.Context) {
+func (r *retrainRun) sweep(ctx context.Context) {
 	var err error
-	for _, pattern := range []string{storage.Join(n.options.Models, ".bochner-????-??-??-????????"),
-		storage.Join(n.options.Sums, ".bochner-*"), storage.Join(n.options.Sums, "*", ".bochner-*")} {
+	for _, pattern := range []string{storage.Join(r.options.Models, ".bochner-????-??-??-????????"),
+		storage.Join(r.options.Sums, ".bochner-*"), storage.Join(r.options.Sums, "*", ".bochner-*")} {
 		err = errors.Join(err, job.SweepWorkDirs(ctx, pattern))
 	}
-	for _, dir := range []string{n.options.Models, storage.Join(n.options.Models, models.HistoryDir), n.options.Sums,
-		storage.Join(n.options.Sums, "*")} {
+	for _, dir := range []string{r.options.Models, storage.Join(r.options.Models, models.HistoryDir), r.options.Sums,
+		storage.Join(r.options.Sums, "*")} {
 		err = errors.Join(err, storage.ClearClaims(ctx, dir))
 	}
 	// Only runs write to the reports, one at a time.
-	if err = errors.Join(err, storage.ClearUnfinished(ctx, n.registry.ReportsDir())); err != nil {
-		n.notef("the unfinished work of earlier runs cannot be removed: %s", fault.Text(err))
+	if err = errors.Join(err, storage.ClearUnfinished(ctx, r.registry.ReportsDir())); err != nil {
+		r.notef("the unfinished work of earlier runs cannot be removed: %s", fault.Text(err))
 	}
 }
 
 // since returns the first day of the period of the given number of days that ends with the day of the run.
-func (n *night) since(days int) string {
-	day, _ := parseDay(n.options.Day)
+func (r *retrainRun) since(days int) string {
+	day, _ := parseDay(r.options.Day)
 	return day.AddDate(0, 0, 1-days).Format(dayForm)
 }
 
@@ -124,39 +124,39 @@ func dayOf(name string) (day string, ok bool) {
 // needs has what the models with an alias need.
 type needs struct {
 	recipes map[string]bool // by identifier
-	sums    map[daySums]bool
+	sums    map[sumsKey]bool
 }
 
-// daySums are the sums of a day by a recipe: its identifier, and Day.name.
-type daySums struct{ recipe, name string }
+// sumsKey names the sums of a day by a recipe: its identifier, and Day.name.
+type sumsKey struct{ recipe, name string }
 
 // needs returns what the models with an alias need. It returns nil if there is no champion, if the champion is
 // of a later day, or if a lineage is unknown.
-func (n *night) needs(ctx context.Context) (*needs, error) {
-	s, err := n.registry.State(ctx)
+func (r *retrainRun) needs(ctx context.Context) (*needs, error) {
+	s, err := r.registry.State(ctx)
 	if err != nil || s.Champion == "" {
 		return nil, err
 	}
-	needed := &needs{recipes: map[string]bool{}, sums: map[daySums]bool{}}
+	needed := &needs{recipes: map[string]bool{}, sums: map[sumsKey]bool{}}
 	for _, alias := range models.AliasNames() {
 		model := s.Model(alias)
 		if model == "" {
 			continue
 		}
-		place := n.registry.ModelDir(model)
-		if exists, err := storage.Exists(ctx, storage.Join(place, sums.ManifestFile)); err != nil {
+		dir := r.registry.ModelDir(model)
+		if exists, err := storage.Exists(ctx, storage.Join(dir, sums.ManifestFile)); err != nil {
 			return nil, err
 		} else if !exists { // it was removed
 			continue
 		}
-		l, err := registry.ReadLineage(ctx, place)
+		l, err := registry.ReadLineage(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		if l == nil || alias == models.Champion && l.Day > n.options.Day {
+		if l == nil || alias == models.Champion && l.Day > r.options.Day {
 			return nil, nil // its needs, or the needs of later days, are unknown
 		}
-		id, err := n.jobs.Recipe(ctx, place)
+		id, err := r.jobs.Recipe(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -166,13 +166,13 @@ func (n *night) needs(ctx context.Context) (*needs, error) {
 		needed.recipes[id] = true
 		for _, p := range l.Sources {
 			if p.Sums == "" { // it was trained on rows, which may have sums
-				needed.sums[daySums{id, Day{Date: p.Name, Digest: p.Digest}.name()}] = true
+				needed.sums[sumsKey{id, Day{Date: p.Name, Digest: p.Digest}.name()}] = true
 			} else {
-				needed.sums[daySums{path.Base(path.Dir(p.Sums)), path.Base(p.Sums)}] = true
+				needed.sums[sumsKey{path.Base(path.Dir(p.Sums)), path.Base(p.Sums)}] = true
 			}
 		}
-		for _, p := range n.days {
-			needed.sums[daySums{id, p.name()}] = true
+		for _, p := range r.days {
+			needed.sums[sumsKey{id, p.name()}] = true
 		}
 	}
 	return needed, nil

@@ -145,7 +145,7 @@ func TestSumsWhoseUsersAreNotKnownAreNotRemoved(t *testing.T) {
 		want []string
 	}{
 		"new":   {index{}, []string{"/shop/models"}},
-		"older": {index{Days: map[string]*indexed{"2026-01-01-a": nil}}, []string{unknownModels, "/shop/models"}},
+		"older": {index{Days: map[string]*indexEntry{"2026-01-01-a": nil}}, []string{unknownModels, "/shop/models"}},
 	} {
 		if err := c.x.addModels("/shop/models"); err != nil || !slices.Equal(c.x.Models, c.want) {
 			t.Errorf("%s: used by %q, %v; want %q", name, c.x.Models, err, c.want)

@@ -13,14 +13,14 @@ import (
 )
 
 // fromLineage sets the days that a model is trained on, the rows that judge it, and why its recipe was drawn.
-func (n *night) fromLineage(l *registry.Lineage) {
-	r := n.report
-	r.Partitions, r.Redrawn = len(l.Sources), l.Redrawn
+func (r *retrainRun) fromLineage(l *registry.Lineage) {
+	to := r.report
+	to.Partitions, to.Redrawn = len(l.Sources), l.Redrawn
 	if len(l.Sources) > 0 {
-		r.First, r.Last = l.Sources[0].Name, l.Sources[len(l.Sources)-1].Name
+		to.First, to.Last = l.Sources[0].Name, l.Sources[len(l.Sources)-1].Name
 	}
 	if l.HeldOut != nil {
-		r.HeldOut = l.HeldOut.Name
+		to.HeldOut = l.HeldOut.Name
 	}
 }
 
@@ -41,9 +41,9 @@ func exitCode(r *results.Retrain) exit.Code {
 		results.Nothing: exit.CodeNothing, results.Lost: exit.CodeLost}[r.Outcome]
 }
 
-// nightPage returns the report as a page, with the comparison of the models, if any. It leaves out times and the
+// reportPage returns the report as a page, with the comparison of the models, if any. It leaves out times and the
 // directory of the models.
-func nightPage(r *results.Retrain, compared *results.CompareModels) *report.Page {
+func reportPage(r *results.Retrain, compared *results.CompareModels) *report.Page {
 	p := &report.Page{Title: "Retraining for " + r.Day,
 		Headline: &report.Headline{Figure: "Outcome: " + string(r.Outcome), About: r.Why}}
 	p.Section("Models and data").List(r.Facts().Table)

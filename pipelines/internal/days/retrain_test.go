@@ -168,7 +168,7 @@ func (j *rowJobs) Recipe(ctx context.Context, model string) (string, error) {
 	return m.Program, nil
 }
 
-func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*Summed, error) {
+func (j *rowJobs) Sum(ctx context.Context, recipe string, files []string, out string) (*DaySums, error) {
 	found, err := storage.Exists(ctx, out)
 	if err == nil && !found {
 		err = j.sum(ctx, recipe, files, out)
@@ -218,9 +218,9 @@ func stored(ctx context.Context, dir string) (rows multiset, err error) {
 	return rows, err
 }
 
-func summed(ctx context.Context, dir string) (*Summed, error) {
+func summed(ctx context.Context, dir string) (*DaySums, error) {
 	rows, err := stored(ctx, dir)
-	p := &Summed{Rows: int64(len(rows)), Content: fmt.Sprint(rows.hash(""))}
+	p := &DaySums{Rows: int64(len(rows)), Content: fmt.Sprint(rows.hash(""))}
 	n := 0
 	for row := range rows {
 		if strings.HasPrefix(row, "m") {

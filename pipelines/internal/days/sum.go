@@ -42,8 +42,8 @@ func validateSum(o options.Sum) error {
 	if len(o.By) == 0 && o.MinRows != 0 || o.MinRows < 0 {
 		return exit.Usagef("--min_rows pools the levels of --by, and is not negative")
 	}
-	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out},
-		job.Place{Flag: "recipe", Name: o.Recipe})
+	return job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out},
+		job.Dir{Flag: "recipe", Name: o.Recipe})
 }
 
 // sumRows implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
@@ -84,7 +84,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	if err := checkDrift(o.MaxDrift, p.Drift); err != nil {
 		return nil, nil, err
 	}
-	s := &summing{job: t, recipe: byRecipe.Recipe, leaf: leaf, listsRows: recipe != nil,
+	s := &sumRun{job: t, recipe: byRecipe.Recipe, leaf: leaf, listsRows: recipe != nil,
 		result: &results.Sum{Out: o.Out, Seconds: j.Seconds, Kernel: byRecipe.Recipe.Kernel}}
 	if err := j.Timed(ctx, "sum", s.sum); err != nil {
 		return nil, nil, err
@@ -93,8 +93,8 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 	return s.result, s.rows, nil
 }
 
-// summing sums the rows of a job, and publishes the sums.
-type summing struct {
+// sumRun sums the rows of a job, and publishes the sums.
+type sumRun struct {
 	job       *training.RecipeJob
 	recipe    *sums.Recipe
 	leaf      sums.Leaf // of the files
@@ -104,7 +104,7 @@ type summing struct {
 }
 
 // sum sums the rows in a pass, and describes and publishes the result.
-func (s *summing) sum(ctx context.Context) error {
+func (s *sumRun) sum(ctx context.Context) error {
 	t := s.job.Training
 	summed, err := s.job.SumRows(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.Report)
 }
 
 // listContents stores the hashes of the summed rows as the contents of p, and returns their file.
-func listContents(p *sums.Manifest, s *training.Summed) (all storage.File) {
+func listContents(p *sums.Manifest, s *training.WorkSums) (all storage.File) {
 	if s.Levels == nil {
 		var hashes [][]byte
 		for _, r := range s.Reports {

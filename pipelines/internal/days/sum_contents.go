@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -43,8 +43,8 @@ func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
 type contentKey []byte
 
 // contentKeyOf returns the key of the sums. It checks that the sums have all rows to forget, as
-// often as they occur; why says which row is missing, "" for none. It sorts the rows.
-func contentKeyOf(ctx context.Context, terms []parts.Term, rows []row) (k contentKey, why string, err error) {
+// often as they occur; why names a missing row, "" if there is none. It sorts the rows.
+func contentKeyOf(ctx context.Context, terms []sumdirs.Term, rows []row) (k contentKey, why string, err error) {
 	left := make(map[uint64]int, len(rows)) // occurrences in the sums
 	for _, r := range rows {
 		left[r.hash] = 0
@@ -115,7 +115,7 @@ func (k contentKey) contents(rows []row) []string {
 
 // listedRows returns the number of row hashes that are read to compute the total, either to store them with it
 // or to check subtracted rows. It is 0 if there are too many, or if a term has no list.
-func listedRows(o options.Fit, t *parts.Total) (rows int64) {
+func listedRows(o options.Fit, t *sumdirs.Total) (rows int64) {
 	needed := o.SaveSums != ""
 	for _, d := range t.Terms {
 		if d.Manifest.RowHashes == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 )
 
@@ -31,9 +31,9 @@ func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
 	threads int) (drift.Features, error) {
 	var all [2]*featureSum
 	for i, dirs := range []options.SumDirs{{Sums: from}, compared} {
-		var terms []parts.Term
-		for k, place := range slices.Concat(dirs.Sums, dirs.Without) {
-			d, err := sums.Open(ctx, place)
+		var terms []sumdirs.Term
+		for k, dir := range slices.Concat(dirs.Sums, dirs.Without) {
+			d, err := sums.Open(ctx, dir)
 			if err != nil {
 				return drift.Features{}, err
 			}
@@ -41,7 +41,7 @@ func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
 			if k >= len(dirs.Sums) {
 				sign = -1
 			}
-			terms = append(terms, parts.Term{Dir: d, Sign: sign})
+			terms = append(terms, sumdirs.Term{Dir: d, Sign: sign})
 		}
 		var err error
 		if all[i], err = featuresOf(ctx, terms); err != nil {
@@ -56,12 +56,12 @@ func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
 // the labels or repeated rows, significantly exceeds the bound, and about the term whose features
 // are farthest from all others, if they are beyond it. It names only the farthest, because an
 // outlier also moves the mean that the others are compared with.
-func driftedParts(ctx context.Context, terms []parts.Term, bound float64, threads int) (failed []string, err error) {
+func driftedParts(ctx context.Context, terms []sumdirs.Term, bound float64, threads int) (failed []string, err error) {
 	all, err := featuresOf(ctx, terms)
 	if err != nil {
 		return nil, err
 	}
-	farthest, place := drift.Features{AtLeast: bound}, ""
+	farthest, dir := drift.Features{AtLeast: bound}, ""
 	for _, d := range terms {
 		if d.Sign < 0 {
 			continue
@@ -76,12 +76,12 @@ func driftedParts(ctx context.Context, terms []parts.Term, bound float64, thread
 			return nil, err
 		}
 		if f := drift.OfFeatures(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
-			farthest, place = f, d.Place
+			farthest, dir = f, d.Place
 		}
 	}
-	if place != "" {
+	if dir != "" {
 		failed = append(failed,
-			fmt.Sprintf("%s: in the features of the model its rows are %.3g from all others, for certain %.3g, above %g", place,
+			fmt.Sprintf("%s: in the features of the model its rows are %.3g from all others, for certain %.3g, above %g", dir,
 				farthest.Distance, farthest.AtLeast, bound))
 	}
 	return failed, nil
@@ -94,7 +94,7 @@ type featureSum struct {
 }
 
 // featuresOf adds and subtracts the features of sums, whose classes may differ.
-func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
+func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) {
 	if len(terms) == 0 {
 		return nil, exit.Dataf("pipelines: drift: no sums")
 	}
@@ -119,8 +119,8 @@ func featuresOf(ctx context.Context, terms []parts.Term) (*featureSum, error) {
 }
 
 // addFeatures adds the sums of features of all folds of a directory, and of their products if to
-// has room for them.
-func addFeatures(ctx context.Context, d parts.Term, to *drift.FeatureSum) error {
+// stores them.
+func addFeatures(ctx context.Context, d sumdirs.Term, to *drift.FeatureSum) error {
 	r, err := sums.NewReader()
 	if err != nil {
 		return err

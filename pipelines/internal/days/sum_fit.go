@@ -14,11 +14,11 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/internal/segments"
 	"github.com/bochner-ml/bochner/pipelines/internal/spec"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -28,10 +28,7 @@ import (
 // the same bytes as one that is trained with the recipe on the rows of the sums. While Fit adds, it holds one
 // part of the sums per thread; the sums of all folds are in the work directory.
 func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) {
-	if err := validateFit(o); err != nil {
-		return nil, err
-	}
-	terms, err := parts.Open(ctx, o.SumDirs)
+	terms, err := openTerms(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +55,7 @@ func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 		return nil, exit.Usagef("no directory for the sums: name one with --out")
 	}
 	o := options.Fit{SumDirs: add.SumDirs, SaveSums: add.Out, Job: add.Job}
-	if err := validateFit(o); err != nil {
-		return nil, err
-	}
-	terms, err := parts.Open(ctx, o.SumDirs)
+	terms, err := openTerms(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +68,15 @@ func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 	return result, nil
 }
 
-func validateFit(o options.Fit) error {
-	if err := checkChoices(o); err != nil {
-		return err
+// openTerms checks the options of a fit and opens its directories of sums.
+func openTerms(ctx context.Context, o options.Fit) ([]sumdirs.Term, error) {
+	model := job.Dir{Flag: "model", Name: o.Model}
+	out := job.Dir{Flag: "model", Name: outputOf(o)}
+	if err := cmp.Or(checkChoices(o), job.CheckOutputs(model, job.Dir{Flag: "save_sums", Name: o.SaveSums}),
+		job.Validate(o.Job, dataset.Options{}, out.Name, out)); err != nil {
+		return nil, err
 	}
-	if err := job.CheckOutputs(job.Place{Flag: "model", Name: o.Model},
-		job.Place{Flag: "save_sums", Name: o.SaveSums}); err != nil {
-		return err
-	}
-	return job.Validate(o.Job, dataset.Options{}, outputOf(o), job.Place{Flag: "model", Name: outputOf(o)})
+	return sumdirs.Open(ctx, o.SumDirs)
 }
 
 // checkChoices returns an error for invalid options, among them those that need the scores of rows: sums only
@@ -106,16 +100,14 @@ func checkChoices(o options.Fit) error {
 }
 
 // outputOf returns the directory that the job creates.
-func outputOf(o options.Fit) string {
-	return cmp.Or(o.Model, o.SaveSums)
-}
+func outputOf(o options.Fit) string { return cmp.Or(o.Model, o.SaveSums) }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
 // forgotten has the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the
 // model with the recipe, for the lineage; "" if unknown.
-func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.Term,
+func fitTerms(ctx context.Context, o options.Fit, parent string, terms []sumdirs.Term,
 	forgotten []string) (p *sums.Manifest, result *results.Train, err error) {
-	all, err := parts.Add(ctx, terms)
+	all, err := sumdirs.Add(ctx, terms)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,46 +130,50 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []parts.T
 		}
 	}
 	t.Lineage = all.Lineage()
-	f := &fitting{options: o, job: t, total: all}
+	f := &sumFit{options: o, job: t, total: all}
 	if err := f.run(ctx); err != nil || o.Model == "" {
 		return f.manifest, nil, err
 	}
-	result, err = t.Finish(ctx, f.fit)
-	if err == nil {
-		result.Sums = len(all.Leaves)
+	if result, err = t.Finish(ctx, f.fit); err != nil {
+		return f.manifest, nil, err
 	}
-	return f.manifest, result, err
+	result.Sums = len(all.Leaves)
+	return f.manifest, result, nil
 }
 
-// fitting adds up sums and fits a model to the total.
-type fitting struct {
+// sumFit adds up sums and fits a model to the total.
+type sumFit struct {
 	options  options.Fit
 	job      *training.RecipeJob
-	total    *parts.Total
-	summed   *training.Summed
+	total    *sumdirs.Total
+	summed   *training.WorkSums
 	manifest *sums.Manifest // of summed
 	files    []storage.File // to save with it
 	fit      *training.Fit  // nil if there is no model to create
 }
 
 // run adds up the sums, solves for the weights if there is a model to create, and saves the total if it is to be kept.
-func (f *fitting) run(ctx context.Context) error {
+func (f *sumFit) run(ctx context.Context) error {
 	j := f.job.Training.Job
-	err := j.Timed(ctx, "add", f.add)
-	if err == nil && f.options.Model != "" {
-		err = j.Timed(ctx, "solve", f.solve)
+	if err := j.Timed(ctx, "add", f.add); err != nil {
+		return err
 	}
-	if err == nil && f.options.SaveSums != "" {
-		err = j.Timed(ctx, "save", f.save)
+	if f.options.Model != "" {
+		if err := j.Timed(ctx, "solve", f.solve); err != nil {
+			return err
+		}
 	}
-	return err
+	if f.options.SaveSums != "" {
+		return j.Timed(ctx, "save", f.save)
+	}
+	return nil
 }
 
 // partBytes is the approximate size of a part of sums in memory, with its encoded form.
 const partBytes = 3 * ridge.MaxPartBytes
 
 // add adds up the sums in the work directory, and describes them.
-func (f *fitting) add(ctx context.Context) (err error) {
+func (f *sumFit) add(ctx context.Context) (err error) {
 	o, all, j := &f.options, f.total, f.job.Training.Job
 	// The name of the state depends on the content of the sums, not on their directories.
 	digest := ""
@@ -196,8 +192,8 @@ func (f *fitting) add(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	f.summed = f.job.NewSummed(digest)
-	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d parts.Term) bool { return d.Members != nil }) {
+	f.summed = f.job.NewWorkSums(digest)
+	if o.SaveSums != "" && slices.ContainsFunc(all.Terms, func(d sumdirs.Term) bool { return d.Members != nil }) {
 		j.Progress.Notef("%s has one sum of all values of sum --by: --where and --each need the sums that were added",
 			o.SaveSums)
 	}
@@ -223,7 +219,7 @@ func (f *fitting) add(ctx context.Context) (err error) {
 }
 
 // solve fits a model to the total, and segments to the sums of levels.
-func (f *fitting) solve(ctx context.Context) (err error) {
+func (f *sumFit) solve(ctx context.Context) (err error) {
 	t := f.job.Training
 	f.fit, err = f.job.SolveSums(ctx, f.summed, f.manifest.Sums)
 	if err != nil || f.options.Each == "" {
@@ -235,7 +231,7 @@ func (f *fitting) solve(ctx context.Context) (err error) {
 }
 
 // save publishes the total.
-func (f *fitting) save(ctx context.Context) error {
+func (f *sumFit) save(ctx context.Context) error {
 	j, dir := f.job.Training.Job, f.options.SaveSums
 	files, err := f.manifest.Files(f.total.Recipe, f.files)
 	if err != nil {
@@ -259,15 +255,15 @@ func (f *fitting) save(ctx context.Context) error {
 
 // OpenFit opens the sums that a fit adds and subtracts, and checks that it can. It reads only their manifests.
 // listed is the number of rows whose hashes the fit reads.
-func OpenFit(ctx context.Context, o options.Fit) (all *parts.Total, listed int64, err error) {
+func OpenFit(ctx context.Context, o options.Fit) (all *sumdirs.Total, listed int64, err error) {
 	if err := checkChoices(o); err != nil {
 		return nil, 0, err
 	}
-	terms, err := parts.Open(ctx, o.SumDirs)
+	terms, err := sumdirs.Open(ctx, o.SumDirs)
 	if err != nil {
 		return nil, 0, err
 	}
-	if all, err = parts.Add(ctx, terms); err != nil {
+	if all, err = sumdirs.Add(ctx, terms); err != nil {
 		return nil, 0, err
 	}
 	return all, listedRows(o, all), nil

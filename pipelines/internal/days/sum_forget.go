@@ -1,6 +1,7 @@
 package days
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/prepare"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/internal/training"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -61,11 +62,9 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	if o.Out == "" {
 		return nil, exit.Usagef("no directory for the model without the rows: name one with --out")
 	}
-	out := job.Place{Flag: "out", Name: o.Out}
-	if err := job.CheckOutputs(out, job.Place{Flag: "save_sums", Name: o.SaveSums}); err != nil {
-		return nil, err
-	}
-	if err := job.Validate(o.Job, o.Data, o.Out, out, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	out := job.Dir{Flag: "out", Name: o.Out}
+	if err := cmp.Or(job.CheckOutputs(out, job.Dir{Flag: "save_sums", Name: o.SaveSums}),
+		job.Validate(o.Job, o.Data, o.Out, out, job.Dir{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
 	if c := o.Certificate; c != "" && (c == o.Out || c == o.SaveSums) {
@@ -110,7 +109,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, exit.Usagef("%s has weights for each %s, which forget does not fit; sum the data again without the "+
 			"rows, and use fit --each %s", o.Model, s.Column, s.Column)
 	}
-	r, err := beginReading(ctx, o.ForgottenRows, o.Model)
+	r, err := openForgetInputs(ctx, o.ForgottenRows, o.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -178,32 +177,32 @@ func readIDs(ctx context.Context, o options.ForgottenRows, recipe *sums.Recipe) 
 	return l, nil
 }
 
-// reading has the inputs of Forget and VerifyForgotten.
-type reading struct {
+// forgetInputs has the inputs of Forget and VerifyForgotten.
+type forgetInputs struct {
 	options   options.ForgottenRows
 	recipe    *sums.Recipe
-	terms     []parts.Term
+	terms     []sumdirs.Term
 	ids       *dataset.IDs // nil if all rows are forgotten, and after sum has used them
 	listedIDs int          // ids in the list
 	scratch   *job.Job     // temporary directory for the sums of the rows and the original model
 	job       options.Job  // of jobs within this one
 
 	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of contentKeyOf.
-	subtracted parts.Term
+	subtracted sumdirs.Term
 	rows       []row
 	key        contentKey
 	why        string
 }
 
-// beginReading opens the recipe of a model, sums by this recipe and the list of ids.
-func beginReading(ctx context.Context, o options.ForgottenRows, model string) (r *reading, err error) {
-	r = &reading{options: o, job: o.Job}
+// openForgetInputs opens the recipe of a model, sums by this recipe and the list of ids.
+func openForgetInputs(ctx context.Context, o options.ForgottenRows, model string) (r *forgetInputs, err error) {
+	r = &forgetInputs{options: o, job: o.Job}
 	r.options.Model = model
 	r.job.Work, r.job.Resume = "", false
 	if r.recipe, err = training.ReadRecipe(ctx, model, nil); err != nil {
 		return nil, err
 	}
-	if r.terms, err = parts.Open(ctx, o.SumDirs); err != nil {
+	if r.terms, err = sumdirs.Open(ctx, o.SumDirs); err != nil {
 		return nil, err
 	}
 	if first := r.terms[0]; first.Recipe.Digest != r.recipe.Digest {
@@ -221,7 +220,7 @@ func beginReading(ctx context.Context, o options.ForgottenRows, model string) (r
 }
 
 // sum sums the rows to forget, and looks for them in the sums of the model.
-func (r *reading) sum(ctx context.Context) (err error) {
+func (r *forgetInputs) sum(ctx context.Context) (err error) {
 	dir := r.scratch.Work.Dir
 	if r.ids != nil {
 		if r.options.Data.Only, err = r.ids.Store(ctx, storage.Join(dir, "ids")); err != nil {
@@ -258,7 +257,7 @@ func weightsOf(m *models.Manifest) string {
 }
 
 // sumsDigest returns the digest of the sums. It refuses a model that was not fitted to them.
-func (r *reading) sumsDigest(ctx context.Context, lambda options.Lambda, m *models.Manifest) (string, error) {
+func (r *forgetInputs) sumsDigest(ctx context.Context, lambda options.Lambda, m *models.Manifest) (string, error) {
 	if len(r.terms) == 1 && m.Fingerprint == r.terms[0].Manifest.Sums {
 		return m.Fingerprint, nil
 	}
@@ -287,7 +286,7 @@ func (r *reading) sumsDigest(ctx context.Context, lambda options.Lambda, m *mode
 }
 
 // usedBy returns the number of used rows of the added terms, minus the rows of the subtracted terms.
-func usedBy(terms []parts.Term) (rows int64) {
+func usedBy(terms []sumdirs.Term) (rows int64) {
 	for _, t := range terms {
 		rows += t.Sign * t.Rows.Used
 	}
@@ -316,7 +315,7 @@ func lambdaOf(m *models.Manifest, r *sums.Recipe) options.Lambda {
 	return options.Lambda{Path: tried}
 }
 
-// calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" for none.
+// calibrationOf returns the options.Fit.Calibrate that gives a model the probabilities of m; "" if m has none.
 func calibrationOf(m *models.Manifest, r *sums.Recipe) options.Calibration {
 	if p := m.Probabilities; p != nil && p.Kind == score.Platt && r.Profile.Shapes != nil {
 		return options.CalibrationPlatt
@@ -331,7 +330,7 @@ func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (result *re
 	if o.Model == "" {
 		return nil, exit.Usagef("no model: name the directory of the model without the rows with --model")
 	}
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	c, err := readCertificate(ctx, o.Certificate)
@@ -346,7 +345,7 @@ func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (result *re
 	if err != nil {
 		return nil, err
 	}
-	r, err := beginReading(ctx, o.ForgottenRows, model)
+	r, err := openForgetInputs(ctx, o.ForgottenRows, model)
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +372,7 @@ func VerifyForgotten(ctx context.Context, o options.VerifyForgotten) (result *re
 
 // differences fits a model without the rows, and returns the figures of the certificate that differ from this
 // model or from after. before is the digest of the original sums.
-func (r *reading) differences(ctx context.Context, c *results.Certificate, before string, after *models.Manifest) (
+func (r *forgetInputs) differences(ctx context.Context, c *results.Certificate, before string, after *models.Manifest) (
 	why []string, err error) {
 	o := options.Fit{Lambda: lambdaOf(after, r.recipe), Calibrate: calibrationOf(after, r.recipe),
 		Model: storage.Join(r.scratch.Work.Dir, "after"), Job: r.job}

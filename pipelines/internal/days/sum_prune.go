@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/internal/job"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/pipelines/options"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/results"
@@ -30,7 +30,7 @@ func Prune(ctx context.Context, o options.PruneSums) (*results.PruneSums, error)
 		return nil, exit.Usagef(
 			"no models: name the directory of models whose champion keeps its sums with --models, or a model with --model")
 	}
-	span, err := parts.Duration("--keep", o.Keep)
+	span, err := sumdirs.Duration("--keep", o.Keep)
 	if err != nil {
 		return nil, err
 	}
@@ -38,27 +38,27 @@ func Prune(ctx context.Context, o options.PruneSums) (*results.PruneSums, error)
 	if err != nil {
 		return nil, err
 	}
-	places, err := parts.List(ctx, o.Sums)
+	dirs, err := sumdirs.List(ctx, o.Sums)
 	if err != nil {
 		return nil, err
 	}
-	dates, newest := make([]time.Time, len(places)), time.Time{}
-	for i, p := range places {
-		if dates[i], err = parts.DateOf(p); err == nil && dates[i].After(newest) { // directories without a date are kept
+	dates, newest := make([]time.Time, len(dirs)), time.Time{}
+	for i, p := range dirs {
+		if dates[i], err = sumdirs.DateOf(p); err == nil && dates[i].After(newest) { // directories without a date are kept
 			newest = dates[i]
 		}
 	}
 	r := &results.PruneSums{Plan: o.Plan, Removed: []results.Pruned{}, Kept: []results.Pruned{}}
-	for i, place := range places {
+	for i, dir := range dirs {
 		if dates[i].IsZero() || dates[i].After(newest.Add(-span)) {
 			r.Left++
 			continue
 		}
-		p, err := sums.ReadManifest(ctx, place)
+		p, err := sums.ReadManifest(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		x := results.Pruned{Place: place, Bytes: p.Bytes(), Why: need.reason(place, p)}
+		x := results.Pruned{Place: dir, Bytes: p.Bytes(), Why: need.reason(dir, p)}
 		if x.Why != "" {
 			r.Kept = append(r.Kept, x)
 			r.Left++
@@ -80,8 +80,8 @@ func Prune(ctx context.Context, o options.PruneSums) (*results.PruneSums, error)
 
 // removeSum removes a directory of sums. It removes the manifest first: without it, no job takes
 // the rest for sums.
-func removeSum(ctx context.Context, place string) error {
-	for _, name := range []string{storage.Join(place, sums.ManifestFile), place} {
+func removeSum(ctx context.Context, dir string) error {
+	for _, name := range []string{storage.Join(dir, sums.ManifestFile), dir} {
 		if err := storage.Remove(ctx, name); err != nil {
 			return err
 		}
@@ -93,20 +93,23 @@ func removeSum(ctx context.Context, place string) error {
 // skips other storage, where a directory without a manifest may be one that is being written.
 func clearRemains(ctx context.Context, o options.PruneSums, span time.Duration, newest time.Time) error {
 	for _, p := range o.Sums {
-		places, err := parts.Directories(ctx, p, sums.RecipeFile)
+		dirs, err := sumdirs.Directories(ctx, p, sums.RecipeFile)
 		if err != nil {
 			return err
 		}
-		for _, place := range places {
-			date, err := parts.DateOf(place)
-			if err != nil || date.After(newest.Add(-span)) || strings.Contains(place, "://") {
+		for _, dir := range dirs {
+			date, err := sumdirs.DateOf(dir)
+			if err != nil || date.After(newest.Add(-span)) || strings.Contains(dir, "://") {
 				continue
 			}
-			whole, err := storage.Exists(ctx, storage.Join(place, sums.ManifestFile))
-			if err == nil && !whole {
-				err = storage.Remove(ctx, place)
-			}
+			whole, err := storage.Exists(ctx, storage.Join(dir, sums.ManifestFile))
 			if err != nil {
+				return err
+			}
+			if whole {
+				continue
+			}
+			if err := storage.Remove(ctx, dir); err != nil {
 				return err
 			}
 		}
@@ -116,7 +119,7 @@ func clearRemains(ctx context.Context, o options.PruneSums, span time.Duration, 
 
 // neededSums has the model that needs sums, by the digest of a part of the data and by the
 // directory of its sums.
-type neededSums struct{ parts, places map[string]string }
+type neededSums struct{ byDigest, byDir map[string]string }
 
 // neededBy returns the sums that the lineages of the models name.
 func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
@@ -165,27 +168,27 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 	}
 	for _, p := range l.Sources {
 		if p.Digest != "" {
-			n.parts[p.Digest] = dir
+			n.byDigest[p.Digest] = dir
 		}
 		if p.Sums != "" {
-			place, err := storage.Abs(p.Sums)
+			abs, err := storage.Abs(p.Sums)
 			if err != nil {
 				return err
 			}
-			n.places[place] = dir
+			n.byDir[abs] = dir
 		}
 	}
 	return nil
 }
 
 // reason returns why sums are needed, "" if they are not.
-func (n *neededSums) reason(place string, p *sums.Manifest) string {
+func (n *neededSums) reason(sumsDir string, p *sums.Manifest) string {
 	model := ""
-	if abs, err := storage.Abs(place); err == nil {
-		model = n.places[abs]
+	if abs, err := storage.Abs(sumsDir); err == nil {
+		model = n.byDir[abs]
 	}
 	for _, l := range append(p.LevelLeaves(), p.Leaves...) {
-		model = cmp.Or(model, n.parts[l.Digest])
+		model = cmp.Or(model, n.byDigest[l.Digest])
 	}
 	if model == "" {
 		return ""

@@ -185,7 +185,7 @@ func (k *kernelSample) bounds(curve results.ErrorCurve) (*results.ErrorBounds, e
 }
 
 // diameter returns the largest distance between n rows.
-func diameter(x []float32, n, d int) (most float64) {
+func diameter(x []float32, n, d int) (largest float64) {
 	for i := range n {
 		for j := range i {
 			var sum float64
@@ -193,8 +193,8 @@ func diameter(x []float32, n, d int) (most float64) {
 				e := float64(v) - float64(x[j*d+c])
 				sum += float64(e * e)
 			}
-			most = max(most, sum)
+			largest = max(largest, sum)
 		}
 	}
-	return math.Sqrt(most)
+	return math.Sqrt(largest)
 }

@@ -102,10 +102,7 @@ func validateCompare(o options.CompareKernel) error {
 			return &exit.UsageError{Err: err}
 		}
 	}
-	if err := prepare.Validate(o.Prepare); err != nil {
-		return err
-	}
-	return job.Validate(o.Job, o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
+	return cmp.Or(prepare.Validate(o.Prepare), job.Validate(o.Job, o.Data, o.Out, job.Dir{Flag: "out", Name: o.Out}))
 }
 
 // kernelSample has rows of the data and the exact kernel of all pairs of them, with which features are compared.

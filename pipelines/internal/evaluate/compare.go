@@ -129,8 +129,8 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 			return err
 		}
 	}
-	return job.Validate(o.Job, o.Data, "", job.Place{Flag: "champion", Name: o.Champion},
-		job.Place{Flag: "challenger", Name: o.Challenger})
+	return job.Validate(o.Job, o.Data, "", job.Dir{Flag: "champion", Name: o.Champion},
+		job.Dir{Flag: "challenger", Name: o.Challenger})
 }
 
 // pair has two opened models, and what they are compared on.

@@ -240,7 +240,7 @@ func openModel(ctx context.Context, model *string, data *dataset.Options,
 	if *model, err = job.FindModel(ctx, *model, j.Log); err != nil {
 		return nil, nil, err
 	}
-	if err := job.Validate(j, *data, "", job.Place{Flag: "model", Name: *model}); err != nil {
+	if err := job.Validate(j, *data, "", job.Dir{Flag: "model", Name: *model}); err != nil {
 		return nil, nil, err
 	}
 	if *data, err = apply.WithWeights(ctx, *model, *data); err != nil {

@@ -318,7 +318,7 @@ func (g gate) String() string {
 	return fmt.Sprintf("%s%s%g", name, op, g.bound)
 }
 
-// result describes the score in words.
+// result describes the score.
 func (g gate) result(r *results.Evaluate) string {
 	if why := g.failure(r); why != "" {
 		return why

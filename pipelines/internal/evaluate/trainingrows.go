@@ -16,7 +16,7 @@ import (
 )
 
 // trainingRows returns the number of used rows that the model is known to have been trained on: all of them if
-// they have the fingerprint of its data, whatever their order and files, and otherwise the rows in complete
+// they have the fingerprint of its data, in any order and any files, and otherwise the rows in complete
 // files of its data.
 func (m *openedModel) trainingRows(ctx context.Context, j *job.Job, used int64,
 	reports []dataset.Report) (int64, error) {

@@ -34,7 +34,7 @@ func unseenLabels(c *schema.LabelCounts) []results.UnseenLabel {
 	return list[:min(len(list), maxUnseen)]
 }
 
-// labelHint says how all unseen labels differ from classes of the model, and which flag makes them equal, if
+// labelHint explains how all unseen labels differ from classes of the model, and which flag makes them equal, if
 // they differ in the same way; "" otherwise. It does not suggest a flag that would merge labels of the data.
 func labelHint(c *schema.LabelCounts, scores []score.ClassScore) string {
 	s := c.Summary()

@@ -45,7 +45,7 @@ type Job struct {
 	Options  options.Job
 	Engine   engine.Engine
 	Work     *WorkDir
-	scratch  func() error       // removes the scratch directory at the end; nil for none
+	scratch  func() error       // removes the scratch directory at the end; nil if there is none
 	Worker   *transforms.Worker // of the workers in this process
 	Progress *report.Progress
 	Seconds  map[string]float64 // wall time by part of the job
@@ -202,7 +202,7 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 //
 //	the program itself and Go's runtime
 //	+ the largest memory of its passes, which run one after the other
-//	+ room for the garbage collector, which is told how much it has
+//	+ slack for the garbage collector
 //
 // Tests train with the program and compare.
 const (

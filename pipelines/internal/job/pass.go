@@ -160,13 +160,16 @@ func (j *Job) NoteDamage(err error) {
 func (j *Job) StorePass(ctx context.Context, p transforms.AnyPass) (transforms.Scan, error) {
 	j.Worker.ShareSelection(p.Common())
 	uri, err := transforms.StorePass(ctx, j.Work.Dir, p, j.files)
+	if err != nil {
+		return transforms.Scan{}, err
+	}
 	about := j.Engine.About()
 	sc := transforms.Scan{
 		Pass: uri, Readers: max(1, min(j.Engine.Readers, len(p.Common().Shards))), Stripes: p.Common().Stripes,
 		Threads: j.Engine.Threads, SolveThreads: j.Options.Engine.Threads, // without the default, so 0 means all cores
 		Reshuffle: about.Reshuffle, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
-	if err == nil && j.Options.Resume {
+	if j.Options.Resume {
 		var rows int64
 		if rows, err = sc.Continue(ctx); rows > 0 {
 			j.Progress.Notef("found partial sums of %s rows in the work directory", report.Groups(rows))
@@ -239,12 +242,12 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	return c, nil
 }
 
-// mostNamed is the largest number of ids that an error names.
-const mostNamed = 5
+// maxNamedIDs is the largest number of ids that an error names.
+const maxNamedIDs = 5
 
 // CheckNamed returns an error if d selects rows by ids and some id has no used row.
 func CheckNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
-	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
+	n, first, err := d.Only.Missing(ctx, reports, maxNamedIDs)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -290,7 +293,7 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 	return d.Errorf("%w", why)
 }
 
-// reasonsSetAside says why rows were set aside, with advice.
+// reasonsSetAside returns the reasons why rows were set aside, with advice.
 func reasonsSetAside(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) (reasons []string) {
 	add := func(n int64, format string, args ...any) {
 		counted := fmt.Sprintf("%d of %d", n, c.SetAside)

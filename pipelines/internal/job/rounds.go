@@ -19,11 +19,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms/learn"
 )
 
-// RoundOptions says when rounds stop, and how they run.
+// RoundOptions are the limits of rounds, and how they run.
 type RoundOptions struct {
 	iterative.Stop
 	iterative.Running
-	Needed int // least number of rounds, whatever the time limit
+	Needed int // least number of rounds, also beyond the time limit
 }
 
 // Iteration has the report on the state of each round, and the chosen state.
@@ -172,10 +172,13 @@ func (it *Iteration) finishIfDone(ctx context.Context, l iterative.Learner, o *R
 		return err
 	}
 	round, err := l.Open(state)
-	if err == nil && round.Done() {
+	if err != nil {
+		return err
+	}
+	if round.Done() {
 		o.Rounds, it.finished = min(o.Rounds, at), true
 	}
-	return err
+	return nil
 }
 
 // resume reads the reports of the rounds that an earlier run completed. If the state after a round is damaged
@@ -321,7 +324,7 @@ func (it *Iteration) roundsLeft(o RoundOptions) int {
 // Limit divides a total time among consecutive runs.
 type Limit struct {
 	Begun time.Time
-	Total time.Duration // 0 for none
+	Total time.Duration // 0 means no limit
 	Least time.Duration // least time that a run is expected to take; 0 if unknown
 }
 

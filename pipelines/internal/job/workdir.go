@@ -248,8 +248,8 @@ func CheckOutput(ctx context.Context, o options.Job, out string) error {
 
 // checkDisjoint refuses an output or work directory that is inside another directory of the job, and an output
 // that is the work directory.
-func checkDisjoint(o options.Job, out string, dirs []Place) error {
-	var outputs, read []Place
+func checkDisjoint(o options.Job, out string, dirs []Dir) error {
+	var outputs, read []Dir
 	for _, d := range dirs {
 		if d.Name == out && len(outputs) == 0 {
 			outputs = append(outputs, d)
@@ -257,13 +257,13 @@ func checkDisjoint(o options.Job, out string, dirs []Place) error {
 			read = append(read, d)
 		}
 	}
-	return disjoint(append(outputs, Place{"work", o.Work}), read)
+	return disjoint(append(outputs, Dir{"work", o.Work}), read)
 }
 
 // CheckOutputs refuses an output that is inside another one, or the same. Outputs without a name do not count.
-func CheckOutputs(outputs ...Place) error { return disjoint(outputs, nil) }
+func CheckOutputs(outputs ...Dir) error { return disjoint(outputs, nil) }
 
-func disjoint(outputs, read []Place) error {
+func disjoint(outputs, read []Dir) error {
 	for _, a := range outputs {
 		for _, b := range append(outputs, read...) {
 			if a == b || a.Name == "" || b.Name == "" {
@@ -300,12 +300,12 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	return nil
 }
 
-// Place is a directory of a job and the flag that names it.
-type Place struct{ Flag, Name string }
+// Dir is a directory of a job and the flag that names it.
+type Dir struct{ Flag, Name string }
 
 // Validate refuses an invalid engine, directories inside each other, and local files if workers are on machines
-// that cannot read them. out is the directory that the job creates, "" for none.
-func Validate(o options.Job, data dataset.Options, out string, dirs ...Place) error {
+// that cannot read them. out is the directory that the job creates, "" if it creates none.
+func Validate(o options.Job, data dataset.Options, out string, dirs ...Dir) error {
 	if err := checkDisjoint(o, out, dirs); err != nil {
 		return err
 	}
@@ -317,10 +317,10 @@ func Validate(o options.Job, data dataset.Options, out string, dirs ...Place) er
 	}
 	for option, patterns := range data.Patterns() {
 		for _, name := range patterns {
-			dirs = append(dirs, Place{option, name})
+			dirs = append(dirs, Dir{option, name})
 		}
 	}
-	for _, d := range append(dirs, Place{"work", o.Work}) {
+	for _, d := range append(dirs, Dir{"work", o.Work}) {
 		if strings.HasPrefix(d.Name, "s3://") {
 			return exit.Usagef("--%s %s: the workers of the %s runner cannot sign in to s3://: its keys are settings of this "+
 				"machine, and are not sent to them; copy the files to gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
@@ -337,12 +337,15 @@ func Validate(o options.Job, data dataset.Options, out string, dirs ...Place) er
 // and notes it in the log. A job resolves an alias once, so that all of its workers read the same model.
 func FindModel(ctx context.Context, name string, log io.Writer) (string, error) {
 	dir, err := models.Resolve(ctx, name)
-	if err == nil && dir != name && log != nil {
+	if err != nil {
+		return dir, err
+	}
+	if dir != name && log != nil {
 		model, _, _ := models.SplitAlias(name)
 		if s, _, err := models.ReadAliases(ctx, model); err == nil && s != nil && s.Rebuilt != "" {
 			fmt.Fprintf(log, "note: %s\n", s.Rebuilt)
 		}
 		fmt.Fprintf(log, "note: %s is %s\n", name, dir)
 	}
-	return dir, err
+	return dir, nil
 }

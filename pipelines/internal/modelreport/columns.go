@@ -19,12 +19,12 @@ import (
 
 // Limits of the part about columns.
 const (
-	mostListed = 100 // in the table
-	mostDrawn  = 12  // columns with charts
-	mostBars   = 8   // levels in a chart, besides the others
-	mostClass  = 20  // classes in a chart
-	mostAside  = 20  // rows that were set aside
-	mostLevels = 50  // levels in the table of a chart
+	maxListed   = 100 // in the table
+	maxDrawn    = 12  // columns with charts
+	maxBars     = 8   // levels in a chart, besides the others
+	maxClasses  = 20  // classes in a chart
+	maxSetAside = 20  // rows that were set aside
+	maxLevels   = 50  // levels in the table of a chart
 )
 
 // columnFacts describes a column. Its Summary is nil if the profile does not describe its values.
@@ -104,23 +104,23 @@ func (a *Model) addColumns(p *report.Page) {
 	all := a.columns()
 	t := report.Table{Caption: "Columns of the training rows",
 		Head: []string{"column", "type", "missing, %", "values", "notes"}}
-	for _, c := range all[:min(len(all), mostListed)] {
+	for _, c := range all[:min(len(all), maxListed)] {
 		missing := "0"
 		if c.missing > 0 {
 			missing = report.TwoDigits(100 * float64(c.missing) / float64(max(1, a.Rows.Used)))
 		}
 		t.Add(report.Word(c.Name, 60), string(c.Type), missing, report.Values(&c.Field), c.notes(a.Rows.Used))
 	}
-	if more := len(all) - mostListed; more > 0 {
+	if more := len(all) - maxListed; more > 0 {
 		t.More = report.Groups(int64(more)) + " more columns"
 	}
 	s.List(t)
 	if a.Vocabulary != nil && len(a.Profile.ClassCounts) == len(a.Vocabulary.Classes) {
 		levels, _ := levelsOf(a.Vocabulary.Classes, a.Profile.ClassCounts)
-		b, t := bars("Classes", levels, a.Rows.Used, mostClass)
+		b, t := bars("Classes", levels, a.Rows.Used, maxClasses)
 		s.Draw(b, t)
 	}
-	if named := a.schema.Table != nil || len(a.Input.Columns) > 0; named || len(all) <= mostDrawn {
+	if named := a.schema.Table != nil || len(a.Input.Columns) > 0; named || len(all) <= maxDrawn {
 		a.drawColumns(s, all)
 	}
 	a.addSetAside(s)
@@ -176,10 +176,10 @@ func (a *Model) drawColumns(s *report.Section, all []columnFacts) {
 		c := &all[i]
 		h, t := c.histogram()
 		switch {
-		case drawn == mostDrawn:
+		case drawn == maxDrawn:
 			return
 		case len(c.Levels) > 1 && c.Summary != nil:
-			b, t := bars(c.Name, c.Summary.Levels, a.Rows.Used, mostBars)
+			b, t := bars(c.Name, c.Summary.Levels, a.Rows.Used, maxBars)
 			s.DrawExtra(b, t)
 		case len(h.Heights) > 2:
 			s.DrawExtra(h, t)
@@ -191,25 +191,25 @@ func (a *Model) drawColumns(s *report.Section, all []columnFacts) {
 }
 
 // bars draws the shares of the most frequent levels.
-func bars(name string, levels []schema.Level, rows int64, most int) (picture.Bars, report.Table) {
+func bars(name string, levels []schema.Level, rows int64, limit int) (picture.Bars, report.Table) {
 	b := picture.Bars{Title: report.Word(name, 40), X: "share of rows, %", Y: "value"}
 	t := report.Table{Head: []string{"value", "rows", "share, %"}}
 	others := 0.0
 	for k, level := range levels {
 		share := 100 * float64(level.Rows) / float64(max(1, rows))
-		if k < mostLevels {
+		if k < maxLevels {
 			t.Add(report.Word(level.Text, 60), report.Groups(level.Rows), report.TwoDigits(share))
 		}
-		if k < most {
+		if k < limit {
 			b.Add(report.Word(level.Text, 20), share)
 		} else {
 			others += share
 		}
 	}
-	if more := len(levels) - most; more > 0 {
+	if more := len(levels) - limit; more > 0 {
 		b.Add(report.Groups(int64(more))+" others", others)
 	}
-	if more := len(levels) - mostLevels; more > 0 {
+	if more := len(levels) - maxLevels; more > 0 {
 		t.More = report.Groups(int64(more)) + " more values"
 	}
 	return b, t
@@ -237,7 +237,7 @@ func (a *Model) addSetAside(s *report.Section) {
 	t := report.Table{Caption: "Rows that were set aside", Head: []string{"file", "line", "why"}}
 	for line := range bytes.Lines(a.files[results.SetAsideFile]) {
 		var row dataset.SetAside
-		if len(t.Rows) == mostAside || json.Unmarshal(line, &row) != nil {
+		if len(t.Rows) == maxSetAside || json.Unmarshal(line, &row) != nil {
 			break
 		}
 		t.Add(path.Base(row.File), fmt.Sprint(row.Line), row.Reason)

@@ -152,7 +152,7 @@ func (a *Model) addRounds(p *report.Page) error {
 	return nil
 }
 
-// addOrigin says what the model was made from, and how to make it again.
+// addOrigin adds the data and models that the model was made from, and the command that makes it again.
 func (a *Model) addOrigin(p *report.Page) {
 	s := p.Section("Origin")
 	var t report.Facts

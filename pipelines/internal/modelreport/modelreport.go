@@ -1,4 +1,4 @@
-// Package modelreport describes models for people. Read reads the files of a model directory, and New takes the files of a
+// Package modelreport describes models in reports. Read reads the files of a model directory, New takes those of a
 // directory that is about to be published. Model.Page is the report.
 package modelreport
 
@@ -33,7 +33,7 @@ const CurveFile = "curve.json"
 type Model struct {
 	*models.Manifest
 	Stretch *stretch.Distances // how the metric stretches distances; nil without a metric
-	Lineage *registry.Lineage  // nil for none
+	Lineage *registry.Lineage  // nil if the model has none
 	files   map[string][]byte  // content of reportFiles, by name
 	schema  dataset.Schema
 	profile sums.Profile

@@ -99,8 +99,8 @@ func verdictOf(c paired.Comparison) string {
 	return "No difference is shown"
 }
 
-// mostDifferences is the largest number of values of a column that are drawn.
-const mostDifferences = 20
+// maxDifferences is the largest number of values of a column that are drawn.
+const maxDifferences = 20
 
 // addComparedSlices lists and draws the comparisons of the values of a column.
 func addComparedSlices(p *report.Page, all paired.Comparison, sliced *paired.SliceReport) {
@@ -124,7 +124,7 @@ func addComparedSlices(p *report.Page, all paired.Comparison, sliced *paired.Sli
 		}
 	}
 	add("all rows", all)
-	for _, x := range sliced.Slices[:min(len(sliced.Slices), mostDifferences)] {
+	for _, x := range sliced.Slices[:min(len(sliced.Slices), maxDifferences)] {
 		add(score.DisplayName(x.Value), x.Comparison)
 	}
 	if len(b.Names) > 1 {

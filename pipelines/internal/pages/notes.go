@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// notes says how rows count, and which of them are left out of some scores.
-func (r scored) notes() (notes []string) {
+// notes describes how rows count, and names those that are left out of some scores.
+func (r evaluation) notes() (notes []string) {
 	notes = rowNotes(r.Rows, r.Weights)
 	if r.Groups != nil {
 		notes = append(notes, report.GroupsText(r.Groups, r.Independent))
@@ -37,7 +37,7 @@ func (r scored) notes() (notes []string) {
 	return notes
 }
 
-// rowNotes says how many rows were set aside, and how weights count.
+// rowNotes describes how many rows were set aside, and how weights count.
 func rowNotes(rows results.RowCounts, weights *models.RowWeights) (notes []string) {
 	if rows.SetAside > 0 || rows.Without() != "" {
 		notes = append(notes, "rows: "+rows.String())
@@ -48,7 +48,7 @@ func rowNotes(rows results.RowCounts, weights *models.RowWeights) (notes []strin
 	return notes
 }
 
-// targetNotes says which predictions of a target are not finite or far away.
+// targetNotes counts predictions of a target that are not finite or far away.
 func targetNotes(name string, t *score.TargetReport) (notes []string) {
 	if t.OutOfRange != nil {
 		notes = append(notes, name+": "+t.OutOfRange.Text(t.Rows))
@@ -59,7 +59,7 @@ func targetNotes(name string, t *score.TargetReport) (notes []string) {
 	return notes
 }
 
-// comparisonNotes says how rows count, which of them are left out, and which figures are rough.
+// comparisonNotes describes how rows count, and names the rows that are left out and the figures that are rough.
 func comparisonNotes(r *results.CompareModels) (notes []string) {
 	notes = rowNotes(r.Rows, r.Weights)
 	if r.Champion.SHA256 == r.Challenger.SHA256 {

@@ -56,8 +56,8 @@ func modelPage(ctx context.Context, dir string) (*models.Model, *report.Page, er
 // write writes a page to a file, and returns its size.
 func write(ctx context.Context, p *report.Page, file string) (int, error) {
 	data, err := p.HTML()
-	if err == nil {
-		err = storage.WriteFile(ctx, file, data)
+	if err != nil {
+		return 0, err
 	}
-	return len(data), err
+	return len(data), storage.WriteFile(ctx, file, data)
 }

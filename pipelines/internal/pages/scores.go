@@ -23,12 +23,12 @@ import (
 // Limits of a report on an evaluation.
 const (
 	worstColumns = 6 // columns of each of the worst rows
-	mostCurves   = 5 // curves in a chart
-	mostEffects  = 20
+	maxCurves    = 5 // curves in a chart
+	maxEffects   = 20
 )
 
-// scored is a result that can be written to a page.
-type scored struct{ *results.Evaluate }
+// evaluation is a result that can be written to a page.
+type evaluation struct{ *results.Evaluate }
 
 // Evaluate calls evaluate.Evaluate, and writes the report that the options ask for.
 func Evaluate(ctx context.Context, o options.Evaluate) (*results.Evaluate, error) {
@@ -36,11 +36,11 @@ func Evaluate(ctx context.Context, o options.Evaluate) (*results.Evaluate, error
 	if o.Report == "" || r == nil {
 		return r, err
 	}
-	return r, errors.Join(err, exit.AfterPublish("", scored{r}.writePage(ctx, o)))
+	return r, errors.Join(err, exit.AfterPublish("", evaluation{r}.writePage(ctx, o)))
 }
 
 // writePage writes the report on the model and its scores.
-func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
+func (r evaluation) writePage(ctx context.Context, o options.Evaluate) error {
 	m, p, err := modelPage(ctx, r.Model)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (r scored) writePage(ctx context.Context, o options.Evaluate) error {
 }
 
 // headline returns the figure for the rows that were scored.
-func (r scored) headline() *report.Headline {
+func (r evaluation) headline() *report.Headline {
 	h := &report.Headline{About: "On " + report.Counted64(r.Rows.Used, "labelled row") + "."}
 	if r.TrainingRows > 0 {
 		h.About = fmt.Sprintf("%s of the %s are of files that the model was trained on, so this does not tell how good it "+
@@ -87,7 +87,7 @@ func (r scored) headline() *report.Headline {
 }
 
 // addScores lists the scores, and adds confusions and reliability.
-func (r scored) addScores(p *report.Page) {
+func (r evaluation) addScores(p *report.Page) {
 	s := p.Section("Scores on labelled rows")
 	s.List(r.scoreTable())
 	t := r.TargetTable()
@@ -108,7 +108,7 @@ func (r scored) addScores(p *report.Page) {
 }
 
 // scoreTable lists the scores of all rows.
-func (r scored) scoreTable() report.Table {
+func (r evaluation) scoreTable() report.Table {
 	t := report.Table{Head: []string{"score", "value", "95% interval"}}
 	share := func(v float64) string { return fmt.Sprintf("%.2f", 100*v) }
 	plain := func(v float64) string { return picture.Number(v, 5) }
@@ -161,7 +161,7 @@ func (r scored) scoreTable() report.Table {
 }
 
 // addConfusion lists which classes were predicted as which others.
-func (r scored) addConfusion(s *report.Section) {
+func (r evaluation) addConfusion(s *report.Section) {
 	c := r.Classes
 	if c == nil {
 		return
@@ -195,13 +195,13 @@ func (r scored) addConfusion(s *report.Section) {
 }
 
 // addCurves draws ROC and precision-recall curves.
-func (r scored) addCurves(p *report.Page) {
+func (r evaluation) addCurves(p *report.Page) {
 	if len(r.Curves) == 0 {
 		return
 	}
 	s := p.Section("Ranking")
-	if len(r.Curves) > mostCurves {
-		s.Sayf("Each class is compared with all others; drawn are the %d classes with the smallest areas of %d.", mostCurves,
+	if len(r.Curves) > maxCurves {
+		s.Sayf("Each class is compared with all others; drawn are the %d classes with the smallest areas of %d.", maxCurves,
 			len(r.Curves))
 	}
 	roc := picture.Lines{Title: "ROC curve", X: "share of other rows (false positive rate)",
@@ -210,7 +210,7 @@ func (r scored) addCurves(p *report.Page) {
 		Y:      "precision, share of rows predicted",
 		Square: true}
 	points := report.Table{Head: []string{"class", "threshold", "false positive rate", "recall", "precision"}}
-	for _, c := range r.Curves[:min(len(r.Curves), mostCurves)] {
+	for _, c := range r.Curves[:min(len(r.Curves), maxCurves)] {
 		name := score.DisplayName(r.Classes.Classes[c.Class].Class)
 		a, b := picture.Series{Name: name, Plain: true}, picture.Series{Name: name, Plain: true}
 		step := 0.0
@@ -234,7 +234,7 @@ func (r scored) addCurves(p *report.Page) {
 }
 
 // addSlices lists the scores for the values of columns.
-func (r scored) addSlices(p *report.Page) {
+func (r evaluation) addSlices(p *report.Page) {
 	s := p.Section("Slices")
 	for i := range r.Slices {
 		sliced := &r.Slices[i]
@@ -258,7 +258,7 @@ func addEffects(p *report.Page, inspected *results.InspectModel) {
 	e := *inspected.Effects
 	s.Sayf("The effect of a column is the share of the variance of predictions that changes if it alone gets the "+
 		"values of other rows, for %s. Effects describe the model, not causes.", report.Counted64(int64(e.Rows), "row"))
-	e.Columns = e.Columns[:min(len(e.Columns), mostEffects)]
+	e.Columns = e.Columns[:min(len(e.Columns), maxEffects)]
 	s.Draw(apply.EffectsPicture(&e))
 	for _, d := range inspected.Dependences {
 		s.Draw(dependence(inspected, d))
@@ -304,7 +304,7 @@ func dependence(inspected *results.InspectModel, d results.Dependence) picture.F
 
 // addWorst lists the rows with the largest losses, with the values of the columns that have the largest
 // effects.
-func (r scored) addWorst(p *report.Page, m *models.Model, inspected *results.InspectModel) {
+func (r evaluation) addWorst(p *report.Page, m *models.Model, inspected *results.InspectModel) {
 	if len(r.WorstRows) == 0 {
 		return
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// validateSplit returns a usage error if the options are invalid whatever the data. schema is the name of a
-// schema file, "" for none.
+// validateSplit returns a usage error if the options are invalid for any data. schema is the name of a
+// schema file, "" if there is none.
 func validateSplit(s options.Split, o dataset.Options, schema string) error {
 	var given []string
 	for _, f := range []struct {
@@ -292,7 +292,7 @@ func WorkDirOfTest(training string) string {
 }
 
 // HoldOutTest returns the part of the data that remains for training if a share of the rows is held out,
-// and a text that says which rows are held out. Equal rows stay together. Groups are held out as a
+// and a text that describes the held-out rows. Equal rows stay together. Groups are held out as a
 // whole, and with times the latest rows. HoldOutTest reads the data to find columns, groups and times; the
 // training run does not use these results.
 func HoldOutTest(ctx context.Context, o Options, share float64) (part *dataset.TestSplit, text string,

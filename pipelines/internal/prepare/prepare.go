@@ -13,6 +13,7 @@
 package prepare
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -48,8 +49,8 @@ import (
 type Options struct {
 	options.Prepare
 	Trains        bool   // the job learns weights from labels
-	LearnedKernel string // name of the kernel whose features are learned from labels after the profile; "" for none
-	JobFolds      int    // number of folds, unless options.Split.Fold gives them; 0 for none
+	LearnedKernel string // name of the kernel whose features are learned after the profile; "" if it is another kind
+	JobFolds      int    // number of folds, unless options.Split.Fold gives them; 0 if no rows are held out
 }
 
 // LoadKernel reads the files that the kernel's options name. If Kernel is nil it sets the Gaussian kernel.
@@ -61,14 +62,14 @@ func LoadKernel(ctx context.Context, o *options.Prepare) (err error) {
 	if !ok {
 		return nil
 	}
-	o.Kernel, err = l.Load(func(name string, most int64) ([]byte, error) { return storage.ReadFile(ctx, name, most) })
+	o.Kernel, err = l.Load(func(name string, limit int64) ([]byte, error) { return storage.ReadFile(ctx, name, limit) })
 	if _, ok := errors.AsType[*option.Error](err); ok {
 		return &exit.UsageError{Err: err}
 	}
 	return err
 }
 
-// Validate returns a usage error if an option is invalid whatever the data.
+// Validate returns a usage error if an option is invalid for any data.
 func Validate(o options.Prepare) error {
 	switch o.Task {
 	case "", options.TaskAuto, models.Classification, models.Regression:
@@ -81,10 +82,7 @@ func Validate(o options.Prepare) error {
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
 		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
-	if err := checkScale(o.Scale); err != nil {
-		return err
-	}
-	if err := ValidateTypes(o.Types); err != nil {
+	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
 		return err
 	}
 	if err := o.Encode.Validate(); err != nil {
@@ -317,7 +315,7 @@ func profileWithLabels(ctx context.Context, o Options, j *job.Job,
 		&transforms.Labeling{Open: o.Task != models.Regression})
 }
 
-// ProfileRows runs the profile pass. target says which labels are accepted. numbers is false if the rows were
+// ProfileRows runs the profile pass. target has the accepted labels. numbers is false if the rows were
 // read as plain numbers and some field is not a number.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64,
 	target *transforms.Labeling) (p *PassResult, numbers bool, err error) {
@@ -367,7 +365,7 @@ func shortDigest(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// RowsDigest returns a digest that is equal for equal rows, whatever the seed. The fingerprint depends on the
+// RowsDigest returns a digest that is equal for equal rows, for any seed. The fingerprint depends on the
 // seed, because the profile has samples.
 func (p *Prepared) RowsDigest() string {
 	data, err := json.Marshal(p.Profile)

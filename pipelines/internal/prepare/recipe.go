@@ -27,7 +27,7 @@ type Recipe struct {
 	Sealed features.Sealed
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
-	Name   string  // for people: "gaussian kernel, width 7"
+	Name   string  // as text: "gaussian kernel, width 7"
 	// Recodes is true if training rows are encoded in another way than rows to predict: see
 	// preprocess.TargetEncoder.
 	Recodes bool
@@ -72,15 +72,15 @@ func (r Recipe) WithFeatures(features int) (Recipe, error) {
 	return r.sealed()
 }
 
-// Least returns the first of the numbers of features from, 2·from, … below most that the kernel allows, and
-// most if there is none.
-func (r Recipe) Least(from, most int) int {
-	for ; from < most; from *= 2 {
+// Least returns the first of the numbers of features from, 2·from, … below limit that the kernel allows, and
+// limit if there is none.
+func (r Recipe) Least(from, limit int) int {
+	for ; from < limit; from *= 2 {
 		if _, err := r.WithFeatures(from); err == nil {
 			return from
 		}
 	}
-	return most
+	return limit
 }
 
 // sealed returns r with Sealed and Dim set from r.Choice. Name and Width stay as they are.
@@ -115,7 +115,7 @@ type RecipeOrigin struct {
 	Fingerprint string // of the rows with that seed
 }
 
-// encoding says how typed columns become numbers.
+// encoding turns typed columns into numbers.
 type encoding struct {
 	preprocess.ColumnOptions
 	Labels *preprocess.LabelSums // sums of labels, if preprocess.NeedsLabelSums

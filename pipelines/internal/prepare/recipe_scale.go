@@ -37,7 +37,7 @@ type statistics struct {
 	mean, variance []float64
 	low, high      []float64
 	least, largest []float32 // range of the columns before scaling
-	unscaled       []bool    // columns that standard and minmax do not scale; nil for none
+	unscaled       []bool    // columns that standard and minmax do not scale; nil if they scale all
 	// known is true if the statistics are valid. They are not after steps that mix columns.
 	known bool
 }
@@ -274,8 +274,8 @@ func (sc *Scaling) norm() float64 {
 	}
 	var squares float64
 	for j := range low {
-		most := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
-		squares += float64(most * most)
+		largest := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
+		squares += float64(largest * largest)
 	}
 	return math.Sqrt(squares)
 }

@@ -241,7 +241,7 @@ func CheckLabeled(d *dataset.Dataset) error {
 	return UnlabeledError(d)
 }
 
-// UnlabeledError returns an error that says how to name the labels.
+// UnlabeledError returns an error that advises how to name the labels.
 func UnlabeledError(d *dataset.Dataset) error {
 	f := d.Files[0].Name
 	switch t := d.Schema.Traits(); {

@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// ValidateTypes returns a usage error for options that are invalid whatever the data.
+// ValidateTypes returns a usage error for options that are invalid for any data.
 func ValidateTypes(o options.Types) error {
 	if _, err := rulesOf(o); err != nil {
 		return err
@@ -111,11 +111,11 @@ func Describe(ctx context.Context, o options.Types, j *job.Job, d *dataset.Datas
 		if err != nil {
 			return nil, err
 		}
-		most := maxBad
-		if most > 0 {
-			most = 1 // the profile pass checks the share of unusable rows
+		limit := maxBad
+		if limit > 0 {
+			limit = 1 // the profile pass checks the share of unusable rows
 		}
-		_, err = job.Count(d, reports, most)
+		_, err = job.Count(d, reports, limit)
 		return surveyed, err
 	})
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// mostColumns is the largest number of columns that are printed.
-const mostColumns = 40
+// maxColumns is the largest number of columns that are printed.
+const maxColumns = 40
 
 // WriteColumns prints the columns of a description as a table.
 func WriteColumns(w io.Writer, d *schema.Description) {
 	// A description of a model's columns does not know the fields of its training data.
 	known := slices.ContainsFunc(d.Fields, func(f schema.Field) bool { return f.Summary != nil })
 	t := Table{Head: []string{"column", "role", "type", "missing", "values"}}
-	for i := range d.Fields[:min(len(d.Fields), mostColumns)] {
+	for i := range d.Fields[:min(len(d.Fields), maxColumns)] {
 		f, lack := &d.Fields[i], ""
 		if known {
 			lack = missing(f.Summary)
@@ -30,7 +30,7 @@ func WriteColumns(w io.Writer, d *schema.Description) {
 		t.Add(Word(f.Name, 30), string(f.Role), cmp.Or(string(f.Type), "-"), lack, cmp.Or(Values(f), "-"))
 	}
 	t.Filled().WriteLeft(w)
-	if more := len(d.Fields) - mostColumns; more > 0 {
+	if more := len(d.Fields) - maxColumns; more > 0 {
 		fmt.Fprintf(w, "… and %d more columns\n", more)
 	}
 }
@@ -126,14 +126,14 @@ func levels(f *schema.Field) string {
 		return countedLevels(f.Summary.Levels, known)
 	}
 	var all []schema.Level
-	for _, l := range f.Levels[:min(len(f.Levels), mostLevels+1)] {
+	for _, l := range f.Levels[:min(len(f.Levels), maxLevels+1)] {
 		all = append(all, schema.Level{Text: l})
 	}
 	return countedLevels(all, nil)
 }
 
-// mostLevels is the largest number of levels of a column that are listed.
-const mostLevels = 3
+// maxLevels is the largest number of levels of a column that are listed.
+const maxLevels = 3
 
 // countedLevels lists the first levels of all that are in known (nil for all), and counts the rows of all other
 // levels.
@@ -144,8 +144,8 @@ func countedLevels(all []schema.Level, known map[string]bool) string {
 		switch {
 		case known != nil && !known[l.Text]:
 			other += l.Rows
-		case len(parts) > mostLevels:
-		case len(parts) == mostLevels:
+		case len(parts) > maxLevels:
+		case len(parts) == maxLevels:
 			parts = append(parts, "…")
 		case l.Rows > 0:
 			parts = append(parts, fmt.Sprintf("%s (%s)", listItem(l.Text, 20), Groups(l.Rows)))
@@ -162,11 +162,11 @@ func countedLevels(all []schema.Level, known map[string]bool) string {
 
 // Word formats a text of the data: at most the given number of characters, in quotes if its end would not be
 // visible otherwise.
-func Word(text string, most int) string {
+func Word(text string, limit int) string {
 	n := 0
 	for i := range text {
 		n++
-		if n > most {
+		if n > limit {
 			text = text[:i] + "…"
 			break
 		}
@@ -179,8 +179,8 @@ func Word(text string, most int) string {
 }
 
 // listItem is Word for a text in a list.
-func listItem(text string, most int) string {
-	word := Word(text, most)
+func listItem(text string, limit int) string {
+	word := Word(text, limit)
 	if word[0] != '"' && strings.ContainsAny(word, ",();") {
 		return strconv.Quote(word)
 	}
@@ -201,7 +201,7 @@ func WriteNumbers(w io.Writer, p *profile.Profile, names []string, t *schema.Tab
 		return
 	}
 	table := Table{Head: []string{"column", "min", "max", "mean", "deviation", "non-zero"}}
-	for _, j := range numbers[:min(len(numbers), mostColumns)] {
+	for _, j := range numbers[:min(len(numbers), maxColumns)] {
 		name, c := fmt.Sprint(j+1), p.Columns[j]
 		if names != nil {
 			name = Word(names[j], 40)
@@ -210,7 +210,7 @@ func WriteNumbers(w io.Writer, p *profile.Profile, names []string, t *schema.Tab
 			fmt.Sprintf("%.6g", c.Dev), Groups(c.Nonzero))
 	}
 	table.Write(w)
-	if more := len(numbers) - mostColumns; more > 0 {
+	if more := len(numbers) - maxColumns; more > 0 {
 		fmt.Fprintf(w, "… and %d more columns (--json has them all)\n", more)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // Largest numbers of columns.
 const (
-	mostPrinted = 10 // that are printed
-	MostBars    = 30 // that are drawn
+	maxPrinted = 10 // that are printed
+	MaxBars    = 30 // that are drawn
 )
 
 // WriteStretch prints how much a learned metric stretches distances along the first columns and
@@ -47,11 +47,11 @@ func WriteStretch(w io.Writer, s *stretch.Distances) {
 // ListFirst lists the texts of the first of n columns.
 func ListFirst(n int, text func(k int) string) string {
 	var list []string
-	for k := range min(n, mostPrinted) {
+	for k := range min(n, maxPrinted) {
 		list = append(list, text(k))
 	}
-	if n > mostPrinted {
-		list = append(list, fmt.Sprintf("and %d more", n-mostPrinted))
+	if n > maxPrinted {
+		list = append(list, fmt.Sprintf("and %d more", n-maxPrinted))
 	}
 	return strings.Join(list, ", ")
 }
@@ -67,7 +67,7 @@ func Percent(share float64) string {
 // StretchPicture returns a chart of the columns along which a metric stretches distances most.
 func StretchPicture(d *stretch.Distances) picture.Bars {
 	b := picture.Bars{Title: "How far the metric stretches distances", X: "share of squared distances, %", Y: "column"}
-	for _, s := range d.Columns[:min(len(d.Columns), MostBars)] {
+	for _, s := range d.Columns[:min(len(d.Columns), MaxBars)] {
 		b.Add(Word(s.Name, 40), 100*s.Share)
 	}
 	return b
@@ -104,7 +104,7 @@ func AddDrift(t *Table, day string, columns []drift.Column) {
 	}
 }
 
-// ColumnsText describes the drift of columns in words.
+// ColumnsText describes the drift of columns.
 func ColumnsText(columns []drift.Column) string {
 	var words []string
 	for _, c := range columns {

@@ -124,10 +124,10 @@ func WeightsText(w *models.RowWeights) string {
 }
 
 // GridText describes a grid by its number of steps.
-func GridText(most int) string {
-	if most == blas.MostByte {
+func GridText(steps int) string {
+	if steps == blas.MostByte {
 		return "8 bits"
 	}
-	bits := 1 + int(math.Ceil(math.Log2(float64(most))))
-	return fmt.Sprintf("%d bits (%s steps on either side)", bits, Groups(int64(most)))
+	bits := 1 + int(math.Ceil(math.Log2(float64(steps))))
+	return fmt.Sprintf("%d bits (%s steps on either side)", bits, Groups(int64(steps)))
 }

@@ -13,7 +13,7 @@ func GroupsText(columns []string, independent float64) string {
 		Counted64(int64(independent), "independent row"))
 }
 
-// TestedGroupsText says what groups do to tests.
+// TestedGroupsText describes the effect of groups on tests.
 func TestedGroupsText(columns []string) string {
 	return strings.Join(columns, ", ") + ": tests count groups, whose rows depend on each other"
 }
@@ -33,7 +33,7 @@ func WithoutLossText(rows int64) string {
 	return Counted64(rows, "row") + " with infinite or extreme predictions are left out of the losses"
 }
 
-// ProbabilityNotes says how many rows count with a probability of floor, and how many not at all.
+// ProbabilityNotes returns how many rows count with the smallest probability, and how many not at all.
 func ProbabilityNotes(floored int64, floor float64, notFinite int64) (notes []string) {
 	if floored > 0 {
 		notes = append(notes, fmt.Sprintf("the classes of %s have a probability below %g, which counts as %[2]g in the log loss",
@@ -45,7 +45,7 @@ func ProbabilityNotes(floored int64, floor float64, notFinite int64) (notes []st
 	return notes
 }
 
-// RoughComparisons says which comparisons have no test, or a rough one.
+// RoughComparisons names the comparisons that have no test, or a rough one.
 func RoughComparisons(all []paired.Comparison) (notes []string) {
 	for i, c := range all {
 		if c.TooFew != "" && (i == 0 || all[i-1].TooFew != c.TooFew) {

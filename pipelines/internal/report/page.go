@@ -27,7 +27,7 @@ type Page struct {
 // Headline is the most important figure.
 type Headline struct {
 	Figure string // with its name
-	Range  string // its interval, in words
+	Range  string // its interval, as text
 	About  string // rows on which it was measured
 }
 
@@ -133,8 +133,8 @@ func (p *Page) HTML() ([]byte, error) {
 	return nil, fmt.Errorf("page: %s: too much to show in %d bytes", p.Title, maxPage)
 }
 
-// mostCells is the largest number of columns of a table that are written.
-const mostCells = 40
+// maxCells is the largest number of columns of a table that are written.
+const maxCells = 40
 
 // pageFunctions returns the functions of the template, with limits on sizes.
 func pageFunctions(l limits) template.FuncMap {
@@ -143,7 +143,7 @@ func pageFunctions(l limits) template.FuncMap {
 		"clip":    func(text string) string { return clipCell(text, l.cell) },
 		"text":    func(text string) string { return clipCell(text, 20*l.cell) },
 		"code":    func(text string) string { return clipCell(text, l.code) },
-		"columns": func(cells []string) []string { return cells[:min(len(cells), mostCells)] },
+		"columns": func(cells []string) []string { return cells[:min(len(cells), maxCells)] },
 		"rows":    func(t Table) [][]string { return t.Rows[:min(len(t.Rows), l.rows)] },
 		"classes": classes,
 		"shade":   shade,

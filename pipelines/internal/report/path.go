@@ -144,12 +144,12 @@ func PathTable(task models.Task, targets int, rows []ridge.CVResult, chosen floa
 		"error on fold 1", "R²", training, "folds", "failed"}}
 	// A λ that was ruled out after a fold or two has errors on fewer rows than the chosen one. All have errors on
 	// the first fold.
-	most := 0
+	maxFolds := 0
 	for _, row := range rows {
-		most = max(most, row.Folds)
+		maxFolds = max(maxFolds, row.Folds)
 	}
 	differ := slices.ContainsFunc(rows, func(r ridge.CVResult) bool {
-		return r.Failed == "" && r.Folds < most && r.FoldMSE > 0
+		return r.Failed == "" && r.Folds < maxFolds && r.FoldMSE > 0
 	})
 	for _, row := range rows {
 		if row.Failed != "" {

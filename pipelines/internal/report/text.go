@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// Minutes formats a duration in seconds for people.
+// Minutes formats a duration in seconds, such as 42s, 7 min or 1.5 h.
 func Minutes(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -56,7 +56,7 @@ func Groups(n int64) string {
 	return s
 }
 
-// Bytes formats a size in bytes for people.
+// Bytes formats a size in bytes, such as 1.50 GB.
 func Bytes(n int64) string {
 	switch {
 	case n >= 1e9:
@@ -83,16 +83,16 @@ func RowsText(read, used, setAside int64, reasons ...string) string {
 
 // WriteSetAside prints the first rows that were set aside.
 func WriteSetAside(w io.Writer, list []dataset.SetAside) {
-	const most = 10
-	for _, a := range list[:min(len(list), most)] {
+	const limit = 10
+	for _, a := range list[:min(len(list), limit)] {
 		fmt.Fprintf(w, "          %s: %s\n", a.Place(), a.Reason)
 	}
-	if len(list) > most {
+	if len(list) > limit {
 		fmt.Fprintf(w, "          … (--json lists more)\n")
 	}
 }
 
-// Table is a table for people, printed or in a page.
+// Table is a table of texts, printed or in a page.
 type Table = table.Table
 
 // Facts is a table of items and their values.
@@ -108,10 +108,10 @@ func YesNo(yes bool) string {
 
 // SomeOf lists some of the names.
 func SomeOf(names []string) string {
-	const most = 20
+	const limit = 20
 	text := ""
 	for i, n := range names {
-		if i == most {
+		if i == limit {
 			return text + fmt.Sprintf(", … (%d in all)", len(names))
 		}
 		if i > 0 {
@@ -130,13 +130,13 @@ func PText(p float64) string {
 	return fmt.Sprintf("p = %.2g", p)
 }
 
-// Clip cuts a text off after the last whole character within most bytes, and marks the cut with an ellipsis.
-func Clip(s string, most int) string {
-	if len(s) <= most {
+// Clip cuts a text off after the last whole character within limit bytes, and marks the cut with an ellipsis.
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most] + " …"
+	return s[:limit] + " …"
 }

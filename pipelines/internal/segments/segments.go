@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/internal/parts"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
+	"github.com/bochner-ml/bochner/pipelines/internal/sumdirs"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -28,7 +28,7 @@ var strengths = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1e3
 
 // fitter fits the segments of a total.
 type fitter struct {
-	total     *parts.Total
+	total     *sumdirs.Total
 	features  features.Gridded
 	shape     ridge.Shape
 	lambda    float64
@@ -37,7 +37,7 @@ type fitter struct {
 }
 
 // Bytes returns the approximate memory of Fit in bytes.
-func Bytes(t *parts.Total, threads int) int64 {
+func Bytes(t *sumdirs.Total, threads int) int64 {
 	sums := 2*t.Recipe.Rule.Folds + 1 + min(threads, len(strengths))
 	return int64(sums) * t.Recipe.Shape(t.ClassCount()).Bytes()
 }
@@ -45,7 +45,7 @@ func Bytes(t *parts.Total, threads int) int64 {
 // Fit fits weights with λ to the rows with each value of a column. To choose strengths, it scores weights on
 // folds to which they were not fitted, the same folds by which λ was chosen. The result is nil if the weights of all
 // rows predict each segment best. The notes have the errors that chose.
-func Fit(ctx context.Context, total *parts.Total, column string, lambda float64,
+func Fit(ctx context.Context, total *sumdirs.Total, column string, lambda float64,
 	threads int) (s *models.Segments, notes []string, err error) {
 	folds := judging(total)
 	if total.Recipe.Rule.Components > 0 {
@@ -110,7 +110,7 @@ type fold struct {
 }
 
 // judging returns the held-out folds that choose λ for such sums.
-func judging(t *parts.Total) (all []fold) {
+func judging(t *sumdirs.Total) (all []fold) {
 	r := &t.Recipe.Rule
 	folds, step := r.Folds, 0
 	if r.Split.Ordered() { // folds follow in time, the latest first
@@ -131,7 +131,7 @@ func judging(t *parts.Total) (all []fold) {
 func allFolds(int) bool { return true }
 
 // load returns the sums of all folds of some terms.
-func (f *fitter) load(ctx context.Context, terms []parts.Term) ([]*ridge.Sum, error) {
+func (f *fitter) load(ctx context.Context, terms []sumdirs.Term) ([]*ridge.Sum, error) {
 	all := make([]*ridge.Sum, f.total.Recipe.Rule.Folds)
 	for k := range all {
 		all[k] = ridge.NewSum(f.shape)
@@ -215,13 +215,13 @@ type group struct {
 	name  string
 	value float32 // value in a row, at position slot
 	slot  int
-	terms []parts.Term
+	terms []sumdirs.Term
 
 	strength float64 // of the shrinkage; +Inf for the weights of all rows
 }
 
 // groupsOf returns the sums for each value of a column, sorted by value, and notes on values that are left out.
-func groupsOf(t *parts.Total, column string) (all []group, notes []string, err error) {
+func groupsOf(t *sumdirs.Total, column string) (all []group, notes []string, err error) {
 	c, err := newCoder(t.Recipe, column)
 	if err != nil {
 		return nil, nil, err

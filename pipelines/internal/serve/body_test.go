@@ -24,7 +24,7 @@ func TestUnreadableBodyHasTheStatusOfItsCause(t *testing.T) {
 		s := &server{options: options.NewServe(), memory: semaphore.NewWeighted(1 << 20), requests: semaphore.NewWeighted(1),
 			metrics: newServerMetrics()}
 		s.options.Limits.MaxBody = 100
-		s.current.Store(&served{})
+		s.current.Store(&servedModel{})
 		return s
 	}
 	gone, cancel := context.WithCancel(t.Context())

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// route says how the server answers requests for a path.
+// route is the handler of a path, with its methods and types.
 type route struct {
 	methods []string
 	open    bool // answers without a token, and before the model is ready
@@ -184,11 +184,11 @@ func (s *server) body(w http.ResponseWriter, r *http.Request, reserved *reservat
 		return nil, problemf(http.StatusUnsupportedMediaType,
 			"the body has the Content-Encoding %.40q, which is not supported; send it uncompressed", e)
 	}
-	most := s.options.Limits.MaxBody
-	if r.ContentLength > most {
-		return nil, s.bodyProblem(r, &http.MaxBytesError{Limit: most})
+	limit := s.options.Limits.MaxBody
+	if r.ContentLength > limit {
+		return nil, s.bodyProblem(r, &http.MaxBytesError{Limit: limit})
 	}
-	from := http.MaxBytesReader(w, r.Body, most)
+	from := http.MaxBytesReader(w, r.Body, limit)
 	const first = 64 << 10
 	size := int64(first)
 	if r.ContentLength >= 0 {
@@ -210,7 +210,7 @@ func (s *server) body(w http.ResponseWriter, r *http.Request, reserved *reservat
 				return nil, s.bodyProblem(r, err)
 			}
 		}
-		size = min(2*size, most+1)
+		size = min(2*size, limit+1)
 	}
 }
 
@@ -255,8 +255,8 @@ func problemf(status int, format string, args ...any) *problem {
 	return &problem{Title: http.StatusText(status), Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
-func tooManyRows(most int) *problem {
-	return problemf(http.StatusRequestEntityTooLarge, "more than %d rows; send them in several requests", most)
+func tooManyRows(limit int) *problem {
+	return problemf(http.StatusRequestEntityTooLarge, "more than %d rows; send them in several requests", limit)
 }
 
 // problemOf returns the problem to report for an error.

@@ -68,7 +68,7 @@ func (c *rowCounts) reset(columns int) {
 }
 
 // add counts the rows of a block.
-func (c *rowCounts) add(s *served, b *rowio.Block) {
+func (c *rowCounts) add(s *servedModel, b *rowio.Block) {
 	c.rows += b.N
 	if !s.missing {
 		return
@@ -90,7 +90,7 @@ func (c *rowCounts) add(s *served, b *rowio.Block) {
 }
 
 // answered counts the rows of a request that has an answer.
-func (m *serverMetrics) answered(s *served, c *rowCounts) {
+func (m *serverMetrics) answered(s *servedModel, c *rowCounts) {
 	m.rows.Add(float64(c.rows))
 	for j := range s.types {
 		if n := c.missing[j]; n > 0 {

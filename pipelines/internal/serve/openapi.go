@@ -12,8 +12,8 @@ import (
 // node is a JSON object.
 type node = map[string]any
 
-// mostLevels is the largest number of levels of a category that are listed.
-const mostLevels = 100
+// maxLevels is the largest number of levels of a category that are listed.
+const maxLevels = 100
 
 // openAPI answers with a description of the server in OpenAPI 3.1, with the columns of the model in use.
 func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
@@ -26,7 +26,7 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *served) description(secured bool) node {
+func (s *servedModel) description(secured bool) node {
 	m := s.model.Manifest
 	d := node{
 		"openapi": "3.1.0",
@@ -68,7 +68,7 @@ func schemaOf(option string) node {
 }
 
 // paths describes the paths.
-func (s *served) paths() node {
+func (s *servedModel) paths() node {
 	rows := func(name string) node { return node{"type": "array", "minItems": 1, "items": ref(name)} }
 	content := func(form node) node { return node{typeJSON: node{"schema": form}} }
 	predictions := func(items node, required ...string) node {
@@ -137,7 +137,7 @@ var problemSchema = node{"type": "object", "required": []string{"title", "status
 		"reason": node{"type": "string"}}}}}}
 
 // row returns the schema of a row.
-func (s *served) row() node {
+func (s *servedModel) row() node {
 	properties := node{}
 	for i := range s.types {
 		properties[s.types[i].Name] = s.column(&s.types[i])
@@ -146,7 +146,7 @@ func (s *served) row() node {
 }
 
 // column returns the schema of the values of a column. Numbers, booleans and times may be texts, as in CSV.
-func (s *served) column(c *schema.Column) node {
+func (s *servedModel) column(c *schema.Column) node {
 	with := func(types ...string) []string {
 		if s.missing {
 			types = append(types, "null")
@@ -163,22 +163,22 @@ func (s *served) column(c *schema.Column) node {
 			return node{"type": with("string", "number", "boolean"), "description": "a category"}
 		}
 		about := "a category; any other text is treated as a level that training has not seen"
-		if len(c.Levels) > mostLevels {
-			about += fmt.Sprintf("; the first %d of %d levels are listed", mostLevels, len(c.Levels))
+		if len(c.Levels) > maxLevels {
+			about += fmt.Sprintf("; the first %d of %d levels are listed", maxLevels, len(c.Levels))
 		}
 		return node{"description": about, "anyOf": []node{
-			{"enum": c.Levels[:min(len(c.Levels), mostLevels)]}, {"type": with("string", "number", "boolean")}}}
+			{"enum": c.Levels[:min(len(c.Levels), maxLevels)]}, {"type": with("string", "number", "boolean")}}}
 	}
 	return node{"type": with("number", "string"), "description": "a number"}
 }
 
 // prediction returns the schema of a prediction with all optional members.
-func (s *served) prediction() node {
+func (s *servedModel) prediction() node {
 	m, names := s.model, s.model.Outputs()
 	p := scoring.Predict{Content: scoring.Content{Scores: true, Probabilities: m.Manifest.Probabilities != nil,
 		Explain: s.unexplained == nil, Certainty: s.certainty()}}
-	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), mostLevels)]}
-	if m.NumericClasses() || len(names) > mostLevels {
+	number, class := node{"type": "number"}, node{"enum": names[:min(len(names), maxLevels)]}
+	if m.NumericClasses() || len(names) > maxLevels {
 		class = node{"type": []string{"string", "number"}, "description": "a class"}
 	}
 	properties := node{}

@@ -57,18 +57,18 @@ type field struct {
 }
 
 const (
-	mostFields  = 200  // largest number of columns with fields
-	mostChoices = 40   // largest number of levels in a selection list
-	mostSuggest = 1000 // largest number of suggested levels
+	maxFields    = 200  // largest number of columns with fields
+	maxChoices   = 40   // largest number of levels in a selection list
+	maxSuggested = 1000 // largest number of suggested levels
 )
 
 // page answers with a form for a row, and with the prediction for a row that was filled in.
 func (s *server) page(w http.ResponseWriter, r *http.Request) error {
-	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
+	q := &question{servedModel: s.current.Load(), reserved: reservation{s: s}}
 	defer q.reserved.release()
 	m := q.model.Manifest
 	p := &page{Style: template.CSS(pageStyle), Task: string(m.Task), Digest: m.SHA256, Columns: len(q.names)}
-	if len(q.types) <= mostFields {
+	if len(q.types) <= maxFields {
 		p.Fields = q.fields()
 	} else {
 		p.Row = q.typicalRow()
@@ -196,14 +196,14 @@ func curl(r *http.Request, query string, token bool, row []byte) string {
 }
 
 // fields returns the fields of the form, with typical values.
-func (s *served) fields() []field {
+func (s *servedModel) fields() []field {
 	all := make([]field, len(s.types))
 	for i, slot := range s.slots() {
 		c := &s.types[i]
 		f := field{Name: c.Name, Key: "c" + strconv.Itoa(i+1), Value: s.typical(i, slot), Missing: s.missing}
 		switch c.Type {
 		case schema.Category:
-			f.Options, f.Suggest = c.Levels[:min(len(c.Levels), mostSuggest)], len(c.Levels) > mostChoices
+			f.Options, f.Suggest = c.Levels[:min(len(c.Levels), maxSuggested)], len(c.Levels) > maxChoices
 			f.Hint = fmt.Sprintf("category of %d levels", len(c.Levels))
 			if c.Buckets > 0 {
 				f.Hint = "category"
@@ -225,7 +225,7 @@ func (s *served) fields() []field {
 }
 
 // slots returns the position in a row of the first value of each column.
-func (s *served) slots() (slots []int) {
+func (s *servedModel) slots() (slots []int) {
 	at := 0
 	for i := range s.types {
 		slots = append(slots, at)
@@ -235,7 +235,7 @@ func (s *served) slots() (slots []int) {
 }
 
 // number formats a value of a row in the units of the data.
-func (s *served) number(slot int, v float32) string {
+func (s *servedModel) number(slot int, v float32) string {
 	if c := s.like.Centre; c != nil {
 		return short(float64(v) + c[slot])
 	}
@@ -244,7 +244,7 @@ func (s *served) number(slot int, v float32) string {
 }
 
 // typical returns a typical value of a column as text: the median or the most frequent level, "" if unknown.
-func (s *served) typical(column, slot int) string {
+func (s *servedModel) typical(column, slot int) string {
 	st, c := s.statistics, &s.types[column]
 	if st == nil {
 		return ""
@@ -277,7 +277,7 @@ var dates = map[string]string{
 }
 
 // typicalRow returns a row of typical values in JSON.
-func (s *served) typicalRow() string {
+func (s *servedModel) typicalRow() string {
 	values := make([]json.RawMessage, len(s.types))
 	for i, slot := range s.slots() {
 		values[i] = valueOf(&s.types[i], s.typical(i, slot))

@@ -21,7 +21,7 @@ import (
 
 // question is a request whose body has been read.
 type question struct {
-	*served
+	*servedModel
 	requestOptions
 	reserved reservation
 	read     func(*worker) error // reads the rows
@@ -59,7 +59,7 @@ func (q *question) setFromURL(query url.Values) error {
 // question reads a request. The caller's function parses a JSON body.
 func (s *server) question(w http.ResponseWriter, r *http.Request,
 	parse func(*question, []byte) (source, error)) (*question, error) {
-	q := &question{served: s.current.Load(), reserved: reservation{s: s}}
+	q := &question{servedModel: s.current.Load(), reserved: reservation{s: s}}
 	body, err := s.body(w, r, &q.reserved)
 	if err != nil {
 		return q, err
@@ -67,7 +67,7 @@ func (s *server) question(w http.ResponseWriter, r *http.Request,
 	if err := q.setFromURL(r.URL.Query()); err != nil {
 		return q, err
 	}
-	most := s.options.Limits.MaxRows
+	maxRows := s.options.Limits.MaxRows
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
 	case typeJSON, "":
@@ -75,11 +75,11 @@ func (s *server) question(w http.ResponseWriter, r *http.Request,
 		if err != nil {
 			return q, err
 		}
-		q.read = func(w *worker) error { return w.objects(rows, most) }
+		q.read = func(w *worker) error { return w.objects(rows, maxRows) }
 	case typeLines, "application/jsonl", "application/jsonlines":
-		q.read = func(w *worker) error { return w.objects(lines.New(bytes.NewReader(body), lines.Options{}), most) }
+		q.read = func(w *worker) error { return w.objects(lines.New(bytes.NewReader(body), lines.Options{}), maxRows) }
 	case typeCSV:
-		q.read = func(w *worker) error { return w.csv(r.Context(), body, most) }
+		q.read = func(w *worker) error { return w.csv(r.Context(), body, maxRows) }
 	default:
 		return q, problemf(http.StatusUnsupportedMediaType, "Content-Type is %.60q; want %s, %s or %s", kind, typeJSON,
 			typeLines, typeCSV)
@@ -164,18 +164,18 @@ func (s *server) answer(ctx context.Context, q *question, form func(text []byte)
 
 // compute reads the rows of a request and predicts them.
 func (s *server) compute(ctx context.Context, w *worker, q *question, form func(text []byte) []byte) ([]byte, error) {
-	w.use(q.served)
+	w.use(q.servedModel)
 	defer w.free()
 	if err := q.read(w); err != nil {
 		return nil, err
 	}
-	most := int(s.options.Limits.MaxMemory / 4)
+	maxBytes := int(s.options.Limits.MaxMemory / 4)
 	if q.explain {
-		if err := w.explainable(s.options.Limits.MaxExplained, most); err != nil {
+		if err := w.explainable(s.options.Limits.MaxExplained, maxBytes); err != nil {
 			return nil, err
 		}
 	}
-	out, err := w.predict(ctx, q.requestOptions, most)
+	out, err := w.predict(ctx, q.requestOptions, maxBytes)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, errClientGone
@@ -189,7 +189,7 @@ func (s *server) compute(ctx context.Context, w *worker, q *question, form func(
 	if err := q.reserved.take(int64(len(out) + 200)); err != nil {
 		return nil, err
 	}
-	s.metrics.answered(q.served, &w.counts)
+	s.metrics.answered(q.servedModel, &w.counts)
 	return form(out), nil
 }
 

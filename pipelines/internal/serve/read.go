@@ -150,24 +150,24 @@ type source interface {
 	Line() int64
 }
 
-// limited is a source of at most so many rows. It keeps the error that ended it.
-type limited struct {
+// limitedSource is a source of at most so many rows. It keeps the error that ended it.
+type limitedSource struct {
 	source
-	most, n int
-	err     error
+	limit, n int
+	err      error
 }
 
-func (l *limited) Next() ([]byte, error) {
+func (l *limitedSource) Next() ([]byte, error) {
 	text, err := l.source.Next()
 	if err == io.EOF {
 		return nil, err
 	}
 	if _, bad := errors.AsType[*rowio.BadRow](err); err == nil || bad {
 		l.n++
-		if l.n <= l.most {
+		if l.n <= l.limit {
 			return text, err
 		}
-		err = tooManyRows(l.most)
+		err = tooManyRows(l.limit)
 	}
 	l.err = err
 	return nil, err

@@ -50,7 +50,7 @@ func TestElementsAreObjectsOrValuesInOrder(t *testing.T) {
 		}
 	}
 	if e, err = newElements([]byte(`[1, 2, 3]`), names); err == nil {
-		got, err = texts(&limited{source: e, most: 2})
+		got, err = texts(&limitedSource{source: e, limit: 2})
 	}
 	if p := problemOf(err); len(got) != 2 || p.Status != 413 {
 		t.Errorf("%q %v", got, p)
@@ -67,7 +67,7 @@ func TestColumnsBecomeRows(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return texts(&limited{source: c, most: 3})
+		return texts(&limitedSource{source: c, limit: 3})
 	}
 	got, err := columnsOf(`{"b": ["x", null], "a": [1e3, 2.50], "c": 7}`)
 	if diff := cmp.Diff([]string{`{"a":1e3,"b":"x"}`, `{"a":2.50,"b":null}`}, got); diff != "" || err != nil {
@@ -119,7 +119,7 @@ func FuzzRowsOfABody(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		q := &question{served: &served{names: []string{"a"}}}
+		q := &question{servedModel: &servedModel{names: []string{"a"}}}
 		from, err := parseRows(q, body)
 		var twin any
 		valid := json.Unmarshal(body, &twin) == nil
@@ -138,7 +138,7 @@ func FuzzRowsOfABody(f *testing.F) {
 				return // one object, as it is
 			}
 		}
-		got, err := texts(&limited{source: from, most: 100})
+		got, err := texts(&limitedSource{source: from, limit: 100})
 		want, ok := twin.([]any)
 		if !ok || err == nil && len(got) != len(want) || err != nil && len(want) <= 100 {
 			t.Fatalf("%q: %q %v, want %v", body, got, err, want)
@@ -164,7 +164,7 @@ func TestProblemsNameRowAndColumn(t *testing.T) {
 		t.Error(got)
 	}
 	var b boundedBuffer
-	b.most = 3
+	b.limit = 3
 	if _, err := b.Write([]byte("1234")); problemOf(err).Status != 413 || !bytes.Equal(b.Bytes(), nil) {
 		t.Error(err, b.String())
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
-// served is a model in use, with everything that requests need. It is immutable.
-type served struct {
+// servedModel is a model in use, with everything that requests need. It is immutable.
+type servedModel struct {
 	model   *models.Model
 	like    *dataset.Schema  // schema of files for the model
 	objects *dataset.Dataset // for JSON objects with all columns of the model
@@ -33,13 +33,13 @@ type served struct {
 	cluster    float64
 }
 
-// newServed prepares the model with this name, which has been loaded.
-func newServed(ctx context.Context, name string, m *models.Model) (*served, error) {
+// newServedModel prepares the model with this name, which has been loaded.
+func newServedModel(ctx context.Context, name string, m *models.Model) (*servedModel, error) {
 	like, err := apply.SchemaOf(name, m.Manifest)
 	if err != nil {
 		return nil, err
 	}
-	s := &served{model: m, like: like, names: columnNames(like), cluster: m.Manifest.Learner.Split.GroupSize()}
+	s := &servedModel{model: m, like: like, names: columnNames(like), cluster: m.Manifest.Learner.Split.GroupSize()}
 	nulls := make([]json.RawMessage, len(s.names))
 	for i := range nulls {
 		nulls[i] = json.RawMessage("null")
@@ -58,14 +58,14 @@ func newServed(ctx context.Context, name string, m *models.Model) (*served, erro
 		s.types = append(s.types, c)
 	}
 	s.drift = drift.NamesOf(s.objects)
-	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= mostFields {
+	if _, has := m.Manifest.File(models.ProfileFile); !has || len(s.names) <= maxFields {
 		_, s.unexplained = m.Explainer() // slow with more columns: the first request for an explanation does it
 	}
 	return s, s.readProfile(ctx, name)
 }
 
 // certainty returns the measures of certainty that the model has, with the default level.
-func (s *served) certainty() (c scoring.Certainty) {
+func (s *servedModel) certainty() (c scoring.Certainty) {
 	usual := scoring.Certainty{Interval: models.DefaultLevel}
 	if apply.NeedCertainty(usual, s.model.Manifest, "", "") == nil {
 		c = usual
@@ -75,7 +75,7 @@ func (s *served) certainty() (c scoring.Certainty) {
 }
 
 // readProfile reads the statistics of the training rows, if the model has them by column.
-func (s *served) readProfile(ctx context.Context, name string) error {
+func (s *servedModel) readProfile(ctx context.Context, name string) error {
 	if _, has := s.model.Manifest.File(sums.ProfileFile); !has {
 		return nil
 	}
@@ -105,7 +105,7 @@ func columnNames(s *dataset.Schema) (names []string) {
 }
 
 // open opens the text of a request as Predict opens a file for the model.
-func (s *served) open(ctx context.Context, format string, text []byte) (*dataset.Dataset, error) {
+func (s *servedModel) open(ctx context.Context, format string, text []byte) (*dataset.Dataset, error) {
 	d, err := dataset.Open(ctx, dataset.Options{Objects: []storage.Object{storage.InMemory(requestName, text)},
 		Format: format, Like: s.like, Formats: dataset.NewOptions()})
 	if err != nil {

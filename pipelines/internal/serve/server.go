@@ -31,7 +31,7 @@ type server struct {
 	token      *secret           // nil if requests need none
 	threshold  *models.Threshold // nil: each model's own is used
 	handle     *models.Handle
-	current    atomic.Pointer[served] // nil until the model is loaded
+	current    atomic.Pointer[servedModel] // nil until the model is loaded
 	draining   atomic.Bool
 	memory     *semaphore.Weighted // in bytes of bodies and answers
 	requests   *semaphore.Weighted
@@ -120,7 +120,7 @@ func (s *server) load(ctx context.Context) (err error) {
 			s.handle.Close()
 		}
 	}()
-	first, err := newServed(ctx, s.options.Model, s.handle.Model(ctx))
+	first, err := newServedModel(ctx, s.options.Model, s.handle.Model(ctx))
 	if err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func (s *server) look(ctx context.Context) {
 	result := "same"
 	changed, err := s.handle.Refresh(ctx)
 	if m := s.handle.Model(ctx); err == nil && m != s.current.Load().model {
-		var next *served
-		if next, err = newServed(ctx, s.options.Model, m); err == nil {
+		var next *servedModel
+		if next, err = newServedModel(ctx, s.options.Model, m); err == nil {
 			s.current.Store(next)
 			changed = true
 		} else {
@@ -189,7 +189,7 @@ func (s *server) drain(httpServer *http.Server, ended <-chan error) error {
 	return err
 }
 
-// readSecret reads the secret from a file. It returns nil for no file.
+// readSecret reads the secret from a file. It returns nil if name is "".
 func readSecret(ctx context.Context, name string) (*secret, error) {
 	if name == "" {
 		return nil, nil

@@ -41,9 +41,9 @@ type explanation struct {
 }
 
 const (
-	mostBars      = 20
-	mostEffects   = 10 // columns whose effects are shown
-	mostExplained = 4  // explained targets
+	maxBars             = 20
+	maxEffects          = 10 // columns whose effects are shown
+	maxExplainedTargets = 4  // explained targets
 )
 
 // predictionJSON is a prediction, decoded from a line of JSON.
@@ -89,7 +89,7 @@ func (q *question) showAnswer(line []byte, fields []field) (*shownAnswer, error)
 	}
 	for _, name := range names {
 		v, has := scores[name]
-		if !has || len(a.Bars) == mostBars {
+		if !has || len(a.Bars) == maxBars {
 			continue
 		}
 		b := bar{Name: name, Value: short(v), Chosen: name == a.Value, Note: q.intervalText(all, "prediction_"+name)}
@@ -165,7 +165,7 @@ func (q *question) explanations(all predictionJSON, class string, fields []field
 	names := q.model.Outputs()
 	suffixes := []string{""}
 	if !q.model.Classifies() && len(names) > 1 {
-		suffixes = names[:min(len(names), mostExplained)]
+		suffixes = names[:min(len(names), maxExplainedTargets)]
 	}
 	for _, suffix := range suffixes {
 		w := explanation{Title: "What moved the prediction", Total: "prediction"}
@@ -206,22 +206,22 @@ func (q *question) explanations(all predictionJSON, class string, fields []field
 // largest returns the bars of the largest effects by Percent, and one for the sum of the others.
 func largest(all []bar) []bar {
 	slices.SortStableFunc(all, func(x, y bar) int { return cmp.Compare(math.Abs(y.Percent), math.Abs(x.Percent)) })
-	if others := len(all) - mostEffects; others > 1 {
+	if others := len(all) - maxEffects; others > 1 {
 		rest := bar{Name: fmt.Sprintf("%d other columns", others)}
-		for _, b := range all[mostEffects:] {
+		for _, b := range all[maxEffects:] {
 			rest.Percent += b.Percent
 		}
-		all = append(all[:mostEffects], rest)
+		all = append(all[:maxEffects], rest)
 	}
-	most := 0.0
+	largest := 0.0
 	for _, b := range all {
-		most = max(most, math.Abs(b.Percent))
+		largest = max(largest, math.Abs(b.Percent))
 	}
 	for i := range all {
 		b, e := &all[i], all[i].Percent
 		b.Value, b.Down, b.At, b.Percent = signed(e, "+"), e < 0, 50, 0
-		if most > 0 {
-			b.Percent = 50 * math.Abs(e) / most
+		if largest > 0 {
+			b.Percent = 50 * math.Abs(e) / largest
 		}
 		if b.Down {
 			b.At -= b.Percent

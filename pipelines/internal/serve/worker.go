@@ -20,7 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
-// requestOptions says what a request asks for besides predictions.
+// requestOptions are the results that a request asks for besides predictions.
 type requestOptions struct {
 	scores, probabilities, explain bool
 	certain                        scoring.Certainty
@@ -30,7 +30,7 @@ type requestOptions struct {
 // optionNames has the names of the options of requests.
 var optionNames = []string{"scores", "probabilities", "interval", "novelty", "explain"}
 
-// set sets an option from a JSON value. The error says what the value must be.
+// set sets an option from a JSON value. The error names the valid values.
 func (o *requestOptions) set(name, value string) error {
 	want, to := "true or false", map[string]any{"scores": &o.scores, "probabilities": &o.probabilities,
 		"interval": &o.certain.Interval, "novelty": &o.certain.Novelty, "explain": &o.explain}[name]
@@ -47,7 +47,7 @@ func (o *requestOptions) set(name, value string) error {
 type worker struct {
 	threshold *models.Threshold
 
-	model  *served
+	model  *servedModel
 	input  *dataset.Input // of JSON objects
 	tables map[requestOptions]*tableWriter
 	blocks []*rowio.Block // the first used ones have the rows of the request
@@ -62,7 +62,7 @@ type worker struct {
 // driftWindow counts the last rows: at least driftRows of them, once there have been as many.
 type driftWindow struct {
 	sync.Mutex
-	model             *served
+	model             *servedModel
 	current, previous *drift.Counts // nil if the model has no statistics of its training rows
 	rows              int           // rows in current
 }
@@ -79,24 +79,24 @@ type tableWriter struct {
 // boundedBuffer is an answer that is being written, up to a limit.
 type boundedBuffer struct {
 	bytes.Buffer
-	most int
+	limit int
 }
 
 var errTooLong = problemf(http.StatusRequestEntityTooLarge,
 	"the answer would be too large; send fewer rows, or leave out options")
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
+	if b.Len()+len(p) > b.limit {
 		return 0, errTooLong
 	}
 	return b.Buffer.Write(p)
 }
 
-// mostErrors is the largest number of rows whose errors are listed.
-const mostErrors = 100
+// maxErrors is the largest number of rows whose errors are listed.
+const maxErrors = 100
 
 // use prepares the worker for a model.
-func (w *worker) use(s *served) {
+func (w *worker) use(s *servedModel) {
 	if w.model == s {
 		return
 	}
@@ -127,7 +127,7 @@ func (d *driftWindow) add(b *rowio.Block) {
 }
 
 // addTo adds the counts to others, if they are for the same model.
-func (d *driftWindow) addTo(all *drift.Counts, s *served) {
+func (d *driftWindow) addTo(all *drift.Counts, s *servedModel) {
 	d.Lock()
 	defer d.Unlock()
 	if d.model != s || d.current == nil {
@@ -142,7 +142,7 @@ func (d *driftWindow) addTo(all *drift.Counts, s *served) {
 // reject records a row that cannot be used.
 func (w *worker) reject(e rowErr) {
 	w.nBad++
-	if len(w.bad) == mostErrors {
+	if len(w.bad) == maxErrors {
 		return
 	}
 	for _, name := range w.model.names { // the reason begins with the name of the column
@@ -155,8 +155,8 @@ func (w *worker) reject(e rowErr) {
 }
 
 // objects reads rows that are JSON objects.
-func (w *worker) objects(from source, most int) error {
-	rows := &limited{source: from, most: most}
+func (w *worker) objects(from source, maxRows int) error {
+	rows := &limitedSource{source: from, limit: maxRows}
 	objects, err := jsonlio.NewReader(rows, w.input)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (w *worker) objects(from source, most int) error {
 }
 
 // csv reads rows in CSV.
-func (w *worker) csv(ctx context.Context, text []byte, most int) error {
+func (w *worker) csv(ctx context.Context, text []byte, maxRows int) error {
 	d, err := w.model.open(ctx, "csv", text)
 	if err != nil {
 		return err
@@ -177,11 +177,11 @@ func (w *worker) csv(ctx context.Context, text []byte, most int) error {
 	r := d.ReadFrom(ctx, nil, d.Shards(math.MaxInt64 / 2)[0], dataset.Request{Mode: dataset.SkipRow, Lines: true,
 		Reject: func(line int64, reason string) { w.reject(rowErr{Line: line, Reason: reason}) }})
 	defer r.Close()
-	return w.read(r, most)
+	return w.read(r, maxRows)
 }
 
 // read reads all rows into blocks.
-func (w *worker) read(r *dataset.Reader, most int) error {
+func (w *worker) read(r *dataset.Reader, maxRows int) error {
 	w.bad, w.nBad, w.used = nil, 0, 0
 	for n := 0; ; w.used++ {
 		if w.used == len(w.blocks) {
@@ -192,8 +192,8 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 			break
 		}
 		n += b.N
-		if n > most {
-			return tooManyRows(most)
+		if n > maxRows {
+			return tooManyRows(maxRows)
 		}
 	}
 	switch {
@@ -209,16 +209,16 @@ func (w *worker) read(r *dataset.Reader, most int) error {
 
 // explainable returns a problem if a request explains more rows than the limit, or more effects than fit into
 // an answer.
-func (w *worker) explainable(mostRows, mostBytes int) error {
+func (w *worker) explainable(maxRows, maxBytes int) error {
 	n := 0
 	for _, b := range w.blocks[:w.used] {
 		n += b.N
 	}
 	switch {
-	case n > mostRows:
+	case n > maxRows:
 		return problemf(http.StatusRequestEntityTooLarge,
-			"%d rows to explain; the limit is %d in a request; send them in several requests", n, mostRows)
-	case n*len(w.model.names)*w.model.model.Width() > mostBytes/8:
+			"%d rows to explain; the limit is %d in a request; send them in several requests", n, maxRows)
+	case n*len(w.model.names)*w.model.model.Width() > maxBytes/8:
 		return errTooLong
 	}
 	return nil
@@ -226,13 +226,13 @@ func (w *worker) explainable(mostRows, mostBytes int) error {
 
 // predict returns the predictions for the rows that were read, as lines of JSON, or as CSV with a header. The text is
 // valid until the next call.
-func (w *worker) predict(ctx context.Context, o requestOptions, most int) (text []byte, err error) {
+func (w *worker) predict(ctx context.Context, o requestOptions, maxBytes int) (text []byte, err error) {
 	defer func() {
 		if err != nil { // the writer may have buffered rows of this request
 			delete(w.tables, o)
 		}
 	}()
-	t, err := w.table(o, most)
+	t, err := w.table(o, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (w *worker) predict(ctx context.Context, o requestOptions, most int) (text 
 }
 
 // table returns the writer of tables, with an empty buffer except for a header.
-func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
+func (w *worker) table(o requestOptions, maxBytes int) (*tableWriter, error) {
 	t := w.tables[o]
 	if t != nil && !o.csv {
 		t.out.Reset()
@@ -275,7 +275,7 @@ func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
 		slog.Error("serve: explaining", "cause", err)
 		return nil, problemf(http.StatusInternalServerError, "the model cannot explain; the server's log has the cause")
 	}
-	t = &tableWriter{Table: made, out: &boundedBuffer{most: most}}
+	t = &tableWriter{Table: made, out: &boundedBuffer{limit: maxBytes}}
 	format := "jsonl"
 	if o.csv {
 		format = "csv"
@@ -291,8 +291,8 @@ func (w *worker) table(o requestOptions, most int) (*tableWriter, error) {
 
 // free releases memory that few requests need.
 func (w *worker) free() {
-	const keep, mostTables = 2, 16  // keep is a number of blocks
-	if len(w.tables) > mostTables { // requests had many different levels
+	const keep, maxTables = 2, 16  // keep is a number of blocks
+	if len(w.tables) > maxTables { // requests had many different levels
 		clear(w.tables)
 	}
 	if len(w.blocks) > keep {

@@ -74,7 +74,7 @@ func (b ByRounds) Sealed(p loss.Problem, s iterative.Setting) (l learn.Learner, 
 	return l, recorded, err
 }
 
-// Summary describes the learner in words.
+// Summary describes the learner.
 func (b ByRounds) Summary(lossName string) string {
 	return fmt.Sprintf("%s, %s loss, %s", b.Name(), strings.ReplaceAll(lossName, "_", " "),
 		report.Counted(b.Common().Partitions, "partition"))
@@ -122,7 +122,7 @@ func (b ByRounds) Values(o Options, n float64) (lambda []float64, folds int) {
 	slices.Reverse(lambda)
 	lambda = slices.Compact(lambda)
 	folds = l.Folds
-	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.HoldsOut()) {
+	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.FitsWithoutFirst()) {
 		folds = DefaultFolds
 	}
 	if folds == 1 {
@@ -136,9 +136,9 @@ func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine,
 	r, d := b.Common(), int64(f.Features)
 	partitions := max(1, r.Partitions)
 	each := int64(partitions+readers-1) / int64(max(readers, 1)) // partitions per reader, rounded up
-	most := int64(math.MaxInt64)
+	allFeatures := int64(math.MaxInt64)
 	if f.Rows > 0 {
-		most = f.Rows * 4 * (d + 1)
+		allFeatures = f.Rows * 4 * (d + 1)
 	}
 	slots := int64(max(e.Threads, 1)) * f.featureBlockBytes()
 	// A partition has a batch of training rows and one of held-out rows that are being filled, while others are
@@ -152,10 +152,10 @@ func (b ByRounds) memory(o Options, m *results.Memory, f Facts, e engine.Engine,
 		Lambdas: len(lambda)})
 	learner := needs.Memory
 	others := m.Worker
-	m.Worker += min(r.Keep, most) + slots + each*(batches+learner.Partition) + learner.Worker
+	m.Worker += min(r.Keep, allFeatures) + slots + each*(batches+learner.Partition) + learner.Worker
 	m.Row, m.Solve = learner.Row, learner.Update
 	if b.Joint() { // the sample is large, and cached features stay
-		m.Solve += min(r.Keep, most)
+		m.Solve += min(r.Keep, allFeatures)
 	}
 	if needs.Sample > 0 {
 		n := f.atMostRows(int64(needs.Sample))

@@ -64,14 +64,14 @@ func (o Options) sumsMemory(m *results.Memory, f Facts, e engine.Engine, readers
 // RowBytes returns the memory of rows that are passed to the solve instead of their sums.
 func RowBytes(shape ridge.Shape, rows int64) int64 { return rows * (2*int64(shape.Dim) + 16) }
 
-// Folding says which sums a fit by sums needs, and which values of λ it tries on them. Plans and training
-// compute the memory from it.
+// Folding has the folds of a fit by sums, and the values of λ to try. Plans and training compute the sums and the
+// memory from it.
 type Folding struct {
 	ridge.FoldPlan
 	Lambda     []float64 // values of λ to try
 	Ordered    bool      // folds follow each other in time
-	Components int       // number of components of an embedding; 0 for none
-	Levels     int       // number of levels with separate sums; 0 for none
+	Components int       // number of components of an embedding; 0 for other models
+	Levels     int       // number of levels with separate sums; 0 if all rows are summed together
 }
 
 // numSums returns the number of sums of a pass.
@@ -84,7 +84,8 @@ func (o Options) Folding(weight float64, first bool) Folding {
 	if folds > 1 && o.rule != nil {
 		folds = o.rule.Folds
 	}
-	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, FitWithoutFirst: o.HoldsOut()}, Lambda: lambda, Ordered: o.rule.Ordered()}
+	f := Folding{FoldPlan: ridge.FoldPlan{Folds: folds, FitWithoutFirst: o.FitsWithoutFirst()}, Lambda: lambda,
+		Ordered: o.rule.Ordered()}
 	switch {
 	case folds > 1 && first:
 		f.Validation = ridge.FirstFold
@@ -123,7 +124,7 @@ func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
 		ridge.StoresRows(shape, rows, f.Lambda)
 }
 
-// SolveMemory returns the memory of the solve in bytes, from rows if carried is set, and otherwise from sums.
+// SolveMemory returns the memory of the solve in bytes. With carried, it solves from rows, and otherwise from sums.
 func (f Folding) SolveMemory(shape ridge.Shape, rows int64, carried bool, threads int) int64 {
 	var plan ridge.FoldPlan
 	switch {

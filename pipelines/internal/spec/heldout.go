@@ -28,19 +28,19 @@ import (
 func (o Options) FoldCount() int {
 	_, folds := o.Values(1)
 	switch {
-	case o.rule != nil && (folds > 1 || o.HoldsOut()):
+	case o.rule != nil && (folds > 1 || o.FitsWithoutFirst()):
 		return o.rule.Folds
 	case folds > 1:
 		return folds
-	case o.HoldsOut():
+	case o.FitsWithoutFirst():
 		return DefaultFolds
 	}
 	return 0
 }
 
-// HoldsOut reports whether weights are also fitted without the first fold, to fit the curves of probabilities
+// FitsWithoutFirst reports whether weights are also fitted without the first fold, to fit the curves of probabilities
 // or a threshold to its scores.
-func (o Options) HoldsOut() bool { return o.Calibrates() || o.ChoosesThreshold() }
+func (o Options) FitsWithoutFirst() bool { return o.CalibrationRequested() || o.ChoosesThreshold() }
 
 // ChoosesThreshold reports whether held-out rows choose the threshold.
 func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
@@ -117,9 +117,9 @@ func (o Options) CheckLabels(classes, features int) error {
 	lambda, _ := LambdaValues(l, 1)
 	trials := ridge.TrialBytes(ridge.Shape{Dim: features, Outputs: classes}, len(lambda)+len(ridge.SmallerLambda()))
 	switch {
-	case o.Calibrates() && classes == 0:
+	case o.CalibrationRequested() && classes == 0:
 		return exit.Usagef("--calibrate %s is for classification; the labels are numbers (see --task)", o.Calibrate)
-	case o.Calibrates() && classes > maxCalibrated:
+	case o.CalibrationRequested() && classes > maxCalibrated:
 		return exit.Usagef("--calibrate %s supports up to %d classes; the data has %d", o.Calibrate, maxCalibrated, classes)
 	case o.Threshold != "" && classes == 0:
 		return exit.Usagef("--threshold decides between two classes; the labels are numbers (see --task)")
@@ -164,8 +164,8 @@ func (o Options) CheckWeights(w *profile.Weights) error {
 // every worker. Up to score.MaxHeldOutClasses classes, the pass that scores the trials of ridge keeps rows for it.
 const maxCalibrated = 1000
 
-// Calibrates reports whether the user asked for probabilities by a method.
-func (o Options) Calibrates() bool {
+// CalibrationRequested reports whether the user asked for probabilities by a method.
+func (o Options) CalibrationRequested() bool {
 	return o.Calibrate == options.CalibrationPlatt || o.Calibrate == options.CalibrationIsotonic
 }
 
@@ -180,10 +180,10 @@ func (o Options) LossProbabilities() score.Method {
 	return ""
 }
 
-// Calibration reports whether the scores of a classifier are calibrated. why is the reason if auto decides
-// that they are not.
-func (o Options) Calibration(classes, features int) (calibrates bool, why string) {
-	if o.Calibrates() {
+// WillCalibrate reports whether the scores of a classifier will be calibrated. why is the reason if auto decides
+// that they will not.
+func (o Options) WillCalibrate(classes, features int) (calibrates bool, why string) {
+	if o.CalibrationRequested() {
 		return true, ""
 	}
 	if o.Calibrate != options.CalibrationAuto || o.LossProbabilities() != "" {
@@ -213,8 +213,8 @@ func (o Options) keepsScores(classes, features int) bool {
 
 // CalibrationPass reports whether a separate pass over the data calibrates the scores of a classifier.
 func (o Options) CalibrationPass(classes, features int) bool {
-	calibrates, _ := o.Calibration(classes, features)
-	return calibrates && (o.Calibrates() || o.Ridge() == nil)
+	calibrates, _ := o.WillCalibrate(classes, features)
+	return calibrates && (o.CalibrationRequested() || o.Ridge() == nil)
 }
 
 // validateCalibration checks Calibrate as far as possible without data.

@@ -34,7 +34,7 @@ type Facts struct {
 	Outputs    int
 	Regression bool
 	Weighted   bool  // rows have weights
-	Components int   // number of components of an embedding; 0 for none
+	Components int   // number of components of an embedding; 0 for other models
 	Reading    int64 // bytes of a reader besides its blocks: see dataset.Dataset.Memory
 	Levels     int   // total number of levels of all categories; 0 for plain numbers
 	Summed     int   // number of levels whose labels are summed
@@ -51,7 +51,7 @@ type RowFacts struct {
 	Short    int     // numbers per scaled row in its short form; 0 if it has none
 	Unnamed  bool    // columns have no names, so that none become categories
 	Measured int     // number of columns that have too many values to become levels in a search
-	Patches  int     // length of rows after the layer of patches that a search tries; 0 for none
+	Patches  int     // length of rows after the layer of patches that a search tries; 0 if it tries none
 	Grows    bool    // the row length is found in the profile pass
 	Prepared bool    // rows are scaled before they are mapped
 }
@@ -201,25 +201,25 @@ func ProfileMemory(d *dataset.Dataset, e engine.Engine) int64 {
 		Outputs: 1, Reading: d.Memory()}, e, 1).Peak
 }
 
-// readerLimit returns the memory that a reader may take, 0 for no limit. If workers are in this process, all readers
+// readerLimit returns the memory that a reader may take; 0 means no limit. If workers are in this process, all readers
 // together may take as much as the solve, unless the user has set a limit.
 func readerLimit(e engine.Engine, readers int, solve int64) int64 {
-	most := e.WorkerBytes
-	if most == 0 && e.InProcess() {
-		most = machine.ReadMemory().Limit
+	limit := e.WorkerBytes
+	if limit == 0 && e.InProcess() {
+		limit = machine.ReadMemory().Limit
 	}
-	if most == 0 {
+	if limit == 0 {
 		return 0
 	}
-	most = max(1, most-job.ProgramBytes-job.SlackBytes)
+	limit = max(1, limit-job.ProgramBytes-job.SlackBytes)
 	if !e.InProcess() {
-		return most - most/9
+		return limit - limit/9
 	}
-	most -= most / 17
+	limit -= limit / 17
 	if e.WorkerBytes == 0 {
-		most = max(most, solve)
+		limit = max(limit, solve)
 	}
-	return most / int64(max(1, readers))
+	return limit / int64(max(1, readers))
 }
 
 // workerBytesForReader returns the least engine.Engine.WorkerBytes with which readerLimit is at least bytes.
@@ -348,7 +348,7 @@ func (o Options) trialMemory(f Facts, threads, readers int) (pass, solve int64) 
 	}
 	block := f.blockBytes(f.Dim)
 	each := 3*block + f.featureBlockBytes() + block/int64(f.Dim)*int64(n*f.Outputs)
-	if keeps, _ := o.Calibration(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxHeldOutClasses {
+	if keeps, _ := o.WillCalibrate(f.Outputs, f.Features); keeps && !f.Regression && f.Outputs <= score.MaxHeldOutClasses {
 		// A reader has up to twice as many rows of scores, and their encoding.
 		held := int64(score.MaxHeldOutRows(n * f.Outputs))
 		if f.Rows > 0 {

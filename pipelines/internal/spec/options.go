@@ -1,6 +1,6 @@
 // Package spec has the options of a training run (Options), their defaults and checks, and the memory that it
 // takes (Options.Memory). The learner is either ridge, which is fitted by sums (Options.Ridge), or iterative
-// (Options.Rounds). Folding says which sums a fit by sums needs. Training and plans use the same methods, so that
+// (Options.Rounds). Folding has the folds of a fit by sums. Training and plans use the same methods, so that
 // a plan describes what training will do.
 package spec
 
@@ -42,7 +42,7 @@ func (o Options) WithFoldRule(r *profile.FoldRule) Options {
 }
 
 // Complete returns the options of a training run, with the files that its kernel names and with defaults. It
-// returns an error if options are invalid whatever the data.
+// returns an error if options are invalid for any data.
 func (o Options) Complete(ctx context.Context) (Options, error) {
 	o = o.withKernels() // before LoadKernel, which sets a kernel
 	if err := prepare.LoadKernel(ctx, &o.Prepare); err != nil {
@@ -59,7 +59,7 @@ func (o Options) WithDefaults() Options {
 	o.Search = cmp.Or(o.Search, options.SearchAuto)
 	o.Learner = o.learner()
 	if o.ChoosesSize() && !slices.ContainsFunc(append(slices.Clone(o.Kernels), o.Kernel), tuning.SetsFeatures) {
-		o = o.withMostFeatures()
+		o = o.withMaxFeatures()
 	}
 	o.Calibrate = cmp.Or(o.Calibrate, options.CalibrationAuto)
 	o.Learned = tuning.GameDefaults(o.Learned)
@@ -68,7 +68,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate returns a usage error if options are invalid whatever the data.
+// Validate returns a usage error if options are invalid for any data.
 func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usagef("--model is missing: name the directory to create")
@@ -85,7 +85,7 @@ func (o Options) Validate() error {
 		return exit.Usagef("--target_room is for models whose sums later data is added to, which learner %s does not have",
 			o.LearnerName())
 	}
-	if err := job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := job.Validate(o.Job, o.Data, o.Model, job.Dir{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
 	for _, validate := range []func() error{o.validateSearch, o.validateSize, o.validateLearner, o.validateCalibration,
@@ -130,7 +130,7 @@ const DefaultFolds = 5
 // MaxFolds limits the number of folds, because a worker holds a sum for each.
 const MaxFolds = 100
 
-// ValidateLambda returns a usage error if options are invalid whatever the data.
+// ValidateLambda returns a usage error if options are invalid for any data.
 func ValidateLambda(l options.Lambda) error {
 	for _, v := range l.Path {
 		if !(v >= 0) || math.IsInf(v, 0) {
@@ -218,11 +218,11 @@ func hasFeatures(k kernel.Options) bool {
 	return !learned && tuning.OptionOf(k, "features") != ""
 }
 
-// withMostFeatures returns the options with the largest number of features for all kernels that have one.
-func (o Options) withMostFeatures() Options {
+// withMaxFeatures returns the options with the largest number of features for all kernels that have one.
+func (o Options) withMaxFeatures() Options {
 	resize := func(k kernel.Options) kernel.Options {
 		if hasFeatures(k) {
-			k, _ = kernel.With(k, "features", strconv.Itoa(tuning.MostFeatures)) // every number is valid
+			k, _ = kernel.With(k, "features", strconv.Itoa(tuning.MaxDefaultFeatures)) // every number is valid
 		}
 		return k
 	}

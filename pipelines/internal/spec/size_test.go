@@ -18,8 +18,8 @@ func TestWorthAndTimeTrySizesUpToTheGivenNumberOfFeatures(t *testing.T) {
 		kernels []kernel.Options
 		most    int
 	}{
-		{"nothing is given", nil, nil, tuning.MostFeatures},
-		{"a kernel without a number", laplace(0), nil, tuning.MostFeatures},
+		{"nothing is given", nil, nil, tuning.MaxDefaultFeatures},
+		{"a kernel without a number", laplace(0), nil, tuning.MaxDefaultFeatures},
 		{"a kernel with a number", laplace(1024), nil, 1024},
 		{"kernels of a search with a number", nil, []kernel.Options{laplace(1024), laplace(1024)}, 1024},
 	} {

@@ -34,15 +34,15 @@ type ByRecipe struct {
 	Recipe *sums.Recipe
 	Parent string // name of the model with the recipe, for the lineage; "" if unknown
 	Data   dataset.Options
-	// Lambda says how λ is chosen; the recipe has the defaults, and the folds.
+	// Lambda are the options for λ. The recipe has their defaults, and the folds.
 	Lambda         options.Lambda
 	Calibrate      options.Calibration // options.CalibrationPlatt gives a classifier probabilities; options.CalibrationNone or "" does not
 	MaxBadFraction float64             // share of rows that may be set aside, 0 to 1
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into Summed.Reports, unless there are more than sums.MaxRowHashes
-	Positions bool // put hashes and positions of all rows into Summed.Reports
+	Contents  bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
+	Positions bool // put hashes and positions of all rows into WorkSums.Reports
 }
 
 // listsContents reports whether reports have the hashes of rows, of which there may be too many.
@@ -120,8 +120,8 @@ func validateByRecipe(o options.Train) error {
 	if err := cmp.Or(spec.ValidateLambda(o.Lambda), prepare.CheckFraction(o.MaxBadFraction)); err != nil {
 		return err
 	}
-	return job.Validate(o.Job, o.Data, o.Model, job.Place{Flag: "model", Name: o.Model},
-		job.Place{Flag: "recipe", Name: o.Recipe})
+	return job.Validate(o.Job, o.Data, o.Model, job.Dir{Flag: "model", Name: o.Model},
+		job.Dir{Flag: "recipe", Name: o.Recipe})
 }
 
 // RecipeJob is an open job with a given recipe: it sums rows, or adds up sums, and fits models to sums.
@@ -129,7 +129,7 @@ type RecipeJob struct {
 	Training   *Training
 	options    ByRecipe
 	weightGrid *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
-	levels     [][]sums.Member     // levels with separate sums; nil for none
+	levels     [][]sums.Member     // levels with separate sums; nil if all rows are summed together
 	Lineage    *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 
@@ -152,25 +152,31 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 		return err
 	})
 	if err == nil {
-		p := j.Training.Prepared
-		j.weightGrid = o.Recipe.Rule.Weights.For(p.Profile.Weights, p.ClassWeightSums())
-		j.levels, err = o.levels(p)
-	}
-	if err == nil {
-		j.Training.stored.Levels = len(j.levels)
-		m := j.Training.Memory(o.Recipe.Rule.Components)
-		switch {
-		case o.Positions:
-			m.Peak += 640 * j.Training.Prepared.Counts.Used // hashes and positions in reports, and a certificate
-		case o.listsContents(j.Training.Prepared.Counts.Used):
-			m.Peak += 72 * j.Training.Prepared.Counts.Used // hashes in reports, as text and sorted
-		}
-		err = j.Training.Reserve(m)
+		err = j.planSums()
 	}
 	if err != nil {
 		return nil, j.Training.Job.Close(ctx, err)
 	}
 	return j, nil
+}
+
+// planSums sets the grid of weights and the levels for the profiled rows, and reserves the memory of their sums.
+func (j *RecipeJob) planSums() (err error) {
+	o, t, p := &j.options, j.Training, j.Training.Prepared
+	rows := p.Counts.Used
+	j.weightGrid = o.Recipe.Rule.Weights.For(p.Profile.Weights, p.ClassWeightSums())
+	if j.levels, err = o.levels(p); err != nil {
+		return err
+	}
+	t.stored.Levels = len(j.levels)
+	m := t.Memory(o.Recipe.Rule.Components)
+	switch {
+	case o.Positions:
+		m.Peak += 640 * rows // hashes and positions in reports, and a certificate
+	case o.listsContents(rows):
+		m.Peak += 72 * rows // hashes in reports, as text and sorted
+	}
+	return t.Reserve(m)
 }
 
 // levels returns the levels whose rows get separate sums, nil if all rows are summed together.
@@ -210,8 +216,8 @@ func (o ByRecipe) begin(ctx context.Context, out string) (*RecipeJob, error) {
 	return &RecipeJob{Training: t, options: o}, nil
 }
 
-// Added describes the rows of sums that earlier jobs have made.
-type Added struct {
+// AddedRows describes the rows of sums that earlier jobs have made.
+type AddedRows struct {
 	Rows        models.RowCounts
 	Classes     *schema.Vocabulary // nil if there are none
 	ClassCounts []int64
@@ -219,7 +225,7 @@ type Added struct {
 }
 
 // BeginAdded begins a job that creates the directory out from earlier sums. The caller closes the job.
-func (o ByRecipe) BeginAdded(ctx context.Context, out string, added Added) (*RecipeJob, error) {
+func (o ByRecipe) BeginAdded(ctx context.Context, out string, added AddedRows) (*RecipeJob, error) {
 	if err := job.CheckOutput(ctx, o.Job, out); err != nil {
 		return nil, err
 	}
@@ -257,18 +263,18 @@ func (j *RecipeJob) gramSpec() gram.Spec {
 	return s
 }
 
-// Summed describes sums in the work directory of a job.
-type Summed struct {
+// WorkSums describes sums in the work directory of a job.
+type WorkSums struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
 	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Levels  []SummedLevel         // nil if all rows are summed together
+	Levels  []LevelSums           // nil if all rows are summed together
 	Reports []gram.Report
 }
 
 // SumRows sums the rows in one pass.
-func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
+func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 	t := j.Training
 	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
@@ -277,7 +283,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*Summed, error) {
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
 	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
-	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
+	s := &WorkSums{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
 		return nil, exit.Dataf("pipelines: %w", err)
 	}
@@ -338,10 +344,10 @@ func (j *RecipeJob) sum(ctx context.Context, pass *gram.Pass, st gram.State) err
 	})
 }
 
-// NewSummed returns the names of files for the total of other sums, which have that digest.
-func (j *RecipeJob) NewSummed(digest string) *Summed {
+// NewWorkSums returns the names of files for the total of other sums, which have that digest.
+func (j *RecipeJob) NewWorkSums(digest string) *WorkSums {
 	pass := j.passOf(digest)
-	return &Summed{State: j.Training.stateOf(pass), Shape: pass.Shape(j.Training.Prepared.Recipe.Dim),
+	return &WorkSums{State: j.Training.stateOf(pass), Shape: pass.Shape(j.Training.Prepared.Recipe.Dim),
 		Folds: pass.Spec.Folds}
 }
 
@@ -356,7 +362,7 @@ func (j *RecipeJob) passOf(digest string) *gram.Pass {
 }
 
 // SolveSums fits a model to the sums with that digest.
-func (j *RecipeJob) SolveSums(ctx context.Context, s *Summed, digest string) (*Fit, error) {
+func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (*Fit, error) {
 	t := j.Training
 	p := t.Prepared
 	p.Digest = digest

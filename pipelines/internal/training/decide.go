@@ -19,27 +19,27 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scoring"
 )
 
-// deciding sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
-type deciding struct {
+// decider sets the decision of a fit by the first fold, which was not used to fit the weights that score it.
+type decider struct {
 	training     *Training
 	fit          *Fit
-	folds        int       // that assign rows; 0 for none
+	folds        int       // that assign rows; 0 if no rows are held out
 	classWeights []float64 // in the loss; nil if all are 1
 	// From sums: the scores of classes in the first fold, and the fits without it for each λ that was tried.
 	discriminants []ridge.Discriminant
 	trials        weightsFile
-	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; nil for none
+	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; may be nil
 	whyNotKept    string               // why kept is nil
 	groups        int64                // number of groups of dependent held-out rows; 0 if rows are independent
 }
 
-// weightsFile is a file with weights that were fitted without the held-out rows. The zero value stands for none.
+// weightsFile is a file with weights that were fitted without the held-out rows. The zero value is no file.
 type weightsFile struct{ name, sha256 string }
 
 // decide fits the curves of probabilities, the threshold and the intervals. held has the weights of the fit
 // without the first fold.
-func (d *deciding) decide(ctx context.Context, held weightsFile) error {
-	if d.training.spec.Calibrates() {
+func (d *decider) decide(ctx context.Context, held weightsFile) error {
+	if d.training.spec.CalibrationRequested() {
 		if err := d.calibrate(ctx, held); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (d *deciding) decide(ctx context.Context, held weightsFile) error {
 }
 
 // scoring describes, for a pass, the first fold and the number of fits that score it.
-func (d *deciding) scoring(w weightsFile, fits int) scoring.HeldOut {
+func (d *decider) scoring(w weightsFile, fits int) scoring.HeldOut {
 	p := d.training.Prepared
 	return scoring.HeldOut{Folds: d.folds, Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Fits: fits, Weights: w.name,
 		SHA256: w.sha256, Grid: profile.NewWeightGrid(p.Weights(), nil, nil)} // classes have no weights in scores
@@ -77,7 +77,7 @@ func (t *Training) futureManifest() *models.Manifest {
 }
 
 // chooseThreshold chooses the threshold by held-out scores, in a pass over the data.
-func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error {
+func (d *decider) chooseThreshold(ctx context.Context, held weightsFile) error {
 	t := d.training
 	t.Job.Progress.Phase("choosing the threshold", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
@@ -103,7 +103,7 @@ func (d *deciding) chooseThreshold(ctx context.Context, held weightsFile) error 
 }
 
 // givenThreshold returns the threshold that the user gives as a number, for a model with that manifest. It returns
-// nil for none.
+// nil if the user gives none.
 func (t *Training) givenThreshold(m *models.Manifest) (*models.Threshold, error) {
 	value, err := strconv.ParseFloat(t.spec.Threshold, 64)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *Training) givenThreshold(m *models.Manifest) (*models.Threshold, error)
 }
 
 // calibrate fits the curves of probabilities to held-out scores, in a pass over the data.
-func (d *deciding) calibrate(ctx context.Context, held weightsFile) error {
+func (d *decider) calibrate(ctx context.Context, held weightsFile) error {
 	t := d.training
 	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
@@ -139,7 +139,7 @@ const leastRows = 5
 
 // tooFew describes a class with too few held-out rows for curves that the user did not ask for; "" if there is
 // none.
-func (d *deciding) tooFew(c *score.CalibrationCounts) string {
+func (d *decider) tooFew(c *score.CalibrationCounts) string {
 	rows := classRows(c)
 	for i, n := range rows {
 		if least := min(n, float64(c.Rows())-n); least < leastRows {
@@ -173,7 +173,7 @@ func (t *Training) willCalibrate() (will bool, why string) {
 	if t.Prepared.Target.Classes == nil {
 		return false, ""
 	}
-	return t.spec.Calibration(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
+	return t.spec.WillCalibrate(t.Prepared.Outputs(), t.Prepared.Recipe.Dim)
 }
 
 // noteProbabilities adds a note on why a classifier has no probabilities, unless why is "".
@@ -186,7 +186,7 @@ func (t *Training) noteProbabilities(why string) {
 // judgeProbabilities scores the probabilities for each λ of the table on the kept rows. Each half of the rows is
 // scored by curves that are fitted to the other half. It sets the errors in the table to the errors of the resulting
 // decisions. It returns the log loss for each row of the table, 0 for rows without.
-func (d *deciding) judgeProbabilities() (losses []float64) {
+func (d *decider) judgeProbabilities() (losses []float64) {
 	table, trial, kept := d.fit.Learner.Table, 0, d.kept
 	rows, all := kept.Rows()
 	losses = make([]float64, len(table))
@@ -211,9 +211,9 @@ func (d *deciding) judgeProbabilities() (losses []float64) {
 }
 
 // method returns the calibration method for these scores.
-func (d *deciding) method(c *score.CalibrationCounts) score.Method {
+func (d *decider) method(c *score.CalibrationCounts) score.Method {
 	switch {
-	case d.training.spec.Calibrates():
+	case d.training.spec.CalibrationRequested():
 		return d.training.spec.Calibrate
 	case slices.Min(classRows(c)) < stepRows:
 		return score.Platt
@@ -222,10 +222,10 @@ func (d *deciding) method(c *score.CalibrationCounts) score.Method {
 }
 
 // fitProbabilities fits the curves for the chosen λ to the kept rows, unless calibrate does it in a pass.
-func (d *deciding) fitProbabilities() error {
+func (d *decider) fitProbabilities() error {
 	t := d.training
 	will, why := t.willCalibrate()
-	if !will || t.spec.Calibrates() {
+	if !will || t.spec.CalibrationRequested() {
 		t.noteProbabilities(why)
 		return nil
 	}
@@ -248,8 +248,8 @@ func (d *deciding) fitProbabilities() error {
 // score.SharedPlatt instead of score.Platt for more than two classes: with few rows, separate curves would move the
 // decisions between classes more than the rows justify. Class weights move scores of one class against the others,
 // which only separate curves undo.
-func (d *deciding) keptMethod(c *score.CalibrationCounts) score.Method {
-	if m := d.method(c); m != score.Platt || d.training.spec.Calibrates() || d.classWeights != nil ||
+func (d *decider) keptMethod(c *score.CalibrationCounts) score.Method {
+	if m := d.method(c); m != score.Platt || d.training.spec.CalibrationRequested() || d.classWeights != nil ||
 		d.training.Prepared.Outputs() == 2 {
 		return m
 	}
@@ -258,9 +258,9 @@ func (d *deciding) keptMethod(c *score.CalibrationCounts) score.Method {
 
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
 // user asked for them.
-func (d *deciding) fitCurves(counts *score.CalibrationCounts) error {
+func (d *decider) fitCurves(counts *score.CalibrationCounts) error {
 	t := d.training
-	if !t.spec.Calibrates() {
+	if !t.spec.CalibrationRequested() {
 		if why := d.tooFew(counts); why != "" {
 			t.noteProbabilities(why)
 			return nil
@@ -272,7 +272,7 @@ func (d *deciding) fitCurves(counts *score.CalibrationCounts) error {
 	if err := c.Validate(); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	if c.Method == score.Platt && t.spec.Calibrates() {
+	if c.Method == score.Platt && t.spec.CalibrationRequested() {
 		d.fit.shapes = ridge.CurveShapes(c.Curves, d.discriminants)
 	}
 	d.takeCurves(c, counts.Rows())
@@ -280,7 +280,7 @@ func (d *deciding) fitCurves(counts *score.CalibrationCounts) error {
 }
 
 // takeCurves sets the probabilities of the model to curves that were fitted to the given number of held-out rows.
-func (d *deciding) takeCurves(c *score.Calibration, rows int64) {
+func (d *decider) takeCurves(c *score.Calibration, rows int64) {
 	d.fit.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: d.folds,
 		Weights: d.classWeights}
 }
@@ -301,7 +301,7 @@ func (f *Fit) tried() (fits, chosen int) {
 
 // addIntervals gives the model intervals or sets of classes, by the conformity scores of the first fold. It uses
 // rows that the trials have kept, or makes a pass over the data. Without held, it uses the weights of the trials.
-func (d *deciding) addIntervals(ctx context.Context, held weightsFile) error {
+func (d *decider) addIntervals(ctx context.Context, held weightsFile) error {
 	t := d.training
 	classes := t.Prepared.Target.Classes != nil
 	fits, chosen := 1, 0
@@ -312,7 +312,7 @@ func (d *deciding) addIntervals(ctx context.Context, held weightsFile) error {
 	if held.sha256 == "" || t.spec.Intervals == options.IntervalsNone || classes && d.fit.probabilities == nil {
 		return nil
 	}
-	if kept := d.kept; kept != nil && !t.spec.Calibrates() { // no pass is needed
+	if kept := d.kept; kept != nil && !t.spec.CalibrationRequested() { // no pass is needed
 		_, chosen = d.fit.tried() // kept rows have the scores of all fits, not only of held
 		c := kept.Conformal(chosen, d.keptMethod(kept.Counts(chosen)))
 		d.keepIntervals([]score.Conformal{*c}, d.groups, false)
@@ -332,7 +332,7 @@ func (d *deciding) addIntervals(ctx context.Context, held weightsFile) error {
 
 // keepIntervals sets the intervals of the model from conformity scores of each target, or of classes. groups is
 // the number of groups of dependent rows, 0 for independent rows.
-func (d *deciding) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
+func (d *decider) keepIntervals(all []score.Conformal, groups int64, scaled bool) {
 	d.fit.intervals = nil
 	if len(all) == 0 || all[0].Rows() == 0 {
 		return

@@ -26,7 +26,7 @@ func TestAllFoldsJudgeAfterASearchOfFewRows(t *testing.T) {
 		p := &prepare.Prepared{Target: &transforms.Labeling{Grid: linear.Grids{{}}}}
 		p.Counts.Used, p.Recipe.Files = c.rows, c.files
 		tr := &Training{Session: &prepare.Session{Prepared: p}}
-		if got := tr.allJudge(Found{Searched: c.searched}); got != c.want {
+		if got := tr.allJudge(FeatureChoice{Searched: c.searched}); got != c.want {
 			t.Errorf("%s: all folds judge: %t", name, got)
 		}
 	}

@@ -128,7 +128,7 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 		return losses, nil
 	}
 	f.whyNotKept = f.tooFew(sum.Kept.Counts(0))
-	if f.whyNotKept != "" && !t.spec.Calibrates() {
+	if f.whyNotKept != "" && !t.spec.CalibrationRequested() {
 		return losses, nil
 	}
 	f.kept = sum.Kept

@@ -29,8 +29,8 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 	return r, err
 }
 
-// SummedLevel has the parts of Summed for one level.
-type SummedLevel struct {
+// LevelSums describes the sums of one level.
+type LevelSums struct {
 	Members  []sums.Member
 	Classes  []int64               // rows of each class; nil without classes
 	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
@@ -38,8 +38,8 @@ type SummedLevel struct {
 }
 
 // byLevel sets s.Levels from the reports.
-func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
-	s.Levels = make([]SummedLevel, len(levels))
+func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
+	s.Levels = make([]LevelSums, len(levels))
 	rows := make([]int64, len(levels))
 	for _, r := range s.Reports {
 		for _, l := range r.Levels {
@@ -72,14 +72,14 @@ func (s *Summed) byLevel(levels [][]sums.Member) (err error) {
 
 // Manifest describes sums in the work directory. With write it also returns the files of the part, except for its
 // manifest, and writes the packed sums into the work directory.
-func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.Manifest, []storage.File, error) {
+func (j *RecipeJob) Manifest(ctx context.Context, s *WorkSums, write bool) (*sums.Manifest, []storage.File, error) {
 	t := j.Training
 	p := &sums.Manifest{
 		Program: engine.Version(), Recipe: j.options.Recipe.Digest, Rows: t.Prepared.Counts.RowCounts,
 	}
 	levels := s.Levels
 	if levels == nil {
-		levels = []SummedLevel{{Copies: s.Copies}}
+		levels = []LevelSums{{Copies: s.Copies}}
 		if t.classes() != nil {
 			levels[0].Classes = t.Prepared.Profile.Labels.Counts
 		}
@@ -119,7 +119,7 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *Summed, write bool) (*sums.
 
 // foldFiles describes the sums of each fold of each level, level by level. With write it also writes their
 // files into the work directory, and returns them.
-func (j *RecipeJob) foldFiles(ctx context.Context, s *Summed, levels []sums.SumFiles,
+func (j *RecipeJob) foldFiles(ctx context.Context, s *WorkSums, levels []sums.SumFiles,
 	write bool) (files []storage.File, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds*len(levels), s.Shape)
 	if err != nil {

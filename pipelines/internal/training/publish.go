@@ -27,7 +27,7 @@ import (
 type Model struct {
 	Training *Training
 	Fit      *Fit
-	Found    Found
+	Features FeatureChoice
 	Sized    *results.Size      // how the number of features was chosen; nil if it was given
 	byRecipe *ByRecipe          // options with a given recipe; nil if the recipe follows from the profile
 	lineage  *registry.Lineage  // of sums that the model is fitted to; nil if rows were read
@@ -114,8 +114,8 @@ func (m *Model) manifest() (*models.Manifest, error) {
 		f.threshold = given
 	}
 	manifest.Threshold = f.threshold
-	if m.Found.Searched != nil {
-		manifest.Search = m.Found.Searched.Summary()
+	if m.Features.Searched != nil {
+		manifest.Search = m.Features.Searched.Summary()
 	}
 	switch manifest.Task {
 	case models.Classification:
@@ -145,16 +145,16 @@ func (m *Model) input() (models.Input, error) {
 	return in, err
 }
 
-// mostValues is the largest number of distinct targets of a regression that are listed.
-const mostValues = 256
+// maxValues is the largest number of distinct targets of a regression that are listed.
+const maxValues = 256
 
 // profile returns the profile of a model directory: statistics of the training rows, and the rule by which
 // later data can be summed in the same way. It lists the targets of a regression only if they have at most
-// mostValues distinct values, because a longer list says little and would be most of the file.
+// maxValues distinct values, because a longer list says little and would be most of the file.
 func (m *Model) profile() *sums.Profile {
 	t := m.Training
 	p := &sums.Profile{Kernel: t.Prepared.Recipe.Name, Rule: m.Fit.rule, Rows: t.Prepared.Statistics}
-	if l := t.Prepared.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > mostValues {
+	if l := t.Prepared.Statistics.Labels; l != nil && t.regression() && len(l.Counts) > maxValues {
 		rows, few := *t.Prepared.Statistics, *l
 		few.Vocabulary, few.Counts, few.Weights = nil, nil, nil
 		rows.Labels, p.Rows = &few, &rows
@@ -268,11 +268,11 @@ func (m *Model) resultFeatures() results.TrainFeatures {
 	t := m.Training
 	p := t.Prepared
 	r := results.TrainFeatures{
-		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Found.Learned,
+		Kernel: p.Recipe.Name, Width: p.Recipe.Width, Recipe: p.Recipe.Sealed, Learned: m.Features.Learned,
 		Size: m.Sized, Stretch: m.stretch, Dim: p.Recipe.Dim, Seed: t.spec.Seed,
 	}
-	if m.Found.Searched != nil {
-		r.Search = m.Found.Searched.Summary()
+	if m.Features.Searched != nil {
+		r.Search = m.Features.Searched.Summary()
 	}
 	return r
 }
@@ -347,21 +347,21 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.2g", 100*share)
 }
 
-// gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. floor is the λ
-// to which rounding to the grid is equivalent. copies says whether copies of rows were assigned to folds one
-// by one.
-func gridNotes(l models.Learner, floor float64, copies, regression bool) (notes []string) {
+// gridNotes returns notes on how the grid of the features affects the figures of a fit by sums. roundingLambda is
+// the λ to which rounding to the grid is equivalent. copies is whether copies of rows were assigned to folds one by
+// one.
+func gridNotes(l models.Learner, roundingLambda float64, copies, regression bool) (notes []string) {
 	if l.Steps == 0 {
 		return nil
 	}
-	if l.Lambda <= ridge.FloorFactor*floor {
+	if l.Lambda <= ridge.FloorFactor*roundingLambda {
 		hint := "--grid 16 is finer"
 		if l.Steps != features.ByteSteps {
 			hint = "no finer grid is available"
 		}
 		notes = append(notes,
 			fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
-				report.GridText(l.Steps), floor, l.Lambda, hint))
+				report.GridText(l.Steps), roundingLambda, l.Lambda, hint))
 		if copies {
 			notes = append(notes, "copies are rounded alike: at such a lambda, held-out errors of repeated rows are too small")
 		}

@@ -35,10 +35,10 @@ type rounds struct {
 	training     *Training
 	learner      spec.ByRounds
 	lambda       []float64     // values to try
-	folds        int           // the first is held out while values are compared; 0 for none
-	init         *linear.Model // initial weights; nil for none
+	folds        int           // the first is held out while values are compared; 0 if no rows are held out
+	init         *linear.Model // initial weights; nil means zeros
 	options      job.RoundOptions
-	augment      *learn.Augment // of images; nil for none
+	augment      *learn.Augment // of images; nil means that they stay as they are
 	classWeights []float64      // in the loss; nil if all are 1
 	// Set by survey:
 	rows       int64            // to learn from
@@ -60,7 +60,7 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 	}
 	r.lambda, r.folds = l.Values(t.spec, p.Weights().Sum)
 	var parent *registry.Parent
-	if r.init, parent, err = r.initialWeights(ctx, shared.Init); err != nil {
+	if r.init, parent, err = r.startFromModel(ctx, shared.Init); err != nil {
 		return nil, err
 	}
 	r.options = job.RoundOptions{Stop: shared.Stop, Running: shared.Running, Needed: neededRounds(r.init, r.init)}
@@ -90,12 +90,13 @@ func (t *Training) fitByRounds(ctx context.Context, l spec.ByRounds) (_ *Fit, er
 // first fold how scores become probabilities and classes.
 func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	// A joint learner (cg) that holds out rows continues below: like ridge, it finally learns from all rows.
-	if len(r.lambda) == 1 && !r.training.spec.HoldsOut() && !(r.learner.Joint() && r.folds > 0) {
+	if len(r.lambda) == 1 && !r.training.spec.FitsWithoutFirst() && !(r.learner.Joint() && r.folds > 0) {
 		fit, err := r.run(ctx, r.lambda, r.folds, r.init, r.options)
-		if err == nil { // the fit has not used the first fold
-			fit.decision, err = r.decide(ctx, fit.linear)
-		}
 		if err != nil {
+			return nil, err
+		}
+		// The fit has not used the first fold.
+		if fit.decision, err = r.decide(ctx, fit.linear); err != nil {
 			return nil, err
 		}
 		return fit, r.keepCertificate(ctx, fit)
@@ -124,7 +125,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 // decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
 func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, error) {
 	t := r.training
-	j := &deciding{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+	j := &decider{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
 	j.fit.probabilities = t.lossProbabilities()
 	if j.fit.probabilities != nil {
 		j.fit.probabilities.Weights = r.classWeights
@@ -132,7 +133,7 @@ func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, e
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
 	conforms := t.spec.Intervals != options.IntervalsNone && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
-	if r.folds == 0 || !calibrates && !conforms && !t.spec.HoldsOut() {
+	if r.folds == 0 || !calibrates && !conforms && !t.spec.FitsWithoutFirst() {
 		return j.fit.decision, nil
 	}
 	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
@@ -141,7 +142,7 @@ func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, e
 		return decision{}, err
 	}
 	held := weightsFile{name, sum}
-	if calibrates && !t.spec.Calibrates() {
+	if calibrates && !t.spec.CalibrationRequested() {
 		if err := j.calibrate(ctx, held); err != nil {
 			return decision{}, err
 		}
@@ -158,7 +159,7 @@ func (t *Training) lossProbabilities() *models.Probabilities {
 	return nil
 }
 
-// neededRounds returns the least number of rounds, whatever the time limit, from the weights start: none if
+// neededRounds returns the least number of rounds, also beyond the time limit, from the weights start: 0 if
 // they are the given ones of the user, one if start is nil, and otherwise, from the weights of a trial,
 // minRoundsFromTrial.
 func neededRounds(start, given *linear.Model) int {
@@ -246,9 +247,9 @@ func trainingLog(c *job.Iteration, end job.RoundOptions) *models.TrainingLog {
 	return log
 }
 
-// initialWeights loads the weights of the model init, and checks that it has the same features and classes. It
-// returns nil if init is "". The weights are in the units of the model's grid of targets, which it takes over.
-func (r *rounds) initialWeights(ctx context.Context, init string) (*linear.Model, *registry.Parent, error) {
+// startFromModel loads the weights of the model init, and checks that it has the same features and classes. It
+// replaces the grid of targets by the model's, whose units the weights have. It returns nil if init is "".
+func (r *rounds) startFromModel(ctx context.Context, init string) (*linear.Model, *registry.Parent, error) {
 	t := r.training
 	p := t.Prepared
 	if init == "" {
@@ -429,11 +430,11 @@ func (r *rounds) survey(ctx context.Context) error {
 		r.rows, r.weights = p.Counts.Used, p.Weights()
 		return nil
 	}
-	most := 0
+	sampleRows := 0
 	if l.Joint() {
-		most = max(samples, 1000) // targets are scaled by the spread in the sample, too
+		sampleRows = max(samples, 1000) // targets are scaled by the spread in the sample, too
 	}
-	sum, err := t.SurveyRows(ctx, folds, most)
+	sum, err := t.SurveyRows(ctx, folds, sampleRows)
 	if err != nil {
 		return err
 	}
@@ -448,9 +449,11 @@ func (r *rounds) survey(ctx context.Context) error {
 		p.Target.Grid = linear.Grids{*to}
 	}
 	if samples > 0 {
-		r.sample, err = t.sampled(sum, from, to, samples)
+		if r.sample, err = t.sampled(sum, from, to, samples); err != nil {
+			return err
+		}
 	}
-	if err == nil && l.Joint() {
+	if l.Joint() {
 		r.sampleFile, err = t.KeepSample(ctx, iterative.EncodeSample(r.sample))
 		r.sample = iterative.Block{}
 	}
@@ -458,7 +461,7 @@ func (r *rounds) survey(ctx context.Context) error {
 }
 
 // sampled calls iterative.SampleFeatures with the feature map of the training run.
-func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most int) (iterative.Block, error) {
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, rows int) (iterative.Block, error) {
 	recipe, err := t.Prepared.Recipe.Sealed.Open()
 	if err != nil {
 		return iterative.Block{}, err
@@ -467,5 +470,5 @@ func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid, most i
 	if err != nil {
 		return iterative.Block{}, err
 	}
-	return iterative.SampleFeatures(sum, m, from, to, most), nil
+	return iterative.SampleFeatures(sum, m, from, to, rows), nil
 }

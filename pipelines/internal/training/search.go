@@ -12,9 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Found says which features were learned or found by a search.
-type Found struct {
-	Learned  *results.Learned // features learned from the labels; nil for none
+// FeatureChoice has the features that were learned or found by a search.
+type FeatureChoice struct {
+	Learned  *results.Learned // features learned from the labels; nil if there are none
 	Searched *tuning.Result   // the search; nil if there was none
 	// lambdaByMSE means that the solve tries values of λ by squared errors, and the log loss then chooses among
 	// them.
@@ -23,7 +23,7 @@ type Found struct {
 
 // chooseFeatures learns or searches the features, if the options ask for it. It returns an error if they take
 // too much memory.
-func (t *Training) chooseFeatures(ctx context.Context) (f Found, err error) {
+func (t *Training) chooseFeatures(ctx context.Context) (f FeatureChoice, err error) {
 	s := &search{training: t}
 	if err := s.prepare(ctx); err != nil {
 		return f, err
@@ -112,10 +112,10 @@ func (s *search) notSearched(why string) {
 }
 
 // run replaces the features by the result of a search, and describes it in f.
-func (s *search) run(ctx context.Context, f *Found) (err error) {
+func (s *search) run(ctx context.Context, f *FeatureChoice) (err error) {
 	t := s.training
 	if t.spec.ChoosesSize() { // the memory of a size is planned when it is tried
-		least, err := t.Prepared.Recipe.WithFeatures(min(tuning.LeastFeatures, t.Prepared.Recipe.Dim))
+		least, err := t.Prepared.Recipe.WithFeatures(min(tuning.MinFeatures, t.Prepared.Recipe.Dim))
 		if err != nil {
 			return err
 		}

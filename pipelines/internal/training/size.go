@@ -26,7 +26,7 @@ func (m *Model) fitSize(ctx context.Context) (err error) {
 		// Subtract the time that has passed, and time for the steps after the last round.
 		l.Common().Time = max((limit*95/100 - t.clock()).Round(time.Millisecond), time.Millisecond)
 	}
-	m.Fit, err = t.fit(ctx, m.Found)
+	m.Fit, err = t.fit(ctx, m.Features)
 	if over := t.clock() - limit; limited && err == nil && over > limit*15/100 {
 		t.AddNotef("the training took %s longer than --time %s, because the first rounds, without which there are no "+
 			"weights, take that long; fewer --features or --search none take less time", over.Round(time.Second/10), limit)
@@ -46,16 +46,16 @@ func (m *Model) chooseSize(ctx context.Context) error {
 		}
 	}
 	l := t.spec.Ridge()
-	sums, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, m.Found)
+	sums, err := t.newSumsPlan(l.Grid, l.Weights, smallProducts, m.Features)
 	if err != nil {
 		return err
 	}
-	s := &sizes{sumsTraining: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
-	most, err := s.most()
+	s := &sizes{sumsPlan: sums, all: t.Prepared.Recipe, given: l.Grid, notes: t.Notes}
+	largest, err := s.largest()
 	if err != nil {
 		return err
 	}
-	search := &tuning.SizeSearch{Size: t.spec.Size, Least: s.all.Least(tuning.LeastFeatures, most), Most: most,
+	search := &tuning.SizeSearch{Size: t.spec.Size, Min: s.all.Least(tuning.MinFeatures, largest), Max: largest,
 		Train: s.train, Expect: s.expect, Clock: t.clock}
 	if m.Sized, err = search.Run(ctx); err != nil {
 		return err
@@ -72,16 +72,16 @@ func (m *Model) chooseSize(ctx context.Context) error {
 
 // sizes fits models with different numbers of features.
 type sizes struct {
-	*sumsTraining
+	*sumsPlan
 	all   prepare.Recipe // with the largest number of features
 	given features.Bits  // grid that the user asks for
 	notes []string       // notes of the steps before
 	last  *Fit
 }
 
-// most returns the largest number of features for which there is memory: the given number, or a half of it, a
+// largest returns the largest number of features for which there is memory: the given number, or a half of it, a
 // quarter, ….
-func (s *sizes) most() (int, error) {
+func (s *sizes) largest() (int, error) {
 	t := s.training
 	features := t.spec.Kernel.Size(1).Features
 	for {
@@ -93,7 +93,7 @@ func (s *sizes) most() (int, error) {
 		if err == nil || !t.Job.Engine.InProcess() {
 			return features, nil
 		}
-		if features/2 < s.all.Least(tuning.LeastFeatures, features) {
+		if features/2 < s.all.Least(tuning.MinFeatures, features) {
 			return 0, err
 		}
 		t.Job.Progress.Notef("%v: trying up to %d features", err, features/2)
@@ -102,7 +102,7 @@ func (s *sizes) most() (int, error) {
 }
 
 // expect returns the cost of a trial by the model of the plan. Products on 16 bits cost four times as much as
-// on 8 bits. Unless t.Once is set, it assumes that rows are summed again if λ is at the floor of 8 bits; see
+// on 8 bits. Unless t.Once is set, it assumes that rows are summed again if λ is the smallest for 8 bits; see
 // ridge.TooCoarse.
 func (s *sizes) expect(t results.SizeTrial) results.SizeCost {
 	d := float64(t.Features)

@@ -27,7 +27,7 @@ import (
 
 // sumsFit is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
 type sumsFit struct {
-	deciding
+	decider
 	pass    *gram.Pass
 	state   gram.State
 	report  gram.FitReport // for the λ that the solve has chosen
@@ -36,7 +36,7 @@ type sumsFit struct {
 
 // sum sums the rows of each fold and solves. It completes how by the folding. The learner of
 // the fit is empty.
-func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
+func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
@@ -63,7 +63,7 @@ func (s *sumsTraining) sum(ctx context.Context, target *transforms.Labeling, how
 	t.Job.Progress.Notef("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: t.stateOf(pass), deciding: deciding{training: t,
+	f := &sumsFit{pass: pass, state: t.stateOf(pass), decider: decider{training: t,
 		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.spec.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
@@ -117,11 +117,11 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 
 // stripesOf returns the number of stripes into which the sums of a pass are split.
 func (t *Training) stripesOf(pass *gram.Pass, shape ridge.Shape) int {
-	most := t.stripes
+	limit := t.stripes
 	if pass.Spec.Rows {
-		most = min(most, pass.Spec.Folds)
+		limit = min(limit, pass.Spec.Folds)
 	}
-	return len(ridge.CutStripes(shape, pass.Spec.NumSums(), most))
+	return len(ridge.CutStripes(shape, pass.Spec.NumSums(), limit))
 }
 
 // sumsText describes the sums of a pass, or the rows that it stores.

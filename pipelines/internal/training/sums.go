@@ -28,10 +28,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// sumsTraining is a fit by sums before it begins: grids, and the folds that judge.
-type sumsTraining struct {
+// sumsPlan is a fit by sums before it begins: grids, and the folds that judge.
+type sumsPlan struct {
 	training   *Training
-	found      Found
+	features   FeatureChoice
 	bits       features.Bits       // grid of the features; a choice of the size changes it
 	fineUpTo   float64             // products of features up to which 16 bits are used at once
 	weightGrid *profile.WeightGrid // of weights of rows and classes; nil if all are 1
@@ -41,14 +41,14 @@ type sumsTraining struct {
 	allChoose  bool                // all folds choose λ, although onlyFirst is true
 }
 
-// newSumsTraining prepares a fit by sums. classWeights is the option class_weight.
-func (t *Training) newSumsTraining(bits features.Bits, classWeights []string, fineUpTo float64,
-	f Found) (*sumsTraining, error) {
+// newSumsPlan prepares a fit by sums. classWeights is the option class_weight.
+func (t *Training) newSumsPlan(bits features.Bits, classWeights []string, fineUpTo float64,
+	f FeatureChoice) (*sumsPlan, error) {
 	grid, err := t.weightGrid(classWeights)
 	if err != nil {
 		return nil, err
 	}
-	s := &sumsTraining{training: t, found: f, bits: bits, fineUpTo: fineUpTo, weightGrid: grid,
+	s := &sumsPlan{training: t, features: f, bits: bits, fineUpTo: fineUpTo, weightGrid: grid,
 		onlyFirst: t.firstJudges(f), allChoose: t.allJudge(f)}
 	s.rows, s.total = ridge.WeightedRows(t.Prepared.Weights(), grid)
 	return s, nil
@@ -67,7 +67,7 @@ func (t *Training) weightGrid(classWeights []string) (*profile.WeightGrid, error
 
 // fit sums the rows, chooses λ, solves for the weights, and decides by the first fold how scores become
 // probabilities and classes. It may sum twice, first on an 8-bit and then on a 16-bit grid.
-func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
+func (s *sumsPlan) fit(ctx context.Context) (*sumsFit, error) {
 	steps, mayRefine, err := s.firstSteps()
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *sumsTraining) fit(ctx context.Context) (*sumsFit, error) {
 
 // fitOn fits on a grid of the given steps, and chooses λ. With mayRefine, the caller can sum again on a finer
 // grid: if the first fold shows that λ is too small for this one, nothing is fitted and the report is Coarse.
-func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
+func (s *sumsPlan) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
 	l := t.spec.Lambda
@@ -111,8 +111,8 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	case options.IntervalsNone:
 		how.Sketch = gram.NoSketch
 	}
-	how.StartLambda = t.startLambda(s.found.Searched)
-	how.TryAll = l.Selects() && !s.found.lambdaByMSE
+	how.StartLambda = t.startLambda(s.features.Searched)
+	how.TryAll = l.Selects() && !s.features.lambdaByMSE
 	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
 	f, err := s.sum(ctx, p.Target, how, folding)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *sumsTraining) fitOn(ctx context.Context, steps int, mayRefine bool) (*s
 	if f.report.Coarse || !l.Selects() {
 		return f, nil // the solve has chosen λ, if any
 	}
-	return f, f.chooseLambda(ctx, s.found.lambdaByMSE)
+	return f, f.chooseLambda(ctx, s.features.lambdaByMSE)
 }
 
 // ruledOut returns the values of λ that are not in the table.
@@ -143,7 +143,7 @@ func ruledOut(lambda []float64, table []ridge.CVResult) []float64 {
 }
 
 // rule returns how the rows were summed, so that later rows can be summed in the same way.
-func (s *sumsTraining) rule(f *sumsFit) *sums.Rule {
+func (s *sumsPlan) rule(f *sumsFit) *sums.Rule {
 	t := s.training
 	p := t.Prepared
 	r := &sums.Rule{Steps: f.pass.Spec.Steps, Components: f.pass.Spec.Components, Weights: s.weightGrid}
@@ -198,17 +198,17 @@ func (t *Training) rowWeights(weightGrid *profile.WeightGrid) *models.RowWeights
 // weightGrid is the grid of weights.
 func (t *Training) checkExact(weightGrid *profile.WeightGrid, shape ridge.Shape, steps int) error {
 	_, total := ridge.WeightedRows(t.Prepared.Weights(), weightGrid)
-	most := shape.MaxRows(steps)
+	limit := shape.MaxRows(steps)
 	switch {
-	case total <= most:
+	case total <= limit:
 		return nil
 	case weightGrid != nil:
 		return exit.Dataf("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
-			report.Groups(t.Prepared.Counts.Used), report.Groups(most))
+			report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 	}
 	return exit.Dataf("pipelines: %s rows are too many: sums are exact for up to %s rows",
-		report.Groups(t.Prepared.Counts.Used), report.Groups(most))
+		report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 }
 
 // checkOrigin returns an error if the features of --frequencies were learned from the held-out rows, and adds a
@@ -235,25 +235,25 @@ func (t *Training) checkOrigin() error {
 	return nil
 }
 
-// mostJudged is the largest number of rows with which all folds choose λ after a search.
-const mostJudged = 3000
+// maxAllJudge is the largest number of rows with which all folds choose λ after a search.
+const maxAllJudge = 3000
 
 // allJudge reports whether all folds choose λ although the search has seen the rows outside the first one. If
 // rows are few, a single fold would choose a worse λ. Held-out figures still come from the first fold. The
-// first night of a retraining uses only the first fold, as later nights do. So do landmarks, which are rows of
+// first run of a retraining uses only the first fold, as later runs do. So do landmarks, which are rows of
 // the other folds: the weight of a landmark determines the prediction for its own row, and few other rows
 // determine that weight.
-func (t *Training) allJudge(f Found) bool {
+func (t *Training) allJudge(f FeatureChoice) bool {
 	p := t.Prepared
 	// only the search has seen the rows
 	only := f.Searched != nil && f.Learned == nil && !p.Recipe.Recodes && !t.CountsTrainingRows()
-	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= mostJudged && t.spec.Lambda.Select == "" &&
+	return only && p.Target.Grid != nil && p.Rule == nil && p.Counts.Used <= maxAllJudge && t.spec.Lambda.Select == "" &&
 		!t.spec.ChoosesSize() && !t.atLandmarks()
 }
 
 // firstJudges reports whether only the first fold is held out, because features, preprocessing or encodings
 // were learned from the other folds.
-func (t *Training) firstJudges(f Found) bool {
+func (t *Training) firstJudges(f FeatureChoice) bool {
 	return t.Prepared.Recipe.Recodes || t.CountsTrainingRows() || f.Learned != nil || f.Searched != nil ||
 		t.Prepared.Recipe.Origin != nil && t.Prepared.Recipe.Origin.HeldOut > 0
 }
@@ -268,13 +268,13 @@ var smallProducts = float64(ridge.FewProducts)
 
 const (
 	// maxResumProducts and maxResumRows limit the jobs whose rows are summed again on 16 bits if the
-	// chosen λ is at the floor of 8 bits. This takes up to a minute of one core.
+	// chosen λ is the smallest for 8 bits. This takes up to a minute of one core.
 	maxResumProducts = 1 << 42
 	maxResumRows     = 1 << 22
 )
 
-// maxCheapProducts is the number of products up to which rows are summed again if a λ below the floor may be
-// better. With more products they are summed again only if rounding contributes to the error.
+// maxCheapProducts is the number of products up to which rows are summed again if a λ below the smallest for 8 bits
+// may be better. With more products they are summed again only if rounding contributes to the error.
 var maxCheapProducts float64 = 1 << 40
 
 // products returns rows × D².
@@ -288,7 +288,7 @@ const laterRows = 1 << 23
 
 // fineSteps returns the number of steps of a 16-bit grid. It is smaller if so many rows would overflow exact
 // sums, or if features may be far larger than in the sample. With Room, laterRows such rows must not overflow either.
-func (s *sumsTraining) fineSteps() int {
+func (s *sumsPlan) fineSteps() int {
 	t := s.training
 	shape := ridge.Shape{Dim: t.Prepared.Recipe.Dim, Outputs: 1, Regression: t.regression()}
 	total := s.total
@@ -300,14 +300,14 @@ func (s *sumsTraining) fineSteps() int {
 
 // steps returns the number of steps of the grid on which dim features are summed first, where the user asks for
 // bits.
-func (s *sumsTraining) steps(bits features.Bits, dim int) int {
+func (s *sumsPlan) steps(bits features.Bits, dim int) int {
 	choice := s.training.Prepared.Recipe.Choice
 	ranges := choice != nil && choice.Wide // each feature has its own range on the grid
 	return bits.Steps(products(s.rows, dim), s.fineUpTo, ranges, s.fineSteps())
 }
 
 // firstSteps returns the number of steps of the first grid, and whether rows may be summed again on a finer one.
-func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
+func (s *sumsPlan) firstSteps() (steps int, mayRefine bool, err error) {
 	t := s.training
 	p := t.Prepared
 	steps, fine := s.steps(s.bits, p.Recipe.Dim), s.fineSteps()
@@ -322,18 +322,18 @@ func (s *sumsTraining) firstSteps() (steps int, mayRefine bool, err error) {
 		return 0, false, err
 	}
 	if lambda[0] <= ridge.FloorFactor*ridge.LambdaFloor(m.Step()*features.ByteSteps/float64(steps)) {
-		return fine, false, nil // a finer grid is needed whatever the rows
+		return fine, false, nil // any rows need a finer grid
 	}
 	return steps, true, nil
 }
 
 // cheapToResum reports whether a second sum takes so little time that the chance of a better λ justifies it.
-func (s *sumsTraining) cheapToResum() bool {
+func (s *sumsPlan) cheapToResum() bool {
 	return products(s.rows, s.training.Prepared.Recipe.Dim) <= maxCheapProducts
 }
 
 // tooCoarse reports whether a fit on 8 bits shows that rows should be summed again on 16 bits.
-func (s *sumsTraining) tooCoarse(f *sumsFit) bool {
+func (s *sumsPlan) tooCoarse(f *sumsFit) bool {
 	l, floor := f.fit.Learner, ridge.FloorFactor*f.fit.floor
 	switch {
 	case s.training.Prepared.Copies != nil && l.Lambda <= floor:
@@ -370,7 +370,7 @@ func (t *Training) startLambda(searched *tuning.Result) float64 {
 
 // Embed sums the rows once, and fits the components of an embedding to the sums. Labels are not used.
 func (t *Training) Embed(ctx context.Context, o *pca.LearnerOptions) (*Fit, error) {
-	s, err := t.newSumsTraining(o.Grid, nil, pca.FewProducts, Found{})
+	s, err := t.newSumsPlan(o.Grid, nil, pca.FewProducts, FeatureChoice{})
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,13 @@
 // Package training trains models: it fits weights by exact sums and a solve, or by rounds of an iterative
 // learner, publishes the model directory, and describes the model in a Result.
 //
-// Run is the whole job. Begin opens and profiles the data. Each further stage returns its result: how features
-// were Found, the Fit, and the Model that is published. A RecipeJob has the recipe of another model. It sums rows
-// (ByRecipe.Begin, SumRows) or takes stored sums (BeginAdded), and fits models to sums (SolveSums).
+// Run is the whole job. Begin opens and profiles the data. Each further stage returns its result: the
+// FeatureChoice, the Fit, and the Model that is published. A RecipeJob has the recipe of another model. It
+// sums rows (ByRecipe.Begin, SumRows) or takes stored sums (BeginAdded), and fits models to sums (SolveSums).
 package training
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -53,7 +54,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 		return nil, err
 	}
 	m := &Model{Training: t}
-	if m.Found, err = t.chooseFeatures(ctx); err != nil {
+	if m.Features, err = t.chooseFeatures(ctx); err != nil {
 		return nil, err
 	}
 	if err := t.Job.Timed(ctx, "train", m.fitSize); err != nil {
@@ -69,8 +70,8 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 }
 
 // Training is an open job that fits a model to rows: its data, their profile and recipe, and options. Its stages
-// return their results: Found, Fit and Model. They also replace the recipe, complete the grid of targets, and add
-// notes.
+// return their results: FeatureChoice, Fit and Model. They also replace the recipe, complete the grid of targets,
+// and add notes.
 type Training struct {
 	*prepare.Session
 	// spec has all options, of which Options are a part. They are complete after resolve. A search and the choice of λ
@@ -148,10 +149,7 @@ func (t *Training) resolve() (err error) {
 			return err
 		}
 	}
-	if err := t.checkOrigin(); err != nil {
-		return err
-	}
-	return t.spec.CheckWeights(p.Profile.Weights)
+	return cmp.Or(t.checkOrigin(), t.spec.CheckWeights(p.Profile.Weights))
 }
 
 // checkClassWeights returns an error if classes cannot have the weights that are given.
@@ -178,12 +176,12 @@ func (t *Training) classes() []string {
 }
 
 // fit fits the weights with the features of the recipe.
-func (t *Training) fit(ctx context.Context, f Found) (*Fit, error) {
+func (t *Training) fit(ctx context.Context, f FeatureChoice) (*Fit, error) {
 	if b, ok := t.spec.Rounds(); ok {
 		return t.fitByRounds(ctx, b)
 	}
 	l := t.spec.Ridge()
-	s, err := t.newSumsTraining(l.Grid, l.Weights, smallProducts, f)
+	s, err := t.newSumsPlan(l.Grid, l.Weights, smallProducts, f)
 	if err != nil {
 		return nil, err
 	}
@@ -201,18 +199,18 @@ type Fit struct {
 	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
 	decision
-	Segments *models.Segments // nil for none
+	Segments *models.Segments // nil if all rows have the same weights
 	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
 	floor    float64          // λ to which rounding to the grid of sums is equivalent; 0 for rounds
 	rounds   *job.Iteration   // nil for sums
 	files    []storage.File   // further files of the model directory, from rounds
-	init     *registry.Parent // model with the initial weights of rounds; nil for none
+	init     *registry.Parent // model with the initial weights of rounds; nil if they start at zero
 }
 
-// decision says how scores become probabilities and classes.
+// decision has the curves, threshold and intervals that turn scores into probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
-	threshold     *models.Threshold  // chosen by held-out rows; nil for none
+	threshold     *models.Threshold  // chosen by held-out rows; nil if it was not asked for
 	intervals     *models.Intervals  // nil if no rows were held out to measure them
 	shapes        []ridge.CurveShape // shapes of Platt curves, for later fits to sums
 }
@@ -274,8 +272,9 @@ func (t *Training) Reserve(m results.Memory) error {
 	if note != "" {
 		t.Job.Progress.Notef("%s", note)
 	}
-	if err == nil {
-		t.Job.LimitMemory(m.Peak)
+	if err != nil {
+		return err
 	}
-	return err
+	t.Job.LimitMemory(m.Peak)
+	return nil
 }

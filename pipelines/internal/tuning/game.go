@@ -107,8 +107,8 @@ func (g *Game) alignRows(ctx context.Context, a options.Game) (rows align.Rows, 
 	case n == 0:
 		n = chosenSample(long)
 	}
-	if most := maxSampled / long; n > most {
-		return rows, 0, exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)", long, most, n)
+	if limit := maxSampled / long; n > limit {
+		return rows, 0, exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)", long, limit, n)
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
@@ -267,9 +267,9 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 	if rows.D < 2 {
 		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
 	}
-	if most := maxSampled / result.Sample; a.Harmonics > most {
+	if limit := maxSampled / result.Sample; a.Harmonics > limit {
 		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
-			report.Groups(int64(result.Sample)), most, a.Harmonics)
+			report.Groups(int64(result.Sample)), limit, a.Harmonics)
 	}
 	o := align.HarmonicOptions(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)

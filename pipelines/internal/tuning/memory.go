@@ -21,7 +21,7 @@ func Memory(rows int64, length, encoded, more, outputs int, images bool, threads
 	}
 	// The sample while it is merged and when it is dense; then the views.
 	sample := 4 * n * int64(length+3) * 4
-	views := mostViews
+	views := maxViews
 	if images {
 		views = 1
 	}
@@ -68,5 +68,5 @@ func Measured(s *profile.Sum, table *schema.Table) (columns int) {
 	return columns
 }
 
-// mostViews is the largest number of views (search.View) of a search.
-const mostViews = 4
+// maxViews is the largest number of views (search.View) of a search.
+const maxViews = 4

@@ -12,16 +12,16 @@ import (
 
 // Sizes of a search.
 const (
-	LeastFeatures = 512   // the first size
-	MostFeatures  = 16384 // the largest size by default
+	MinFeatures        = 512   // the first size
+	MaxDefaultFeatures = 16384 // the largest size by default
 )
 
 // SizeSearch chooses the number of features. Expect is needed only with a Time; all other fields
 // must be set.
 type SizeSearch struct {
 	options.Size
-	// Least and Most are the smallest and the largest number of features that may be tried.
-	Least, Most int
+	// Min and Max are the smallest and the largest number of features that may be tried.
+	Min, Max int
 	// Train fits a model with the Features of a planned trial, with sums on 8 bits only if Once is
 	// set, and returns the trial. Run measures the time itself.
 	Train func(ctx context.Context, planned results.SizeTrial) (results.SizeTrial, error)
@@ -36,11 +36,11 @@ type SizeSearch struct {
 // unit divides the numbers of features that a Time allows.
 const unit = 64
 
-// Run tries numbers of features, from Least upwards, and chooses one. It returns the errors of
+// Run tries numbers of features, from Min upwards, and chooses one. It returns the errors of
 // Train.
 func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 	r := &results.Size{}
-	next := results.SizeTrial{Features: min(s.Least, s.Most)}
+	next := results.SizeTrial{Features: min(s.Min, s.Max)}
 	for {
 		begun, size := s.Clock(), next.Features
 		t, err := s.Train(ctx, next)
@@ -58,14 +58,14 @@ func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 			r.Why = whyNot(&t, r.Features, s.Worth)
 			return r, nil
 		}
-		if size >= s.Most {
-			chooseTrial(r, fmt.Sprintf("%d is the most that is allowed", s.Most))
+		if size >= s.Max {
+			chooseTrial(r, fmt.Sprintf("%d is the most that is allowed", s.Max))
 			return r, nil
 		}
-		next.Features = min(2*size, s.Most)
+		next.Features = min(2*size, s.Max)
 		if s.Time > 0 {
 			// A number that is less than a quarter larger hardly helps.
-			little := func(can int) bool { return 4*can < 5*size && can < s.Most }
+			little := func(can int) bool { return 4*can < 5*size && can < s.Max }
 			can := s.affordable(r.Trials, next)
 			if !next.Once && little(can) {
 				next.Once = true
@@ -89,7 +89,7 @@ func (s *SizeSearch) Run(ctx context.Context) (*results.Size, error) {
 	}
 }
 
-// whyNot says why the features of the trial are not worth more than fewer are.
+// whyNot explains why the features of the trial are not worth more than fewer are.
 func whyNot(t *results.SizeTrial, fewer int, worth options.Share) string {
 	verb, reason := "reduce", ", which may be chance"
 	switch {
@@ -192,14 +192,14 @@ func (s *SizeSearch) predict(trials []results.SizeTrial, planned results.SizeTri
 		late := math.Pow(sized(t.Cost)/s.scaled(was, t),
 			1/math.Log2(float64(t.Features)/float64(was.Features)))
 		if late > 1 { // false for NaN
-			seconds *= math.Pow(min(late, mostLate), math.Log2(float64(planned.Features)/float64(t.Features)))
+			seconds *= math.Pow(min(late, maxSlowdown), math.Log2(float64(planned.Features)/float64(t.Features)))
 		}
 	}
 	return t.Cost.Rest + seconds
 }
 
-// mostLate bounds the factor of that delay for each doubling.
-const mostLate = 1.6
+// maxSlowdown is the largest factor of that delay for a doubling.
+const maxSlowdown = 1.6
 
 // sized returns the part of the cost that depends on the number of features.
 func sized(c results.SizeCost) float64 { return c.Map + c.Sum + c.Solve }
@@ -213,8 +213,8 @@ func (s *SizeSearch) scaled(t, planned results.SizeTrial) float64 {
 	return by(t.Cost.Map, was.Map, will.Map) + by(t.Cost.Sum, was.Sum, will.Sum) + by(t.Cost.Solve, was.Solve, will.Solve)
 }
 
-// affordable returns the largest number of features, at most Most, that the remaining time allows
-// for a trial that is otherwise as planned: a multiple of unit, or Most. It returns the last trial's
+// affordable returns the largest number of features, at most Max, that the remaining time allows
+// for a trial that is otherwise as planned: a multiple of unit, or Max. It returns the last trial's
 // number if the time is too short for more.
 func (s *SizeSearch) affordable(trials []results.SizeTrial, planned results.SizeTrial) int {
 	left := (s.Time - s.Clock()).Seconds()
@@ -223,10 +223,10 @@ func (s *SizeSearch) affordable(trials []results.SizeTrial, planned results.Size
 		return s.predict(trials, planned) <= left
 	}
 	low := trials[len(trials)-1].Features
-	if fits(s.Most) {
-		return s.Most
+	if fits(s.Max) {
+		return s.Max
 	}
-	for high := s.Most; high-low > unit; {
+	for high := s.Max; high-low > unit; {
 		if at := (low + high) / 2 / unit * unit; at > low && fits(at) {
 			low = at
 		} else {

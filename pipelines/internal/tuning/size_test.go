@@ -26,7 +26,7 @@ type simulated struct {
 }
 
 func (m *simulated) search(o options.Size, most int) *SizeSearch {
-	return &SizeSearch{Size: o, Least: 512, Most: most, Clock: func() time.Duration { return m.now },
+	return &SizeSearch{Size: o, Min: 512, Max: most, Clock: func() time.Duration { return m.now },
 		Train: m.train, Expect: func(t results.SizeTrial) results.SizeCost {
 			d := float64(t.Features)
 			c := results.SizeCost{Map: d, Sum: d * d, Solve: math.Pow(d, 2.6)}

@@ -198,7 +198,7 @@ func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 //   - values in hash buckets, if rows are otherwise too long to be searched (length > longest),
 //   - categories with fewer than two rows per value on average.
 //
-// It leaves alone what the options or the schema say about encodings. It returns the names of the
+// It keeps encodings that the options or the schema give. It returns the names of the
 // columns that it changed, and a function that undoes the change; both are nil if there are none.
 func Shorten(t *schema.Table, o preprocess.ColumnOptions, rows int64, length int) (names []string, undo func()) {
 	if t == nil || o.Encode != "" {
@@ -261,7 +261,7 @@ func (s *Search) Run(ctx context.Context) (r *Result, why string, err error) {
 	return r, "", err
 }
 
-// pilot makes the pilot, and adds a note if columns name entities. why says why it is not fit for a search.
+// pilot makes the pilot, and adds a note if columns name entities. why is the reason if it is not fit for a search.
 func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error) {
 	p, naming, err := newPilot(s.Session, sum)
 	if err != nil {
@@ -287,7 +287,7 @@ func (s *Search) pilot(sum *profile.Sum) (p *search.Pilot, why string, err error
 	return p, "", nil
 }
 
-// try tries candidates on the pilot. why says why none was found.
+// try tries candidates on the pilot. why is the reason if none was found.
 func (s *Search) try(ctx context.Context, pilot *search.Pilot) (result *search.Result, why string, err error) {
 	levels, err := mayBeLevels(s.Session)
 	if err != nil {

@@ -111,14 +111,15 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 		return nil, f, err
 	}
 	s, err := t.SumRows(ctx)
-	if err == nil {
-		f, err = featuresOf(ctx, s)
+	if err != nil {
+		return nil, f, err
 	}
+	f, err = featuresOf(ctx, s)
 	return t.Training.Prepared, f, err
 }
 
 // featuresOf returns the sums of features over the rows of all folds.
-func featuresOf(ctx context.Context, s *training.Summed) (f drift.FeatureSum, err error) {
+func featuresOf(ctx context.Context, s *training.WorkSums) (f drift.FeatureSum, err error) {
 	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
 	if err != nil {
 		return f, err
@@ -127,10 +128,10 @@ func featuresOf(ctx context.Context, s *training.Summed) (f drift.FeatureSum, er
 	f = drift.FeatureSum{Features: make([]float64, dim), Products: ridge.NewSum(ridge.Shape{Dim: dim, Outputs: 1})}
 	for key := range s.Shape.NumParts() {
 		part, err := stored.Load(ctx, key)
-		if err == nil {
-			err = f.AddPart(s.Shape, key, part)
-		}
 		if err != nil {
+			return f, err
+		}
+		if err := f.AddPart(s.Shape, key, part); err != nil {
 			return f, err
 		}
 	}

@@ -5,6 +5,7 @@
 package twosample
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,8 +87,7 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 		return err
 	}
 	if o.Recipe != "" {
-		given := *o
-		if err := spec.CheckByRecipe(&given, new(options.NewTwoSample()), o.Kernel, spec.TwoSampleByRecipe); err != nil {
+		if err := spec.CheckByRecipe(o, new(options.NewTwoSample()), o.Kernel, spec.TwoSampleByRecipe); err != nil {
 			return err
 		}
 	}
@@ -102,10 +102,7 @@ func complete(ctx context.Context, o *options.TwoSample) error {
 	if _, err := dataset.List(ctx, o.Data.Files); err != nil { // returns an error for a file that is in both
 		return err
 	}
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "recipe", Name: o.Recipe}); err != nil {
-		return err
-	}
-	return prepare.Validate(o.Prepare)
+	return cmp.Or(job.Validate(o.Job, o.Data, "", job.Dir{Flag: "recipe", Name: o.Recipe}), prepare.Validate(o.Prepare))
 }
 
 // unlikePaths returns the names of columns in paths, such as dt of dt=2026-11-20, to which two patterns give

@@ -1,4 +1,4 @@
-package parts
+package sumdirs
 
 import (
 	"context"
@@ -35,47 +35,44 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 	if added, err = last(added, o.Last); err != nil {
 		return nil, err
 	}
-	if added, err = asOf(ctx, added, o.AsOf); err != nil {
+	if added, err = writtenUntil(ctx, added, o.AsOf); err != nil {
 		return nil, err
 	}
-	without, conditions, err := withoutOf(ctx, o)
+	without, filter, err := excluded(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	var terms []Term
-	for _, place := range added {
-		if slices.Contains(without, place) {
+	for _, dir := range added {
+		if slices.Contains(without, dir) {
 			continue
 		}
-		dirs, err := sums.OpenLevels(ctx, place)
-		if err == nil {
-			dirs, err = conditions.choose(dirs)
-		}
+		chosen, err := filter.open(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range dirs {
+		for _, d := range chosen {
 			terms = append(terms, Term{d, 1})
 		}
 	}
 	if len(terms) == 0 {
 		return nil, exit.Dataf("pipelines: --where and --without leave out all sums in %s", strings.Join(o.Sums, ", "))
 	}
-	for _, w := range conditions.without {
-		if !conditions.used[w] {
+	for _, w := range filter.without {
+		if !filter.used[w] {
 			return nil, exit.Dataf("pipelines: --without %s leaves out nothing: it holds for none of the sums; if that may be, "+
 				"use --where 'not (%[1]s)'", w)
 		}
 	}
-	for _, place := range without {
-		if slices.Contains(added, place) {
+	for _, dir := range without {
+		if slices.Contains(added, dir) {
 			continue
 		}
-		dirs, err := sums.OpenLevels(ctx, place)
+		levels, err := sums.OpenLevels(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range dirs {
+		for _, d := range levels {
 			if left := withoutLeaves(terms, d); left != nil { // the same sums under another name
 				terms = left
 				continue
@@ -86,65 +83,77 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 	return terms, check(terms)
 }
 
-// withoutOf returns the directories in Without, and the conditions in Where and Without.
-func withoutOf(ctx context.Context, o options.SumDirs) (places []string, c conditions, err error) {
-	c.used = map[*where.Condition]bool{}
-	if c.where, err = where.Parse(o.Where); err != nil {
-		return nil, c, exit.Usagef("--where %q: %w", o.Where, err)
+// excluded returns the directories in Without, and the filter by the conditions in Where and Without.
+func excluded(ctx context.Context, o options.SumDirs) (dirs []string, f labelFilter, err error) {
+	f.used = map[*where.Condition]bool{}
+	if f.where, err = where.Parse(o.Where); err != nil {
+		return nil, f, exit.Usagef("--where %q: %w", o.Where, err)
 	}
 	for _, pattern := range o.Without {
-		dirs, err := Directories(ctx, pattern, sums.ManifestFile)
+		matched, err := Directories(ctx, pattern, sums.ManifestFile)
 		if err != nil {
-			return nil, c, err
+			return nil, f, err
 		}
-		if len(dirs) > 0 {
-			places = append(places, dirs...)
+		if len(matched) > 0 {
+			dirs = append(dirs, matched...)
 			continue
 		}
 		condition, err := where.Parse(pattern)
 		if err != nil {
-			return nil, c, exit.Dataf("--without %s matches no directory of sums, and is no condition either: %w", pattern,
+			return nil, f, exit.Dataf("--without %s matches no directory of sums, and is no condition either: %w", pattern,
 				err)
 		}
-		c.without = append(c.without, condition)
+		f.without = append(f.without, condition)
 	}
-	slices.Sort(places)
-	return slices.Compact(places), c, nil
+	slices.Sort(dirs)
+	return slices.Compact(dirs), f, nil
 }
 
-// conditions selects sums by their labels.
-type conditions struct {
+// labelFilter selects sums by their labels.
+type labelFilter struct {
 	where   *where.Condition
 	without []*where.Condition
 	used    map[*where.Condition]bool // conditions of without that some sums have met
 }
 
-// choose returns the sums of one directory that are added. If it chooses all levels, the first one
-// gets the counts of rows that were set aside, which belong to no level.
-func (c conditions) choose(dirs []*sums.Dir) (chosen []*sums.Dir, err error) {
-	for _, d := range dirs {
-		take, err := d.Holds(c.where)
-		for _, w := range c.without {
-			var left bool
-			if err == nil {
-				left, err = d.Holds(w)
-			}
-			if left {
-				c.used[w] = true
-			}
-			take = take && !left
-		}
+// open returns the sums in a directory that are added. If all levels are, the first one gets the counts of rows
+// that were set aside, which belong to no level.
+func (f labelFilter) open(ctx context.Context, dir string) (chosen []*sums.Dir, err error) {
+	levels, err := sums.OpenLevels(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range levels {
+		holds, err := f.holds(d)
 		if err != nil {
 			return nil, exit.Dataf("pipelines: %w", err)
 		}
-		if take {
+		if holds {
 			chosen = append(chosen, d)
 		}
 	}
-	if len(chosen) == len(dirs) {
+	if len(chosen) == len(levels) {
 		chosen[0].CountSetAside()
 	}
 	return chosen, nil
+}
+
+// holds reports whether sums meet where and no condition of without. It records the latter that they meet.
+func (f labelFilter) holds(d *sums.Dir) (bool, error) {
+	holds, err := d.Holds(f.where)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range f.without {
+		leftOut, err := d.Holds(w)
+		if err != nil {
+			return false, err
+		}
+		if leftOut {
+			f.used[w], holds = true, false
+		}
+	}
+	return holds, nil
 }
 
 // withoutLeaves returns the terms except for the one with the same leaves as d. It returns nil if
@@ -164,22 +173,22 @@ func withoutLeaves(terms []Term, d *sums.Dir) []Term {
 
 // List returns the directories of sums that match the patterns.
 func List(ctx context.Context, patterns []string) ([]string, error) {
-	var out []string
+	var all []string
 	for _, p := range patterns {
-		places, err := Directories(ctx, p, sums.ManifestFile)
+		dirs, err := Directories(ctx, p, sums.ManifestFile)
 		if err != nil {
 			return nil, err
 		}
-		if len(places) == 0 {
+		if len(dirs) == 0 {
 			return nil, exit.Dataf("no directory of sums matches %s; bochner sum creates them", strings.TrimRight(p, "/"))
 		}
-		for _, place := range places {
-			if !slices.Contains(out, place) {
-				out = append(out, place)
+		for _, dir := range dirs {
+			if !slices.Contains(all, dir) {
+				all = append(all, dir)
 			}
 		}
 	}
-	return out, nil
+	return all, nil
 }
 
 // Directories returns the directories that match a pattern and have a file of that name.
@@ -195,19 +204,19 @@ func Directories(ctx context.Context, pattern, file string) (dirs []string, err 
 	return dirs, err
 }
 
-// last returns the places whose date is within the given period before the newest date.
-func last(places []string, within string) ([]string, error) {
+// last returns the directories whose date is within the given period before the newest date.
+func last(dirs []string, within string) ([]string, error) {
 	if within == "" {
-		return places, nil
+		return dirs, nil
 	}
 	span, err := Duration("--last", within)
 	if err != nil {
 		return nil, err
 	}
 	var newest time.Time
-	dates := make([]time.Time, len(places))
-	for i, p := range places {
-		if dates[i], err = DateOf(p); err != nil {
+	dates := make([]time.Time, len(dirs))
+	for i, dir := range dirs {
+		if dates[i], err = DateOf(dir); err != nil {
 			return nil, exit.Usagef("--last %s: %w", within, err)
 		}
 		if dates[i].After(newest) {
@@ -215,34 +224,34 @@ func last(places []string, within string) ([]string, error) {
 		}
 	}
 	var out []string
-	for i, p := range places {
+	for i, dir := range dirs {
 		if dates[i].After(newest.Add(-span)) {
-			out = append(out, p)
+			out = append(out, dir)
 		}
 	}
 	return out, nil
 }
 
-// asOf returns the places that were written before the end of a date.
-func asOf(ctx context.Context, places []string, date string) (out []string, err error) {
+// writtenUntil returns the directories that were written before the end of a date.
+func writtenUntil(ctx context.Context, dirs []string, date string) (out []string, err error) {
 	if date == "" {
-		return places, nil
+		return dirs, nil
 	}
 	_, end, ok := where.Period(date)
 	if !ok {
 		return nil, exit.Usagef("--as_of must be a date such as 2026-11-20, 2026-11 or 2026-11-20T08:00:00Z (have %q)", date)
 	}
-	for _, place := range places {
-		files, err := storage.List(ctx, storage.Join(place, sums.ManifestFile))
+	for _, dir := range dirs {
+		files, err := storage.List(ctx, storage.Join(dir, sums.ManifestFile))
 		if err != nil {
 			return nil, err
 		}
 		if files[0].Modified.Before(end) {
-			out = append(out, place)
+			out = append(out, dir)
 		}
 	}
 	if len(out) == 0 {
-		return nil, exit.Dataf("--as_of %s: none of the %d directories of sums had been written by then", date, len(places))
+		return nil, exit.Dataf("--as_of %s: none of the %d directories of sums had been written by then", date, len(dirs))
 	}
 	return out, nil
 }
@@ -259,10 +268,10 @@ func Duration(flag, text string) (time.Duration, error) {
 	return 0, exit.Usagef("%s must be a number of days, weeks or hours, such as 90d, 12w or 36h (have %q)", flag, text)
 }
 
-// DateOf returns the date in the last element of a place, such as sums/dt=2026-11-20, or
+// DateOf returns the date in the last element of a directory's name, such as sums/dt=2026-11-20, or
 // sums/dt=2026-11-20-part-2 with rows that came late.
-func DateOf(place string) (time.Time, error) {
-	_, name := storage.Split(strings.TrimRight(place, "/"))
+func DateOf(dir string) (time.Time, error) {
+	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	text := name
 	if i := strings.LastIndex(name, "="); i >= 0 {
 		text = name[i+1:]

@@ -1,7 +1,8 @@
-package parts
+package sumdirs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,10 +36,8 @@ func Audit(ctx context.Context, o options.AuditSums) (r *results.AuditSums, err 
 	if len(o.Data.Files) == 0 && o.Model == "" {
 		return nil, exit.Usagef("--audit compares sums with rows, with a model, or with both: name --data or --model")
 	}
-	if err := prepare.CheckFraction(o.MaxBadFraction); err != nil {
-		return nil, err
-	}
-	if err := job.Validate(o.Job, o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+	if err := cmp.Or(prepare.CheckFraction(o.MaxBadFraction),
+		job.Validate(o.Job, o.Data, "", job.Dir{Flag: "model", Name: o.Model})); err != nil {
 		return nil, err
 	}
 	terms, err := Open(ctx, o.SumDirs)
@@ -67,15 +66,15 @@ func Audit(ctx context.Context, o options.AuditSums) (r *results.AuditSums, err 
 	if err := a.compare(ctx, o); err != nil {
 		return nil, err
 	}
-	const most = 10 // reasons in a message
+	const limit = 10 // reasons in a message
 	n := len(a.Why)
 	a.Holds = n == 0
 	if a.Holds {
 		return a.AuditSums, nil
 	}
-	reasons := strings.Join(a.Why[:min(n, most)], "; ")
-	if n > most {
-		reasons += fmt.Sprintf("; and %d more, which --json lists", n-most)
+	reasons := strings.Join(a.Why[:min(n, limit)], "; ")
+	if n > limit {
+		reasons += fmt.Sprintf("; and %d more, which --json lists", n-limit)
 	}
 	return a.AuditSums, &exit.GateError{Message: "the audit does not confirm this: " + reasons}
 }
@@ -153,7 +152,7 @@ func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 		if d.Members == nil || d.Place != t.Terms[0].Place {
 			return []*Total{t}, nil
 		}
-		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.Added{Classes: t.Added.Classes}}
+		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.AddedRows{Classes: t.Added.Classes}}
 		if l.Added.Copies, err = t.copiesOf(ctx, d); err != nil {
 			return nil, err
 		}
@@ -222,11 +221,13 @@ func (a *auditState) subtract(ctx context.Context, i int, level *Total, shape ri
 func (a *auditState) checkWeights(model *models.Model) error {
 	r, threads := a.all.Recipe, a.job.Engine.Threads
 	m, err := a.job.Worker.Gridded(r.Features)
-	for f := 0; err == nil && f < a.Folds; f++ {
-		err = gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads)
-	}
 	if err != nil {
 		return err
+	}
+	for f := range a.Folds {
+		if err := gram.SumCopies(a.total, f, r, m, a.all.Added.Copies, threads); err != nil {
+			return err
+		}
 	}
 	o := ridge.Options{LambdaSearch: ridge.LambdaSearch{Lambda: []float64{model.Manifest.Learner.Lambda}}, Threads: threads}
 	o.Step, o.Ranges = ridge.GridOf(m, r.Rule.Steps)

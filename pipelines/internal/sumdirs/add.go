@@ -1,9 +1,9 @@
-// Package parts chooses directories of sums and adds them up. Sums are exact, so adding and
+// Package sumdirs chooses directories of sums and adds them up. Sums are exact, so adding and
 // subtracting sums of parts of the data gives the same bytes as summing the remaining rows.
 //
 // Open opens directories as Terms, Add adds what their manifests record to a Total, and
 // Total.Write adds the sums themselves. Audit checks sums against rows, and a model against sums.
-package parts
+package sumdirs
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 type Total struct {
 	Terms     []Term
 	Recipe    *sums.Recipe
-	Added     training.Added
+	Added     training.AddedRows
 	Leaves    []sums.Leaf
 	Forgotten []string
 }
@@ -65,7 +65,7 @@ func Add(ctx context.Context, terms []Term) (*Total, error) {
 		}
 		t.Forgotten = append(t.Forgotten, d.Forgotten...)
 	}
-	slices.SortStableFunc(t.Leaves, func(a, b sums.Leaf) int { // whatever order they were added in
+	slices.SortStableFunc(t.Leaves, func(a, b sums.Leaf) int { // the order of adding does not matter
 		return slices.Compare([]string{a.Name, a.Digest}, []string{b.Name, b.Digest})
 	})
 	slices.Sort(t.Forgotten)
@@ -177,7 +177,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 }
 
 // Write adds up the sums, part by part, and stores them as the sums of s.
-func (t *Total) Write(ctx context.Context, s *training.Summed, threads int) error {
+func (t *Total) Write(ctx context.Context, s *training.WorkSums, threads int) error {
 	s.Copies = t.Added.Copies
 	n := s.Shape.NumParts()
 	w := gram.NewSumsWriter(s.State, s.Folds, s.Shape)
