@@ -102,10 +102,10 @@ func TestNightsHoldOutTheLatestRows(t *testing.T) {
 func TestZeroPairedGateIsTheDefault(t *testing.T) {
 	var o options.Retrain
 	option.List(&o)
-	if o.PairedGate != defaultPairedGate {
+	if o.PairedGate != options.NewRetrain().PairedGate {
 		t.Errorf("the default of the command is %q", o.PairedGate)
 	}
-	for gate, want := range map[string][]string{"": {"error " + defaultPairedGate}, options.NoGate: nil} {
+	for gate, want := range map[string][]string{"": {"error " + options.NewRetrain().PairedGate}, options.NoGate: nil} {
 		dir := t.TempDir()
 		n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
 		n.o.Gate, n.o.PairedGate = "", gate
