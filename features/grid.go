@@ -10,7 +10,7 @@ import (
 const MaxRows = blas.MaxRows
 
 // ByteSteps is the number of steps from 0 to the bound on an 8-bit grid.
-const ByteSteps = blas.MostByte
+const ByteSteps = blas.MaxByte
 
 // MaxSteps is the largest magnitude of a feature on a grid, in steps: 32,384.
 const MaxSteps = blas.MaxSteps

@@ -158,7 +158,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 		if held := math.Sqrt(row.MSE); !(math.Abs(held/want-1) < 0.1) {
 			t.Errorf("%s: held-out root mean square error %.6g, on other rows %.6g", name, held, want)
 		}
-		if result.Steps <= blas.MostByte || row.Rounding > 0.001*row.MSE {
+		if result.Steps <= blas.MaxByte || row.Rounding > 0.001*row.MSE {
 			t.Errorf("%s: %d steps, of which rounding takes %.3g of %.3g", name, result.Steps, row.Rounding, row.MSE)
 		}
 	}

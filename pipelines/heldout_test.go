@@ -192,7 +192,7 @@ func squaredErrors(t *testing.T, m *models.Model, lines []string) (sum float64) 
 	in, out := g.Dims()
 	steps := m.Manifest.Learner.Steps
 	z := features.NewGrid(out, steps)
-	step := g.Step() * blas.MostByte / float64(steps)
+	step := g.Step() * blas.MaxByte / float64(steps)
 	for _, line := range lines {
 		x, label := parse(t, line)
 		if len(x) != in {

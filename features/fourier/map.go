@@ -91,7 +91,7 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
 	}
-	if dst.Steps() != blas.MostByte {
+	if dst.Steps() != blas.MaxByte {
 		return features.OnGrid(m, dst, x, n, threads, float32(m.bound()))
 	}
 	if m.form == Paired {

@@ -249,7 +249,7 @@ func (d *Data) Bound(m features.Map, counts func(j int) bool) (float64, error) {
 // necessary it raises the bound, so that all features are on the grid and their sums exact.
 func (d *Data) Reach(bound, largest float64) (raised, reach float64) {
 	reach = largest / bound
-	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > limit {
+	if limit := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MaxByte; reach > limit {
 		bound *= reach / limit
 		reach = limit
 	}

@@ -262,7 +262,7 @@ func (m *featureMap) Quantize(dst *features.Grid, x []float32, n, threads int) (
 		panic("learned: Quantize: slice too short, or too many rows")
 	}
 	switch {
-	case m.amplitude != nil, dst.Steps() != blas.MostByte:
+	case m.amplitude != nil, dst.Steps() != blas.MaxByte:
 		return features.OnGrid(m, dst, x, n, threads, m.bound)
 	case m.form == fourier.Paired:
 		m.weights.CosSinBytes((*blas.Bytes)(dst), x, n, threads)

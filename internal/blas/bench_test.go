@@ -89,14 +89,14 @@ func BenchmarkCosSin(b *testing.B) {
 
 func BenchmarkCosBytes(b *testing.B) {
 	benchmarkMap(b, func(p *Weights, x []float32, n int) func() {
-		dst := NewGrid(p.out, MostByte)
+		dst := NewGrid(p.out, MaxByte)
 		return func() { p.CosBytes(dst, x, n, 1) }
 	})
 }
 
 func BenchmarkCosSinBytes(b *testing.B) {
 	benchmarkMap(b, func(p *Weights, x []float32, n int) func() {
-		dst := NewGrid(2*p.out, MostByte)
+		dst := NewGrid(2*p.out, MaxByte)
 		return func() { p.CosSinBytes(dst, x, n, 1) }
 	})
 }
@@ -104,7 +104,7 @@ func BenchmarkCosSinBytes(b *testing.B) {
 func BenchmarkQuantize(b *testing.B) {
 	for _, d := range []int{100, 4096} {
 		b.Run(fmt.Sprint(d), func(b *testing.B) {
-			z, dst := filled(MaxRows*d), NewGrid(d, MostByte)
+			z, dst := filled(MaxRows*d), NewGrid(d, MaxByte)
 			measure(b, "G/s", MaxRows*float64(d), nil, func() { dst.Quantize(z, MaxRows, 3, 1) })
 		})
 	}

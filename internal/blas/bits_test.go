@@ -60,7 +60,7 @@ func TestBitsNeverChange(t *testing.T) {
 		Affine(h, h, h[:512], h[512:1024], 3)
 		Hadamard(h, 3, 512, 1)
 		is("Affine and Hadamard", sum32(h), 0xaa192c08050330d4)
-		b := NewGrid(2*out, MostByte)
+		b := NewGrid(2*out, MaxByte)
 		p.CosSinBytes(b, x, n, 1)
 		tiles := NewTiles(2 * out)
 		Gram(tiles, b, 1)

@@ -131,7 +131,7 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 		panic("blas: source too short")
 	}
 	l := active()
-	if b.most == MostByte && b.eachQuad(first, z, rows, func(panel, q, quads int, from []float32, ss int) int64 {
+	if b.most == MaxByte && b.eachQuad(first, z, rows, func(panel, q, quads int, from []float32, ss int) int64 {
 		return l.quantize(b.quads(panel, q, quads), from, ss, quads, f)
 	}) == 0 {
 		return 0
@@ -240,10 +240,10 @@ func (b *Bytes) clearPadding() {
 // its sums are the same.
 
 const (
-	// MostByte is the largest number of steps that takes one byte.
-	MostByte = 127
+	// MaxByte is the largest number of steps that takes one byte.
+	MaxByte = 127
 	// MaxSteps is the largest number of steps of a feature.
-	MaxSteps = limbBase*MostByte + limbBase/2 - 1
+	MaxSteps = limbBase*MaxByte + limbBase/2 - 1
 
 	limbBase = 254
 )

@@ -34,7 +34,7 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 					want++
 				}
 			}
-			b := NewGrid(d, MostByte)
+			b := NewGrid(d, MaxByte)
 			for _, threads := range []int{1, 3} {
 				cut := b.Quantize(z, n, 127, threads)
 				check()
@@ -59,7 +59,7 @@ func TestQuantizeMatchesTheReference(t *testing.T) {
 			{1024, 16}} {
 			const bound = 2.7
 			z := normals[float32](random(9), s.n*s.d)
-			b := NewGrid(s.d, MostByte)
+			b := NewGrid(s.d, MaxByte)
 			b.Reset(MaxRows)
 			for i := range b.data {
 				b.data[i] = 55
@@ -85,7 +85,7 @@ func TestQuantizeRowsMatchesQuantize(t *testing.T) {
 		for _, d := range []int{1, 16, 37} {
 			const n = 43
 			z := normals[float32](random(uint64(d)), n*d)
-			want, got := NewGrid(d, MostByte), NewGrid(d, MostByte)
+			want, got := NewGrid(d, MaxByte), NewGrid(d, MaxByte)
 			cut := want.Quantize(z, n, 1.5, 2)
 			got.Resize(MaxRows)
 			for i := range got.data[:(d+lanes-1)/lanes*panelBytes] {
@@ -109,7 +109,7 @@ func TestQuantizeRowsMatchesQuantize(t *testing.T) {
 			}
 		}
 	})
-	b := NewGrid(3, MostByte)
+	b := NewGrid(3, MaxByte)
 	b.Resize(10)
 	z := make([]float32, 30)
 	mustPanic(t, "first row 2", func() { b.QuantizeRows(2, z, 4, 1) })

@@ -101,7 +101,7 @@ func TestWrongHotColumnsPanic(t *testing.T) {
 func BenchmarkHot(b *testing.B) {
 	const n, dense, groups, out = 1024, 10, 4, 2048
 	r := random(1)
-	bytes := NewGrid(2*out, MostByte)
+	bytes := NewGrid(2*out, MaxByte)
 	for _, levels := range []int{4, 10, 16, 24, 100, 10_000} {
 		sizes := make([]int, groups)
 		for g := range sizes {

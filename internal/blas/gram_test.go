@@ -13,7 +13,7 @@ func randomBytes(t testing.TB, r *rand.Rand, n, d int) (*Bytes, []float32) {
 	for i := range z {
 		z[i] = float32(r.IntN(255) - 127)
 	}
-	b := NewGrid(d, MostByte)
+	b := NewGrid(d, MaxByte)
 	// Earlier contents of the block must not count.
 	b.Reset(MaxRows)
 	for i := range b.data {
@@ -93,7 +93,7 @@ func TestGramOfExtremesDoesNotOverflow(t *testing.T) {
 					z[i] = -v
 				}
 			}
-			b := NewGrid(d, MostByte)
+			b := NewGrid(d, MaxByte)
 			b.Quantize(z, MaxRows, 127, 1)
 			tiles := NewTiles(d)
 			Gram(tiles, b, 1)
@@ -178,7 +178,7 @@ func TestTargetsAreExact(t *testing.T) {
 }
 
 func TestSumsPanicOnValuesOutOfRange(t *testing.T) {
-	b := NewGrid(3, MostByte)
+	b := NewGrid(3, MaxByte)
 	b.Reset(2)
 	r := make([]float64, 6)
 	mustPanic(t, "class 2 of 2", func() { ClassSums(r, b, []int32{0, 2}, 2, 1) })

@@ -34,7 +34,7 @@ func TestSumsOfSplitBlocksAreExact(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, s := range []struct{ n, d int }{{1, 1}, {3, 16}, {5, 47}, {8, 48}, {9, 49}, {1024, 65}, {37, 383}, {6, 385},
 			{66, 433}} {
-			for _, most := range []int{MostByte, 5040} {
+			for _, most := range []int{MaxByte, 5040} {
 				b := NewGrid(s.d, most)
 				// A split block, then one that need not be, in the same memory.
 				for _, narrow := range []bool{false, true} {

@@ -40,12 +40,12 @@ func (w *Weighted) Set(z *Bytes, weights []int64, threads int) {
 		return
 	}
 	// The largest feature times the largest weight must fit in the limbs.
-	largest := most / factor * MostByte
+	largest := most / factor * MaxByte
 	if z.limbs() == 2 {
 		largest = most / factor * MaxSteps
 	}
 	w.limbs = 1
-	for reach := int64(MostByte); reach < largest; reach = reach*limbBase + MostByte {
+	for reach := int64(MaxByte); reach < largest; reach = reach*limbBase + MaxByte {
 		w.limbs++
 	}
 	size := len(z.data)

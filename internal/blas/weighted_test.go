@@ -106,7 +106,7 @@ func TestSumsOfWeightedRowsAreExact(t *testing.T) {
 }
 
 func TestWeightsOutOfRangePanic(t *testing.T) {
-	b := NewGrid(3, MostByte)
+	b := NewGrid(3, MaxByte)
 	b.Reset(2)
 	for _, weights := range [][]int64{{1}, {1, -1}, {1, 1 << 32}} {
 		func() {
@@ -123,7 +123,7 @@ func TestWeightsOutOfRangePanic(t *testing.T) {
 // BenchmarkGramOfWeights compares no weights with equal ones, with weights of a byte, and of two.
 func BenchmarkGramOfWeights(b *testing.B) {
 	for _, d := range []int{1024, 4096} {
-		z := NewGrid(d, MostByte)
+		z := NewGrid(d, MaxByte)
 		x := make([]float32, MaxRows*d)
 		r := random(1)
 		for i := range x {

@@ -132,7 +132,7 @@ func endings(t *testing.T, p *Weights, x []float32, n, threads int) []float32 {
 	check()
 	all = append(all, dst...)
 	for sides := 1; sides <= 2; sides++ {
-		b := NewGrid(sides*out, MostByte)
+		b := NewGrid(sides*out, MaxByte)
 		b.Reset(MaxRows)
 		for i := range b.data {
 			b.data[i] = 55
@@ -258,13 +258,13 @@ func TestProductsPanicOnInvalidShapes(t *testing.T) {
 	mustPanic(t, "short source", func() { p.Cos(f, f[:11], 4, 1, 1) })
 	mustPanic(t, "short pair", func() { p.CosSin(f[:15], f, 4, 1, 1) })
 	mustPanic(t, "negative rows", func() { p.Mul(f, f, -1, 1) })
-	mustPanic(t, "bytes of another width", func() { p.CosBytes(NewGrid(3, MostByte), f, 4, 1) })
-	mustPanic(t, "bytes of another width", func() { p.CosSinBytes(NewGrid(2, MostByte), f, 4, 1) })
-	mustPanic(t, "too many rows", func() { p.CosBytes(NewGrid(2, MostByte), make([]float32, 3*1025), 1025, 1) })
-	mustPanic(t, "bound 0", func() { NewGrid(2, MostByte).Quantize(f, 2, 0, 1) })
-	mustPanic(t, "bound NaN", func() { NewGrid(2, MostByte).Quantize(f, 2, float32(math.NaN()), 1) })
-	mustPanic(t, "bound Inf", func() { NewGrid(2, MostByte).Quantize(f, 2, float32(math.Inf(1)), 1) })
-	mustPanic(t, "tiny bound", func() { NewGrid(2, MostByte).Quantize(f, 2, 1e-40, 1) })
+	mustPanic(t, "bytes of another width", func() { p.CosBytes(NewGrid(3, MaxByte), f, 4, 1) })
+	mustPanic(t, "bytes of another width", func() { p.CosSinBytes(NewGrid(2, MaxByte), f, 4, 1) })
+	mustPanic(t, "too many rows", func() { p.CosBytes(NewGrid(2, MaxByte), make([]float32, 3*1025), 1025, 1) })
+	mustPanic(t, "bound 0", func() { NewGrid(2, MaxByte).Quantize(f, 2, 0, 1) })
+	mustPanic(t, "bound NaN", func() { NewGrid(2, MaxByte).Quantize(f, 2, float32(math.NaN()), 1) })
+	mustPanic(t, "bound Inf", func() { NewGrid(2, MaxByte).Quantize(f, 2, float32(math.Inf(1)), 1) })
+	mustPanic(t, "tiny bound", func() { NewGrid(2, MaxByte).Quantize(f, 2, 1e-40, 1) })
 	mustPanic(t, "Dot", func() { Dot(f[:1], f[:2]) })
 	mustPanic(t, "Axpy", func() { Axpy(1, f[:2], f[:1]) })
 }

@@ -45,8 +45,8 @@ type Lines struct {
 // dashes distinguish plain series without colour, besides the first, which is solid.
 var dashes = [][]vg.Length{{6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 1}}
 
-// mostMarks is the largest number of points of a series that have marks.
-const mostMarks = 25
+// maxMarks is the largest number of points of a series that have marks.
+const maxMarks = 25
 
 // Plot returns the chart.
 func (l Lines) Plot() (*Chart, error) {
@@ -140,7 +140,7 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 	marks.Color, marks.Shape, marks.Radius = tone, glyphs[i%len(glyphs)], vg.Points(2.6)
 	if l.Scatter {
 		marks.Color = shade(tone, 0xd0)
-		if len(s.X) > mostMarks { // smaller points overlap less
+		if len(s.X) > maxMarks { // smaller points overlap less
 			marks.Radius = vg.Points(1.7)
 		}
 		p.Add(marks)
@@ -170,7 +170,7 @@ func (l Lines) add(p *Chart, s Series, i int) error {
 		p.Add(ends)
 	}
 	p.Add(line)
-	if s.Plain || len(s.X) > mostMarks {
+	if s.Plain || len(s.X) > maxMarks {
 		p.key(s.Name, line)
 		return nil
 	}

@@ -23,8 +23,8 @@ type levelNames struct {
 	names  map[string]string // by the texts of the columns, each followed by a zero byte
 }
 
-// mostLevelNames limits the names that a reader caches.
-const mostLevelNames = 1 << 12
+// maxLevelNames limits the names that a reader caches.
+const maxLevelNames = 1 << 12
 
 func newLevelNames(d *Dataset) *levelNames {
 	n := &levelNames{levels: d.Levels, names: map[string]string{}}
@@ -56,7 +56,7 @@ func (n *levelNames) name(key func(i int) []byte) (name, reason string) {
 		}
 		name += strings.ReplaceAll(url.PathEscape(column), "=", "%3D") + "=" + url.PathEscape(string(t))
 	}
-	if len(n.names) == mostLevelNames {
+	if len(n.names) == maxLevelNames {
 		clear(n.names)
 	}
 	n.names[string(n.raw)] = name

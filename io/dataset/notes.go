@@ -39,11 +39,11 @@ func (d *Dataset) addNotes(files []Seen) {
 		d.Notes = append(d.Notes, "compressed files stand beside files of the same name, so rows may count twice: "+
 			schema.Some(twice, ", "))
 	}
-	d.Notes = append(d.Notes, missingShards(names, mostNamed)...)
+	d.Notes = append(d.Notes, missingShards(names, maxNamed)...)
 }
 
-// mostNamed is the number of shards that a note lists.
-const mostNamed = 5
+// maxNamed is the number of shards that a note lists.
+const maxNamed = 5
 
 // compressedTwice returns the files that are there both plain and compressed, such as a.csv.gz next to a.csv.
 func compressedTwice(files []string) (twice []string) {

@@ -85,7 +85,7 @@ func (c *columnReader) storeOne(rows []float32, width, at int, bits uint64, reje
 // The bits of the least and the greatest float64 whose float32 is normal.
 const (
 	leastBits = 0x3810000000000000
-	mostBits  = 0x47efffffe0000000
+	maxBits   = 0x47efffffe0000000
 )
 
 // Half way between two float32, a float64 has only the first of the bits that float32 lacks.
@@ -98,7 +98,7 @@ const (
 // rounds to the same float32 as the shortest decimal number that stands for it.
 func plainDouble(bits uint64) bool {
 	a := bits &^ (1 << 63)
-	return bits&lackedBits != halfWay && a-leastBits <= mostBits-leastBits || a == 0
+	return bits&lackedBits != halfWay && a-leastBits <= maxBits-leastBits || a == 0
 }
 
 // storeDoubles stores the numbers in b.

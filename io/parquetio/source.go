@@ -24,7 +24,7 @@ type source struct {
 const (
 	groupBytes  = 16 << 20
 	leastWindow = 64 << 10
-	mostWindow  = 4 << 20
+	maxWindow   = 4 << 20
 )
 
 // readTail reads the end of a file, at least the whole footer, and parses that.
@@ -88,7 +88,7 @@ func (s *source) begin(chunks []*meta.Chunk) error {
 	}
 	s.group = s.group[:0]
 	if hi-lo > groupBytes || hi-lo > 2*used {
-		s.window = min(max(groupBytes/int64(len(chunks)), leastWindow), mostWindow)
+		s.window = min(max(groupBytes/int64(len(chunks)), leastWindow), maxWindow)
 		return nil
 	}
 	s.group, s.from = compress.Grow(s.group, int(hi-lo)), lo

@@ -21,8 +21,8 @@ type Key struct {
 	Unnamed bool `json:"unnamed,omitempty"`
 }
 
-// mostFold is the largest number of a fold.
-const mostFold = 1 << 30
+// maxFold is the largest number of a fold.
+const maxFold = 1 << 30
 
 // Of returns the key of a row from the texts of its columns, or the reason why it has none. The key of a group is a
 // hash, equal for numbers of equal value; the key of a fold is its number; the key of a time grows with the time.
@@ -32,9 +32,9 @@ func (k *Key) Of(text func(i int) []byte) (key uint64, reason string) {
 		if reason != "" || k.By == When {
 			return rowio.OrderedKey(v), reason
 		}
-		if v != math.Trunc(v) || v < 0 || v > mostFold {
+		if v != math.Trunc(v) || v < 0 || v > maxFold {
 			return 0, fmt.Sprintf("column %q: the number of a fold must be a whole number from 0 to %d (have %.40q)",
-				k.Columns[0], mostFold, text(0))
+				k.Columns[0], maxFold, text(0))
 		}
 		return uint64(v), ""
 	}

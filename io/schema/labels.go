@@ -224,8 +224,8 @@ func ParseTarget(label []byte) (y float64, reason string) {
 	return x + 0, ""
 }
 
-// mostAlike is the number of texts that look the same, and of such groups, that Alike lists.
-const mostAlike = 5
+// maxAlike is the number of texts that look the same, and of such groups, that Alike lists.
+const maxAlike = 5
 
 // Alike lists, for a message, texts that differ only in case, Unicode form, spaces or invisible
 // characters. They are quoted with escapes. The result is "" if there are none.
@@ -258,8 +258,8 @@ func Look(text string) string {
 
 // Some joins the first few items for a message.
 func Some(items []string, by string) string {
-	if more := len(items) - mostAlike; more > 0 {
-		items = append(slices.Clone(items[:mostAlike]), fmt.Sprintf("and %d more", more))
+	if more := len(items) - maxAlike; more > 0 {
+		items = append(slices.Clone(items[:maxAlike]), fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(items, by)
 }

@@ -103,8 +103,8 @@ func (n Note) Bad() bool { return n.bad }
 // String returns the note as a sentence that names the flag that changes the decision.
 func (n Note) String() string { return merged([]Note{n}) }
 
-// mostNames is the number of columns that a sentence lists.
-const mostNames = 5
+// maxNames is the number of columns that a sentence lists.
+const maxNames = 5
 
 // Sentences returns notes as sentences, one for all columns of a kind, in the order in which
 // the kinds appear.
@@ -131,7 +131,7 @@ func merged(notes []Note) string {
 		noun = "columns"
 	}
 	fmt.Fprintf(&b, "%s ", noun)
-	for i, n := range notes[:min(len(notes), mostNames)] {
+	for i, n := range notes[:min(len(notes), maxNames)] {
 		if i > 0 {
 			b.WriteString(", ")
 		}
@@ -140,7 +140,7 @@ func merged(notes []Note) string {
 			fmt.Fprintf(&b, " (%s)", n.Detail)
 		}
 	}
-	if more := len(notes) - mostNames; more > 0 {
+	if more := len(notes) - maxNames; more > 0 {
 		fmt.Fprintf(&b, " and %d more", more)
 	}
 	d := notes[0].doubt

@@ -102,7 +102,7 @@ var cases = map[string]func(n, threads int) work{
 		return work{call: func() { w.Mul(dst, x, mapRows, threads) }}
 	},
 	"gram": func(dim, threads int) work {
-		z, tiles := blas.NewGrid(dim, blas.MostByte), filledTiles(dim)
+		z, tiles := blas.NewGrid(dim, blas.MaxByte), filledTiles(dim)
 		z.Quantize(normals(blas.MaxRows*dim), blas.MaxRows, 3, threads)
 		return work{call: func() { blas.Gram(tiles, z, threads) }}
 	},

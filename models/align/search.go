@@ -287,9 +287,9 @@ func (r *searchResult) distance(i, j int) float64 {
 }
 
 const (
-	mostStarts = 1000 // frequencies that package pairs may propose
-	probes     = 50   // chains that FindStarts runs from random frequencies, for comparison
-	ahead      = 2    // a needle has more than this multiple of the largest potential found at random
+	maxStarts = 1000 // frequencies that package pairs may propose
+	probes    = 50   // chains that FindStarts runs from random frequencies, for comparison
+	ahead     = 2    // a needle has more than this multiple of the largest potential found at random
 )
 
 // needles returns the needles of the field's rows x (n×d), in turns, with their potentials. A needle is a frequency
@@ -308,7 +308,7 @@ func (f *Field) needles(x []float32, dual *Dual, threads int,
 		_, y := dual.Row(k)
 		labels = append(labels, slices.Clone(y[:len(r.Indices)]))
 	}
-	w := pairs.Frequencies(r, labels, mostStarts, threads)
+	w := pairs.Frequencies(r, labels, maxStarts, threads)
 	if w == nil {
 		return nil, nil
 	}

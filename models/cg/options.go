@@ -48,7 +48,7 @@ var _ iterative.LearnerOptions = (*LearnerOptions)(nil)
 func NewLearnerOptions() *LearnerOptions { return &LearnerOptions{Shared: iterative.Defaults()} }
 
 const (
-	mostSampled  = 1 << 13
+	maxSampled   = 1 << 13
 	sampleRows   = 4096      // default number of rows of the sample
 	sampleValues = 256 << 20 // most features of the sample: 1 GiB
 )
@@ -58,8 +58,8 @@ func (o *LearnerOptions) Validate() error {
 	switch {
 	case !(o.Tolerance >= 0 && o.Tolerance <= 1):
 		return option.Errorf("tolerance", "must be a number between 0 (choose) and 1 (have %g)", o.Tolerance)
-	case o.Sample < 0 || o.Sample > mostSampled:
-		return option.Errorf("preconditioner", "must be from 1 to %d rows, or 0 to choose (have %d)", mostSampled, o.Sample)
+	case o.Sample < 0 || o.Sample > maxSampled:
+		return option.Errorf("preconditioner", "must be from 1 to %d rows, or 0 to choose (have %d)", maxSampled, o.Sample)
 	case o.Loss != "" && o.Loss != squared:
 		return option.Errorf("loss", "must be %s for %s (have %q)", squared, name, o.Loss)
 	case o.Gap != 0:

@@ -52,7 +52,7 @@ func decodeSample(data []byte) (any, error) {
 	}
 	info, _ := file.Lookup("features")
 	n, d := info.Shape[0], info.Shape[1]
-	if n < 1 || d < 1 || n > mostSampled {
+	if n < 1 || d < 1 || n > maxSampled {
 		return nil, fmt.Errorf("a sample of %d rows of %d features", n, d)
 	}
 	mean, ones := make([]float64, d), make([]float64, n)

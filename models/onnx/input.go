@@ -182,14 +182,14 @@ func whole(texts []string, decimal byte) []string {
 	return texts
 }
 
-// mostLetters is the number of letters up to which a word is recognised in every combination of upper and
+// maxLetters is the number of letters up to which a word is recognised in every combination of upper and
 // lower case. A longer word is recognised as written, in lower case, in upper case, and capitalised.
-const mostLetters = 8
+const maxLetters = 8
 
 // cases returns the ways to write a word in upper and lower case.
 func cases(word string) []string {
 	lower, upper := strings.ToLower(word), strings.ToUpper(word)
-	if len(word) > mostLetters || len(lower) != len(word) || len(upper) != len(word) {
+	if len(word) > maxLetters || len(lower) != len(word) || len(upper) != len(word) {
 		all := []string{word, lower, upper}
 		if word != "" && len(lower) == len(word) && len(upper) == len(word) && word[0] < 0x80 {
 			all = append(all, upper[:1]+lower[1:])

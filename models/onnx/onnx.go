@@ -41,8 +41,8 @@ type Value struct {
 	dims  []int  // after the first, the number of rows
 }
 
-// mostAbout is the number of characters of About that String prints.
-const mostAbout = 80
+// maxAbout is the number of characters of About that String prints.
+const maxAbout = 80
 
 // String describes the value on one line.
 func (v Value) String() string {
@@ -58,8 +58,8 @@ func (v Value) String() string {
 	if v.About == "" {
 		return text
 	}
-	if about := []rune(v.About); len(about) > mostAbout {
-		return text + "  " + string(about[:mostAbout]) + "…"
+	if about := []rune(v.About); len(about) > maxAbout {
+		return text + "  " + string(about[:maxAbout]) + "…"
 	}
 	return text + "  " + v.About
 }

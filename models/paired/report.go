@@ -241,21 +241,21 @@ func (s *Sum) p(d score.Mean) (p float64, rough string) {
 	return p, rough
 }
 
-// mostSkew is the largest skewness of a mean at which its test keeps its level. The more skewed the
+// maxSkew is the largest skewness of a mean at which its test keeps its level. The more skewed the
 // differences, the more often a sample without a difference lacks the few large ones.
 // TestGatesKeepTheirLevel measures the levels.
-const mostSkew = 0.15
+const maxSkew = 0.15
 
 // skewed says why a mean difference cannot be judged: a few of its rows or groups decide it. It returns ""
 // otherwise.
 func (s *Sum) skewed(skew, effective float64) string {
-	if skew <= mostSkew || effective < score.MinMeanRows {
+	if skew <= maxSkew || effective < score.MinMeanRows {
 		return ""
 	}
-	want := 100 * math.Ceil(effective*skew*skew/(mostSkew*mostSkew)/100)
+	want := 100 * math.Ceil(effective*skew*skew/(maxSkew*maxSkew)/100)
 	return fmt.Sprintf("too few %[1]ss make up the difference (skewness %.2[2]g, want at most %[3]g); try %.0[4]f "+
 		"%[1]ss or more",
-		s.counts(), skew, mostSkew, want)
+		s.counts(), skew, maxSkew, want)
 }
 
 // leastShare is a share of all rows. Rows of a kind with at least this share must occur among the rows by

@@ -215,7 +215,7 @@ type Statistics struct {
 
 // Limits on the columns that Statistics describe individually.
 const (
-	mostColumns = 1 << 16
+	maxColumns = 1 << 16
 	// MaxDeciles is the largest number of columns that have deciles and points.
 	MaxDeciles = 1 << 12
 )
@@ -224,7 +224,7 @@ const (
 // columns are left out.
 func (s *Sum) Statistics() *Statistics {
 	t := &Statistics{Profile: s.Result(), Distinct: s.distinct(), Sampled: len(s.sample.rows)}
-	if t.Dim > mostColumns {
+	if t.Dim > maxColumns {
 		t.Columns = nil
 		return t
 	}

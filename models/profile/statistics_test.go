@@ -67,7 +67,7 @@ func TestStatisticsOfVeryLongRowsAreSmall(t *testing.T) {
 	for _, c := range []struct {
 		dim              int
 		columns, deciles bool
-	}{{MaxDeciles, true, true}, {MaxDeciles + 1, true, false}, {mostColumns, true, false}, {mostColumns + 1, false,
+	}{{MaxDeciles, true, true}, {MaxDeciles + 1, true, false}, {maxColumns, true, false}, {maxColumns + 1, false,
 		false}} {
 		s := New(Options{Sample: 2})
 		b := rowio.Block{N: 1, D: c.dim, X: make([]float32, c.dim)}

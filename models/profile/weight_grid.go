@@ -39,9 +39,9 @@ const (
 	fewClasses = 16
 
 	MaxExact  = 1 << 16 // largest exact weight of a row
-	mostTotal = 1 << 31 // largest sum of exact weights: sums of 8-bit features and targets stay exact
-	mostSum   = 1 << 29 // largest sum of rounded weights
-	mostClass = 1 << 38 // largest sum of weights of rows times classes, where there are no targets
+	maxTotal  = 1 << 31 // largest sum of exact weights: sums of 8-bit features and targets stay exact
+	maxSum    = 1 << 29 // largest sum of rounded weights
+	maxClass  = 1 << 38 // largest sum of weights of rows times classes, where there are no targets
 	maxWeight = 1 << 32 // above the largest weight of a row in a blas.Weighted
 	scoreBits = 37      // bits of the sum of all weights in scores
 )
@@ -70,7 +70,7 @@ func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 		return nil
 	}
 	g := &WeightGrid{Classes: classes, One: 1}
-	g.Exact = w.Max/w.Unit <= MaxExact && w.Sum/w.Unit <= mostTotal
+	g.Exact = w.Max/w.Unit <= MaxExact && w.Sum/w.Unit <= maxTotal
 	if g.Exact {
 		g.Unit = w.Unit
 		g.scaleClasses(w, byClass)
@@ -88,7 +88,7 @@ func NewWeightGrid(w *Weights, classes, byClass []float64) *WeightGrid {
 	}
 	// The mean weight gets 8 bits, unless there are very many rows.
 	bits := rowBits
-	for bits > 1 && float64(w.Rows)*math.Ldexp(1, bits) > mostSum {
+	for bits > 1 && float64(w.Rows)*math.Ldexp(1, bits) > maxSum {
 		bits--
 	}
 	g.Unit = math.Ldexp(1, floorLog2(sum/float64(w.Rows))-bits+1)
@@ -109,7 +109,7 @@ func (g *WeightGrid) scaleClasses(w *Weights, byClass []float64) {
 	one := func(bits int) float64 { return math.Ldexp(1, bits-1-floorLog2(sum/all)) }
 	lightest, heaviest := slices.Min(g.Classes), slices.Max(g.Classes)
 	fits := func(bits int) bool {
-		return w.Sum/w.Unit*math.Ldexp(1, bits) <= mostClass && w.Max/w.Unit*heaviest*one(bits) < maxWeight/2
+		return w.Sum/w.Unit*math.Ldexp(1, bits) <= maxClass && w.Max/w.Unit*heaviest*one(bits) < maxWeight/2
 	}
 	bits := g.classBits()
 	for bits > 2 && !fits(bits) {

@@ -42,8 +42,8 @@ type CurveShape struct {
 	Offset float64 `json:"offset"` // what the sigmoid adds to the log odds at the centre
 }
 
-// mostSteeper bounds CurveShape.Slope: it is between 1/mostSteeper and mostSteeper.
-const mostSteeper = 16
+// maxSteeper bounds CurveShape.Slope: it is between 1/maxSteeper and maxSteeper.
+const maxSteeper = 16
 
 // CurveShapes returns the shape of each class's sigmoid on rows with these discriminants, nil without
 // discriminants. Where scores do not separate a class, both are flat, and the slope is 1.
@@ -52,7 +52,7 @@ func CurveShapes(curves []score.CalibrationCurve, all []Discriminant) (shapes []
 		v := curves[c]
 		s := CurveShape{1, float64(v.Slope*d.Centre) + v.Offset - d.Prior}
 		if d.Slope > 0 {
-			s.Slope = min(max(v.Slope/d.Slope, 1.0/mostSteeper), mostSteeper)
+			s.Slope = min(max(v.Slope/d.Slope, 1.0/maxSteeper), maxSteeper)
 		}
 		shapes = append(shapes, s)
 	}
@@ -61,7 +61,7 @@ func CurveShapes(curves []score.CalibrationCurve, all []Discriminant) (shapes []
 
 // Valid reports whether CurveShapes can return the shape.
 func (s CurveShape) Valid() bool {
-	return s.Slope >= 1.0/mostSteeper && s.Slope <= mostSteeper && exact.Finite(s.Offset)
+	return s.Slope >= 1.0/maxSteeper && s.Slope <= maxSteeper && exact.Finite(s.Offset)
 }
 
 // Curve returns the sigmoid of that shape for rows with that discriminant.

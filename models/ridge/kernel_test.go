@@ -85,7 +85,7 @@ func fourier(rng *rand.Rand, dim int, x [][]float64) [][]int8 {
 	for i, p := range x {
 		for _, w := range w {
 			sin, cos := math.Sincos(p[0]*w[0] + p[1]*w[1])
-			z[i] = append(z[i], int8(math.RoundToEven(blas.MostByte*cos)), int8(math.RoundToEven(blas.MostByte*sin)))
+			z[i] = append(z[i], int8(math.RoundToEven(blas.MaxByte*cos)), int8(math.RoundToEven(blas.MaxByte*sin)))
 		}
 	}
 	return z
@@ -107,7 +107,7 @@ func TestPrimalAndDualGiveTheSamePredictions(t *testing.T) {
 	x, q, y := surface(rng, 50, grid)
 	points, _, _ := surface(rng, 20, grid)
 	const dim = 200
-	step := math.Sqrt(2.0/dim) / blas.MostByte
+	step := math.Sqrt(2.0/dim) / blas.MaxByte
 	z := fourier(rng, dim, append(x, points...))
 	widen := func(rows [][]int8) (out [][]float64) {
 		for _, r := range rows {
@@ -155,7 +155,7 @@ func TestManyFeaturesGiveKernelRidge(t *testing.T) {
 		var ss float64
 		for range seeds {
 			z := fourier(rng, dim, append(x, points...))
-			got := predictions(t, z[:len(x)], math.Sqrt(2/float64(dim))/blas.MostByte, q, linear.Grids{grid}, lambda, z[len(x):])
+			got := predictions(t, z[:len(x)], math.Sqrt(2/float64(dim))/blas.MaxByte, q, linear.Grids{grid}, lambda, z[len(x):])
 			var e float64
 			for i := range want {
 				e += (got[i] - want[i]) * (got[i] - want[i])

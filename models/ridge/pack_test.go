@@ -12,6 +12,6 @@ func packBytes(v []int8, n, d int) *features.Grid {
 		z[i] = float32(b)
 	}
 	block := features.NewGrid(d, features.ByteSteps)
-	block.Quantize(z, n, blas.MostByte, 1)
+	block.Quantize(z, n, blas.MaxByte, 1)
 	return block
 }

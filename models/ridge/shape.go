@@ -88,7 +88,7 @@ func (s Shape) Fine(rows int64) int {
 			return most
 		}
 	}
-	return max(most, blas.MostByte)
+	return max(most, blas.MaxByte)
 }
 
 // width returns the number of columns of the cross products: one per output, and in regression one more for

@@ -181,7 +181,7 @@ func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weight
 		var n, more int64
 		for i := range left {
 			w := weightOf(weights, i)
-			take := min(left[i], max(1, mostCopies/max(w, 1)))
+			take := min(left[i], max(1, maxCopies/max(w, 1)))
 			left[i], total[i] = left[i]-take, take*w
 			n, more = n+take, more+left[i]
 		}
@@ -196,8 +196,8 @@ func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weight
 	}
 }
 
-// mostCopies limits the weight of a row in a block.
-const mostCopies = 1<<32 - 1
+// maxCopies limits the weight of a row in a block.
+const maxCopies = 1<<32 - 1
 
 // gram adds the rows of z to the count and to the Gram matrix. It returns the rows with
 // their weights, or nil if they have none.

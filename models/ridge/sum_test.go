@@ -97,7 +97,7 @@ func TestSquaresOfTargetsStayExactForAllRows(t *testing.T) {
 	sum := NewSum(shape)
 	sum.AddLabels(packBytes([]int8{127, -127, 127}, 3, 1), []int32{maxTarget, -maxTarget, maxTarget - 1}, nil, 1)
 	want := moments{3, maxTarget - 1, 2*maxTarget*maxTarget + (maxTarget-1)*(maxTarget-1)}
-	for sum.Rows()*2 <= shape.MaxRows(blas.MostByte) {
+	for sum.Rows()*2 <= shape.MaxRows(blas.MaxByte) {
 		sum.Merge(sum)
 		want = want.plus(want)
 		if got := sum.moments(0); got != want {

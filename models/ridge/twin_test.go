@@ -25,7 +25,7 @@ type sample struct {
 // points in the plane, with labels that depend on the point.
 func draw(shape Shape, n, folds int, seed uint64) *sample {
 	rng := rand.New(rand.NewPCG(seed, 17))
-	s := &sample{shape: shape, folds: folds, step: math.Sqrt(2/float64(shape.Dim)) / blas.MostByte}
+	s := &sample{shape: shape, folds: folds, step: math.Sqrt(2/float64(shape.Dim)) / blas.MaxByte}
 	w := make([][3]float64, shape.Dim)
 	for j := range w {
 		w[j] = [3]float64{rng.NormFloat64(), rng.NormFloat64(), 2 * math.Pi * rng.Float64()}
@@ -34,7 +34,7 @@ func draw(shape Shape, n, folds int, seed uint64) *sample {
 		a, b := 2*rng.NormFloat64(), 2*rng.NormFloat64()
 		row := make([]int8, shape.Dim)
 		for j, w := range w {
-			row[j] = int8(math.RoundToEven(blas.MostByte * math.Cos(a*w[0]+b*w[1]+w[2])))
+			row[j] = int8(math.RoundToEven(blas.MaxByte * math.Cos(a*w[0]+b*w[1]+w[2])))
 		}
 		s.z = append(s.z, row)
 		s.class = append(s.class, int32(math.Abs(math.Floor(a*b+0.3*rng.NormFloat64())))%int32(shape.Outputs))

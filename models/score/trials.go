@@ -102,7 +102,7 @@ func (t *Trials) count(repeats int64, group uint64) *clusterErrors {
 	if t.groups == nil {
 		return nil
 	}
-	cluster := t.groups.Tally(int(group % mostClusters))
+	cluster := t.groups.Tally(int(group % maxClusters))
 	cluster.rows++
 	return cluster
 }
@@ -178,9 +178,9 @@ func (t *Trials) Code(c *wire.Coder) {
 	})
 }
 
-// mostClusters is the number of clusters of groups, a power of two. More groups share clusters by their
+// maxClusters is the number of clusters of groups, a power of two. More groups share clusters by their
 // hashes.
-const mostClusters = 1 << 12
+const maxClusters = 1 << 12
 
 // grouped sums the errors of several fits by cluster, where rows of a group depend on each other.
 type grouped struct {
@@ -194,7 +194,7 @@ type clusterErrors struct {
 }
 
 func newGrouped(fits int) *grouped {
-	return &grouped{NewKeyed(mostClusters, codeCluster, func() *clusterErrors {
+	return &grouped{NewKeyed(maxClusters, codeCluster, func() *clusterErrors {
 		return &clusterErrors{errors: make([]int64, fits), squares: make([]exact.Sum, fits)}
 	})}
 }
@@ -210,7 +210,7 @@ func (c *clusterErrors) Code(w *wire.Coder) {
 }
 
 // codeCluster codes the number of a cluster.
-func codeCluster(c *wire.Coder, at *int) { *at = c.Int(*at, mostClusters-1) }
+func codeCluster(c *wire.Coder, at *int) { *at = c.Int(*at, maxClusters-1) }
 
 // spread returns the number of rows, and the sum over clusters of (value − rows·mean)², where value returns
 // the value of a cluster.

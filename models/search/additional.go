@@ -15,7 +15,7 @@ import (
 
 const (
 	// Largest number of piecewise-linear columns, which are at most 1/piecewiseShare of all features.
-	mostPiecewise  = 512
+	maxPiecewise   = 512
 	piecewiseShare = 4
 	// leastValues is the smallest number of distinct values of a column of a pair.
 	leastValues = 20

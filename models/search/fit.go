@@ -119,7 +119,7 @@ type solved struct {
 // Limits of λ.
 const (
 	leastLambda = 1e-9
-	mostLambda  = 1
+	maxLambda   = 1
 )
 
 // coarse are the λ to try first, if no earlier trial suggests one.
@@ -130,7 +130,7 @@ var coarse = []float64{1e-5, 1e-3, 1e-7, 1e-1}
 func path(start []float64, factor float64, steps int, solve func(lambda float64) *solved) (best *solved, solves int) {
 	tried := map[float64]bool{}
 	try := func(lambda float64) bool {
-		if lambda < leastLambda || lambda > mostLambda || tried[lambda] {
+		if lambda < leastLambda || lambda > maxLambda || tried[lambda] {
 			return false
 		}
 		tried[lambda] = true

@@ -39,7 +39,7 @@ func (r *runner) landmarks(ctx context.Context, chosen *entry, spec *trialSpec) 
 	at.steps = 1
 	at.features = min(kernel.Count(r.options.Features), landmarkFeatures)
 	if spec.exact {
-		at.drawn, at.features = true, min(kernel.Count(r.options.Features), mostDrawn)
+		at.drawn, at.features = true, min(kernel.Count(r.options.Features), maxDrawn)
 	}
 	r.spare = nil // memory for other sizes
 	random := chosen.with(func(*Candidate) {})
@@ -74,8 +74,8 @@ func (r *runner) atLandmarks(ctx context.Context, chosen *entry, spec *trialSpec
 	return best, nil
 }
 
-// mostLandmarks returns the largest number of landmarks, given the numbers of features and rows; at least 1.
-func mostLandmarks(features, rows int) int {
+// maxLandmarks returns the largest number of landmarks, given the numbers of features and rows; at least 1.
+func maxLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
@@ -86,14 +86,14 @@ func (x *viewRows) landmarksOf(main features.Recipe, rows []int) (landmarks.Reci
 	if err != nil {
 		return landmarks.Recipe{}, err
 	}
-	points := landmarks.Distinct((&radialRows{rows: rows}).gather(x.x, x.d), len(rows), x.d, mostLandmarks(out, len(rows)))
+	points := landmarks.Distinct((&radialRows{rows: rows}).gather(x.x, x.d), len(rows), x.d, maxLandmarks(out, len(rows)))
 	return landmarks.RecipeOf(main, points)
 }
 
 // finishLandmarks draws landmarks from all rows of the pilot. It stores them and their recipe, without a kernel,
 // in the result.
 func (r *runner) finishLandmarks(to *Result, x *viewRows) error {
-	points := landmarks.Distinct(x.x, r.pilot.N, x.d, mostLandmarks(kernel.Count(r.options.Features), r.pilot.N))
+	points := landmarks.Distinct(x.x, r.pilot.N, x.d, maxLandmarks(kernel.Count(r.options.Features), r.pilot.N))
 	var err error
 	if to.Landmarks, err = landmarks.Encode(points); err != nil {
 		return err

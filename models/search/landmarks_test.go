@@ -69,7 +69,7 @@ func TestPairsWorkNextToLandmarks(t *testing.T) {
 		e := &entry{Candidate: Candidate{View: "none", Kernel: "gaussian", Width: 4, Pair: 0.25}, start: coarse}
 		for _, train := range at.train {
 			e.pairs = append(e.pairs, r.views["none"].newPair([2]int{2, 3}))
-			odd = odd || mostLandmarks(at.features/2, len(train))%2 == 1
+			odd = odd || maxLandmarks(at.features/2, len(train))%2 == 1
 		}
 		if err := r.tryAll(t.Context(), []*entry{e}, &at); err != nil {
 			t.Fatal(err)

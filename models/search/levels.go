@@ -10,8 +10,8 @@ import (
 const (
 	// standardView is the name of the view of standardised columns.
 	standardView = "standard"
-	// mostOutputs is the largest number of classes for which levels are tried.
-	mostOutputs = 100
+	// maxOutputs is the largest number of classes for which levels are tried.
+	maxOutputs = 100
 	// levelsView is the name of the view in which some columns are levels.
 	levelsView = "levels"
 	// In wholeView, bothView and differencesView all columns of small whole numbers are levels. bothView keeps the
@@ -27,7 +27,7 @@ const (
 // things, and others with all columns of small whole numbers, without or with the numbers and their differences.
 func (r *runner) addLevels() error {
 	standard := r.options.Views[0]
-	if r.options.Levels == nil || standard.Name != standardView || r.pilot.N < fewRows || r.outputs > mostOutputs {
+	if r.options.Levels == nil || standard.Name != standardView || r.pilot.N < fewRows || r.outputs > maxOutputs {
 		return nil
 	}
 	pilot := r.levels(r.views[standardView])

@@ -15,8 +15,8 @@ import (
 
 const (
 	// Largest numbers of rounds of learning a metric, on many rows and on few.
-	mostRounds = 8
-	fewRounds  = 2
+	maxRounds = 8
+	fewRounds = 2
 	// A further round needs a loss below roundRatio times the previous loss, or below lateRoundRatio times that loss
 	// after lateRound rounds or more.
 	roundRatio     = 0.995
@@ -26,7 +26,7 @@ const (
 	fullColumns = 1000
 	// Number of features of the fits that metrics are learned from: about one for each row.
 	leastFeatures = 256
-	mostFeatures  = 1024
+	maxFeatures   = 1024
 )
 
 // root says how a metric follows from the average outer product of gradients.
@@ -165,7 +165,7 @@ func (r *runner) metricsIn(ctx context.Context, view string, kinds []string, can
 // while the loss falls. It returns the candidates with all of these added.
 func (r *runner) rounds(ctx context.Context, parent *entry, kind string, kernels []string, candidates []*entry,
 	spec *trialSpec) ([]*entry, error) {
-	most, least := mostRounds, leastLoss(candidates)
+	most, least := maxRounds, leastLoss(candidates)
 	if spec.exact {
 		most = fewRounds
 	}
@@ -323,7 +323,7 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 	if err != nil {
 		return nil, err
 	}
-	recipe, err := recipeOf(k.options, x.d, min(mostFeatures, max(leastFeatures, len(train)/64*64)),
+	recipe, err := recipeOf(k.options, x.d, min(maxFeatures, max(leastFeatures, len(train)/64*64)),
 		float64(parent.Width*median), r.options.Seed)
 	if err != nil {
 		return nil, err

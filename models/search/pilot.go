@@ -141,18 +141,18 @@ func Memory(n, d, more, outputs, views, threads int) int64 {
 			}
 			bytes = min(bytes, int64(n))
 			fit = max(fit, drawnBytes(bytes))
-			small = 8 * (bytes*(bytes+1) + 2*train*train + train*int64(size.judge) + bytes*(mostPiecewise+productRows))
+			small = 8 * (bytes*(bytes+1) + 2*train*train + train*int64(size.judge) + bytes*(maxPiecewise+productRows))
 			near = 2 * bytes * (bytes + 1)
 			// Rows in two metrics of each fold, with distances in two norms.
 			judging := min(Folds, Folds*fewJudged/int64(max(n, 1))+2)
 			shared = 2 * judging * (rows + 2*near)
 			// Fits to learn metrics from.
-			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
+			fit = max(fit, fitBytes(n, d, min(maxFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
 		shared = 0                            // metrics are not learned on the first rung
 		judge := min(size.judge, n/Folds*5/4) // rows of a fold, which chance makes larger
-		piecewise := min(mostPiecewise, preprocess.MaxBinKnots*d)
+		piecewise := min(maxPiecewise, preprocess.MaxBinKnots*d)
 		fit = max(fit, fitBytes(n, d, max(size.features, landmarkFeatures)+piecewise, judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))

@@ -103,15 +103,15 @@ func (r *runner) weighs(candidates []*entry, view string, weights []float64) boo
 	return known >= float64(0.8*all)
 }
 
-// mostCodes is the largest number of codes of the classes.
-const mostCodes = 3
+// maxCodes is the largest number of codes of the classes.
+const maxCodes = 3
 
 // codes returns what products are aligned with: targets, codes ±1 of classes, or hashed codes 0, 1 of many classes.
 func (r *runner) codes(train []int) [][]float32 {
 	var out [][]float32
 	number := 1
 	if r.grid == nil {
-		number = min(r.outputs-1, mostCodes)
+		number = min(r.outputs-1, maxCodes)
 	}
 	for c := range number {
 		y := make([]float32, len(train))
@@ -119,7 +119,7 @@ func (r *runner) codes(train []int) [][]float32 {
 			switch {
 			case r.grid != nil:
 				y[at] = r.scaled[i]
-			case r.outputs-1 <= mostCodes:
+			case r.outputs-1 <= maxCodes:
 				y[at] = float32(r.code(i, c))
 			default: // a class is a 1 in some of the combinations, by the digits of its number
 				y[at] = float32(uint32(r.y[i]+1) * 0x9e3779b1 >> (31 - c) & 1)
@@ -138,11 +138,11 @@ func (r *runner) pairWeights(s *viewRows, train []int) []float64 {
 
 // pairOfResiduals looks for two columns that matter only together in the residuals of the best candidate, where
 // strong terms of other columns do not hide them. It tries the candidate with a Gaussian of these two. It does
-// nothing if there are more than mostCodes+1 classes.
+// nothing if there are more than maxCodes+1 classes.
 func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
 	best, residualPairs := candidates[0], make([]*pair, len(spec.train)+1)
 	v := r.views[best.View]
-	if best.judged == nil || best.Pair > 0 || r.outputs-1 > mostCodes || v.d < 3 {
+	if best.judged == nil || best.Pair > 0 || r.outputs-1 > maxCodes || v.d < 3 {
 		return candidates, nil
 	}
 	for fold, train := range spec.train {

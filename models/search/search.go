@@ -127,7 +127,7 @@ func (r *runner) addKernels() error {
 
 // addView adds a view, unless another one has equal rows.
 func (r *runner) addView(v View) error {
-	most := min(mostPiecewise, kernel.Count(r.options.Features)/piecewiseShare)
+	most := min(maxPiecewise, kernel.Count(r.options.Features)/piecewiseShare)
 	s, err := newViewRows(r.pilot, v, most, r.options.Threads)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (*entry, error)
 	}
 	order(candidates)
 	chosen := r.simplest(candidates)
-	if len(rungs) == mostRungs {
+	if len(rungs) == maxRungs {
 		chosen = r.narrowest(candidates, chosen)
 	}
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 // Numbers of candidates that are tried on the next rung, in addition to the default.
 const (
-	mostSurvivors = 4
-	mostFinalists = 3
+	maxSurvivors = 4
+	maxFinalists = 3
 )
 
 // finalists returns the candidates for the last rung besides the default: the best ones that differ in more than
@@ -26,7 +26,7 @@ func (r *runner) finalists(candidates []*entry) []*entry {
 		return c
 	}
 	for _, e := range candidates {
-		if len(out) < mostFinalists && e.judged != nil && e.mean() <= maxLossRatio*candidates[0].mean() &&
+		if len(out) < maxFinalists && e.judged != nil && e.mean() <= maxLossRatio*candidates[0].mean() &&
 			!slices.ContainsFunc(out, func(o *entry) bool { return kind(o) == kind(e) }) {
 			out = append(out, e)
 		}
@@ -35,7 +35,7 @@ func (r *runner) finalists(candidates []*entry) []*entry {
 }
 
 // survivors returns the candidates for the second rung besides the default: the best, the best of each family, the best
-// smooth one in the view of the best, and then others by their loss until there are mostSurvivors. At most two
+// smooth one in the view of the best, and then others by their loss until there are maxSurvivors. At most two
 // differ only in width.
 func (r *runner) survivors(candidates []*entry) []*entry {
 	var out []*entry
@@ -61,7 +61,7 @@ func (r *runner) survivors(candidates []*entry) []*entry {
 		}
 	}
 	for _, e := range candidates {
-		if len(out) < mostSurvivors {
+		if len(out) < maxSurvivors {
 			take(e)
 		}
 	}
@@ -132,8 +132,8 @@ func (r *runner) narrowest(candidates []*entry, chosen *entry) *entry {
 const (
 	narrow = 1. / 3
 	wide   = 6.
-	// mostDrawn is the largest number of features of a kernel matrix; drawnBlock of them are multiplied at a time.
-	mostDrawn  = 4096
+	// maxDrawn is the largest number of features of a kernel matrix; drawnBlock of them are multiplied at a time.
+	maxDrawn   = 4096
 	drawnBlock = 512
 )
 
@@ -149,7 +149,7 @@ func (r *runner) confirm(ctx context.Context, candidates []*entry, chosen *entry
 		return chosen, nil
 	}
 	drawn := *spec
-	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), mostDrawn)
+	drawn.drawn, drawn.features = true, min(kernel.Count(r.options.Features), maxDrawn)
 	same := func(e *entry) *entry {
 		next := *e
 		next.start = coarse
@@ -202,5 +202,5 @@ func (t *foldTrial) drawMatrix(recipe features.Recipe, x *viewRows) error {
 
 // drawnBytes bounds the memory of drawMatrix for n rows, without the matrix itself.
 func drawnBytes(n int64) int64 {
-	return n * (4*(mostDrawn+mostPiecewise) + 12*drawnBlock + 8*productRows)
+	return n * (4*(maxDrawn+maxPiecewise) + 12*drawnBlock + 8*productRows)
 }

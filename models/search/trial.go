@@ -343,11 +343,11 @@ const (
 	moreJudged = 400
 )
 
-// mostRungs is the number of rungs for a large pilot. The training data usually have many more rows, and the best
+// maxRungs is the number of rungs for a large pilot. The training data usually have many more rows, and the best
 // width falls as rows are added.
-const mostRungs = 3
+const maxRungs = 3
 
-// rungSizes returns the indices in sizes of the rungs for a pilot of n rows, at most mostRungs: few rows first, then
+// rungSizes returns the indices in sizes of the rungs for a pilot of n rows, at most maxRungs: few rows first, then
 // one or two larger ones if there are more.
 func rungSizes(n int) []int {
 	switch n = n * (Folds - 1) / Folds; {

@@ -15,7 +15,7 @@ const (
 	// An epoch halves the rate unless it lowers the objective by at least this share.
 	plateau = 0.001
 	// Training ends when the rate has been halved this many times.
-	mostCuts = 8
+	maxCuts = 8
 	// Batches are smaller than defaultBatch if an epoch would otherwise have fewer steps than this.
 	fewSteps = 64
 )
@@ -46,7 +46,7 @@ func (s schedule) next(objective float64) schedule {
 	if s.last > 0 && !(objective <= s.last*(1-plateau)) {
 		s.cuts++
 	}
-	return schedule{min(s.cuts, mostCuts), objective}
+	return schedule{min(s.cuts, maxCuts), objective}
 }
 
 // rate returns the rate of an epoch.
@@ -108,7 +108,7 @@ func (s *schedule) read(l *learner, r *loss.Record) {
 		return
 	}
 	var err error
-	if s.cuts, err = strconv.Atoi(r.Meta["cuts"]); err != nil || s.cuts < 0 || s.cuts > mostCuts {
+	if s.cuts, err = strconv.Atoi(r.Meta["cuts"]); err != nil || s.cuts < 0 || s.cuts > maxCuts {
 		r.Err = fmt.Errorf("cuts %.20q", r.Meta["cuts"])
 	}
 	if s.last, err = strconv.ParseFloat(r.Meta["last"], 64); err != nil || !(s.last >= 0) || math.IsInf(s.last, 0) {

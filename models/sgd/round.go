@@ -20,7 +20,7 @@ func (r *round) Reads() bool { return true }
 func (r *round) Done() bool { return r.last() }
 
 // last reports whether the rate of momentum has reached its minimum, so that the round only measures the gradient.
-func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
+func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == maxCuts }
 
 func (r *round) Model() *linear.Model {
 	return &linear.Model{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}

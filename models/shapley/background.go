@@ -43,8 +43,8 @@ type Distribution struct {
 	P []float64
 }
 
-// mostLevels is the largest number of levels of a category in a background; the most frequent are used.
-const mostLevels = 1000
+// maxLevels is the largest number of levels of a category in a background; the most frequent are used.
+const maxLevels = 1000
 
 // add adds a value with probability p. It is merged with the last one if both are equal.
 func (v *Distribution) add(p float64, x ...float32) {
@@ -133,7 +133,7 @@ func (v *Distribution) levels(counts []int64, present float64) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
-	order = order[:min(len(order), mostLevels)]
+	order = order[:min(len(order), maxLevels)]
 	var sum float64
 	for _, level := range order {
 		sum += float64(counts[level])
@@ -143,8 +143,8 @@ func (v *Distribution) levels(counts []int64, present float64) {
 	}
 }
 
-// mostPoints is the largest number of points for a number of a row.
-const mostPoints = 32
+// maxPoints is the largest number of points for a number of a row.
+const maxPoints = 32
 
 // BackgroundPoints returns up to 32 values of each number of a row, spread like its values in the sample: the i-th of
 // n is the quantile (i+½)/n. Missing values are left out, and categories have no points. A column may have
@@ -179,7 +179,7 @@ func BackgroundPoints(s *profile.Sum, first []int) [][]float32 {
 				}
 			}
 			slices.SortFunc(ranked, func(a, b place) int { return cmp.Or(cmp.Compare(a.value, b.value), a.row-b.row) })
-			size := min(len(ranked), mostPoints)
+			size := min(len(ranked), maxPoints)
 			rows = rows[:0]
 			for q := range size {
 				rows = append(rows, ranked[(2*q+1)*len(ranked)/(2*size)].row)

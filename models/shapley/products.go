@@ -32,8 +32,8 @@ type products struct {
 	nodes   []rule       // quadrature rules, of which the last is exact
 }
 
-// mostNumbers is the largest number of products times the row length: 4 GiB of float64, 8 GiB of phasors.
-const mostNumbers = 1 << 29
+// maxNumbers is the largest number of products times the row length: 4 GiB of float64, 8 GiB of phasors.
+const maxNumbers = 1 << 29
 
 // tolerance is the relative error at which a rule of few points is good enough.
 const tolerance = 1e-9
@@ -42,7 +42,7 @@ func newProducts(p part, terms product, steps []features.Recipe, owners []int, b
 	w := &products{model: p.model, first: p.first, terms: terms, numbers: numbersOf(owners, len(p.columns))}
 	columns := len(p.columns)
 	in, count := terms.size()
-	if count > mostNumbers/max(in, columns) {
+	if count > maxNumbers/max(in, columns) {
 		return nil, fmt.Errorf("shapley: %d products of %d numbers are too many to explain; use fewer features", count,
 			max(in, columns))
 	}

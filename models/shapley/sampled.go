@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// mostDraws is the largest number of background rows from which Sampled starts, with two orders each.
-	// Above 128 columns there are fewer, but at least leastDraws: mostSteps bounds rows times columns.
-	mostDraws  = 64
+	// maxDraws is the largest number of background rows from which Sampled starts, with two orders each.
+	// Above 128 columns there are fewer, but at least leastDraws: maxSteps bounds rows times columns.
+	maxDraws   = 64
 	leastDraws = 4
-	mostSteps  = mostDraws * 128
-	// mostSampled is the largest number of columns for Sampled: a colour image of 32×32 pixels.
-	mostSampled = 3072
+	maxSteps   = maxDraws * 128
+	// maxSampled is the largest number of columns for Sampled: a colour image of 32×32 pixels.
+	maxSampled = 3072
 )
 
 var (
@@ -46,11 +46,11 @@ type Scorer func(x []float32, n int) []float32
 // concurrent call of Effects uses one.
 func NewSampled(columns []Column, background []Distribution, dim, k int, seed uint64,
 	newScorer func() Scorer) (*Sampled, error) {
-	if len(columns) > mostSampled {
+	if len(columns) > maxSampled {
 		return nil, fmt.Errorf("shapley: effects on these features are sampled, for at most %d columns; the rows have %d",
-			mostSampled, len(columns))
+			maxSampled, len(columns))
 	}
-	draws := max(leastDraws, min(mostDraws, mostSteps/max(1, len(columns))))
+	draws := max(leastDraws, min(maxDraws, maxSteps/max(1, len(columns))))
 	s := &Sampled{columns: columns, dim: dim, rows: make([]float32, draws*dim), base: make([]float64, k)}
 	s.scorers.New = func() any { return newScorer() }
 	for i := range draws {

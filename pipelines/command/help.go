@@ -202,8 +202,8 @@ var titles = []string{
 // otherGroup is for flags without a group.
 const otherGroup = "Other"
 
-// mostFlags is the largest number of flags of a command that --help may show.
-const mostFlags = 25
+// maxFlags is the largest number of flags of a command that --help may show.
+const maxFlags = 25
 
 // flagGroup is a group with its flags of one command.
 type flagGroup struct {
@@ -225,7 +225,7 @@ func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
 				more = append(more, f)
 			}
 		})
-		if !all && countFlags(cmd) > mostFlags {
+		if !all && countFlags(cmd) > maxFlags {
 			hidden += len(more)
 			more = nil
 		}
@@ -254,7 +254,7 @@ func isMarkedCommon(f *pflag.Flag) bool { return optionOf(f).Common || isHelp(f)
 
 // isCommon reports whether --help of the command shows a flag.
 func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
-	return isMarkedCommon(f) || countFlags(cmd) <= mostFlags
+	return isMarkedCommon(f) || countFlags(cmd) <= maxFlags
 }
 
 // countFlags returns the number of flags of a command that are not hidden.

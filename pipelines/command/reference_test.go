@@ -92,9 +92,9 @@ func writeComments(w io.Writer, pkg string, file *ast.File) {
 	}
 }
 
-// mostOwn is the largest number of commands that describe a flag of their own; what more commands have with
+// maxOwn is the largest number of commands that describe a flag of their own; what more commands have with
 // the same text is described once.
-const mostOwn = 2
+const maxOwn = 2
 
 // writeCLI writes docs/cli.md: all commands with all their flags, in Markdown.
 func writeCLI(w io.Writer) {
@@ -118,7 +118,7 @@ func writeCLI(w io.Writer) {
 		for _, cmd := range root.Commands() {
 			for _, g := range allFlags(cmd) {
 				for _, f := range g.Flags {
-					if row := flagRow(f); g.Title == title && uses[row] > mostOwn && !slices.Contains(rows, row) {
+					if row := flagRow(f); g.Title == title && uses[row] > maxOwn && !slices.Contains(rows, row) {
 						rows = append(rows, row)
 					}
 				}
@@ -163,7 +163,7 @@ func writeReference(w io.Writer, cmd *cobra.Command, uses map[string]int) {
 		var names []string
 		head := fmt.Sprintf("\n| %s | |\n|---|---|\n", g.Title)
 		for _, f := range g.Flags {
-			if row := flagRow(f); uses[row] > mostOwn {
+			if row := flagRow(f); uses[row] > maxOwn {
 				names = append(names, "`--"+f.Name+"`")
 			} else {
 				fmt.Fprint(w, head, row)

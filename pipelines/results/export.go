@@ -28,12 +28,12 @@ func (e *Export) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// mostListed is the largest number of inputs or outputs that are printed.
-const mostListed = 20
+// maxListed is the largest number of inputs or outputs that are printed.
+const maxListed = 20
 
 func (e *Export) list(w io.Writer, title string, values []onnx.Value) {
 	for i, v := range values {
-		if i == mostListed {
+		if i == maxListed {
 			fmt.Fprintf(w, "%-8s and %d more\n", "", len(values)-i)
 			break
 		}

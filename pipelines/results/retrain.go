@@ -98,7 +98,7 @@ func (r *Retrain) Text() string {
 			continue
 		}
 		shown++
-		if shown > mostDrifts {
+		if shown > maxDrifts {
 			break
 		}
 		text := report.ColumnsText(m.Columns)
@@ -236,8 +236,8 @@ type Drift struct {
 	Text  string  `json:"text"` // in words
 }
 
-// mostDrifts is the largest number of days whose drift is printed.
-const mostDrifts = 5
+// maxDrifts is the largest number of days whose drift is printed.
+const maxDrifts = 5
 
 // someDays lists a few days, and counts more of them.
 func someDays(days []string) string {

@@ -248,7 +248,7 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 // D·Step²/12 added to its diagonal, in directions that have 1/m of the rows each. Weights could use these
 // directions to distinguish the rows, but the features of a prediction are not rounded.
 func (s *solver) floor() float64 {
-	step := s.m.Step() * blas.MostByte / float64(s.pass.Spec.Steps)
+	step := s.m.Step() * blas.MaxByte / float64(s.pass.Spec.Steps)
 	return ridge.LambdaFloor(step) * max(1, float64(s.source.Shape.Dim)*s.pass.meanShare())
 }
 
@@ -308,7 +308,7 @@ func (s *solver) ridgeOptions() ridge.Options {
 	if len(s.state.Chosen) > 0 {
 		opts.Lambda, opts.Smaller, opts.Validation = s.state.Chosen, nil, ridge.NoFold
 	}
-	if (p.Copies != nil || p.Spec.Frequent != nil) && p.Spec.Steps > blas.MostByte {
+	if (p.Copies != nil || p.Spec.Frequent != nil) && p.Spec.Steps > blas.MaxByte {
 		// Stop where the errors on copies are no longer the errors of predictions. On a grid of 8 bits a
 		// smaller λ shows whether a finer grid is needed.
 		least := ridge.FloorFactor * s.floor()

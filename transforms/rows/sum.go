@@ -105,16 +105,16 @@ type sumShardFn struct{ sumFn }
 // windowSums is the state of a sumFn.
 type windowSums struct {
 	collector
-	recipe      *recipe
-	records     *records.Reader
-	task        transforms.Task
-	block       rowio.Block
-	kept        rowio.Block // scratch
-	windows     map[beam.Window]*windowed
-	open        []*windowed // windows with sums, the least recently used first
-	mostOpen    int         // largest number of open windows
-	waiting     int         // bytes of the waiting rows
-	mostWaiting int         // largest number of these bytes
+	recipe       *recipe
+	records      *records.Reader
+	task         transforms.Task
+	block        rowio.Block
+	kept         rowio.Block // scratch
+	windows      map[beam.Window]*windowed
+	open         []*windowed // windows with sums, the least recently used first
+	openLimit    int         // largest number of open windows
+	waiting      int         // bytes of the waiting rows
+	waitingLimit int         // largest number of these bytes
 }
 
 // windowed are the rows of a window.
@@ -162,9 +162,9 @@ func (f *sumFn) begin(ctx context.Context) error {
 		return err
 	}
 	b := &windowSums{recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
-		windows: map[beam.Window]*windowed{}, mostWaiting: maxWaiting}
+		windows: map[beam.Window]*windowed{}, waitingLimit: maxWaiting}
 	shape := r.pass.Shape(r.Dim)
-	b.mostOpen = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
+	b.openLimit = max(1, int(maxOpen/(int64(r.Rule.Folds)*shape.PartBytes(0, shape.NumParts()))))
 	f.sums = b
 	return nil
 }
@@ -185,9 +185,9 @@ func (f *sumFn) add(ctx context.Context, key, row any, at *place, emit func(summ
 	return b.read(emit)
 }
 
-// mostListed is the approximate number of rows after which the sums of a window are emitted: the element holds a
+// maxListed is the approximate number of rows after which the sums of a window are emitted: the element holds a
 // hash of each row.
-var mostListed int64 = 1 << 20
+var maxListed int64 = 1 << 20
 
 // windowOf returns the window of an item.
 func (b *windowSums) windowOf(item int) *windowed {
@@ -235,14 +235,14 @@ func (b *windowSums) read(emit func(summed)) error {
 		}
 	}
 	for _, w := range slices.Clone(b.open) {
-		if w.count.Read < mostListed {
+		if w.count.Read < maxListed {
 			continue
 		}
 		if err := b.close(w, emit); err != nil {
 			return err
 		}
 	}
-	for b.waiting > b.mostWaiting {
+	for b.waiting > b.waitingLimit {
 		fullest := (*windowed)(nil)
 		for _, w := range b.windows {
 			if fullest == nil || w.rows.N > fullest.rows.N {
@@ -264,7 +264,7 @@ func (b *windowSums) give(w *windowed, i int) error {
 	}
 	to.Append(&b.block, i)
 	b.waiting += bytesOf(len(to.X)/to.N, len(to.Y)/to.N, len(to.Weights)/to.N)
-	if to.N%rowio.RowsPerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.mostOpen {
+	if to.N%rowio.RowsPerBlock(to.D) > 0 || w.sums == nil && len(b.open) >= b.openLimit {
 		return nil
 	}
 	return b.addWaiting(w)
@@ -276,7 +276,7 @@ func bytesOf(x, y, weights int) int { return 4*x + 8*(y+weights) }
 // sum adds the waiting rows of a window to its sums. To open the window, it closes the least recently used one if the
 // limit of open windows is reached.
 func (b *windowSums) sum(w *windowed, emit func(summed)) error {
-	if w.sums == nil && len(b.open) >= b.mostOpen {
+	if w.sums == nil && len(b.open) >= b.openLimit {
 		if err := b.close(b.open[0], emit); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func summingOf(t *testing.T, most, room int) *sumFn {
 	t.Cleanup(f.Teardown)
 	f.sums = &windowSums{
 		recipe: r, records: r.reader(), task: transforms.NewTask(f.Fn),
-		windows: map[typex.Window]*windowed{}, mostOpen: most, mostWaiting: room,
+		windows: map[typex.Window]*windowed{}, openLimit: most, waitingLimit: room,
 	}
 	return f
 }
@@ -80,7 +80,7 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		if err := f.add(t.Context(), nil, r, placeIn(typex.NoFiringPane(), at[i], 0), emit); err != nil {
 			t.Fatal(err)
 		}
-		if b := f.sums; len(b.open) > b.mostOpen || b.waiting > b.mostWaiting+1024*16 {
+		if b := f.sums; len(b.open) > b.openLimit || b.waiting > b.waitingLimit+1024*16 {
 			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(b.open), b.waiting)
 		}
 	}
@@ -124,13 +124,13 @@ func TestMixedWindowsHaveTheSumsOfSortedOnesInBoundedMemory(t *testing.T) {
 		}
 	}
 	want, _ := added(t, summingOf(t, 100, 1<<30), sorted, sortedAt)
-	defer func(most int64) { mostListed = most }(mostListed)
+	defer func(most int64) { maxListed = most }(maxListed)
 	for _, c := range []struct{ most, room, elements, listed int }{
 		{100, 1 << 30, windows + 1, 1 << 20}, {2, 1 << 30, windows + 1, 1 << 20}, {2, 100_000, 20, 1 << 20}, {1, 100_000, 30,
 			1 << 20},
 		{1, 0, 250, 1 << 20}, {100, 1 << 30, 60, 1000},
 	} {
-		mostListed = int64(c.listed)
+		maxListed = int64(c.listed)
 		got, elements := added(t, summingOf(t, c.most, c.room), rows, at)
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(summed{}),
 			cmp.Exporter(func(reflect.Type) bool { return true })); d != "" {

@@ -28,9 +28,9 @@ type Messages struct {
 // messageID names the identifier of a message among its attributes.
 const messageID = "message_id"
 
-// mostBytes is the size of the largest content that is published, somewhat less than Pub/Sub's limit
+// maxBytes is the size of the largest content that is published, somewhat less than Pub/Sub's limit
 // of 10 MB for a message with its attributes.
-const mostBytes = 9 << 20
+const maxBytes = 9 << 20
 
 // largest is Pub/Sub's limit on the size of a message with the names and values of its attributes,
 // minus a reserve for their encoding.
@@ -41,10 +41,10 @@ const largest = 10_000_000 - 2_000
 type content struct{ data bytes.Buffer }
 
 func (c *content) Write(p []byte) (int, error) {
-	if c.data.Len()+len(p) > mostBytes {
+	if c.data.Len()+len(p) > maxBytes {
 		return 0, fault.Wrap(fault.Data,
 			fmt.Errorf("scoring: the predictions have more than %d bytes, which no message can have: send fewer rows in one, "+
-				"or leave out --scores", mostBytes))
+				"or leave out --scores", maxBytes))
 	}
 	return c.data.Write(p)
 }

@@ -313,7 +313,7 @@ func split(m machine) {
 	factor, _ := Param("f").Resolve()
 	VBROADCASTSS(factor.Addr, f)
 	VBROADCASTSS(words("leastSteps", 0xc6fd0000), lowest)
-	VBROADCASTSS(words("mostSteps", 0x46fd0000), most)
+	VBROADCASTSS(words("maxSteps", 0x46fd0000), most)
 	VBROADCASTSS(words("edgeSteps", 0x46fd0100), edge)
 	VBROADCASTSS(words("absMask", 0x7fffffff), abs)
 	pk := newPacker(m, m.v(10), m.v(9))

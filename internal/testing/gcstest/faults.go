@@ -35,7 +35,7 @@ type Faults struct {
 // Rules says which requests fail.
 type Rules struct {
 	// Share is the share of the requests that fail, 0 to 1. If it is less than 1, a request is
-	// served after mostInARow faults, so that no job fails by chance.
+	// served after maxInARow faults, so that no job fails by chance.
 	Share float64 `json:"share"`
 	Seed  uint64  `json:"seed"`
 	// Kinds are the kinds of requests that may fail, as in Server.Requests; none are
@@ -66,9 +66,9 @@ const (
 	Limited   = "limited"   // 403: too many requests
 )
 
-// mostInARow is how often requests of a kind about an object fail one after the other, unless all
+// maxInARow is how often requests of a kind about an object fail one after the other, unless all
 // are to fail. Clients make more attempts.
-const mostInARow = 6
+const maxInARow = 6
 
 // held is counted where a request waits, and abandoned where its client has ended meanwhile.
 const held, abandoned = "held", "abandoned"
@@ -139,7 +139,7 @@ func (f *Faults) pick(kind, name string) (way string, code int, rules Rules) {
 	rules = f.rules
 	if rules.Share == 0 || len(rules.Kinds) > 0 && !slices.Contains(rules.Kinds, kind) ||
 		f.random.Float64() >= rules.Share ||
-		rules.Share < 1 && f.row[kind+" "+name] >= mostInARow {
+		rules.Share < 1 && f.row[kind+" "+name] >= maxInARow {
 		delete(f.row, kind+" "+name)
 		return "", 0, rules
 	}

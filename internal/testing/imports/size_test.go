@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// mostLines is the largest number of lines of a package, without its tests and what is generated: as
+// maxLines is the largest number of lines of a package, without its tests and what is generated: as
 // much as one reads in a day.
-const mostLines = 2500
+const maxLines = 2500
 
 // large lists packages with more lines.
 var large = map[string]int{
@@ -49,11 +49,11 @@ func TestPackagesAreSmall(t *testing.T) {
 		rel := strings.TrimPrefix(p.ImportPath, module)
 		limit, isLarge := large[rel]
 		switch {
-		case !isLarge && lines > mostLines:
-			t.Errorf("%s has %d lines, at most %d: find the part that can be a package of its own", rel, lines, mostLines)
+		case !isLarge && lines > maxLines:
+			t.Errorf("%s has %d lines, at most %d: find the part that can be a package of its own", rel, lines, maxLines)
 		case isLarge && lines > limit:
 			t.Errorf("%s has %d lines, at most %d", rel, lines, limit)
-		case isLarge && lines <= mostLines:
+		case isLarge && lines <= maxLines:
 			t.Errorf("%s has only %d lines: take it from the list of large packages", rel, lines)
 		}
 	}

@@ -200,8 +200,8 @@ func (s *sink) Close() error {
 
 // Limits of Pub/Sub.
 const (
-	mostAttributes = 100
-	longestValue   = 1024 // bytes
+	maxAttributes = 100
+	longestValue  = 1024 // bytes
 )
 
 // Attributes returns attributes that a message can have. It leaves out names that Pub/Sub reserves, and
@@ -212,7 +212,7 @@ func Attributes(all map[string]string) map[string]string {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			value := all[name]
 			if strings.HasPrefix(name, messages.Prefix) != ours || strings.HasPrefix(name, "goog") ||
-				len(kept) == mostAttributes {
+				len(kept) == maxAttributes {
 				continue
 			}
 			if len(value) > longestValue {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// mostDifferences and fewDifferences bound the number of differences. The limit is the number of columns, but at
-	// least fewDifferences and at most mostDifferences.
-	mostDifferences = 32
+	// differenceLimit and fewDifferences bound the number of differences. The limit is the number of columns, but at
+	// least fewDifferences and at most differenceLimit.
+	differenceLimit = 32
 	fewDifferences  = 16
 	// A difference must be at least sureAbove standard errors above chance, and at least leastSure times as many as the
 	// most significant one.
@@ -24,11 +24,11 @@ const (
 	// numbers in the longer range of two columns: columns with only a few values are more likely to be codes.
 	longest  = 127
 	shortest = 6
-	// At least fewestRows rows are needed, and at most mostRows are used; fewer of many columns (mostWork). sweeps is
+	// At least fewestRows rows are needed, and at most maxRows are used; fewer of many columns (maxWork). sweeps is
 	// the number of backfitting rounds.
 	fewestRows = 200
-	mostRows   = 4000
-	mostWork   = 20_000_000
+	maxRows    = 4000
+	maxWork    = 20_000_000
 	sweeps     = 5
 )
 
@@ -60,7 +60,7 @@ func (r *Pilot) Differences(columns []preprocess.BinColumn) preprocess.Differenc
 		}
 		wholes = append(wholes, a)
 	}
-	n := min(len(r.X)/r.D, mostRows, 2*mostWork/(len(columns)*len(columns)*r.Outputs))
+	n := min(len(r.X)/r.D, maxRows, 2*maxWork/(len(columns)*len(columns)*r.Outputs))
 	to := preprocess.Differences{In: r.In}
 	if len(all) == 0 || n < fewestRows {
 		return to
@@ -89,7 +89,7 @@ func (r *Pilot) Differences(columns []preprocess.BinColumn) preprocess.Differenc
 }
 
 // maxDifferences returns the largest number of differences of d columns.
-func maxDifferences(d int) int { return min(mostDifferences, max(fewDifferences, d), d*(d-1)/2) }
+func maxDifferences(d int) int { return min(differenceLimit, max(fewDifferences, d), d*(d-1)/2) }
 
 // wholeColumn is a column of whole numbers between low and high. Its standardised value is number·slope + shift.
 type wholeColumn struct {

@@ -12,7 +12,7 @@ const (
 	repeating    = 0.5 // smallest share of rows with such a value
 	alike        = 0.5 // intraclass correlation above which another column is similar within values
 	sameLabel    = 0.9 // the same for the label; higher, because other columns may explain the label
-	mostColumns  = 64  // largest number of other columns to look at
+	maxColumns   = 64  // largest number of other columns to look at
 	// If values are joined with their neighbours and the correlation stays above this share, the order
 	// of the values matters, so they are quantities.
 	ordered = 0.75
@@ -94,7 +94,7 @@ func (t *table) names(column int, g groups, number bool) bool {
 	}
 	similar, looked := 0, 0
 	for k := range t.d {
-		if k == column || looked == mostColumns {
+		if k == column || looked == maxColumns {
 			continue
 		}
 		value := func(i int) float64 { return float64(t.x[i*t.d+k]) }

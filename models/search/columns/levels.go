@@ -20,11 +20,11 @@ const (
 	// most maxLevels.
 	maxLevels  = 1024
 	someLevels = 256
-	// rowsPerLevel is the smallest mean number of rows per level, minLevels the smallest number of levels, and mostWhole
+	// rowsPerLevel is the smallest mean number of rows per level, minLevels the smallest number of levels, and maxWhole
 	// the largest number of levels of a column of whole numbers.
 	rowsPerLevel = 2
 	minLevels    = 3
-	mostWhole    = 32
+	maxWhole     = 32
 	// levelWeight is the value of a level's indicator if there are few columns, as for a category. Among more than
 	// fewColumns the value grows as distances do; otherwise levels would hardly count before a metric is learned.
 	levelWeight = 0.7
@@ -52,13 +52,13 @@ type Pilot struct {
 	Threads int
 }
 
-// mostLevels returns the largest number of levels of all columns together, for n rows.
-func mostLevels(n int) int { return min(maxLevels, max(someLevels, n/3)) }
+// levelLimit returns the largest number of levels of all columns together, for n rows.
+func levelLimit(n int) int { return min(maxLevels, max(someLevels, n/3)) }
 
 // More returns an upper bound on the numbers that levels and differences add to each row, for a pilot of n rows of d
 // numbers, of which repeated may become levels.
 func More(n, d, repeated int) int {
-	return min(mostLevels(n), repeated*(n/rowsPerLevel)) + min(maxDifferences(d), repeated*(repeated-1)/2)
+	return min(levelLimit(n), repeated*(n/rowsPerLevel)) + min(maxDifferences(d), repeated*(repeated-1)/2)
 }
 
 // levelsOf returns column j of rows of d numbers, with a cut at each of its values except the smallest. The
@@ -85,13 +85,13 @@ func levelsOf(x []float32, d, j, most int) (preprocess.BinColumn, bool) {
 
 // Whole returns the levels of all columns of small whole numbers; no columns if these are too many levels.
 func (p *Pilot) Whole() preprocess.BinLevels {
-	most := mostLevels(len(p.X) / p.D)
+	most := levelLimit(len(p.X) / p.D)
 	to, total := newLevels(p.In), 0
 	for j := range p.In {
 		if !p.Allowed(j) || !p.isWhole(j) {
 			continue
 		}
-		if c, ok := levelsOf(p.Scaled, p.In, j, mostWhole); ok {
+		if c, ok := levelsOf(p.Scaled, p.In, j, maxWhole); ok {
 			to.Columns = append(to.Columns, c)
 			total += len(c.Cuts) + 1
 		}
@@ -135,7 +135,7 @@ func (p *Pilot) Named() preprocess.BinLevels {
 	var all []found
 	var left [][]float64
 	var rest float64 // share of the variance of the labels
-	most := mostLevels(len(p.X) / p.D)
+	most := levelLimit(len(p.X) / p.D)
 	n := min(len(p.X)/p.D, jumpRows, jumpNumbers/(p.In*p.Outputs))
 	to := newLevels(p.In)
 	if n < fewestRows {

@@ -125,7 +125,7 @@ func WeightsText(w *models.RowWeights) string {
 
 // GridText describes a grid by its number of steps.
 func GridText(steps int) string {
-	if steps == blas.MostByte {
+	if steps == blas.MaxByte {
 		return "8 bits"
 	}
 	bits := 1 + int(math.Ceil(math.Log2(float64(steps))))
