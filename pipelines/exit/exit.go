@@ -182,8 +182,6 @@ func CodeOf(err error) Code {
 		return CodeStorage
 	case is[*DataError](err), is[*dataset.Error](err):
 		return CodeData
-	case errors.Is(err, context.DeadlineExceeded): // of the caller's context: those of requests are in storage errors
-		return CodeInterrupted
 	}
 	return CodeFailed
 }
