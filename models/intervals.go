@@ -61,7 +61,7 @@ func (v *Intervals) check(m *Manifest) error {
 			v.Folds, len(v.Scores), lists)
 	}
 	if v.Scaled && (m.Sketch == nil || m.Task != Regression) {
-		return errors.New("intervals are scaled by a spread, but the model has none")
+		return errors.New("intervals are scaled by novelty, but the model has no sketch")
 	}
 	for _, scores := range v.Scores {
 		place := int64(0)
