@@ -175,8 +175,10 @@ func (f *drawRecipeFn) ProcessElement(ctx context.Context, sample lowest) (dir s
 			return err
 		})
 		switch {
+		case errors.Is(failed, models.ErrBadModel):
+			return "", fault.Wrap(fault.Model, failed)
 		case failed != nil:
-			return "", fault.Wrap(fault.Internal, failed)
+			return "", fault.Wrap(fault.Data, failed)
 		case existing != nil:
 			return o.Model, nil
 		}

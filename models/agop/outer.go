@@ -9,9 +9,10 @@ import (
 // strip is the number of frequencies whose rows of P are computed together.
 const strip = 16
 
-// Outer returns M (d×d, row-major) of a model with weights w (k×D, row-major, D the features of the sum) on
-// the rows of the sum, weighted if they have weights. u has the step and the ranges of the sum's grid. All outputs have the same influence: targets in units of half their range, classes from −1
-// to 1. It panics if lengths do not fit, and returns zeros if there are no rows.
+// Outer returns M (d×d, row-major) of a model with weights w (k×D, row-major, D the features of the sum) on the
+// rows of the sum, weighted if they have weights. u has the step and the ranges of the sum's grid. All outputs have
+// the same influence: targets in units of half their range, classes from −1 to 1. It panics if lengths do not fit,
+// and returns zeros if there are no rows.
 func (v *Waves) Outer(sum *ridge.Sum, w []float32, u ridge.Units, threads int) []float64 {
 	d, m := v.In, v.Count
 	t := v.times(sum, w, u, threads)

@@ -121,6 +121,21 @@ func (g *WeightGrid) scaleClasses(w *Weights, byClass []float64) {
 	g.One = one(bits)
 }
 
+// MaxWeight returns the largest weight that a row of any class can have.
+func (g *WeightGrid) MaxWeight() float64 {
+	heaviest := 1.0 // weight of a class, on the grid if Exact is set
+	for c, weight := range g.Classes {
+		if g.Exact {
+			weight = float64(g.class(c))
+		}
+		heaviest = max(heaviest, weight)
+	}
+	if g.Exact {
+		return g.Unit * min(MaxExact, math.Floor((maxWeight-1)/heaviest))
+	}
+	return g.Unit * (maxWeight / 2) / heaviest
+}
+
 // CheckClasses returns an error if a class has too small a share of the weight to count on the grid of rows with
 // weights w.
 func (g *WeightGrid) CheckClasses(w *Weights, names []string) error {

@@ -16,9 +16,10 @@ func stride(o *Options) int {
 	return 1
 }
 
-// SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set.
-// Each fold judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge. A fold other
-// than 0 does not judge if it has no rows, if the earlier ones have none, or if all of these rows are of one class.
+// SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set. Each fold
+// judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge. A fold other than 0
+// does not judge if it has no rows, if the earlier ones have none, or if all rows of both are of one class or of
+// weight 0.
 func SolveChain(o Options) (*Solution, error) {
 	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Validation == NoFold || o.Validation == FirstFold && !o.Gap {
 		return Solve(o) // nothing depends on the order

@@ -113,12 +113,12 @@ func (r *Rule) CheckWeight(w float64) string {
 	switch g := r.Weights; {
 	case g == nil && w != r.Weight:
 		return fmt.Sprintf("has the weight %g, but all rows of the recipe had the weight %g", w, r.Weight)
-	case g == nil || !g.Exact:
+	case g == nil:
 		return ""
-	case math.Mod(w, g.Unit) != 0:
+	case w > g.MaxWeight():
+		return fmt.Sprintf("has the weight %g, more than %g, the largest that the recipe can sum", w, g.MaxWeight())
+	case g.Exact && math.Mod(w, g.Unit) != 0:
 		return fmt.Sprintf("has the weight %g, which is not a multiple of %g, the unit of the recipe", w, g.Unit)
-	case w/g.Unit > profile.MaxExact:
-		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, profile.MaxExact, g.Unit)
 	}
 	return ""
 }

@@ -54,7 +54,7 @@ type Train struct {
 
 	// Accept, unless nil, is called after the profile. If it returns an error, the job ends before it fits the
 	// model. The manifest has the task, the classes or the number of outputs, and Probabilities if the model will
-	// have them.
+	// have them. It is not called with Recipe.
 	Accept func(*models.Manifest) error
 }
 
@@ -245,7 +245,7 @@ func (s *Share) UnmarshalText(text []byte) error {
 }
 
 // TrainAndTest says what model to train, and on which rows it is then evaluated: the rows of files, or a share
-// of the rows of Data. Training does not read them.
+// of the rows of Data. Training does not read them. NewTrain returns the defaults of Train.
 type TrainAndTest struct {
 	Train
 	TestFiles []string

@@ -153,7 +153,7 @@ func (r *retrainRun) needs(ctx context.Context) (*needs, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l == nil || alias == models.Champion && l.Day > r.options.Day {
+		if l == nil || len(l.Sources) == 0 || alias == models.Champion && l.Day > r.options.Day {
 			return nil, nil // its needs, or the needs of later days, are unknown
 		}
 		id, err := r.jobs.Recipe(ctx, dir)

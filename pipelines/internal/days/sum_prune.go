@@ -162,8 +162,8 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if l == nil {
-		return exit.Dataf("pipelines: %s has no %s, which says which sums it needs: it was copied without; "+
+	if l == nil || len(l.Sources) == 0 {
+		return exit.Dataf("pipelines: %s has no %s that says which sums it needs; "+
 			"fit it again, and promote that", dir, registry.LineageFile)
 	}
 	for _, p := range l.Sources {

@@ -164,14 +164,14 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 	case g == nil && (w.Min != r.Weight || w.Max != r.Weight):
 		return fmt.Errorf("has weights from %g to %g, but all rows of the recipe had the weight %g; train a new recipe",
 			w.Min, w.Max, r.Weight)
-	case g == nil || !g.Exact:
+	case g == nil:
 		return nil
-	case math.Mod(w.Unit, g.Unit) != 0:
+	case w.Max > g.MaxWeight():
+		return fmt.Errorf("has the weight %g, more than %g, the largest that the recipe can sum; train a new recipe", w.Max,
+			g.MaxWeight())
+	case g.Exact && math.Mod(w.Unit, g.Unit) != 0:
 		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe",
 			w.Unit, g.Unit)
-	case w.Max/g.Unit > profile.MaxExact:
-		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max,
-			profile.MaxExact, g.Unit)
 	}
 	return nil
 }

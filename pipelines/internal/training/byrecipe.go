@@ -114,6 +114,9 @@ func validateByRecipe(o options.Train) error {
 	if o.Learner != nil {
 		return spec.FixedByRecipe("learner")
 	}
+	if len(o.Kernels) > 0 {
+		return spec.FixedByRecipe("kernel")
+	}
 	if err := spec.CheckByRecipe(&o, new(options.NewTrain()), o.Kernel, spec.TrainByRecipe); err != nil {
 		return err
 	}
