@@ -46,6 +46,7 @@ func (h *hybrid) begin() error {
 			h.value |= uint32(c) << (8 * i)
 		}
 		if bits.Len32(h.value) > h.width {
+			h.run = 0 // so that next fails too
 			return errPage
 		}
 		h.b = h.b[size:]
