@@ -2,6 +2,7 @@ package csvio
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -189,7 +190,8 @@ func (r *reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	row := x[base:]
 	comma := r.layout.Comma
 	r.ResetTexts()
-	at := 0 // where the field begins
+	at := 0                 // where the field begins
+	var first *rowio.BadRow // the first field that cannot be used
 	for f := range r.layout.Stored() {
 		if at > len(rec) {
 			return x[:base], nil, r.bad(rec, f, "")
@@ -225,16 +227,22 @@ func (r *reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			return x[:base], nil, r.bad(rec, f, why)
 		}
 		if bad := r.put(row, rec, f, b); bad != nil {
-			return x[:base], nil, bad
+			if !r.ReadsIDs() {
+				return x[:base], nil, bad
+			}
+			first = cmp.Or(first, bad)
 		}
 	}
-	if at <= len(rec) {
+	if at <= len(rec) && first == nil {
 		return x[:base], nil, r.bad(rec, 0, "")
 	}
 	for i, text := range r.Path {
 		if bad := r.put(row, rec, len(r.fields)-len(r.Path)+i, text); bad != nil {
-			return x[:base], nil, bad
+			first = cmp.Or(first, bad)
 		}
+	}
+	if first != nil {
+		return x[:base], nil, first
 	}
 	return x, r.Target(0), nil
 }

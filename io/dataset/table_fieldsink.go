@@ -152,10 +152,14 @@ func (t *storedTexts) Null(row []float32, _ int) string {
 	return t.next.Null(row)
 }
 
-// at returns text i. The result is nil only if t is nil, which means that there is no such column.
+// at returns text i, which is empty if the row ended before it. The result is nil only if t is nil, which means that
+// there is no such column.
 func (t *storedTexts) at(i int) []byte {
 	if t == nil {
 		return nil
+	}
+	if i >= len(t.ends) {
+		return []byte{}
 	}
 	from := 0
 	if i > 0 {

@@ -117,6 +117,9 @@ func (f *Fields) ResetTexts() {
 	}
 }
 
+// ReadsIDs reports whether rows have ids, which are needed of rows that cannot be used, too.
+func (f *Fields) ReadsIDs() bool { return f.ids != nil }
+
 // Target returns the text of label i of the last row, valid until the next; nil if labels are not read.
 func (f *Fields) Target(i int) []byte {
 	if len(f.labels) == 0 {
