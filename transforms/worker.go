@@ -223,13 +223,18 @@ func (t Task) Apply(m features.Map, phi, x []float32, n int) []float32 {
 	return phi
 }
 
-// Parallel calls do for all items, most of them at a time, at least one. It returns the first error, which ends the
-// context of the others. A panic is an error, as of fault.Guard.
-func Parallel[T any](ctx context.Context, most int, items []T, do func(ctx context.Context, i int, item T) error) error {
+// Parallel calls do for all items, up to limit of them at a time, and at least one. It returns the first error, which
+// ends the context of the others and starts no more. A panic is an error, as of fault.Guard.
+func Parallel[T any](ctx context.Context, limit int, items []T, do func(ctx context.Context, i int, item T) error) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, most))
+	g.SetLimit(max(1, limit))
 	for i, item := range items {
-		g.Go(func() error { return fault.Guard(func() error { return do(ctx, i, item) }) })
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return fault.Guard(func() error { return do(ctx, i, item) })
+		})
 	}
 	return g.Wait()
 }
