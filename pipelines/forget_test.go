@@ -44,8 +44,9 @@ func forgetting(t *testing.T, dir, ids string) options.Forget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return options.Forget{ForgottenRows: options.ForgottenRows{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}}, Data: data,
-		IDs: jobtest.Write(t, dir, "list", ids)}, Out: dir + "/without"}
+	return options.Forget{ForgottenRows: options.ForgottenRows{Model: dir + "/model", SumDirs: options.SumDirs{Sums: []string{dir + "/sums"}},
+		Data: data,
+		IDs:  jobtest.Write(t, dir, "list", ids)}, Out: dir + "/without"}
 }
 
 // Outputs that cannot all be created are rejected before any of them is created.
@@ -226,7 +227,7 @@ func TestOnlyRowsThatAreInTheSumsAreForgotten(t *testing.T) {
 				r, err := Forget(jobtest.Ctx, o)
 				if n < c.times {
 					do(r, err)
-					hidden[r.Certificate.Contents[0]] = true
+					hidden[r.Certificate.Codes[0]] = true
 					o.Model, o.Sums = o.Out, []string{o.SaveSums}
 					continue
 				}
@@ -419,8 +420,8 @@ func TestCertificateDoesNotRevealItsRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, hidden := range append(r.Certificate.Contents, r.Certificate.SumsOfRows) {
-		if hidden == q.Certificate.SumsOfRows || slices.Contains(q.Certificate.Contents, hidden) {
+	for _, hidden := range append(r.Certificate.Codes, r.Certificate.SumsOfRows) {
+		if hidden == q.Certificate.SumsOfRows || slices.Contains(q.Certificate.Codes, hidden) {
 			t.Errorf("%s is of the rows alone, so that it can be compared with that of a guess", hidden)
 		}
 	}

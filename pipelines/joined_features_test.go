@@ -122,7 +122,8 @@ func TestJoinedFeaturesWorkInEveryJob(t *testing.T) {
 		t.Errorf("the metric is not in\n%s", text)
 	}
 	picture := filepath.Join(dir, "importance.svg")
-	if _, err := InspectModel(jobtest.Ctx, options.InspectModel{Model: model, EffectsPlot: picture}); err == nil || !strings.Contains(err.Error(), "--data") {
+	_, err = InspectModel(jobtest.Ctx, options.InspectModel{Model: model, EffectsPlot: picture})
+	if err == nil || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("a picture of the metric as importance: %v", err)
 	}
 	machine := train("svm", func(o *options.Train) {

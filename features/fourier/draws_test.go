@@ -155,7 +155,7 @@ func TestEachOrthogonalFrequencyIsNormal(t *testing.T) {
 	}
 }
 
-// Fourth moments are those of a Haar matrix (Collins & Śniady, Commun. Math. Phys. 264, 2006): E q₁₁²q₂₂² =
+// Fourth moments equal the moments of a Haar matrix (Collins & Śniady, Commun. Math. Phys. 264, 2006): E q₁₁²q₂₂² =
 // (d+1)/((d−1)d(d+2)), E q₁₁q₂₂q₁₂q₂₁ = −1/((d−1)d(d+2)); and determinants have both signs equally often.
 func TestOrthogonalBlocksAreHaar(t *testing.T) {
 	const blocks = 6000

@@ -101,7 +101,7 @@ func TestPatchesAreProjected(t *testing.T) {
 	}
 }
 
-// The directions equal those of a principal component analysis by singular values.
+// The directions equal the principal components by singular values.
 func TestFitFindsThePrincipalDirections(t *testing.T) {
 	f := PatchFit{Shape: ImageShape{Height: 12, Width: 10, Channels: 3}, Patch: 3, Stride: 2, Out: 27}
 	const n = 30

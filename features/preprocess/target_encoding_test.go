@@ -96,8 +96,8 @@ func (l labelled) mean(slot int, like float32, class int, use func(i int) bool) 
 	return float32((of + smoothing*(all/n)) / (m + smoothing))
 }
 
-// Each row has the mean labels of other rows: held-out and new rows have those of all training rows, and
-// training rows those of all other parts.
+// Each row has the mean labels of other rows: held-out and new rows have means over all training rows, and
+// training rows means over all other parts.
 func TestTargetStatisticsAreOfOtherRows(t *testing.T) {
 	for _, c := range []struct {
 		classes int

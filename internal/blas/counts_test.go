@@ -196,7 +196,7 @@ func countsTable(t *testing.T) string {
 	return b.String()
 }
 
-// The counts in docs/arm64.md are those of the inner loops; UPDATE_GOLDEN=1 writes them.
+// docs/arm64.md has the counts of the inner loops; UPDATE_GOLDEN=1 writes them.
 func TestInstructionCountsMatchTheDocument(t *testing.T) {
 	const page, begin, end = "../../docs/arm64.md", "<!-- counts -->\n", "<!-- end of counts -->"
 	old, err := os.ReadFile(page)

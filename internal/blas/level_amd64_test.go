@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// With AVX-512 but without VNNI, as on the first such CPUs, the products of bytes are those of AVX2.
+// With AVX-512 but without VNNI, as on the first such CPUs, bytes are multiplied as with AVX2.
 func TestGramMatchesWithoutVNNI(t *testing.T) {
 	if !slices.Contains(Levels(), "avx512") {
 		t.Skip("no AVX-512 here")

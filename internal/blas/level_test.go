@@ -40,7 +40,7 @@ func TestEnvironmentForcesALevel(t *testing.T) {
 	}
 }
 
-// The levels are those of the CPU; BLAS_TEST_LEVELS lists the levels of an emulated one.
+// The CPU gives the levels; BLAS_TEST_LEVELS lists the levels of an emulated one.
 func TestLevelsMatchTheCPU(t *testing.T) {
 	want := os.Getenv("BLAS_TEST_LEVELS")
 	if want == "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Reports have the numbers of quoted rows in an array, as those of earlier versions.
+// Reports have the numbers of quoted rows in an array.
 func TestQuotedRowsAreAnArrayInJSON(t *testing.T) {
 	for want, lines := range map[string]OtherLines{
 		`{"quoted":[3,40,36]}`: {Quoted: QuotedRows{From: 3, To: 40, Rows: 36}}, `{"headers":2}`: {Headers: 2},

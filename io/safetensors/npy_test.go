@@ -16,7 +16,7 @@ func npy(t *testing.T, x Tensor) string {
 	return b.String()
 }
 
-// The bytes equal those of NumPy 2 for numpy.save(np.array([[1, 2.5]], '<f4')) and for arrays of one dimension.
+// The bytes equal what NumPy 2 writes for numpy.save(np.array([[1, 2.5]], '<f4')) and for arrays of one dimension.
 func TestBytesMatchNumPy(t *testing.T) {
 	for name, c := range map[string]struct {
 		head, data string

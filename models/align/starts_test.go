@@ -125,7 +125,7 @@ func TestPartitionsHaveTheStarts(t *testing.T) {
 	}
 }
 
-// Needles whose potentials are far above those of the drawn frequencies are added to these.
+// Needles are added to the drawn frequencies if their potentials are far above.
 func TestNeedlesAreProposed(t *testing.T) {
 	const n, d, m = 1500, 30, 200
 	x, class := needle(n, d, 2, false, 1)

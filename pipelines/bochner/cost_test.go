@@ -142,7 +142,7 @@ func TestCostByRunner(t *testing.T) {
 	if os.Getenv("BOCHNER_BENCH") == "" {
 		t.Skip("measures; BOCHNER_BENCH is not set (make bench-runners)")
 	}
-	// The costs are those of users, whose programs collect garbage as usual.
+	// Costs are measured with garbage collection as usual, as users have it.
 	for _, v := range usualGC {
 		name, value, _ := strings.Cut(v, "=")
 		t.Setenv(name, value)

@@ -41,9 +41,9 @@ type Certificate struct {
 	Recipe  string `json:"recipe"` // digest
 
 	Rows int64 `json:"rows"` // number of subtracted rows
-	// Contents are HMACs of these rows, sorted, and SumsOfRows is the HMAC of the digest of their
+	// Codes are HMACs of these rows, sorted, and SumsOfRows is the HMAC of the digest of their
 	// sums. The key can be computed from the original sums: see docs/formats.md.
-	Contents   []string `json:"codes"`
+	Codes      []string `json:"codes"`
 	SumsOfRows string   `json:"sums_of_rows"`
 
 	BeforeAndAfter

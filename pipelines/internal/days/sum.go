@@ -133,7 +133,7 @@ func (s *sumRun) sum(ctx context.Context) error {
 	return t.Job.Publish(ctx, s.result.Out, files)
 }
 
-// markEmpty sets Empty of the inputs without rows. inputs are those of sums.InputsOf for the files.
+// markEmpty sets Empty of the inputs without rows. inputs are what sums.InputsOf returns for the files.
 func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.Report) {
 	rows := make([]int64, len(files))
 	for _, r := range reports {

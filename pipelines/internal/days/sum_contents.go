@@ -103,8 +103,8 @@ func (k contentKey) hide(data []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// contents returns the HMACs of the hashes of rows, sorted.
-func (k contentKey) contents(rows []row) []string {
+// codes returns the HMACs of the hashes of rows, sorted.
+func (k contentKey) codes(rows []row) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
 		out[i] = k.hide(binary.LittleEndian.AppendUint64(nil, r.hash))

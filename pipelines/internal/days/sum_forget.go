@@ -130,7 +130,7 @@ func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, 
 		return nil, exit.Dataf("pipelines: %s", r.why)
 	}
 	c.Rows = r.subtracted.Rows.Used
-	c.Contents, c.SumsOfRows = r.key.contents(r.rows), r.key.hide([]byte(r.subtracted.Sums))
+	c.Codes, c.SumsOfRows = r.key.codes(r.rows), r.key.hide([]byte(r.subtracted.Sums))
 	if used := usedBy(terms); c.Rows == used {
 		return nil, exit.Dataf(
 			"pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the "+
@@ -393,7 +393,7 @@ func (r *forgetInputs) differences(ctx context.Context, c *results.Certificate, 
 	expect("recipe", c.Recipe, r.recipe.Digest)
 	expect("sums before", c.SumsBefore, before)
 	expect("rows", fmt.Sprint(c.Rows), fmt.Sprint(r.subtracted.Rows.Used))
-	expect("contents of the rows", strings.Join(c.Contents, ""), strings.Join(r.key.contents(r.rows), ""))
+	expect("contents of the rows", strings.Join(c.Codes, ""), strings.Join(r.key.codes(r.rows), ""))
 	expect("sums of the rows", c.SumsOfRows, r.key.hide([]byte(r.subtracted.Sums)))
 	expect("sums after", c.SumsAfter, p.Sums)
 	expect("weights without the rows", c.WeightsAfter, weightsOf(fitted))
