@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/testing/jobtest"
@@ -78,12 +79,37 @@ func heldOut(t *testing.T, o options.Train, share float64) (held []int64) {
 	return held
 }
 
-// A training run with --test gives the model of the file without the test rows.
+// inGap returns the lines of the rows before the held-out ones that --time_gap 30d leaves out.
+func inGap(t *testing.T, o options.Train, lines []string, held []int64) (skipped []int64) {
+	t.Helper()
+	if o.Split.Gap == "" {
+		return nil
+	}
+	day := func(line int64) string { return strings.Split(lines[line-1], ",")[1] }
+	first := day(slices.MinFunc(held, func(a, b int64) int { return strings.Compare(day(a), day(b)) }))
+	since, err := time.Parse(time.DateOnly, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := since.AddDate(0, 0, -30).Format(time.DateOnly)
+	for line := int64(2); int(line) <= len(lines); line++ {
+		if d := day(line); d >= from && d < first {
+			skipped = append(skipped, line)
+		}
+	}
+	if len(skipped) == 0 {
+		t.Fatal("no row is in the gap")
+	}
+	return skipped
+}
+
+// A training run with --test gives the model of the file without the test rows and those in the gap before them.
 func TestTestRowsAreNotTrainedOn(t *testing.T) {
 	for name, set := range map[string]func(*options.Train){
 		"content": func(o *options.Train) { o.Data.Drop = []string{"who"} },
 		"groups":  func(o *options.Train) { o.Split.Group = []string{"who"} },
 		"time":    func(o *options.Train) { o.Split.Time, o.Data.Time = true, "day" },
+		"gap":     func(o *options.Train) { o.Split.Time, o.Data.Time, o.Split.Gap = true, "day", "30d" },
 		"bad":     func(o *options.Train) { o.MaxBadFraction = 0.1 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,10 +128,11 @@ func TestTestRowsAreNotTrainedOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := int(result.Rows.Read + result.Test.Rows.Read); n != len(lines)-1 {
-				t.Errorf("%d rows of both parts, want %d", n, len(lines)-1)
-			}
 			held := heldOut(t, o, 0.2)
+			skipped := inGap(t, o, lines, held)
+			if n := int(result.Rows.Read + result.Test.Rows.Read); n != len(lines)-1-len(skipped) {
+				t.Errorf("%d rows of both parts, want %d", n, len(lines)-1-len(skipped))
+			}
 			if n := float64(len(held)) / float64(len(lines)); n < 0.12 || n > 0.28 {
 				t.Errorf("%d of %d rows are held out", len(held), len(lines))
 			}
@@ -114,7 +141,7 @@ func TestTestRowsAreNotTrainedOn(t *testing.T) {
 				copies[lines[line-1]] = true
 			}
 			for i, line := range lines {
-				if !slices.Contains(held, int64(i+1)) {
+				if !slices.Contains(held, int64(i+1)) && !slices.Contains(skipped, int64(i+1)) {
 					kept = append(kept, line)
 					if copies[line] {
 						t.Errorf("copies of %q are in both parts", line)

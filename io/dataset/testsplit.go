@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// TestSplit chooses the rows of a dataset that are held out for a test, or all others. Readers skip the
+// TestSplit chooses the rows of a dataset that are held out for a test, or the others. Readers skip the
 // rest, so nothing that is computed from the rows depends on it. Rows with equal Columns are in the
 // same part. A row that cannot be read is never in the test.
 type TestSplit struct {
@@ -29,9 +29,11 @@ type TestSplit struct {
 	Key  *schema.Key `json:"key,omitempty"`
 	Keys []uint64    `json:"keys,omitempty"`
 	From uint64      `json:"from,omitempty"`
+	// Gap, unless 0, is a key before From. Rows with keys from Gap to From are in neither part.
+	Gap uint64 `json:"gap,omitempty"`
 }
 
-// Other returns the part with all rows that p does not choose.
+// Other returns the other part: the held-out rows, or those that remain.
 func (p TestSplit) Other() *TestSplit {
 	p.Test = !p.Test
 	return &p
@@ -127,6 +129,9 @@ func (f *testFilter) takes(x []float32) bool {
 		sum = key
 	case f.at < len(f.sums):
 		sum = f.sums[f.at]
+	}
+	if f.Key != nil && f.Gap > 0 && !f.Test {
+		return sum < f.Gap
 	}
 	return f.holds(sum) == f.Test
 }

@@ -143,7 +143,7 @@ func (k *FoldKeys) cutTime(r *FoldRule, gap float64) error {
 	}
 	r.Folds, r.Gap = len(r.Cuts)+1, gap > 0
 	if gap > 0 && r.Cuts[0] <= times[0] {
-		return errors.New("the gap leaves no rows before it to learn from; use a shorter one")
+		return errGap
 	}
 	return nil
 }
@@ -194,15 +194,24 @@ func (k *FoldKeys) Groups(share float64, seed uint64) ([]uint64, error) {
 	return held, nil
 }
 
-// Since returns a time such that about the given share of the rows are from then or later. The
-// error says that all rows have the same time.
-func (k *FoldKeys) Since(share float64) (uint64, error) {
+// Since returns a time such that about the given share of the rows are from then or later, and the time that is
+// earlier by gap, 0 if gap is 0. The error says that all rows have the same time, or that none is before the gap.
+func (k *FoldKeys) Since(share, gap float64) (since, before uint64, err error) {
 	times, err := k.sortedTimes()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return timeAt(times, int(float64(len(times))*(1-share))), nil
+	since = timeAt(times, int(float64(len(times))*(1-share)))
+	if gap > 0 {
+		before = rowio.OrderedKey(rowio.KeyNumber(since) - gap)
+		if before <= times[0] {
+			return 0, 0, errGap
+		}
+	}
+	return since, before, nil
 }
+
+var errGap = errors.New("the gap leaves no rows before it to learn from; use a shorter one")
 
 // sortedTimes returns the times of the sample, ascending.
 func (k *FoldKeys) sortedTimes() ([]uint64, error) {

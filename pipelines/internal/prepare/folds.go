@@ -97,25 +97,30 @@ func gapOf(s options.Split) (length float64, seconds bool, err error) {
 	return length, unit != "", nil
 }
 
+// columnGap returns the gap in the units of the column of times, 0 if there is none.
+func columnGap(o Options, times *schema.Key) (float64, error) {
+	if o.Split.Gap == "" {
+		return 0, nil
+	}
+	length, seconds, err := gapOf(o.Split)
+	if dates := times.Layout != ""; err == nil && length > 0 && seconds != dates {
+		advice := "numbers: give a number without a unit"
+		if dates {
+			advice = "dates: give a unit, such as 7d"
+		}
+		err = exit.Usagef("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time, advice)
+	}
+	return length, err
+}
+
 // foldRule returns the rule that splits profiled rows into folds, nil if their content does.
 func foldRule(o Options, d *dataset.Dataset, keys *profile.FoldKeys, rows int64) (*profile.FoldRule, error) {
 	if d.Key == nil || o.JobFolds < 2 {
 		return nil, nil
 	}
-	var gap float64
-	if o.Split.Gap != "" {
-		length, seconds, err := gapOf(o.Split)
-		if dates := d.Key.Layout != ""; err == nil && length > 0 && seconds != dates {
-			advice := "numbers: give a number without a unit"
-			if dates {
-				advice = "dates: give a unit, such as 7d"
-			}
-			err = exit.Usagef("--time_gap %s: the times in column %q are %s", o.Split.Gap, o.Data.Time, advice)
-		}
-		if err != nil {
-			return nil, err
-		}
-		gap = length
+	gap, err := columnGap(o, d.Key)
+	if err != nil {
+		return nil, err
 	}
 	r, err := keys.Rule(o.Split.By(), slices.Clone(keyColumns(o.Split, o.Data)), o.JobFolds, gap, o.Seed)
 	if err != nil {
@@ -349,12 +354,19 @@ func holdOutByKey(ctx context.Context, o Options, j *job.Job, d *dataset.Dataset
 	part.Columns, part.Key = d.Key.Columns, d.Key
 	columns := strings.Join(d.Key.Columns, ", ")
 	if o.Split.By() == profile.ByTime {
-		part.From, err = p.Keys.Since(part.Share)
+		gap, gapErr := columnGap(o, d.Key)
+		if gapErr != nil {
+			return nil, "", gapErr
+		}
+		part.From, part.Gap, err = p.Keys.Since(part.Share, gap)
 		from := fmt.Sprintf("%g", rowio.KeyNumber(part.From))
 		if d.Key.Layout != "" {
 			from = schema.TimeText(rowio.KeyNumber(part.From))
 		}
 		text = fmt.Sprintf("the latest, by %s, from %s on", columns, from)
+		if part.Gap > 0 {
+			text += fmt.Sprintf(", without training on the %s before", o.Split.Gap)
+		}
 	} else {
 		part.Keys, err = p.Keys.Groups(part.Share, part.Seed)
 		text = "whole groups, by " + columns
