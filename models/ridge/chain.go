@@ -18,8 +18,8 @@ func stride(o *Options) int {
 
 // SolveChain is Solve for folds that follow each other in time, the latest first. Options.Add must be set. Each fold
 // judges weights that were fitted to the earlier ones; with FirstFold, fold 0 is the only judge. A fold other than 0
-// does not judge if it has no rows, if the earlier ones have none, or if all rows of both are of one class or of
-// weight 0.
+// does not judge if it or the earlier ones have no rows but those of weight 0, or if the earlier ones are all of one
+// class.
 func SolveChain(o Options) (*Solution, error) {
 	if o.Folds < 3 && !o.Gap || o.Folds < 2 || o.Validation == NoFold || o.Validation == FirstFold && !o.Gap {
 		return Solve(o) // nothing depends on the order
@@ -87,9 +87,22 @@ func judging(o *Options, f int) Options {
 				return err
 			}
 		}
+		if f > 0 && ofOneClass(to) {
+			return undividedError("ridge: the rows before those that are held out are of one class")
+		}
 		return nil
 	}
 	return q
+}
+
+// ofOneClass reports whether all rows of a sum of classes, except those of weight 0, are of one class.
+func ofOneClass(s *Sum) bool {
+	for _, count := range s.ClassCounts() {
+		if float64(count) == s.Weight() {
+			return true
+		}
+	}
+	return false
 }
 
 // rank returns the error by which values of λ are compared; smaller is better.
