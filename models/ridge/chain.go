@@ -38,6 +38,10 @@ func SolveChain(o Options) (*Solution, error) {
 		if f > 0 && cannotJudge(err) {
 			continue
 		}
+		if _, undivided := errors.AsType[undividedError](err); undivided && !errors.Is(err, errNoRows) {
+			return nil, undividedError("ridge: no row is held out, or all are: the rows are all earlier or all later than " +
+				"the time from which the recipe holds out the latest; add rows of other times, or train a new recipe")
+		}
 		if err != nil {
 			return nil, err
 		}

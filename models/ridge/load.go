@@ -142,7 +142,7 @@ func (p *problem) checkRows(total *Sum) error {
 		return errors.New("ridge: sums of rows with weights need their grid, and others must not have one")
 	}
 	if total.Rows() == 0 {
-		return undividedError("ridge: no rows to fit to")
+		return errNoRows
 	}
 	if total.head.Weight() == 0 {
 		return noSolution("ridge: all %d rows have weight 0", total.Rows())

@@ -36,6 +36,8 @@ type undividedError string
 
 func (e undividedError) Error() string { return string(e) }
 
+const errNoRows = undividedError("ridge: no rows to fit to")
+
 // newSearch returns a search that has tried nothing.
 func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	total := folds.total
