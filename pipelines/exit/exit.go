@@ -1,4 +1,3 @@
-// Package exit defines the errors that jobs return. Each kind is a type, and CodeOf returns its exit code.
 package exit
 
 import (
