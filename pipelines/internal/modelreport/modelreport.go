@@ -1,5 +1,12 @@
-// Package modelreport describes models in reports. Read reads the files of a model directory, New takes those of a
-// directory that is about to be published. Model.Page is the report.
+// Package modelreport writes the report on a model, a page in HTML in the model directory (ReportFile).
+//
+// Read takes the files of an existing model directory, and New those of a directory that is about to be published:
+// manifest, lineage, statistics of the training rows, trials of the search, learning curve and rows set aside. A
+// report needs neither the weights nor the data.
+//
+// Model.Page lists the sections in order: facts, columns (columns.go), the search for features, the errors by λ, the
+// rounds of an iterative learner (fit.go) and the origin of the model. Edge, OnFirst and LearningCurve also serve
+// other reports of a training run.
 package modelreport
 
 import (
