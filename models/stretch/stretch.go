@@ -1,5 +1,3 @@
-// Package stretch describes how far the learned metric of a model stretches distances along columns: Of
-// returns Distances, with a share for each column and the longest directions.
 package stretch
 
 import (
