@@ -163,6 +163,12 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	return j, nil
 }
 
+// Memory in bytes for each row that reports list.
+const (
+	listedHashBytes     = 72  // its hash, in the text of a report and in the sorted list
+	listedPositionBytes = 640 // its hash and position, in reports, in the list and in a certificate
+)
+
 // planSums sets the grid of weights and the levels for the profiled rows, and reserves the memory of their sums.
 func (j *RecipeJob) planSums() (err error) {
 	o, t, p := &j.options, j.Training, j.Training.Prepared
@@ -175,9 +181,9 @@ func (j *RecipeJob) planSums() (err error) {
 	m := t.Memory(o.Recipe.Rule.Components)
 	switch {
 	case o.Positions:
-		m.Peak += 640 * rows // hashes and positions in reports, and a certificate
+		m.Peak += listedPositionBytes * rows
 	case o.listsContents(rows):
-		m.Peak += 72 * rows // hashes in reports, as text and sorted
+		m.Peak += listedHashBytes * rows
 	}
 	return t.Reserve(m)
 }
