@@ -20,8 +20,8 @@
 //	list         commas: a list with commas between its words; joined: several texts become one
 //	             with commas between
 //	unit         bytes: a number that can be written as 8GB; days: one that can be written as 90d
-//	omit         fields of this struct, and of structs that it embeds, that are no options here; a field of
-//	             a field is named by both, with a point between
+//	omit         names of fields, also of embedded structs, that are not options here; write Outer.Inner for a
+//	             nested field
 //
 // A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group
 // of the struct around it), and a slice with that tag adds the options of the structs in it. The

@@ -13,7 +13,7 @@ type Option struct {
 	Values  []string // all that it can be, if there is a list
 	Default string   // as text; "" for an empty list
 	Owners  []string // the names that Group.Add gave the structs
-	Field   string   // the path of the package, type and name of the first field, separated by points
+	Field   string   // the path of the package, type and name of the first field, separated by dots
 
 	fields []reflect.Value
 	given  bool
@@ -83,7 +83,7 @@ func (g *Group) add(owner string, s reflect.Value, tags reflect.StructTag, outer
 	}
 }
 
-// within returns the names after the name of a struct and a point.
+// within returns the names after the name of a struct and a dot.
 func within(outer string, names []string) (inner []string) {
 	for _, name := range names {
 		if name, ok := strings.CutPrefix(name, outer+"."); ok {
