@@ -287,7 +287,7 @@ func (d *data) spans() (all []results.Span) {
 	return all
 }
 
-// forgetting returns the choices of λ for all dates, of a window and of a half-life, each with its λ.
+// forgetting returns three choices, each with its λ: all dates, the best window, and the best half-life.
 func (d *data) forgetting(ctx context.Context) (all, window, halfLife *results.Forgetting, err error) {
 	spans := d.spans()
 	history, first, err := d.forward(ctx, spans)
