@@ -32,7 +32,7 @@ func (d *draw) build() (features.Map, error) {
 		return blas.Pack(w, offsets, d.frequencies(), d.in)
 	})
 	if err != nil {
-		return nil, err
+		return nil, err // m is a nil *featureMap, which would make a Map that is not nil
 	}
 	return m, nil
 }

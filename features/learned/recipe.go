@@ -142,7 +142,7 @@ func (r Recipe) Waves() (amplitude, offsets []float32, err error) {
 func (r Recipe) New() (features.Map, error) {
 	m, err := r.build(r.In, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, r.Count, r.In) })
 	if err != nil {
-		return nil, err
+		return nil, err // m is a nil *featureMap, which would make a Map that is not nil
 	}
 	return m, nil
 }
