@@ -161,7 +161,7 @@ type partMap struct {
 	dense, width int
 }
 
-// Dims returns the row length, twice.
+// Dims implements Map.
 func (p *partMap) Dims() (in, out int) { return p.width, p.width }
 
 // Apply maps the n rows of x. It panics if a slice is too short.

@@ -66,7 +66,7 @@ func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*fe
 		limit: features.AngleLimit(w, d.in)}, nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine. If an angle

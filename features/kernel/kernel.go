@@ -47,9 +47,8 @@ const DefaultFeatures = 4096
 // Count returns features, or DefaultFeatures if it is 0.
 func Count(features int) int { return cmp.Or(features, DefaultFeatures) }
 
-// Options are the options of a family: a pointer to a struct whose fields have the tags
-// flag and help. The zero value of a field is its default. Methods do not change the
-// options.
+// Options is a pointer to a struct with the options of one family. Each field has the tags flag and help, and its zero
+// value is the default. Methods must not change the struct.
 type Options interface {
 	// Validate returns an error if the options are invalid for any data.
 	Validate() error

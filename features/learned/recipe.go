@@ -75,7 +75,7 @@ func (r Recipe) Validate() error {
 	return nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Recipe) Dims() (in, out int) {
 	if r.Form == fourier.Paired {
 		return r.In, 2 * r.Count
@@ -225,7 +225,7 @@ type featureMap struct {
 
 var _ features.Gridded = (*featureMap)(nil)
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x (n×in, row-major) in dst (n×out). It runs on one
@@ -306,7 +306,7 @@ func (o *Options) Count() int {
 	return out
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o *Options) Validate() error {
 	if o.Frequencies != "" {
 		return nil // the directory determines the rest

@@ -47,7 +47,7 @@ func newMap(r Maxout) *featureMap {
 	return m
 }
 
-// Dims returns the row length and the number of units.
+// Dims implements features.Map.
 func (m *featureMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling goroutine:

@@ -82,7 +82,7 @@ func (r Bins) Validate() error {
 	return nil
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Recipe.
 func (r Bins) Dims() (in, out int) {
 	for _, c := range r.Columns {
 		out += r.size(c)
@@ -128,7 +128,7 @@ type binMap struct {
 
 var _ features.Ranged = (*binMap)(nil)
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *binMap) Dims() (in, out int) { return m.In, m.out }
 
 // Apply stores the features of the n rows of x in dst. It panics if a slice is too short.

@@ -41,7 +41,7 @@ type ColumnOptions struct {
 	Weight float64 `flag:"category_weight"`
 }
 
-// Validate returns an error that names the invalid option.
+// Validate implements kernel.Options.
 func (o ColumnOptions) Validate() error {
 	switch o.Encode {
 	case "", OneHotEncoding, CountEncoding, TargetEncoding:

@@ -69,7 +69,7 @@ type rowMap struct {
 
 var _ features.Map = (*rowMap)(nil)
 
-// Dims returns the row lengths of input and output.
+// Dims implements features.Map.
 func (m *rowMap) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores in dst the outputs for the n rows of x. The slices must not overlap, unless the family

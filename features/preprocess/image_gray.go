@@ -45,7 +45,7 @@ func luma(red, green, blue float32) float32 {
 	return float32(float64(0.299*float64(red)) + float64(0.587*float64(green)) + float64(0.114*float64(blue)))
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r Gray) Validate() error {
 	if err := r.Shape.check("Gray"); err != nil {
 		return err

@@ -119,7 +119,7 @@ func normalize(dst []float32, votes []float64, scale float64) {
 	}
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r HoG) Validate() error {
 	if err := r.Shape.check("HoG"); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (r HoG) Validate() error {
 	return nil
 }
 
-// Dims returns the length of the image and the number of features.
+// Dims implements features.Recipe.
 func (r HoG) Dims() (in, out int) {
 	return r.Shape.Len(), (r.Shape.Height / r.Cell) * (r.Shape.Width / r.Cell) * r.Orientations
 }

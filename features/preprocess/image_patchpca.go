@@ -102,7 +102,7 @@ func (s ImageShape) Patch(dst, x []float32, top, left, size int) {
 	}
 }
 
-// Validate returns an error that names the invalid field.
+// Validate implements features.Recipe.
 func (r PatchPCA) Validate() error {
 	if err := CheckPatches("PatchPCA", r.Shape, r.Patch, r.Stride, r.Out); err != nil {
 		return err

@@ -52,5 +52,5 @@ func (r Clip) Validate() error {
 	return nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r Clip) Dims() (in, out int) { return len(r.At), len(r.At) }

@@ -158,5 +158,5 @@ func (r NormalScores) Validate() error {
 	return nil
 }
 
-// Dims returns the number of columns, twice.
+// Dims implements features.Recipe.
 func (r NormalScores) Dims() (in, out int) { return len(r.Columns), len(r.Columns) }

@@ -44,5 +44,5 @@ func unit(dst, x []float32, n, step int) {
 // Validate returns an error if the row length is out of range.
 func (r Unit) Validate() error { return checkDim("Unit: in", r.In) }
 
-// Dims returns the row length, twice.
+// Dims implements features.Recipe.
 func (r Unit) Dims() (in, out int) { return r.In, r.In }

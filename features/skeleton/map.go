@@ -181,7 +181,7 @@ func (m *Map) modulus(j int) float64 {
 	return r
 }
 
-// Dims returns the row length and the number of features.
+// Dims implements features.Map.
 func (m *Map) Dims() (in, out int) { return m.book.columns, m.out }
 
 // Draws returns the number M of draws that the features stand for.

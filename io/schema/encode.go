@@ -13,8 +13,7 @@ import (
 // leastColumn is the smallest size of an encoded column in bytes, without the codes of missing values.
 const leastColumn = 3 + 1 + 4
 
-// Code codes the rules and the columns. Surveys of the same fields have equal encodings. It allocates at
-// most 700 bytes for each byte that it reads.
+// Code implements wire.Coded.
 func (s *Survey) Code(c *wire.Coder) {
 	limit := c.Byte(bits.TrailingZeros64(uint64(s.limit)), bits.TrailingZeros64(maxColumnWeight))
 	rules, columns := s.rules, c.Int(len(s.columns), rowio.MaxDim+1)

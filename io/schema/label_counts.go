@@ -242,8 +242,7 @@ func (c *LabelCounts) In(v *Vocabulary) (counts []int64, others []string, ok boo
 	return counts, others, !c.overflow
 }
 
-// Code codes a byte 1 and the tally after an overflow. Otherwise it codes a byte 0, or 2 where rows have
-// weights, and the labels in the order of their bytes, each with its count and the sum of its weights.
+// Code implements wire.Coded.
 func (c *LabelCounts) Code(w *wire.Coder) {
 	if wire.Merged(w, new(LabelCounts), c.Merge) {
 		return

@@ -115,7 +115,7 @@ func AddFrequentRows(a, b []FrequentRow, sign int64) ([]FrequentRow, error) {
 // frequentRows is a list of FrequentRows with an encoding.
 type frequentRows []FrequentRow
 
-// Code codes the number of rows, the lengths of their values and labels, and each.
+// Code implements wire.Coded. It writes the number of rows, the lengths of their values and labels, and each row.
 func (all *frequentRows) Code(c *wire.Coder) {
 	var first FrequentRow
 	if len(*all) > 0 {

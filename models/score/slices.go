@@ -215,7 +215,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	return r
 }
 
-// Code codes the number of classes and the slices.
+// Code implements wire.Coded.
 func (s *Slices) Code(c *wire.Coder) {
 	s.classes = c.Int(s.classes, schema.MaxClasses)
 	if c.Reading() {
@@ -224,7 +224,7 @@ func (s *Slices) Code(c *wire.Coder) {
 	s.Keyed.Code(c)
 }
 
-// Code codes the sums.
+// Code implements wire.Coded.
 func (p *slice) Code(c *wire.Coder) {
 	c.Counts(&p.rows, &p.weight)
 	p.square.Code(c)

@@ -68,7 +68,7 @@ type tally struct {
 	Sums       []exact.Sum
 }
 
-// Code codes the fields.
+// Code implements wire.Coded.
 func (t *tally) Code(c *wire.Coder) {
 	c.Counts(&t.Rows)
 	c.Bool(&t.Classifies)

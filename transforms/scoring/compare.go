@@ -49,7 +49,7 @@ type Compared struct {
 // Merge adds the rows of d, of the same pass.
 func (c *Compared) Merge(d *Compared) { wire.Merge(c, d) }
 
-// Code codes the sum, the slices of each column, and the labels.
+// Code implements wire.Coded.
 func (c *Compared) Code(w *wire.Coder) {
 	c.Sum.Code(w)
 	wire.All(w, &c.Slices, math.MaxUint8)

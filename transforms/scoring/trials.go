@@ -82,7 +82,7 @@ type TrialScores struct {
 // Merge adds the rows of u, counted for the same fits.
 func (t *TrialScores) Merge(u *TrialScores) { wire.Merge(t, u) }
 
-// Code codes the trials, the log losses and the kept rows.
+// Code implements wire.Coded.
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })

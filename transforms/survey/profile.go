@@ -29,7 +29,7 @@ type ProfileSum struct {
 	Levels   profile.LevelCounts  // of rows
 }
 
-// Code codes the profile and the counts.
+// Code implements wire.Coded.
 func (l *ProfileSum) Code(c *wire.Coder) {
 	l.Profile.Code(c)
 	l.Distinct.Code(c)
