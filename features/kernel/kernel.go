@@ -66,7 +66,7 @@ type Size struct {
 	Row      int64 // bytes for each row that is being mapped, besides its features
 	// TakesShort is true if the map takes rows in the short form; see features.ShortFormRecipe.
 	TakesShort bool
-	// Sampled says that Choose draws the map to find the bound of the features on a sample, so features may
+	// Sampled is true if Choose draws the map to find the bound of the features on a sample, so features may
 	// exceed it; see Choice.Reach.
 	Sampled bool
 }
@@ -78,7 +78,7 @@ type Choice struct {
 	Width   float64         // of the kernel, in units of the preprocessed rows; 0 if it has none
 	// Reach limits the features, as a multiple of the bound of their grid; 0 means 1.
 	Reach float64
-	// Wide says that each feature has its own range (see features.Ranged), for which an 8-bit grid is too
+	// Wide is true if each feature has its own range (see features.Ranged), for which an 8-bit grid is too
 	// coarse.
 	Wide bool
 	// Draw returns the recipe of out features of the same kernel, drawn with another seed; nil if features

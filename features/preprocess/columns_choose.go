@@ -86,7 +86,7 @@ type ColumnStatistics struct {
 type Column struct {
 	Mean, Variance float64
 	Low, High      float32
-	// Unscaled says that columns should not be scaled, because the number is the weight of a level.
+	// Unscaled is true if columns should not be scaled, because the number is the weight of a level.
 	Unscaled bool
 }
 

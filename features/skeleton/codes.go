@@ -56,7 +56,7 @@ type codebook struct {
 	phases  int32   // smaller codes are phases
 	codes   int32
 	vectors int32 // total length of the vectors v of a row
-	// projecting says that some leaf is a projection, whose factors do not have modulus 1.
+	// projecting is true if some leaf is a projection, whose factors do not have modulus 1.
 	projecting bool
 	columns    int
 }

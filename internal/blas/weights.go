@@ -182,8 +182,8 @@ func (p *Weights) check(have int, x []float32, n, out int) {
 // block is a part of the output: rows×cols from (row, col) on.
 type block struct{ row, rows, col, cols int }
 
-// ending says what to do with the blocks of X·Wᵀ + bias. It is not a closure, because a closure
-// would be allocated in every call, even for a single row.
+// ending is what happens to the blocks of X·Wᵀ + bias. It is not a closure, because a closure would be
+// allocated in every call, even for a single row.
 type ending struct {
 	store  func(p *Weights, l *level, e ending, b block, c []float32, s *scratch)
 	dst    []float32

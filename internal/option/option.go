@@ -198,15 +198,15 @@ func (o *Option) Set(text string) error {
 	return nil
 }
 
-// Error says what is wrong with the value of an option. The text begins with the option's
-// name, before which the command line puts the dashes of a flag.
+// Error is the error of an invalid value. The text begins with the option's name, before which
+// the command line puts the dashes of a flag.
 type Error struct {
 	Option string
 	Err    error
 }
 
-// Errorf returns an Error whose text is the name and what the format says: "features
-// must be at least 1 (have 0)".
+// Errorf returns an Error whose text is the name and the formatted text: "features must be at
+// least 1 (have 0)".
 func Errorf(name, format string, a ...any) error { return &Error{name, fmt.Errorf(format, a...)} }
 
 func (e *Error) Error() string { return e.Option + " " + e.Err.Error() }

@@ -33,7 +33,7 @@ type outcome struct {
 	Error     float64 `json:"error"` // on the test rows
 }
 
-// bout says what to train.
+// bout describes a training run of the comparison.
 type bout struct {
 	name        string
 	train, test []string // flags of the data

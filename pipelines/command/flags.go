@@ -273,7 +273,7 @@ func (f *learnerFlags) flags() []*option.Option {
 	return append(name, inGroup("Learner", f.options.Options)...)
 }
 
-// chosen returns the options of the learner that the flags name. finds says whether features are
+// chosen returns the options of the learner that the flags name. If finds is true, features are
 // learned in rounds, which allows the options of rounds.
 func (f *learnerFlags) chosen(finds bool) (iterative.Options, error) {
 	l, err := iterative.Lookup(f.Name)

@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Engine says where and how pipelines run.
+// Engine holds the options for running pipelines: the runner, its readers and their threads and memory.
 type Engine struct {
 	// Apache Beam runner: direct (this process), universal or flink (a job server at --endpoint),
 	// dataflow (Google Cloud). See bochner help runner.

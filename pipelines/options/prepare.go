@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// Prepare says which data to read, how rows become features, and what the labels are.
+// Prepare holds the options for data, labels and features.
 type Prepare struct {
 	Data dataset.Options `group:"Data"`
 
@@ -53,7 +53,7 @@ func (o Prepare) LearnedDir() string {
 	return ""
 }
 
-// Split says which columns assign rows to folds. With the zero value the content of the rows does.
+// Split names the columns that assign rows to folds. With the zero value the content of the rows does.
 type Split struct {
 	// Columns, separated by commas, that together name the group of a row, such as a patient or a
 	// machine. Rows of a group are held out together, so held-out figures are for new groups. The

@@ -89,7 +89,7 @@ type Model struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 }
 
-// Decision says how scores become classes, and whether features are searched.
+// Decision describes how scores become classes, and whether features are searched.
 type Decision struct {
 	Calibrate options.Calibration `json:"calibrate,omitempty"` // how probabilities are computed
 	// Threshold is the score by which held-out rows choose a threshold between two classes; "" for none.

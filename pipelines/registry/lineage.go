@@ -12,14 +12,14 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
-// LineageFile is the name of the file in a model directory that says what the model was made from. The manifest
-// does not list it, so that equal models have equal manifests wherever their data was.
+// LineageFile is the name of the file of a model directory with its Lineage. The manifest does not list it, so that
+// equal models have equal manifests wherever their data was.
 const LineageFile = "lineage.json"
 
 // maxLineage is the largest lineage that is read, in bytes.
 const maxLineage = 64 << 20
 
-// Lineage says what a model was made from. Training jobs write neither the time of the run nor directories of
+// Lineage lists what a model was made from. Training jobs write neither the time of the run nor directories of
 // files on disk, so that lineages of equal files are equal. If the files on disk have more than 1 GiB in all,
 // their versions have the times at which they changed, so that lineages of copies differ. A retraining adds the
 // day, and the fields about the directory of models.

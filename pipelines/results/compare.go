@@ -133,7 +133,7 @@ func (r *CompareModels) writeComparisons(b *bytes.Buffer) {
 type ComparedModel struct {
 	Model  string `json:"model"`
 	SHA256 string `json:"model_sha256"` // of its manifest
-	// Rule says how the model assigns classes, unless by the largest score or probability.
+	// Rule describes how the model assigns classes; "" for the largest score or probability.
 	Rule string `json:"rule,omitempty"`
 	// UnseenLabels are labels that are not classes of the model. They count as errors.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`

@@ -149,8 +149,8 @@ type TargetReport struct {
 type Unseen struct {
 	// UnseenLabels has the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
-	// UnseenHint says how they differ from classes of the model, and which flag helps, if they all differ in the
-	// same way.
+	// UnseenHint describes how they differ from classes of the model, and which flag helps, if they all differ in
+	// the same way.
 	UnseenHint string `json:"unseen_hint,omitempty"`
 }
 
@@ -176,7 +176,7 @@ func UnseenText(list []UnseenLabel) string {
 	return b.String()
 }
 
-// ProbabilityReport says how good the probabilities of a model are.
+// ProbabilityReport measures how good the probabilities of a model are.
 type ProbabilityReport struct {
 	score.ReliabilityReport
 	// NotFinite counts the rows that are excluded because their scores are not finite.
@@ -210,7 +210,7 @@ func (r *ProbabilityReport) Table() table.Table {
 	return t
 }
 
-// IntervalReport says how often intervals or sets of classes contain the true value.
+// IntervalReport measures how often intervals or sets of classes contain the true value.
 type IntervalReport struct {
 	Target string `json:"target,omitempty"` // name of one of several targets
 	score.CoverageReport
@@ -244,7 +244,7 @@ func (i *IntervalReport) write(w io.Writer, classes bool) {
 	}
 }
 
-// Report says where the report is.
+// Report is the result of the job Report: the file with the report, and scores on the data.
 type Report struct {
 	Model string    `json:"model"`
 	File  string    `json:"file"`

@@ -70,7 +70,7 @@ type BeforeAndAfter struct {
 	WeightsAfter  string `json:"weights_after"`
 }
 
-// VerifyForgotten says whether a certificate holds.
+// VerifyForgotten reports whether a certificate holds.
 type VerifyForgotten struct {
 	Certificate *Certificate `json:"certificate"`
 	Holds       bool         `json:"holds"`

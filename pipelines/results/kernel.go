@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// CompareKernel says how well features approximate their kernel.
+// CompareKernel measures how well features approximate their kernel.
 type CompareKernel struct {
 	Kernel string       `json:"kernel"`
 	Rows   int          `json:"rows"`

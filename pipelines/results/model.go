@@ -18,10 +18,10 @@ import (
 // InspectModel describes a model.
 type InspectModel struct {
 	Directory string `json:"directory"`
-	// Lineage says what the model was made from; nil if it has none.
+	// Lineage lists what the model was made from; nil if it has none.
 	Lineage *registry.Lineage `json:"lineage,omitempty"`
 	*models.Manifest
-	// Stretch says how much the metric of the recipe stretches distances; nil without a metric.
+	// Stretch describes how the metric of the recipe stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	// Effects has the effects of columns on predictions; nil without data.
 	Effects *EffectsReport `json:"effects,omitempty"`

@@ -25,8 +25,8 @@ type RowCounts struct {
 	Blank   int64 `json:"blank_lines,omitempty"`         // empty lines, which are not rows
 	// Headers counts lines that repeat the header, as in concatenated files. They are not rows.
 	Headers int64 `json:"repeated_headers,omitempty"`
-	// Remarks says how many files have no rows, and which quoted field seems to contain rows. It is not part of
-	// manifests, which do not depend on how rows are divided into files.
+	// Remarks are about files without rows, and about a quoted field that seems to contain rows. They are not part
+	// of manifests, which do not depend on how rows are divided into files.
 	Remarks string `json:"-"`
 	// Listed has the first rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`

@@ -225,16 +225,16 @@ type TrainFeatures struct {
 	Learned *Learned        `json:"learned,omitempty"` // features learned from the data
 	Search  *models.Search  `json:"search,omitempty"`  // how features were searched
 	Size    *Size           `json:"size,omitempty"`    // how the number of features was chosen; nil if it was given
-	// Stretch says how much a learned metric stretches distances; nil without a metric.
+	// Stretch describes how a learned metric stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
 	Dim     int                `json:"-"` // number of features
 	Seed    uint64             `json:"-"`
 }
 
-// TrainFit says how the weights of a model were fitted.
+// TrainFit describes how the weights of a model were fitted.
 type TrainFit struct {
-	// Split says which columns assign rows to folds, and HeldOut describes it in words. They are nil and "" if the
-	// content of rows does.
+	// Split names the columns that assign rows to folds, and HeldOut describes it in words. They are nil and "" if
+	// the content of rows does.
 	Split   *profile.FoldRule `json:"split,omitempty"`
 	HeldOut string            `json:"held_out,omitempty"`
 	Learner string            `json:"learner"`
@@ -253,9 +253,9 @@ type TrainFit struct {
 	Folds int `json:"-"`
 }
 
-// TrainDecision says how scores become probabilities and classes.
+// TrainDecision describes how scores become probabilities and classes.
 type TrainDecision struct {
-	// Probabilities says how scores become probabilities; nil if they do not.
+	// Probabilities describe how scores become probabilities; nil if they do not.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	// Positive is the class of two to which Threshold, precision, recall and F1 refer.
 	Positive string `json:"positive,omitempty"`

@@ -32,7 +32,7 @@ type Faults struct {
 	gate   chan struct{} // closed when the rules change
 }
 
-// Rules says which requests fail.
+// Rules describes the requests that fail.
 type Rules struct {
 	// Share is the share of the requests that fail, 0 to 1. If it is less than 1, a request is
 	// served after maxInARow faults, so that no job fails by chance.

@@ -36,7 +36,7 @@ type gateScore struct {
 	// value returns bounds on the score, which are equal if it is exact, and NaN if it is not defined for the
 	// rows. excluded is the number of rows that are left out because their predictions are not finite.
 	value func(*results.Evaluate) (low, high float64, excluded int64)
-	// undefined says for which rows the score is not defined.
+	// undefined is the reason why the score may be undefined.
 	undefined string
 	// knownClassesOnly is true if the score leaves out rows whose labels are not classes of the model: no recall
 	// includes them, and they have no rank.

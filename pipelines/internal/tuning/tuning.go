@@ -156,7 +156,7 @@ type Result struct {
 // Unsearchable returns the reason why there is no search for better features, or "" if there can be
 // one. rows is the number of rows. length is the row length: the larger of the length in the files
 // and the length after encoding. targets is the number of targets. few is the number of distinct
-// rows, or 0 if there are many. recoded says that labels are used to encode categories.
+// rows, or 0 if there are many. recoded is true if labels are used to encode categories.
 func Unsearchable(rows int64, length, targets, few int, recoded bool) string {
 	switch n := PilotRows(rows, length); {
 	case few > 0:
