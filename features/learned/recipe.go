@@ -219,7 +219,7 @@ type featureMap struct {
 	form    fourier.Form
 	bound   float32 // largest magnitude of a feature
 	limit   float32 // no angle overflows for values up to limit; see features.AngleLimit
-	// amplitude has the amplitude of each feature. It is nil if all are equal to bound.
+	// amplitude holds the amplitude of each feature. It is nil if all are equal to bound.
 	amplitude []float32
 }
 

@@ -46,7 +46,7 @@ type Lookup struct {
 	// Parts is the number of further tables of the same size, for training rows. Their index is the level
 	// plus a multiple of Values+1; see TargetEncoder.
 	Parts int `json:"parts,omitempty"`
-	// Numbers has the numbers of each level, and of a missing value or any other index:
+	// Numbers holds the numbers of each level, and of a missing value or any other index:
 	// (Parts+1)×(Values+1)×Out, row-major.
 	Numbers features.Floats `json:"numbers"`
 }

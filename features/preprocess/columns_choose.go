@@ -16,12 +16,12 @@ import (
 type Encoding string
 
 const (
-	// OneHotEncoding has a number for each level; see OneHot.
+	// OneHotEncoding makes a number for each level; see OneHot.
 	OneHotEncoding Encoding = "onehot"
-	// CountEncoding has one number, the logarithm of the number of rows with the level. Held-out rows are not
+	// CountEncoding makes one number, the logarithm of the number of rows with the level. Held-out rows are not
 	// counted, because rows to predict are not counted either.
 	CountEncoding Encoding = "count"
-	// TargetEncoding has statistics of the labels of other rows with the level: the share of each class, or the mean
+	// TargetEncoding makes statistics of the labels of other rows with the level: the share of each class, or the mean
 	// target. See LabelSums.
 	TargetEncoding Encoding = "target"
 )

@@ -26,7 +26,7 @@ type NormalScores struct {
 	Columns []Knots `json:"columns"` // one per column
 }
 
-// Knots has the knots of one column of NormalScores. Both slices are empty, or have 1 to MaxKnots numbers.
+// Knots holds the knots of one column of NormalScores. Both slices are empty, or have 1 to MaxKnots numbers.
 type Knots struct {
 	At     features.Floats `json:"at,omitempty"`     // values of the column, strictly ascending
 	Scores features.Floats `json:"scores,omitempty"` // of each, ascending

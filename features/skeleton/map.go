@@ -37,7 +37,7 @@ type Map struct {
 	scratch sync.Pool // of *scratch
 }
 
-// phases has the base features of modulus 1. Feature j has codes[start[j] : start[j]+size[j]]. Within a
+// phases holds the base features of modulus 1. Feature j has codes[start[j] : start[j]+size[j]]. Within a
 // chunk features are sorted by their number of phases, and order has their indices.
 type phases struct {
 	codes       []int32
@@ -46,7 +46,7 @@ type phases struct {
 	chunks      []chunkSpan
 }
 
-// rest has the other base features and the factors, feature by feature; only some skeletons have them.
+// rest holds the other base features and the factors, feature by feature; only some skeletons have them.
 type rest struct {
 	productTo []int32
 	products  []int32

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// options has the size of a cluster.
+// options holds the size of a cluster.
 type options struct {
 	dir                          string
 	managers, slots, parallelism int

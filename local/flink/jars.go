@@ -15,7 +15,7 @@ import (
 //go:embed pom.xml
 var pom []byte
 
-// sums has a line for each jar, as sha256sum writes it.
+// sums holds a line for each jar, as sha256sum writes it.
 //
 //go:embed sums.txt
 var sums string

@@ -86,7 +86,7 @@ func (c *client) do(request []byte) error {
 	return err
 }
 
-// result has the measurements of clients.
+// result holds the measurements of clients.
 type result struct {
 	taken []time.Duration // sorted
 	total time.Duration

@@ -208,7 +208,7 @@ type Runner interface {
 	Run(ctx context.Context, e Engine, p *beam.Pipeline) error
 }
 
-// About has the properties of a runner that jobs need.
+// About holds the properties of a runner that jobs need.
 type About struct {
 	Name    string // value of Engine.Runner
 	Readers int    // default number of parallel readers

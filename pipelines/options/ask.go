@@ -72,7 +72,7 @@ type Selection struct {
 	Recipe string `flag:"recipe,common" placeholder:"DIR"`
 }
 
-// AskLimits has the options of single questions.
+// AskLimits holds the options of single questions.
 type AskLimits struct {
 	// Train the models of backtest on this many dates before each date; 0 is all.
 	Dates int `flag:"train_dates,common"`

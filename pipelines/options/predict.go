@@ -35,7 +35,7 @@ type Predict struct {
 	Job Job `group:"Job"`
 }
 
-// Content has the options of what is written for each row, and in which format.
+// Content holds the options of what is written for each row, and in which format.
 type Content struct {
 	// Format of the predictions: {values}.
 	Format string `flag:"out_format,common" default:"csv" placeholder:"NAME"`
@@ -155,7 +155,7 @@ type Messages struct {
 // Data is one subscription or topic, and Out and Dead are directories or topics; the options for files then apply
 // to messages.
 type PredictStream struct {
-	// Predict has the options of a batch, except that Model is looked up again while the stream runs, Out
+	// Predict holds the options of a batch, except that Model is looked up again while the stream runs, Out
 	// may have predictions of an earlier run, and Join and MaxDrift are not supported.
 	Predict
 

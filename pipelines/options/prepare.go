@@ -98,7 +98,7 @@ func (s Split) Into(o *dataset.Options) {
 	o.Group, o.Fold, o.Keys = s.Group, s.Fold, schema.Role(s.By())
 }
 
-// Types has the options for the types of columns, which are given by name, position or pattern. Other types are
+// Types holds the options for the types of columns, which are given by name, position or pattern. Other types are
 // inferred from the data.
 type Types struct {
 	// Columns of numbers, by name, position or pattern; rows with other texts there cannot be used.

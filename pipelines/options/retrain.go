@@ -46,7 +46,7 @@ type RetrainData struct {
 	// champion); or a number of days such as 400d (needed, and all of the last 400 days).
 	KeepSums KeptSums `flag:"keep_sums,common" group:"Retraining" placeholder:"DAYS"`
 
-	// Settings has all other settings that the models depend on. It is hashed into their names.
+	// Settings holds all other settings that the models depend on. It is hashed into their names.
 	Settings string
 
 	Author
@@ -138,7 +138,7 @@ const NoGate = "none"
 type Retrain struct {
 	RetrainData
 
-	// Train has the options of the training runs, except for the data and the model.
+	// Train holds the options of the training runs, except for the data and the model.
 	Train Train `group:"" omit:"Recipe,Model,Intervals"`
 
 	// Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are

@@ -84,7 +84,7 @@ type ForgottenRows struct {
 	Model   string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	SumDirs `group:"Model and output"`
 
-	// Data has the rows with their labels, as in the training data.
+	// Data holds the rows with their labels, as in the training data.
 	Data dataset.Options `group:"Data" omit:"Columns,Drop,Time"`
 
 	// File with the ids of rows to forget, one on each line, or - for standard input: only these rows

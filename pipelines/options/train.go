@@ -28,7 +28,7 @@ type Train struct {
 	Model string `flag:"model,common" group:"Model and output" placeholder:"DIR"`
 	Reporting
 
-	// Learner has the options of the learner, such as a *svm.LearnerOptions; nil is ridge.
+	// Learner holds the options of the learner, such as a *svm.LearnerOptions; nil is ridge.
 	Learner  iterative.Options
 	Lambda   Lambda `group:"Learner"`
 	Decision `group:"Learner"`

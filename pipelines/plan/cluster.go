@@ -41,7 +41,7 @@ type ClusterUse struct {
 	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 }
 
-// Times has times in seconds. They are 0 if the number of rows is unknown.
+// Times holds times in seconds. They are 0 if the number of rows is unknown.
 type Times struct {
 	Start  float64 `json:"seconds_start"`            // starting pipelines
 	Read   float64 `json:"seconds_read"`             // reading the data, in all passes
@@ -101,7 +101,7 @@ type work struct {
 	summing        float64 // share of the reading that is for sums
 }
 
-// rowWork has the work of passes over rows: reading, mapping, summing, steps of learners, and feature
+// rowWork holds the work of passes over rows: reading, mapping, summing, steps of learners, and feature
 // learning.
 type rowWork struct {
 	read, maps, sums, steps, search float64

@@ -27,7 +27,7 @@ type Lineage struct {
 	Program string `json:"program"`       // version of the program that made it
 	Day     string `json:"day,omitempty"` // day of a retraining; "" for other models
 	Origins
-	// Drawn has the sources from which the recipe was drawn, if these are not Sources.
+	// Drawn holds the sources from which the recipe was drawn, if these are not Sources.
 	Drawn   []string `json:"drawn,omitempty"`
 	Sources []Source `json:"sources"` // training data, in order
 	HeldOut *Source  `json:"held_out,omitempty"`
@@ -38,7 +38,7 @@ type Lineage struct {
 	Seen      string   `json:"seen,omitempty"` // digest of all sources that existed
 }
 
-// Origins has the models that a model was made from.
+// Origins holds the models that a model was made from.
 type Origins struct {
 	// Recipe is the name of the model with the same recipe, if it is known. If the recipe was drawn for this
 	// model, it is the model itself or "", and Redrawn is the reason. RecipeSHA256 is the digest of the recipe, if

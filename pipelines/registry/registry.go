@@ -31,7 +31,7 @@ type Registry struct {
 	Now func() time.Time // nil is time.Now
 }
 
-// Change has what the history records about a change, and the champion that it requires.
+// Change holds what the history records about a change, and the champion that it requires.
 type Change struct {
 	By      string // who makes the change; "" is the user and the machine
 	Why     string

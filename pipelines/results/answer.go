@@ -181,7 +181,7 @@ type Forgetting struct {
 	Lambda float64 `json:"lambda"`
 	// Score is the score of the pairs of span and λ that are chosen on each date from earlier dates.
 	Score
-	// Hindsight has the best λ of each span over all judged dates. The best of these scores is optimistic.
+	// Hindsight holds the best λ of each span over all judged dates. The best of these scores is optimistic.
 	Hindsight []AnswerRow `json:"hindsight"`
 }
 
@@ -208,7 +208,7 @@ type ChosenWindow struct {
 	Dates int `json:"dates"` // number of dates to train on
 	Of    int `json:"of"`    // number of all dates
 	Days  int `json:"days"`  // the same window for retrain --window
-	// Chosen has the score of windows that are chosen anew on each date, and All the score of training on all dates.
+	// Chosen holds the score of windows that are chosen anew on each date, and All the score of training on all dates.
 	Chosen *Forgetting `json:"chosen"`
 	All    *Forgetting `json:"all"`
 }

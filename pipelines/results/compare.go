@@ -139,7 +139,7 @@ type ComparedModel struct {
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 }
 
-// RowsNeeded has the numbers of rows that a test needs to detect a difference of error rates with confidence
+// RowsNeeded holds the numbers of rows that a test needs to detect a difference of error rates with confidence
 // 95% and a power of 80%.
 type RowsNeeded struct {
 	Difference float64 `json:"difference"`

@@ -23,7 +23,7 @@ type InspectModel struct {
 	*models.Manifest
 	// Stretch describes how the metric of the recipe stretches distances; nil without a metric.
 	Stretch *stretch.Distances `json:"stretch,omitempty"`
-	// Effects has the effects of columns on predictions; nil without data.
+	// Effects holds the effects of columns on predictions; nil without data.
 	Effects *EffectsReport `json:"effects,omitempty"`
 	// Dependences and Drift are for a report on the model. If there are no effects, NoEffects is then the reason.
 	Dependences []Dependence  `json:"-"`
@@ -91,7 +91,7 @@ type Effect struct {
 	StdErr float64 `json:"std_err"` // of Share, over the sample of rows
 }
 
-// EffectsReport has the effects of all columns, the largest first.
+// EffectsReport holds the effects of all columns, the largest first.
 type EffectsReport struct {
 	Rows    int      `json:"rows"`  // number of predicted rows
 	Draws   int      `json:"draws"` // other rows for each of them

@@ -163,7 +163,7 @@ const (
 	Lost     Outcome = "lost"     // another run was faster: 10
 )
 
-// ReportedModels has the names of models, and why a new recipe was drawn.
+// ReportedModels holds the names of models, and why a new recipe was drawn.
 type ReportedModels struct {
 	Before   string `json:"champion_before,omitempty"`
 	Champion string `json:"champion,omitempty"` // after the run

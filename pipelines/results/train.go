@@ -205,7 +205,7 @@ type TrainRows struct {
 	Types   string      `json:"column_types,omitempty"` // types of the columns of a table, in words
 	Classes []string    `json:"classes,omitempty"`
 	Counts  []int64     `json:"class_counts,omitempty"`
-	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
+	// Targets holds the names of several targets, and TargetScores their scores on held-out rows.
 	Targets      []string           `json:"targets,omitempty"`
 	TargetScores []TargetScore      `json:"target_scores,omitempty"`
 	Weights      *models.RowWeights `json:"weights,omitempty"` // nil if rows have none
@@ -265,7 +265,7 @@ type TrainDecision struct {
 	Interval *TrainInterval `json:"interval,omitempty"`
 }
 
-// TrainInterval has the width of the intervals of a model.
+// TrainInterval holds the width of the intervals of a model.
 type TrainInterval struct {
 	Level float64 `json:"level"`
 	// Rows and Groups are the numbers of held-out rows and groups by which it was measured.

@@ -117,7 +117,7 @@ func (f *Faults) hold(kind, name string, r *http.Request) bool {
 	}
 }
 
-// Before has a function called before a request of a kind about an object is
+// Before sets a function that is called before a request of a kind about an object is
 // served; nil is none.
 func (f *Faults) Before(call func(kind, name string)) {
 	f.mu.Lock()

@@ -211,7 +211,7 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		Tables: []results.AnswerTable{{Head: "left out", Rows: append(rows, all.AnswerRow)}}}, nil
 }
 
-// groupSets has the values of sets of groups: R² of their models.
+// groupSets holds the values of sets of groups: R² of their models.
 type groupSets struct {
 	data           *data
 	groups, judged []unit

@@ -31,17 +31,17 @@ type index struct {
 	dir  string
 	file []byte                 // content when last read or written; nil if it does not exist
 	Days map[string]*indexEntry `json:"days"` // by name
-	// TotalOf has the names of the sums in the stored total, sorted; nil if there is no total.
+	// TotalOf holds the names of the sums in the stored total, sorted; nil if there is no total.
 	TotalOf []string `json:"total_of,omitempty"`
 	// Drawn reports that drawnSums exists.
 	Drawn     bool `json:"drawn,omitempty"`
 	Reference bool `json:"reference,omitempty"` // the recipe is a reference
 	// Errors are the errors by which the last window was chosen: see ask.ChooseWindow.
 	Errors map[string][]float64 `json:"errors,omitempty"`
-	// Models has the directories of models whose retrainings use these sums. It has unknownModels if
+	// Models holds the directories of models whose retrainings use these sums. It has unknownModels if
 	// there were sums before any directory was recorded.
 	Models []string `json:"models,omitempty"`
-	// Removing has the names of sums that are being removed. They are not in Days.
+	// Removing holds the names of sums that are being removed. They are not in Days.
 	Removing []string `json:"removing,omitempty"`
 	// Drop has directories of totals that are not needed. Some may not exist: a run may have been
 	// stopped before it created or after it removed them.

@@ -87,7 +87,7 @@ func driftedParts(ctx context.Context, terms []sumdirs.Term, bound float64, thre
 	return failed, nil
 }
 
-// featureSum has the sums of the features of rows.
+// featureSum holds the sums of the features of rows.
 type featureSum struct {
 	drift.FeatureSum
 	effective float64 // independent rows, one per group, as a share of the sum of weights; at most 1

@@ -177,7 +177,7 @@ func readIDs(ctx context.Context, o options.ForgottenRows, recipe *sums.Recipe) 
 	return l, nil
 }
 
-// forgetInputs has the inputs of Forget and VerifyForgotten.
+// forgetInputs holds the inputs of Forget and VerifyForgotten.
 type forgetInputs struct {
 	options   options.ForgottenRows
 	recipe    *sums.Recipe

@@ -117,7 +117,7 @@ func clearRemains(ctx context.Context, o options.PruneSums, span time.Duration, 
 	return nil
 }
 
-// neededSums has the model that needs sums, by the digest of a part of the data and by the
+// neededSums holds the model that needs sums, by the digest of a part of the data and by the
 // directory of its sums.
 type neededSums struct{ byDigest, byDir map[string]string }
 

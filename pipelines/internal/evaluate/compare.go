@@ -133,7 +133,7 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 		job.Dir{Flag: "challenger", Name: o.Challenger})
 }
 
-// pair has two opened models, and what they are compared on.
+// pair holds two opened models, and the data on which they are compared.
 type pair struct {
 	champion, challenger openedModel
 	other                *dataset.Dataset // see scoring.Compare

@@ -43,7 +43,7 @@ type gateScore struct {
 	knownClassesOnly bool
 }
 
-// gateScores has the scores by their names in JSON.
+// gateScores holds the scores by their names in JSON.
 var gateScores = map[string]gateScore{
 	"accuracy":          ofClasses(func(c *score.ClassReport) float64 { return c.Accuracy }),
 	"error":             ofClasses(func(c *score.ClassReport) float64 { return c.Error }),

@@ -92,7 +92,7 @@ func (j *Job) Timed(ctx context.Context, name string, part func(context.Context)
 	return err
 }
 
-// TakeFiles has later passes use the files that the recipe of a model names, if any.
+// TakeFiles makes later passes use the files that the recipe of a model names, if any.
 func (j *Job) TakeFiles(model string, m *models.Manifest) error {
 	dir, err := storage.Abs(model)
 	for _, name := range features.FileNames() {
@@ -221,7 +221,7 @@ type memoryLimit struct {
 	percent    int // GOGC before the job set it; 0 if it has not
 }
 
-// LimitMemory has the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
+// LimitMemory makes the garbage collector keep the process within peak bytes. If peak is 0, for unknown, it
 // collects whenever the heap has grown by a quarter. It does nothing unless options.Job.LimitMemory is set, workers are
 // in this process, and the user has set no limit.
 func (j *Job) LimitMemory(peak int64) {

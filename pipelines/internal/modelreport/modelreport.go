@@ -36,7 +36,7 @@ const ReportFile = "report.html"
 // iterative.Report.
 const CurveFile = "curve.json"
 
-// Model has the data of a report on a model: the files of its directory.
+// Model holds the data of a report on a model: the files of its directory.
 type Model struct {
 	*models.Manifest
 	Stretch *stretch.Distances // how the metric stretches distances; nil without a metric

@@ -125,7 +125,7 @@ func Mode(maxBad float64) dataset.Mode {
 	return dataset.SkipRow
 }
 
-// Prepared has the results of the profile pass and what is derived from them.
+// Prepared holds the results of the profile pass and what is derived from them.
 type Prepared struct {
 	PassResult
 	Statistics *profile.Statistics  // of the profile
@@ -144,7 +144,7 @@ type Prepared struct {
 	repeatShare   float64 // share of rows that repeat an earlier one
 }
 
-// PassResult has the results of the profile pass.
+// PassResult holds the results of the profile pass.
 type PassResult struct {
 	Data     *dataset.Dataset // the row length is known after New
 	Shards   []dataset.Shard  // with exact bounds and line numbers

@@ -32,7 +32,7 @@ type Scaling struct {
 	Sample   func() (x []float32, n int, err error) // sample of output rows, n×Dim
 }
 
-// statistics has the statistics of the output columns.
+// statistics holds the statistics of the output columns.
 type statistics struct {
 	mean, variance []float64
 	low, high      []float64
@@ -71,7 +71,7 @@ func checkScale(chain []string) error {
 	return nil
 }
 
-// plainSteps has the steps without arguments.
+// plainSteps holds the steps without arguments.
 var plainSteps = map[string]func(*Scaling) error{
 	"auto": nil, "none": func(*Scaling) error { return nil },
 	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
@@ -321,7 +321,7 @@ func ShapeOf(schema dataset.Schema) preprocess.ImageShape {
 	return preprocess.ImageShape(schema.Shape())
 }
 
-// imageArgs has the number of arguments of steps.
+// imageArgs holds the number of arguments of steps.
 var imageArgs = map[string]int{"crop": 1, "patchpca": 3, "patches": 3}
 
 // imageNumbers returns the arguments of a step such as crop:24.

@@ -26,7 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results"
 )
 
-// Facts has the properties of data and recipe on which the memory of a training run depends.
+// Facts holds the properties of data and recipe on which the memory of a training run depends.
 type Facts struct {
 	Rows int64 // 0 if unknown
 	RowFacts

@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// Total has the total of what the manifests of sums record: rows, classes and lineage.
+// Total holds the total of what the manifests of sums record: rows, classes and lineage.
 type Total struct {
 	Terms     []Term
 	Recipe    *sums.Recipe

@@ -28,7 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// ByRecipe has the options of training with the recipe of another model. The profile of the rows does not
+// ByRecipe holds the options of training with the recipe of another model. The profile of the rows does not
 // affect the features.
 type ByRecipe struct {
 	Recipe *sums.Recipe

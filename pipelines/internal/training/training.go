@@ -68,8 +68,8 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 // and add notes.
 type Training struct {
 	*prepare.Session
-	// spec has all options, of which Options are a part. They are complete after resolve. A search and the choice of λ
-	// or of the size change some.
+	// spec holds all options, of which Options are a part. They are complete after resolve. A search, and the choice
+	// of λ or of the size, change some.
 	spec     spec.Options
 	begun    time.Time
 	positive string        // positive class of two; "" for other labels
@@ -201,7 +201,7 @@ type Fit struct {
 	init     *registry.Parent // model with the initial weights of rounds; nil if they start at zero
 }
 
-// decision has the curves, threshold and intervals that turn scores into probabilities and classes.
+// decision holds the curves, threshold and intervals that turn scores into probabilities and classes.
 type decision struct {
 	probabilities *models.Probabilities
 	threshold     *models.Threshold  // chosen by held-out rows; nil if it was not asked for

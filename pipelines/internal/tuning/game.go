@@ -371,7 +371,7 @@ func GameDefaults(a options.Game) options.Game {
 	return a
 }
 
-// presets has the function of package align for each value of --preset.
+// presets holds the function of package align for each value of --preset.
 var presets = map[options.Preset]func(lambda, width float64, frequencies int, seed uint64) align.Options{
 	options.PresetPaper: align.PaperOptions, options.PresetDemo: align.DemoOptions,
 }
