@@ -75,7 +75,7 @@ const held, abandoned = "held", "abandoned"
 
 var statuses = []int{408, 429, 500, 502, 503, 504}
 
-// Set has requests fail by the rules from now on, and forgets which did.
+// Set makes requests fail by the rules from now on, and forgets which did.
 func (f *Faults) Set(rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -385,7 +385,7 @@ func columnNames(s *prepare.Session, indices []int) (names []string) {
 // of each row. Rows that are equal in all of these become one row, whose weight is the sum of
 // theirs.
 //
-// naming has the columns that seem to name the entities that rows belong to (columns.Entities). It
+// naming holds the columns that seem to name the entities that rows belong to (columns.Entities). It
 // is empty if the session has a rule that splits the rows.
 func newPilot(s *prepare.Session, sum *profile.Sum) (p *search.Pilot, naming []string, err error) {
 	all, n, width := sum.Sample()
