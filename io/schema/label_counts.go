@@ -18,9 +18,9 @@ const (
 	maxText = 64
 )
 
-// LabelCounts collects the labels of a data set as written in its files. It is a function of
-// the labels and their counts alone: parts collected over any cut of the data give the
-// same result, merged in any order. The zero value is empty.
+// LabelCounts collects the labels of a data set as written in its files. It depends only on
+// the labels and their counts: parts collected over any cut of the data give the same
+// result, merged in any order. The zero value is empty.
 //
 // Up to MaxClasses different labels of at most MaxLabel bytes are counted separately,
 // because all labels must be known to decide whether they are numbers. Beyond that the

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/results/table"
 )
 
-// CompareModels compares two models on the same rows. Differences are the losses of the challenger minus
-// those of the champion: if they are positive, the challenger is worse.
+// CompareModels compares two models on the same rows. Differences are the losses of the challenger minus the
+// losses of the champion: if they are positive, the challenger is worse.
 type CompareModels struct {
 	Champion   ComparedModel      `json:"champion"`
 	Challenger ComparedModel      `json:"challenger"`

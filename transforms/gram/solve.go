@@ -236,7 +236,7 @@ func (st State) Check(ctx context.Context, w WeightDigests) error {
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of a
 // class. It is called before the solve, which takes long. head is the head of the fold's sum.
 func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
-	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
+	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // only of the head
 	if err := sum.SetPart(0, head); err != nil {
 		return err
 	}

@@ -198,7 +198,7 @@ func (c *comparing) done(r *dataset.Report) error {
 	}
 	if other != nil {
 		unlabeled := max(0, other.Unlabeled-r.Unlabeled)
-		lost := r.Rows - used - weightless // could not be read for the challenger alone
+		lost := r.Rows - used - weightless // could not be read only for the challenger
 		r.Unlabeled += min(unlabeled, lost)
 		r.Bad += max(0, lost-unlabeled)
 		listed := len(r.SetAside)

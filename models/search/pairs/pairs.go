@@ -278,7 +278,7 @@ func Frequencies(r Rows, labels [][]float32, limit, threads int) (out []float32)
 	return out
 }
 
-// findSingle tests wave a of m alone, for n rows. weighted starts at its product with the label of the first row;
+// findSingle tests a single wave, a of m, for n rows. weighted starts at its product with the label of the first row;
 // the next row follows m elements later.
 func (f *finder) findSingle(weighted []float32, a, m, n int) {
 	var sum float64

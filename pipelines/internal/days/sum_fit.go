@@ -103,8 +103,8 @@ func checkChoices(o options.Fit) error {
 func outputOf(o options.Fit) string { return cmp.Or(o.Model, o.SaveSums) }
 
 // fitTerms adds up the terms, writes the total to SaveSums and fits Model, unless these are "".
-// forgotten holds the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of the
-// model with the recipe, for the lineage; "" if unknown.
+// forgotten holds the HMACs that identify subtracted rows: see results.Certificate.SumsOfRows. parent is the name of
+// the model with the recipe, for the lineage; "" if unknown.
 func fitTerms(ctx context.Context, o options.Fit, parent string, terms []sumdirs.Term,
 	forgotten []string) (p *sums.Manifest, result *results.Train, err error) {
 	all, err := sumdirs.Add(ctx, terms)

@@ -1,6 +1,6 @@
 // Package modelreport writes the report on a model, a page in HTML in the model directory (ReportFile).
 //
-// Read takes the files of an existing model directory, and New those of a directory that is about to be published:
+// Read takes the files of an existing model directory, and New the files of a directory that is about to be published:
 // manifest, lineage, statistics of the training rows, trials of the search, learning curve and rows set aside. A
 // report needs neither the weights nor the data.
 //

@@ -20,6 +20,6 @@
 // Both end with decider.decide: on the first fold, with weights that were fitted without it, it chooses probabilities,
 // threshold and intervals. Training.willCalibrate decides whether a classifier gets probabilities.
 //
-// A RecipeJob has a fixed recipe, that of another model. It sums rows (ByRecipe.Begin, SumRows) or takes stored sums
+// A RecipeJob has the recipe of another model. It sums rows (ByRecipe.Begin, SumRows) or takes stored sums
 // (BeginAdded), and fits models to sums (SolveSums).
 package training
