@@ -24,6 +24,7 @@ type featureMap struct {
 
 var _ features.Gridded = (*featureMap)(nil)
 
+// newMap draws the projections of a valid recipe and, with a pool, the indices of the projections of each unit.
 func newMap(r Maxout) *featureMap {
 	n := r.projections()
 	w, err := r.Projections(0, n)

@@ -229,6 +229,7 @@ func (r Columns) Names(t *schema.Table) []string {
 	return names
 }
 
+// names appends the names of the numbers of a slot, such as country=DE. c is its column in the table.
 func (s *Slot) names(names []string, slot string, c *schema.Column) []string {
 	switch {
 	case s.Number != nil:

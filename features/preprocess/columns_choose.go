@@ -179,6 +179,7 @@ func (c *chooser) add(s Slot, columns ...Column) {
 	c.slots, c.columns = append(c.slots, s), append(c.columns, columns)
 }
 
+// column chooses the steps for a column. statistics are those of its slots: several for a time, otherwise one.
 func (c *chooser) column(column *schema.Column, statistics []ColumnStatistics) {
 	switch s := statistics[0]; {
 	case column.Type == schema.Category && c.encodingOf(column) == CountEncoding:

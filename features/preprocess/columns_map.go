@@ -36,6 +36,8 @@ type step struct {
 	index        bool    // short form: the only number is the index of the level among all levels of one-hot slots
 }
 
+// newMap lays out the numbers of a row: first those of numeric and lookup slots, then one-hot levels. If there are
+// levels, it also makes the map to the short form, which has an index for each one-hot slot.
 func newMap(r Columns) *columnMap {
 	m, short := &columnMap{slots: make([]step, len(r.Slots))}, &columnMap{slots: make([]step, len(r.Slots))}
 	m.in, m.out = r.Dims()
@@ -96,6 +98,7 @@ func (m *columnMap) Apply(dst, x []float32, n int) {
 	}
 }
 
+// row stores in dst the numbers of the row x, which has one value per slot.
 func (m *columnMap) row(dst, x []float32) {
 	for i, v := range x {
 		s := &m.slots[i]

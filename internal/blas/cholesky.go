@@ -179,6 +179,7 @@ func turn[T real](t []T, n int) {
 	}
 }
 
+// solveGo is the twin of the kernels for solve.
 func solveGo(x, l []float64, ls, n int) {
 	for j := range n {
 		xj := x[j*base:][:base]
@@ -195,6 +196,7 @@ func solveGo(x, l []float64, ls, n int) {
 	}
 }
 
+// factorGo is the twin of the kernels for factor.
 func factorGo(x []float64, n int) int {
 	for j := range n {
 		xj := x[j*base:][:base]

@@ -102,6 +102,8 @@ func (p *Weights) CosSin(dst, x []float32, n int, scale float32, threads int) {
 	p.each(x, n, threads, nil, ending{store: storeCosSin, dst: dst, scale: scale, stream: n*2*p.out >= streamed})
 }
 
+// storeCosSin stores the cosines and sines of a block of angles. It computes a last vector that is not full in
+// scratch memory.
 func storeCosSin(p *Weights, l *level, e ending, b block, c []float32, s *scratch) {
 	d := e.dst[b.row*2*p.out+b.col:]
 	full := b.cols / lanes
@@ -150,6 +152,7 @@ func (p *Weights) CosSinBytes(dst *Bytes, x []float32, n, threads int) {
 	dst.clearPadding()
 }
 
+// storeCosSinBytes stores the cosines and sines of a block of angles on the grid.
 func storeCosSinBytes(p *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
 	quads, dst := (b.rows+3)/4, e.bytes
 	for v := 0; v*lanes < b.cols; v++ {

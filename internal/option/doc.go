@@ -20,7 +20,7 @@
 //	list         commas: a list with commas between its words; joined: several texts become one
 //	             with commas between
 //	unit         bytes: a number that can be written as 8GB; days: one that can be written as 90d
-//	omit         names of fields, also of embedded structs, that are not options here; write Outer.Inner for a
+//	omit         names of fields, also of embedded structs, that are not options here; write outer.inner for a
 //	             nested field
 //
 // A field that is a struct adds its options if it is embedded or has the tag group (group:"" is the group

@@ -105,6 +105,8 @@ func omitted(t reflect.Type, tags reflect.StructTag) []string {
 	return names
 }
 
+// addField adds a field of the struct s of an owner. If the group has an option of that name, the field is set
+// together with it; otherwise it becomes a new option, with its default.
 func (g *Group) addField(owner string, s reflect.Type, f reflect.StructField, value reflect.Value,
 	tags reflect.StructTag) {
 	var o *Option

@@ -121,6 +121,7 @@ func (l Lines) list(p *Chart) {
 	}
 }
 
+// add draws series i and adds it to the key of the chart.
 func (l Lines) add(p *Chart, s Series, i int) error {
 	tone := palette[i%len(palette)]
 	var points plotter.XYs

@@ -105,6 +105,8 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	return nil
 }
 
+// firstLayout returns the layout of the first file, from the options, a model whose layout it must match
+// (dataset.SameLayout), and the first bytes. It adds notes about doubts.
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	options := dataset.OptionsOf[Options](o.Options)
 	dataset.SetPath(o)

@@ -35,6 +35,9 @@ func (s *Survey) Code(c *wire.Coder) {
 	c.Check(s.total <= maxWeight || s.limit <= 1)
 }
 
+// code encodes, decodes or adds the counts of a column: fields that are null, empty or codes of missing values, the
+// listed levels, and if levels were dropped, the rest and the histogram of numbers. Together they must have as many
+// fields as the column.
 func (c *columnCounts) code(w *wire.Coder, cells int) {
 	left := w.Uvarint(uint64(c.fields), 1<<50) // fields that are not accounted for
 	c.fields = int64(left)

@@ -68,6 +68,8 @@ func (c *LabelCounts) AddWeight(i int, w float32) {
 	c.weights[i].Add(w)
 }
 
+// add counts n rows with a label. It returns the index of the label, or −1 if labels are too many or too long to be
+// counted separately.
 func (c *LabelCounts) add(label string, n int64) int {
 	if !c.overflow {
 		if i, ok := c.index[label]; ok {
@@ -103,6 +105,7 @@ func (c *LabelCounts) total() labelTally {
 	return t
 }
 
+// add counts n rows with a label, by whether it is a number, a whole number or a target.
 func (t *labelTally) add(label string, n int64) {
 	u := labelTally{rows: n}
 	if x, ok := labelNumber([]byte(label)); ok {

@@ -289,6 +289,8 @@ func (o Object) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
 	return r, err
 }
 
+// open opens the n bytes from off, or all from there if n is negative, and returns the size of the object. Objects
+// with content in memory are not read from storage.
 func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, error) {
 	if o.content != nil {
 		size := int64(len(o.content))

@@ -60,6 +60,7 @@ func start(ctx context.Context, o options) (*cluster, error) {
 	return c, nil
 }
 
+// bringUp starts the cluster and waits until it answers.
 func (c *cluster) bringUp() error {
 	if err := c.lock(); err != nil {
 		return err

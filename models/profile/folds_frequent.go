@@ -56,6 +56,7 @@ func (c *CopyCounter) Hashes(dst []uint64, rest []int, b *rowio.Block) ([]uint64
 	return dst, rest
 }
 
+// add counts row i of the block, whose content has that hash, and keeps the row if it is the first.
 func (c *CopyCounter) add(hash uint64, b *rowio.Block, i int) {
 	row, ok := c.rows[hash]
 	if !ok {

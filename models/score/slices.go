@@ -166,6 +166,8 @@ func (p *slice) effective(n int64) int64 {
 	return max(1, int64(math.RoundToEven(float64(n)*(float64(p.weight)/p.square.float()))))
 }
 
+// score returns the scores of the rows with a value, with 95% intervals. Weighted rows count as the number of rows of
+// equal weight that give intervals of the same width (slice.effective).
 func (s *Slices) score(value string, p *slice) SliceScore {
 	r := SliceScore{Value: value, Rows: p.rows}
 	if p.weight == 0 {

@@ -96,6 +96,7 @@ func Of(m *models.Manifest) (*Distances, error) {
 	return result, err
 }
 
+// directionsOf returns the directions of a full metric, whose M has that diagonal.
 func directionsOf(metric *agop.Metric, diagonal []float64, numbers []number) ([]Direction, error) {
 	d := metric.Dim
 	vectors, values, err := pca.Top(metric.Outer(), d, min(directions, d), 1, 1)

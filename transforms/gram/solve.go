@@ -93,6 +93,8 @@ type WeightDigests struct {
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
 }
 
+// solve reads the sums, chooses λ, solves, and stores the weights and other models of the fit. If the grid is too
+// coarse, it stores none.
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
 	defer meter.Clock(transforms.SolveTime)()
 	s, err := f.open(ctx)

@@ -25,6 +25,8 @@ type Trials struct {
 	Conformal *Conformal `json:"conformal,omitempty"`
 }
 
+// beginTrials scores held-out rows by all fits. Targets are scaled to their grids, so that errors are in the units of
+// the sums.
 func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transforms.Accumulator, error) {
 	// The squared errors of each target are summed separately, because targets have different units.
 	sum := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}

@@ -35,6 +35,7 @@ func (p *Targets) Empty() (*preprocess.LabelSums, error) {
 	return t, err
 }
 
+// beginTargets sums labels by the levels of categories.
 func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transforms.Accumulator, error) {
 	sum, err := p.Empty()
 	if err != nil {

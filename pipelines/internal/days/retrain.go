@@ -171,6 +171,8 @@ func (r *retrainRun) timed(name string, step func() error) error {
 	return err
 }
 
+// run makes a model and decides about it, in the order of the package comment. It returns errEnded if there is no new
+// model to judge.
 func (r *retrainRun) run(ctx context.Context) error {
 	s, err := r.registry.State(ctx)
 	if err != nil {

@@ -57,6 +57,8 @@ type indexEntry struct {
 // name returns the name of the sums of this version of a day.
 func (d Day) name() string { return d.Date + "-" + d.Digest }
 
+// readIndex reads the index in a directory, which is empty if there is no file. It drops a total whose sums do not
+// exist.
 func readIndex(ctx context.Context, dir string) (*index, error) {
 	x := &index{dir: dir, Days: map[string]*indexEntry{}, Errors: map[string][]float64{}}
 	data, err := storage.ReadFile(ctx, storage.Join(dir, indexFile), maxIndex)
@@ -82,6 +84,7 @@ func readIndex(ctx context.Context, dir string) (*index, error) {
 	return x, nil
 }
 
+// write stores the index if it has changed. It fails if another run has changed the file since it was read.
 func (x *index) write(ctx context.Context) error {
 	data, err := json.MarshalIndent(x, "", " ")
 	if err != nil {

@@ -91,6 +91,8 @@ func Forget(ctx context.Context, o options.Forget) (*results.Forget, error) {
 	return result, exit.AfterPublish(o.Out, err)
 }
 
+// forgetRows sums the rows to forget, checks that they are in the sums of the model, subtracts them, fits the new
+// model and writes the certificate.
 func forgetRows(ctx context.Context, o options.Forget) (result *results.Forget, err error) {
 	if o.Model == "" {
 		return nil, exit.Usagef("no model: name its directory with --model")

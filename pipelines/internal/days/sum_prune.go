@@ -154,6 +154,7 @@ func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
 	return n, nil
 }
 
+// add adds the sums in the lineage of the model in dir.
 func (n *neededSums) add(ctx context.Context, dir string) error {
 	if _, err := models.ReadManifest(ctx, dir); err != nil {
 		return err

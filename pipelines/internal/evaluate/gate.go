@@ -210,6 +210,7 @@ func gateScoreNames() []string { return option.SortedNames(gateScores) }
 // commas. It returns nil for the empty text.
 func ParseGates(text string) (Gates, error) { return parseAll(text, parseGate) }
 
+// parseGate parses a condition such as accuracy>=0.95.
 func parseGate(text string) (g gate, err error) {
 	for _, op := range []string{">=", "<="} {
 		name, bound, found := strings.Cut(text, op)

@@ -139,6 +139,7 @@ func (sc *Scaling) column(mean, variance float64, low, high float32) {
 	sc.least, sc.largest = append(sc.least, low), append(sc.largest, high)
 }
 
+// add adds the preprocessing step of a word of --scale: a name, a name with numbers, or a number to divide by.
 func (sc *Scaling) add(word string) error {
 	sc.unitNorm = word == "unit"
 	if step, ok := plainSteps[word]; ok {

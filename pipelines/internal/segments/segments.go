@@ -288,6 +288,7 @@ type coder struct {
 	slot   int
 }
 
+// newCoder returns a coder of the values of a column of rows by the recipe.
 func newCoder(r *sums.Recipe, column string) (*coder, error) {
 	t := r.Schema.Table
 	if t == nil {

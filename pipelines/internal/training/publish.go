@@ -209,6 +209,7 @@ func (t *Training) task() models.Task {
 	return models.Regression
 }
 
+// result describes the published model.
 func (m *Model) result() *results.Train {
 	t, f := m.Training, m.Fit
 	r := &results.Train{
