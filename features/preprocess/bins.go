@@ -21,9 +21,8 @@ const maxBinFeatures = 1 << 20
 //	1 if x ≥ c_1, else 0                                                    (bins, k = 1: one feature)
 //	h_i(x),   1 ≤ i ≤ k                                                     (piecewise-linear; k features)
 //
-// where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them
-// (piecewise-linear columns). The features of a column sum to Weight, unless it has a single cut. The
-// features of NaN are NaN.
+// where h_i is 1 at c_i, 0 at the other cuts, linear between them and constant beyond them (piecewise-linear
+// columns). The features of a column sum to Weight, unless it has a single cut. The features of NaN are NaN.
 //
 // The kernel of intervals is Weight² times the number of columns in which both rows are in the same interval.
 type Bins struct {

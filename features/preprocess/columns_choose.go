@@ -31,9 +31,8 @@ const defaultTextWeight = 0.7
 
 // ColumnOptions are the options of encodings. The zero value means one-hot encoding with weight 0.7.
 type ColumnOptions struct {
-	// How categories become numbers: onehot (a number for each level, the default), count (the
-	// logarithm of how many rows have the level) or target (the mean label of other rows with the
-	// level).
+	// How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many
+	// rows have the level) or target (the mean label of other rows with the level).
 	Encode Encoding `flag:"encode" values:"onehot,count,target"`
 	// Number that stands for the level of a category. Rows with different levels have a squared
 	// distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is

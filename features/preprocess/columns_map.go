@@ -87,8 +87,7 @@ func (m *columnMap) Dims() (in, out int) { return m.in, m.out }
 // TakesMissing returns true: NaN is a missing value.
 func (m *columnMap) TakesMissing() bool { return true }
 
-// Apply stores the numbers of the n rows of x in dst, which must not be x. It panics if a slice is too
-// short.
+// Apply stores the numbers of the n rows of x in dst, which must not be x. It panics if a slice is too short.
 func (m *columnMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("columns: Apply: slice too short")

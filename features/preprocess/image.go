@@ -16,9 +16,8 @@ func init() {
 	features.Register("image.patchpca", features.Decode[PatchPCA])
 }
 
-// ImageShape describes how a row stores an image: pixel by pixel, row after row from the top and each row
-// from the left, either with the channels of a pixel next to each other or with one plane of pixels per
-// channel.
+// ImageShape describes how a row stores an image: pixel by pixel, row after row from the top and each row from the
+// left, either with the channels of a pixel next to each other or with one plane of pixels per channel.
 type ImageShape struct {
 	Height   int  `json:"height"`   // pixels, ≥ 1
 	Width    int  `json:"width"`    // pixels, ≥ 1

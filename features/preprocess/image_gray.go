@@ -10,8 +10,7 @@ import (
 //
 //	y = 0.299·red + 0.587·green + 0.114·blue   (Recommendation ITU-R BT.601, §2.5.1)
 //
-// summed from the left in float64 and rounded to float32. scikit-image's rgb2gray
-// uses the weights of BT.709 instead.
+// summed from the left in float64 and rounded to float32. scikit-image's rgb2gray uses the weights of BT.709 instead.
 type Gray struct {
 	Shape ImageShape `json:"shape"` // of three channels
 }

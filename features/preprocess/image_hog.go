@@ -9,10 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// HoG is the recipe of the histograms of oriented gradients of an image (Dalal &
-// Triggs, "Histograms of oriented gradients for human detection", CVPR 2005),
-// one for each cell of Cell×Cell pixels, each normalised separately (blocks of 1×1 cells).
-// It follows the conventions of scikit-image's feature.hog:
+// HoG is the recipe of the histograms of oriented gradients of an image (Dalal & Triggs, "Histograms of oriented
+// gradients for human detection", CVPR 2005), one for each cell of Cell×Cell pixels, each normalised separately
+// (blocks of 1×1 cells). It follows the conventions of scikit-image's feature.hog:
 //
 //   - The gradient is the difference of the two neighbours, g_x = v(y, x+1) −
 //     v(y, x−1), and 0 across the border: g_x in the first and last column, g_y in

@@ -24,8 +24,7 @@ func (r Unit) New() (features.Map, error) {
 	}}}, nil
 }
 
-// unit stores in dst n numbers of x, step apart, divided by the root of the sum of their squares. Zeros
-// stay zeros.
+// unit stores in dst n numbers of x, step apart, divided by the root of the sum of their squares. Zeros stay zeros.
 func unit(dst, x []float32, n, step int) {
 	var squares float64
 	for j := range n {
