@@ -271,7 +271,7 @@ func (c *CalibrationCounts) ClassRows() []int64 {
 // Code codes the number of outputs, the rows, and the cells.
 func (c *CalibrationCounts) Code(w *wire.Coder) {
 	outputs := w.Int(c.outputs, maxOutputs)
-	if w.Check(outputs >= 2 && w.Left() >= 16*CalibrationCells*outputs); w.Reading() {
+	if w.Check(outputs >= 2 && w.Left() >= 16*CalibrationCells*outputs) && w.Reading() {
 		*c = *NewCalibrationCounts(outputs)
 	}
 	w.Counts(&c.rows)

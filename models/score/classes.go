@@ -308,7 +308,7 @@ func ratio(a, b int64) float64 {
 // Code codes the number of classes and the counts.
 func (c *Classes) Code(w *wire.Coder) {
 	k := w.Int(c.k, schema.MaxClasses)
-	if w.Check(k >= 1 && w.Left() >= 16*k); w.Reading() {
+	if w.Check(k >= 1 && w.Left() >= 16*k) && w.Reading() {
 		*c = *NewClasses(k)
 	}
 	c.codeCounts(w)

@@ -110,10 +110,8 @@ func (k *HeldOutScores) Code(c *wire.Coder) {
 		c.Uint64(&r.order, &r.group)
 		r.class = int32(c.Int(int(r.class), max(0, k.outputs-1)))
 		c.Counts(&r.repeats)
-		if c.Reading() {
-			if c.Check(c.Left() >= 4*n); c.Reading() {
-				r.scores = make([]float32, n)
-			}
+		if c.Check(c.Left() >= 4*n) && c.Reading() {
+			r.scores = make([]float32, n)
 		}
 		for i := range r.scores {
 			c.Float32(&r.scores[i])
