@@ -169,7 +169,8 @@ func (r *runner) pairOfResiduals(ctx context.Context, candidates []*entry, spec 
 		return candidates, err
 	}
 	candidates = append(candidates, next)
-	if order(candidates); candidates[0] != next {
+	order(candidates)
+	if candidates[0] != next {
 		return candidates, nil
 	}
 	return r.climb(ctx, candidates, spec, 2, func(best Candidate) []Candidate {
