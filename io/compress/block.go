@@ -248,7 +248,8 @@ func lz4(dst, src []byte) error {
 		}
 		for n += 4; n > 0; {
 			m := copy(dst[at:min(at+n, len(dst))], dst[at-back:at])
-			at, n = at+m, n-m
+			at += m
+			n -= m
 		}
 	}
 	if at != len(dst) {

@@ -70,7 +70,8 @@ func (c *columnReader) storeNumbers(rows []float32, width, at, m int, reject rej
 				c.storeOne(rows, width, at+i, bits, reject)
 			}
 		}
-		at, m = at+got, m-got
+		at += got
+		m -= got
 	}
 	return nil
 }

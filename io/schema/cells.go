@@ -117,7 +117,8 @@ func (c *cells) code(w *wire.Coder, limit int, numbers uint64) {
 		if w.Check(n > 0 && (len(c.n) == 0 || *key > last)) && w.Reading() {
 			c.count(*key, int64(n))
 		}
-		numbers, last = numbers-n, *key
+		numbers -= n
+		last = *key
 	})
 	w.Check(len(c.n) > 0 && numbers == 0)
 }

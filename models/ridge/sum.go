@@ -182,8 +182,10 @@ func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weight
 		for i := range left {
 			w := weightOf(weights, i)
 			take := min(left[i], max(1, maxCopies/max(w, 1)))
-			left[i], total[i] = left[i]-take, take*w
-			n, more = n+take, more+left[i]
+			left[i] -= take
+			total[i] = take * w
+			n += take
+			more += left[i]
 		}
 		t.Add(z, y, grid, total, threads)
 		t.head.addWeightedRows(n - int64(z.N()))

@@ -240,8 +240,10 @@ func (s *search) record(fold *Sum, number, value int, fit solver.Fit) {
 			}
 		}
 	}
-	tally.heldOut, tally.heldOutRows = tally.heldOut+fit.HeldOut, tally.heldOutRows+rows
-	tally.train, tally.trainRows = tally.train+fit.Train, tally.trainRows+s.eq.n
+	tally.heldOut += fit.HeldOut
+	tally.heldOutRows += rows
+	tally.train += fit.Train
+	tally.trainRows += s.eq.n
 	tally.rounding += rows * fit.Squares / 12
 	tally.targets = tally.targets.plus(fold.moments(0))
 	tally.means = append(tally.means, fit.HeldOut/rows)

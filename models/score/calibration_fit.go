@@ -299,7 +299,8 @@ func (c *CalibrationCounts) points(output int) (p []point, others, members float
 	for i := range CalibrationCells {
 		if a, b := float64(unit*float64(n[i])), float64(unit*float64(n[CalibrationCells+i])); a+b > 0 {
 			p = append(p, point{centre(i), a, b})
-			others, members = others+a, members+b
+			others += a
+			members += b
 		}
 	}
 	return p, others, members

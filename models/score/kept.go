@@ -294,12 +294,14 @@ func (k *HeldOutScores) Evaluate(fit int, method Method, weights []float64) (j E
 		total += r.repeats
 		if !exact.AllFinite(row) {
 			j.LogLoss = math.Inf(1)
-			j.Errors, wrong = j.Errors+1, wrong+r.repeats
+			j.Errors++
+			wrong += r.repeats
 			continue
 		}
 		curves[r.half()].Apply(p, row, 1)
 		if Likeliest(class[:], weights, p, row, 1, k.outputs); class[0] != r.class {
-			j.Errors, wrong = j.Errors+1, wrong+r.repeats
+			j.Errors++
+			wrong += r.repeats
 		}
 		l, _ := ProbabilityLosses(p, int(r.class))
 		lost.AddProduct(float32(r.repeats), l)

@@ -120,7 +120,8 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 			o.judgeMemory(f, t, readers), trials, searched)))
 	} else {
 		m.Peak = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
-		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
+		m.Worker += m.Worker / 8
+		m.Solve += m.Solve / 8
 	}
 	return m
 }
