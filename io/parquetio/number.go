@@ -78,9 +78,7 @@ func (c *columnReader) storeNumbers(rows []float32, width, at, m int, reject rej
 
 // storeOne stores a number that needs care.
 func (c *columnReader) storeOne(rows []float32, width, at int, bits uint64, reject rejectFunc) {
-	if reason := c.put(c.to, rows[at*width:(at+1)*width], bits, nil); reason != "" {
-		reject(at, c.field, reason)
-	}
+	reject.check(at, c.field, c.put(c.to, rows[at*width:(at+1)*width], bits, nil))
 }
 
 // The bits of the least and the greatest float64 whose float32 is normal.
