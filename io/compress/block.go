@@ -184,8 +184,8 @@ func zstdBound(src []byte) (bound int) {
 			last = block&1 != 0
 			size, stored := block>>3, block>>3
 			switch block >> 1 & 3 {
-			case 0:
-			case 1:
+			case 0: // stored as it is
+			case 1: // a repeated byte
 				stored = 1
 			case 2:
 				size = 128 << 10

@@ -61,7 +61,7 @@ func (s *Sum) Add(group uint64, weight int64, champion, challenger []float64) {
 	}
 	for i, m := range s.metrics {
 		switch {
-		case m == Error:
+		case m == Error: // added above
 		case cluster != nil:
 			cluster.metrics[i].add(weight, champion[i], challenger[i])
 		default:

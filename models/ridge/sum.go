@@ -136,7 +136,7 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 		counts[c] += float64(weightOf(weights, i))
 	}
 	switch b := s.gram(z, weights, threads); {
-	case s.cross == nil:
+	case s.cross == nil: // this sum has none of their parts
 	case b != nil:
 		b.ClassSums(s.cross, class, k, threads)
 	default:
@@ -162,7 +162,7 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
 	}
 	switch b := s.gram(z, weights, threads); {
-	case s.cross == nil:
+	case s.cross == nil: // this sum has none of their parts
 	case b != nil:
 		b.Targets(s.cross, s.padded, k+1, threads)
 	default:

@@ -371,7 +371,7 @@ func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 // noteEdge adds a note if the chosen λ is the first or last value.
 func (t *roundTrials) noteEdge() {
 	switch {
-	case len(t.lambda) == 1:
+	case len(t.lambda) == 1: // no other was tried
 	case t.chosen == 0:
 		t.training.AddNotef("%g is the largest lambda that was tried; a larger one may do better", t.lambda[t.chosen])
 	case t.chosen == len(t.lambda)-1 && len(t.path) == len(t.lambda):
