@@ -33,8 +33,7 @@ func embed(ctx context.Context, o options.Embed, folds int) (result *results.Emb
 		return nil, err
 	}
 	run := spec.Options{Train: options.Train{Prepare: o.Prepare, Model: o.Model}, JobFolds: folds}
-	t, err := training.Begin(ctx, run, o.Model,
-		func(d *dataset.Dataset) error { return checkLabels(o, d) })
+	t, err := training.Begin(ctx, run, o.Model, func(d *dataset.Dataset) error { return checkLabels(o, d) })
 	if err != nil {
 		return nil, err
 	}

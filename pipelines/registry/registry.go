@@ -180,9 +180,8 @@ func (r Registry) change(ctx context.Context, action Action, model string, c Cha
 	if err != nil {
 		return nil, err
 	}
-	e := &Event{ID: rand.Text(), Action: action,
-		Subject: Subject{Model: model, Manifest: m.SHA256, Gates: c.Gates,
-			Why: c.Why}, Day: c.Day, Command: c.Command, By: c.By}
+	e := &Event{ID: rand.Text(), Action: action, Subject: Subject{Model: model, Manifest: m.SHA256, Gates: c.Gates,
+		Why: c.Why}, Day: c.Day, Command: c.Command, By: c.By}
 	if e.By == "" {
 		e.By = who()
 	}
