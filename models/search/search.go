@@ -314,15 +314,21 @@ func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		if err := r.tryAll(ctx, more, spec); err != nil {
+		var err error
+		if candidates, err = r.tryMore(ctx, candidates, more, spec); err != nil || candidates[0] == best {
 			return candidates, err
 		}
-		candidates = append(candidates, more...)
-		order(candidates)
-		if candidates[0] == best {
-			break
-		}
 	}
+	return candidates, nil
+}
+
+// tryMore tries candidates and adds them to the others. With an error, it returns only the others.
+func (r *runner) tryMore(ctx context.Context, candidates, more []*entry, spec *trialSpec) ([]*entry, error) {
+	if err := r.tryAll(ctx, more, spec); err != nil {
+		return candidates, err
+	}
+	candidates = append(candidates, more...)
+	order(candidates)
 	return candidates, nil
 }
 
