@@ -29,7 +29,8 @@ func Distinct(x []float32, n, d, count int) *Set {
 		row := x[i*d : (i+1)*d]
 		if key := rowio.Hash(0, row); !seen[key] {
 			seen[key] = true
-			r.Count, r.X = r.Count+1, append(r.X, row...)
+			r.Count++
+			r.X = append(r.X, row...)
 		}
 	}
 	return r

@@ -128,7 +128,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 			": is read as Latin-1, though all its text is UTF-8; use --encoding utf-8 to read it as such")
 	}
 	switch {
-	case like == nil || hints.Header != Auto:
+	case like == nil || hints.Header != Auto: // nothing to learn from a model
 	case !like.Named():
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:

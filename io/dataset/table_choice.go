@@ -150,8 +150,7 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 			case what[f] == "" || what[f] == feature:
 				what[f] = feature
 			case !pattern:
-				return fmt.Errorf("column %s is the %s, so it cannot be a feature",
-					Quote(l.Columns[f]), what[f])
+				return fmt.Errorf("column %s is the %s, so it cannot be a feature", Quote(l.Columns[f]), what[f])
 			}
 		}
 	}

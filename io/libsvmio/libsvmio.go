@@ -214,7 +214,7 @@ func sniff(head []byte) bool {
 			switch cutOff := !whole && len(line) == 0; {
 			case isPair(w):
 				pairs++
-			case cutOff && pairs > 0:
+			case cutOff && pairs > 0: // may be the beginning of a pair
 			case i > 0 || bytes.IndexByte(w, ':') >= 0:
 				fits = false
 			}

@@ -169,7 +169,8 @@ func (t *Table) String() string {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		count[c.Type]++
-		levels, buckets = levels+len(c.Levels), buckets+c.Buckets
+		levels += len(c.Levels)
+		buckets += c.Buckets
 	}
 	var parts, details []string
 	add := func(to *[]string, n int, one, many string) {

@@ -111,7 +111,8 @@ func (w *Weights) Mean() float64 {
 
 // Code implements wire.Coded. Sums of equal weights have equal encodings.
 func (s *WeightSum) Code(c *wire.Coder) {
-	if c.Counts(&s.rows); s.rows == 0 {
+	c.Counts(&s.rows)
+	if s.rows == 0 {
 		return
 	}
 	c.Float32(&s.min, &s.max)

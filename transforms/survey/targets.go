@@ -58,7 +58,7 @@ func beginTargets(_ context.Context, _ *transforms.Reader, p *Targets) (transfor
 					w = weights[i]
 				}
 				switch grid := p.Target.Grid; {
-				case p.Counts:
+				case p.Counts: // whatever the label
 				case grid != nil:
 					label = int(grid[0].Quantize(b.Y[i]))
 				default:

@@ -890,6 +890,20 @@ func TestDayThatCannotJudgeIsRejected(t *testing.T) {
 	s.night(t, 6, results.Promoted)
 }
 
+// The same is true if the other days get a new recipe.
+func TestDayThatCannotJudgeANewRecipeIsRejected(t *testing.T) {
+	s := newShop(t)
+	s.o.Window = options.Window{Days: 3}
+	s.put(1, "a b")
+	s.put(2, "c d")
+	s.night(t, 2, results.Promoted)
+	s.put(3, "e f unfit")
+	s.night(t, 3, results.Promoted)
+	s.put(4, "a b")
+	s.night(t, 4, results.Refused, "the data of "+date(4)+" cannot judge: row ", "which was trained on it")
+	s.did(t, "sum 1", "fit 2-0", "train 2")
+}
+
 // A night that fails leaves its work directory, from which the same command continues. If the next day comes
 // first, that directory is removed.
 func TestNextNightRemovesTheWorkOfOneThatFailed(t *testing.T) {

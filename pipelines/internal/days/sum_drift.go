@@ -27,8 +27,7 @@ func checkDrift(bound float64, p *drift.Report) error {
 
 // FeatureDrift returns the distance in features between the rows of the sums in the directories
 // from and the rows of the sums compared.
-func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
-	threads int) (drift.Features, error) {
+func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs, threads int) (drift.Features, error) {
 	var all [2]*featureSum
 	for i, dirs := range []options.SumDirs{{Sums: from}, compared} {
 		var terms []sumdirs.Term

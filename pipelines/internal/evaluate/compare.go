@@ -269,7 +269,7 @@ func (p *pair) checkUnseen(ctx context.Context, j *job.Job, used int64, reports 
 		switch {
 		case err != nil:
 			return err
-		case seen == 0:
+		case seen == 0: // this model has seen none of the rows
 		case seen == used:
 			return exit.Dataf("pipelines: %s was trained on files of these rows, so they do not tell how good it is on others; "+
 				"compare on rows that neither model has seen", m.name)

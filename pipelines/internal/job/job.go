@@ -84,12 +84,10 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	return err
 }
 
-// Timed runs a part of the job and adds its time to the seconds of that name.
-func (j *Job) Timed(ctx context.Context, name string, part func(context.Context) error) error {
+// Time begins a part of the job. The function that it returns adds the part's time to the seconds of that name.
+func (j *Job) Time(name string) (end func()) {
 	begun := time.Now()
-	err := part(ctx)
-	j.Seconds[name] += time.Since(begun).Seconds()
-	return err
+	return func() { j.Seconds[name] += time.Since(begun).Seconds() }
 }
 
 // TakeFiles makes later passes use the files that the recipe of a model names, if any.

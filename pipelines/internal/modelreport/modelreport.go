@@ -69,8 +69,7 @@ func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error
 }
 
 // New takes the data of a report from the files of a directory that is about to be published.
-func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage,
-	files []storage.File) (*Model, error) {
+func New(m *models.Manifest, metric *stretch.Distances, l *registry.Lineage, files []storage.File) (*Model, error) {
 	a := &Model{Manifest: m, Stretch: metric, Lineage: l, files: map[string][]byte{}}
 	for _, f := range files {
 		if _, listed := m.File(f.Name); listed && slices.Contains(reportFiles, f.Name) {

@@ -97,8 +97,7 @@ func chooseScale(chain []string, encode encoding, seed uint64, schema dataset.Sc
 	if AutoScale(chain) {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
-	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema),
-		seed: seed}
+	sc := &Scaling{Dim: p.Dim, statistics: statistics{known: true}, image: ShapeOf(schema), seed: seed}
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, d := sum.Sample()
 		if sc.encoded > 0 {

@@ -139,7 +139,8 @@ func (o Options) Memory(f Facts, e engine.Engine, readers int) results.Memory {
 			o.judgeMemory(f, t, readers), trials, searched)))
 	} else {
 		m.Peak = peakOf(max(2*job.ColumnBytes*int64(f.Dim)+t.content, decide, publish, searched))
-		m.Worker, m.Solve = m.Worker+m.Worker/workerSlack, m.Solve+m.Solve/workerSlack
+		m.Worker += m.Worker / workerSlack
+		m.Solve += m.Solve / workerSlack
 	}
 	return m
 }

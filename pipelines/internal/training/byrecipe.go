@@ -84,23 +84,25 @@ func trainByRecipe(ctx context.Context, o options.Train) (result *results.Train,
 		return nil, err
 	}
 	defer func() { err = j.Training.Job.Close(ctx, err) }()
-	var fit *Fit
-	err = j.Training.Job.Timed(ctx, "train", func(ctx context.Context) error {
-		s, err := j.SumRows(ctx)
-		if err != nil {
-			return err
-		}
-		p, _, err := j.Manifest(ctx, s, false)
-		if err != nil {
-			return err
-		}
-		fit, err = j.SolveSums(ctx, s, p.Sums)
-		return err
-	})
+	fit, err := j.fit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return j.Finish(ctx, fit)
+}
+
+// fit sums the rows and fits to the sums.
+func (j *RecipeJob) fit(ctx context.Context) (*Fit, error) {
+	defer j.Training.Job.Time("train")()
+	s, err := j.SumRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := j.Manifest(ctx, s, false)
+	if err != nil {
+		return nil, err
+	}
+	return j.SolveSums(ctx, s, p.Sums)
 }
 
 func validateByRecipe(o options.Train) error {
@@ -150,10 +152,9 @@ func (o ByRecipe) Begin(ctx context.Context, out string) (*RecipeJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = j.Training.Job.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		j.Training.Prepared, err = prepare.ProfileByRecipe(ctx, j.Training.Job, d, o.MaxBadFraction, o.Recipe)
-		return err
-	})
+	end := j.Training.Job.Time("profile")
+	j.Training.Prepared, err = prepare.ProfileByRecipe(ctx, j.Training.Job, d, o.MaxBadFraction, o.Recipe)
+	end()
 	if err == nil {
 		err = j.planSums()
 	}

@@ -51,7 +51,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 	if m.Features, err = t.chooseFeatures(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.Job.Timed(ctx, "train", m.fitSize); err != nil {
+	if err := m.fitSize(ctx); err != nil {
 		return nil, err
 	}
 	if result, err = m.finish(ctx); err != nil {
@@ -101,21 +101,24 @@ func Begin(ctx context.Context, o spec.Options, out string, check func(*dataset.
 	t := &Training{Session: &prepare.Session{Job: j, Options: o.PrepareOptions(), Iterative: o.Iterative() != nil ||
 		o.LearnsFeatures()}}
 	j.LimitMemory(spec.ProfileMemory(d, j.Engine))
-	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.Prepared, err = prepare.New(ctx, j, d, o.PrepareOptions()); err != nil {
-			return err
-		}
-		t.spec = o.WithFoldRule(t.Prepared.Rule)
-		if t.spec.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
-			t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
-		}
-		return t.EncodeLabels(ctx, t.spec.FoldCount())
-	})
-	if err != nil {
+	if err := t.profile(ctx, o, d); err != nil {
 		return nil, j.Close(ctx, err)
 	}
 	t.Notes = append(t.Notes, t.Prepared.Doubts...)
 	return t, nil
+}
+
+// profile profiles the data, and encodes the labels.
+func (t *Training) profile(ctx context.Context, o spec.Options, d *dataset.Dataset) (err error) {
+	defer t.Job.Time("profile")()
+	if t.Prepared, err = prepare.New(ctx, t.Job, d, o.PrepareOptions()); err != nil {
+		return err
+	}
+	t.spec = o.WithFoldRule(t.Prepared.Rule)
+	if t.spec.Searching() && tuning.PilotRows(1, t.Prepared.Profile.Dim) > 0 { // otherwise rows may be very long
+		t.measured = tuning.Measured(t.Prepared.Sum, t.Prepared.Data.Schema.Table)
+	}
+	return t.EncodeLabels(ctx, t.spec.FoldCount())
 }
 
 // resolve sets options that depend on the rows, and the positive class. It returns an error if the options do not
