@@ -4,6 +4,7 @@ package gram
 
 import (
 	"bytes"
+	"io/fs"
 	"path"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type holding struct {
 	most  time.Duration // that the first waits
 }
 
-func (h *holding) Create(name string, private bool) (disk.File, error) {
+func (h *holding) Create(name string, perm fs.FileMode) (disk.File, error) {
 	if _, from, ok := strings.Cut(path.Base(name), "-from-"); ok && strings.Contains(name, "checkpoint-") {
 		if from[0] != '0' {
 			h.once.Do(func() { close(h.split) })
@@ -34,7 +35,7 @@ func (h *holding) Create(name string, private bool) (disk.File, error) {
 			}
 		}
 	}
-	return h.FS.Create(name, private)
+	return h.FS.Create(name, perm)
 }
 
 // A reader that a runner splits while it is read has the sums of an undisturbed one. Prism splits a bundle that

@@ -181,7 +181,7 @@ func (m *Mem) Open(name string) (disk.File, error) {
 	return &file{m: m, n: n, name: name}, nil
 }
 
-func (m *Mem) Create(name string, _ bool) (disk.File, error) {
+func (m *Mem) Create(name string, _ fs.FileMode) (disk.File, error) {
 	defer m.locked()()
 	dir, base, err := m.parent("open", name)
 	if err != nil {
@@ -228,7 +228,7 @@ func (m *Mem) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-func (m *Mem) Mkdir(name string, _ bool) error {
+func (m *Mem) Mkdir(name string, _ fs.FileMode) error {
 	defer m.locked()()
 	dir, base, err := m.parent("mkdir", name)
 	if err != nil {

@@ -214,7 +214,8 @@ func (s *Store) Checksum(ctx context.Context, name string) (storage.Checksum, er
 }
 
 // Create implements storage.Store.
-func (s *Store) Create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
+func (s *Store) Create(ctx context.Context, name string, size int64, _ storage.Sync,
+	write func(io.Writer) error) error {
 	_, err := s.Service.Put(ctx, resolved(name), Condition{}, nil, size, write)
 	return err
 }

@@ -362,7 +362,7 @@ func (s *shop) stash(day int, rows string) { s.mem.Put("/stash/"+dt(day)+"/a.csv
 func (s *shop) reveal(t testing.TB, day int) {
 	t.Helper()
 	to := "/shop/data/" + dt(day)
-	err := errors.Join(s.mem.Mkdir(to, false), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to),
+	err := errors.Join(s.mem.Mkdir(to, 0o777), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to),
 		s.mem.Sync("/shop/data"))
 	if err != nil {
 		t.Fatal(err)
