@@ -196,7 +196,7 @@ func checkFirstLine(head []byte) error {
 
 func readShard(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
 	layout := in.Layout().(*Layout)
-	text, err := in.Lines(ctx, true, layout.Comma)
+	text, err := in.QuotedLines(ctx, layout.Comma)
 	if err != nil {
 		return nil, err
 	}
