@@ -264,7 +264,9 @@ func (in *Input) Layout() Layout {
 }
 
 // Lines opens a shard of text.
-func (in *Input) Lines(ctx context.Context) (*lines.Reader, error) { return in.lines(ctx, lines.Options{}) }
+func (in *Input) Lines(ctx context.Context) (*lines.Reader, error) {
+	return in.lines(ctx, lines.Options{})
+}
 
 // QuotedLines opens a shard of text whose quoted fields, which comma separates, may hold newlines.
 func (in *Input) QuotedLines(ctx context.Context, comma byte) (*lines.Reader, error) {
