@@ -270,7 +270,7 @@ func (in *Input) Lines(ctx context.Context) (*lines.Reader, error) {
 
 // QuotedLines opens a shard of text whose quoted fields, which comma separates, may hold newlines.
 func (in *Input) QuotedLines(ctx context.Context, comma byte) (*lines.Reader, error) {
-	return in.lines(ctx, lines.Options{Quote: true, Comma: comma})
+	return in.lines(ctx, lines.Options{Comma: comma})
 }
 
 func (in *Input) lines(ctx context.Context, o lines.Options) (*lines.Reader, error) {
