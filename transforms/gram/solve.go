@@ -46,7 +46,8 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	return report, fault.Wrap(fault.Internal, err)
 }
 
-// FitReport is the content of State.Fit.
+// FitReport is the content of State.Fit. A Coarse report has only Lambda, Rows and Floor; the report on an embedding
+// has only Rows, Components, Floor and WeightsSHA256.
 type FitReport struct {
 	Lambda float64          `json:"lambda"`
 	Rows   int64            `json:"rows"`
@@ -68,7 +69,7 @@ type FitReport struct {
 	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
 	Sketch      *Sketch `json:"sketch,omitempty"`
 	FirstSketch *Sketch `json:"first_sketch,omitempty"`
-	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
+	// Discriminants, for classes, are the discriminants on the rows of the first fold, by the weights of HeldOutSHA256.
 	Discriminants []ridge.Discriminant `json:"discriminants,omitempty"`
 }
 
@@ -148,10 +149,9 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 	s.source.Shape = s.pass.Shape(dim)
 	if s.pass.Spec.Rows {
 		s.source.Rows, err = s.loadRows(ctx, index)
-	} else {
-		s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts())
+		return s, err
 	}
-	if err != nil {
+	if s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts()); err != nil {
 		return nil, err
 	}
 	copies, err := readCopies(ctx, s.pass, f.State)
