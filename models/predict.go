@@ -15,11 +15,12 @@ import (
 // learner whose scores are not probabilities.
 var ErrNoProbabilities = errors.New("models: the model has no probabilities")
 
-// RowError reports a number that a model does not accept: NaN, or a number too large for float32.
+// RowError reports a number that a model does not accept: NaN, or a number too large for float32. For a row that is
+// too large as a whole, Column is −1, and there is neither Name nor Value.
 type RowError struct {
-	Row, Column int     // from 0; Column is −1 if the row as a whole is too large
-	Name        string  // of the column, if it has one
-	Value       float64 // 0 if Column is −1
+	Row, Column int    // from 0
+	Name        string // of the column, if it has one
+	Value       float64
 }
 
 // TooLarge is the reason why a row has no prediction if its scores, or the novelty that is asked for, are not finite.

@@ -31,8 +31,8 @@ type Format struct {
 	// options.
 	Options func() FormatOptions
 
-	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member
-	// LayoutKey of a Schema; nil if the format has no layout.
+	// Layout returns a pointer to an empty Layout, to be decoded from the JSON member LayoutKey
+	// of a Schema. Both are zero if the format has no layout.
 	Layout    func() Layout
 	LayoutKey string
 

@@ -33,7 +33,7 @@ const (
 	commitKey = "bochner-commit" // the directory that the file completes
 )
 
-// Condition is the condition of a write on the object. The zero value always holds.
+// Condition is the condition of a write on the object: Absent, a Version, or none, which always holds.
 type Condition struct {
 	Absent  bool   // there is no such object
 	Version string // it is that version
