@@ -56,9 +56,13 @@ func (m *Mem) locked() (unlock func()) {
 }
 
 // PowerCut loses everything that was not synced, and all locks. A file that was never
-// synced, in a directory that was, becomes empty; if torn is set, it keeps its length
-// and is filled with zeros.
-func (m *Mem) PowerCut(torn bool) {
+// synced, in a directory that was, becomes empty.
+func (m *Mem) PowerCut() { m.powerCut(false) }
+
+// PowerCutZeros is a PowerCut after which such a file keeps its length and is filled with zeros.
+func (m *Mem) PowerCutZeros() { m.powerCut(true) }
+
+func (m *Mem) powerCut(torn bool) {
 	defer m.locked()()
 	m.locks = map[*node]bool{}
 	m.root.forget(torn)

@@ -705,7 +705,7 @@ func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 	for _, way := range []struct {
 		name  string
 		after func(*disktest.Mem)
-	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", func(m *disktest.Mem) { m.PowerCut(true) }}} {
+	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", (*disktest.Mem).PowerCutZeros}} {
 		killed := 0
 		for from := 1; from <= step; from += campaign.Of(3, 1) {
 			s := newShop(t)
