@@ -169,7 +169,7 @@ func init() {
 			return nil
 		},
 		Read: func(ctx context.Context, in *dataset.Input) (rowio.Reader, error) {
-			text, err := in.Lines(ctx, false, 0)
+			text, err := in.Lines(ctx)
 			return &reader{text, in.Data.Schema.Dim, in.Data.Schema.Centre}, err
 		},
 	})

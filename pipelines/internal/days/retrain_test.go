@@ -367,7 +367,7 @@ func (s *shop) stash(day int, rows string) { s.mem.Put("/stash/"+dt(day)+"/a.csv
 func (s *shop) reveal(t testing.TB, day int) {
 	t.Helper()
 	to := "/shop/data/" + dt(day)
-	err := errors.Join(s.mem.Mkdir(to, false), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to),
+	err := errors.Join(s.mem.Mkdir(to, 0o777), s.mem.Rename("/stash/"+dt(day)+"/a.csv", to+"/a.csv"), s.mem.Sync(to),
 		s.mem.Sync("/shop/data"))
 	if err != nil {
 		t.Fatal(err)
@@ -705,7 +705,7 @@ func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 	for _, way := range []struct {
 		name  string
 		after func(*disktest.Mem)
-	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", func(m *disktest.Mem) { m.PowerCut(true) }}} {
+	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", (*disktest.Mem).PowerCutZeros}} {
 		killed := 0
 		for from := 1; from <= step; from += campaign.Of(3, 1) {
 			s := newShop(t)

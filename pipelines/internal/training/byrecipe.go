@@ -278,7 +278,7 @@ type WorkSums struct {
 	State   gram.State
 	Shape   ridge.Shape
 	Folds   int
-	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed
+	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed; with Levels, levels have them
 	Levels  []LevelSums           // nil if all rows are summed together
 	Reports []gram.Report
 }

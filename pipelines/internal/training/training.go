@@ -193,15 +193,19 @@ func (t *Training) fit(ctx context.Context, f FeatureChoice) (*Fit, error) {
 type Fit struct {
 	Learner    models.Learner
 	linear     *linear.Model
-	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
+	sketch     *models.Sketch     // leverage of rows, from a fit to sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
 	decision
 	Segments *models.Segments // nil if all rows have the same weights
-	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
-	floor    float64          // λ to which rounding to the grid of sums is equivalent; 0 for rounds
-	rounds   *job.Iteration   // nil for sums
-	files    []storage.File   // further files of the model directory, from rounds
-	init     *registry.Parent // model with the initial weights of rounds; nil if they start at zero
+
+	// Of a fit to sums:
+	rule  *sums.Rule // how the rows were summed; nil with a given recipe
+	floor float64    // λ to which rounding to the grid of the sums is equivalent
+
+	// Of a fit by rounds:
+	rounds *job.Iteration
+	files  []storage.File   // further files of the model directory
+	init   *registry.Parent // model with the initial weights; nil if they start at zero
 }
 
 // decision holds the curves, threshold and intervals that turn scores into probabilities and classes.
