@@ -75,7 +75,7 @@ func validateAlign(o options.Align) error {
 	f, ok := o.Kernel.(kernel.Learned)
 	switch {
 	case o.Out == "":
-		return exit.Usagef("no directory for the features: name one with --out")
+		return exit.Usagef("--out is missing: name the directory to create")
 	case !ok:
 		return exit.Usagef("--kernel %s: align learns features for --kernel learned and harmonic only",
 			kernel.FamilyOf(o.Kernel).Name)

@@ -80,7 +80,7 @@ func modelsCommand() *cobra.Command {
 		case action == "rollback":
 			return o.Rollback(ctx, model, change)
 		case model == "":
-			return nil, exit.Usagef("models promote: no model: name one of %s with --model", o.Dir)
+			return nil, exit.Usagef("--model is missing: name a model of %s", o.Dir)
 		}
 		return o.Promote(ctx, model, change)
 	})

@@ -64,7 +64,7 @@ func (r Registry) State(ctx context.Context) (*models.Aliases, error) {
 
 func (r Registry) read(ctx context.Context) (*models.Aliases, []byte, error) {
 	if r.Dir == "" {
-		return nil, nil, exit.Usagef("no directory of models: name one with --models")
+		return nil, nil, exit.Usagef("--models is missing: name a directory of models")
 	}
 	s, data, err := models.ReadAliases(ctx, r.Dir)
 	if _, failed := errors.AsType[*storage.Error](err); err != nil && !failed {

@@ -143,7 +143,7 @@ func validateStream(o options.PredictStream) error {
 	case o.Model == "":
 		return exit.Usagef("--model is missing: name the directory of a model, or DIR@champion")
 	case len(o.Data.Files) == 0:
-		return exit.Usagef("no data: give a pattern with --data")
+		return exit.Usagef("--data is missing: name a pattern of files")
 	case o.Data.Strict:
 		return exit.Usagef("--strict compares files with one another; with --stream each is read alone")
 	}
