@@ -276,7 +276,7 @@ func TestDataflowRejectsInvalidFlags(t *testing.T) {
 		args []string
 		says string
 	}{
-		{train(data, model, "--project", ""), "needs --project"},
+		{train(data, model, "--project", ""), "--project is missing"},
 		{train(data, model, "--project", "My Project"), "not the id of a Google Cloud project"},
 		{train(data, model, "--region", ""), "--region is missing"},
 		{train(data, model, "--region", "europe-west4-a"), "is a zone; its region is europe-west4"},
