@@ -80,7 +80,7 @@ func validateAlign(o options.Align) error {
 		return exit.Usagef("--kernel %s: align learns features for --kernel learned and harmonic only",
 			kernel.FamilyOf(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > spec.MaxFolds:
-		return exit.Usagef("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
+		return exit.Usagef("--folds must be 1 to %d (have %d)", spec.MaxFolds, o.Folds)
 	case f.Directory() != "":
 		return exit.Usagef("--frequencies cannot be used with align, which learns new frequencies")
 	}

@@ -61,7 +61,7 @@ func (s Skeleton) compile() (*graph, error) {
 // fromNodes resolves the names.
 func fromNodes(nodes []Node, columns int) (*graph, error) {
 	if len(nodes) == 0 || len(nodes) > maxNodes {
-		return nil, fmt.Errorf("skeleton: give 1 to %d nodes (have %d)", maxNodes, len(nodes))
+		return nil, fmt.Errorf("skeleton: the number of nodes must be 1 to %d (have %d)", maxNodes, len(nodes))
 	}
 	index, edges, err := named(nodes)
 	if err != nil {

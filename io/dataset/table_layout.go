@@ -188,7 +188,7 @@ func (l *TableLayout) UsedNames() map[string]bool {
 func (l *TableLayout) Validate() error {
 	n := len(l.Columns)
 	if n == 0 || n > MaxColumns {
-		return fmt.Errorf("layout: %d columns; there must be 1 to %d", n, MaxColumns)
+		return fmt.Errorf("layout: the number of columns must be 1 to %d (have %d)", MaxColumns, n)
 	}
 	if l.Path < 0 || l.Path >= n {
 		return fmt.Errorf("layout: %d of %d columns in the path", l.Path, n)
@@ -197,7 +197,7 @@ func (l *TableLayout) Validate() error {
 		return fmt.Errorf("layout: label %d is outside 0 to %d", l.Label, n-1)
 	}
 	if len(l.Features) == 0 || len(l.Features) > rowio.MaxDim {
-		return fmt.Errorf("layout: %d features; there must be 1 to %d", len(l.Features), rowio.MaxDim)
+		return fmt.Errorf("layout: the number of features must be 1 to %d (have %d)", rowio.MaxDim, len(l.Features))
 	}
 	if k := len(l.Targets); k > 0 && (k == 1 || l.Targets[0] != l.Label) {
 		return fmt.Errorf("layout: label %d is not the first of %d targets, of which there must be several",

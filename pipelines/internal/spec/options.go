@@ -148,7 +148,7 @@ func ValidateLambda(l options.Lambda) error {
 	case l.C < 0 || math.IsNaN(l.C) || math.IsInf(l.C, 0):
 		return exit.Usagef("--C must be above 0 (have %g)", l.C)
 	case l.Folds < 0 || l.Folds > MaxFolds:
-		return exit.Usagef("--folds must be between 2 and %d (have %d)", MaxFolds, l.Folds)
+		return exit.Usagef("--folds must be 2 to %d (have %d)", MaxFolds, l.Folds)
 	case l.Folds == 1 && l.C == 0 && len(l.Path) != 1:
 		return exit.Usagef("--folds 1: choosing among several λ needs at least 2")
 	}

@@ -108,7 +108,7 @@ func (g *Game) alignRows(ctx context.Context, a options.Game) (rows align.Rows, 
 		n = chosenSample(long)
 	}
 	if limit := maxSampled / long; n > limit {
-		return rows, 0, exit.Usagef("--sample: with rows of %d numbers, the limit is %d rows (have %d)", long, limit, n)
+		return rows, 0, exit.Usagef("--sample must be 1 to %d with rows of %d numbers (have %d)", limit, long, n)
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
@@ -268,8 +268,8 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
 	}
 	if limit := maxSampled / result.Sample; a.Harmonics > limit {
-		return nil, exit.Usagef("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample",
-			report.Groups(int64(result.Sample)), limit, a.Harmonics)
+		return nil, exit.Usagef("--harmonics must be 1 to %d with a sample of %s rows (have %d); use a smaller --sample",
+			limit, report.Groups(int64(result.Sample)), a.Harmonics)
 	}
 	o := align.HarmonicOptions(result.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
@@ -412,15 +412,15 @@ func ValidateGame(a options.Game, k kernel.Learned) error {
 	case harmonics && a.Preset != options.PresetPaper:
 		return exit.Usagef("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
-		return exit.Usagef("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
+		return exit.Usagef("--sample must be 1 to %d, or 0 to choose (have %d)", maxSample, a.Sample)
 	case a.Sample > 0 && a.Exact:
 		return exit.Usagef("--exact_chains and --sample are mutually exclusive: give one of them")
 	case !good(a.Rho):
 		return exit.Usagef("--rho must be above 0 (have %g)", a.Rho)
 	case a.Proposals < 0 || a.Proposals > 1<<20:
-		return exit.Usagef("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
+		return exit.Usagef("--proposals must be 1 to %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
 	case a.Harmonics < 1 || a.Harmonics > 1<<16:
-		return exit.Usagef("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
+		return exit.Usagef("--harmonics must be 1 to %d (have %d)", 1<<16, a.Harmonics)
 	case harmonics && a.By == options.LearnedByLKRF:
 		return exit.Usagef("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
 	}
