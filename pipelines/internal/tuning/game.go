@@ -401,7 +401,7 @@ func ValidateGame(a options.Game, k kernel.Learned) error {
 	}
 	switch {
 	case a.Lambda != 0 && a.C != 0:
-		return exit.Usagef("--align_c and --align_lambda are mutually exclusive (C = 1/(λn)): give one of them")
+		return exit.Usagef("--align_c cannot be used with --align_lambda (C = 1/(λn)): give one of them")
 	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
 		return exit.Usagef("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
 	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
@@ -414,7 +414,7 @@ func ValidateGame(a options.Game, k kernel.Learned) error {
 	case a.Sample < 0 || a.Sample > maxSample:
 		return exit.Usagef("--sample must be 1 to %d, or 0 to choose (have %d)", maxSample, a.Sample)
 	case a.Sample > 0 && a.Exact:
-		return exit.Usagef("--exact_chains and --sample are mutually exclusive: give one of them")
+		return exit.Usagef("--exact_chains cannot be used with --sample: give one of them")
 	case !good(a.Rho):
 		return exit.Usagef("--rho must be above 0 (have %g)", a.Rho)
 	case a.Proposals < 0 || a.Proposals > 1<<20:
