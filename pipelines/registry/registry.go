@@ -119,7 +119,7 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 func (r Registry) Promote(ctx context.Context, model string, c Change) (*Event, error) {
 	return r.change(ctx, Promoted, model, c, func(s *models.Aliases) error {
 		if s.Champion == model {
-			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is already the champion of %s", model, r.Dir)
 		}
 		s.Promote(model)
 		return nil
@@ -143,9 +143,9 @@ func (r Registry) Rollback(ctx context.Context, model string, c Change) (*Event,
 	return r.change(ctx, RolledBack, model, c, func(s *models.Aliases) error {
 		switch {
 		case s.Champion == model:
-			return exit.Dataf("registry: %s is champion of %s already", model, r.Dir)
+			return exit.Dataf("registry: %s is already the champion of %s", model, r.Dir)
 		case s.Previous != model && !slices.Contains(s.Earlier, model):
-			return exit.Dataf("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
+			return exit.Dataf("registry: %s was never champion of %s; use promote", model, r.Dir)
 		}
 		for s.Champion != model {
 			s.Rollback()
