@@ -134,8 +134,7 @@ func absoluteOutputs(o options.PredictStream) (out, dead string, err error) {
 func validateStream(o options.PredictStream) error {
 	switch {
 	case o.Join != nil || o.MaxDrift != 0:
-		return exit.Usagef(
-			"--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
+		return exit.Usagef("--stream cannot be used with --out - or --max_drift: a stream has no end")
 	case o.Out == "":
 		return exit.Usagef("--out is missing: name the directory to create")
 	case isFile(o.Out):
