@@ -231,7 +231,7 @@ func TestErrorsNameTheNode(t *testing.T) {
 		{nodes(Node{Name: "a", Space: Space{Gaussian: 1}, Columns: []int{2, 1, 2}}), `node "a": reads column 2 twice`},
 		{Skeleton{Columns: 3, Nodes: []Node{}}, `skeleton: the number of nodes must be 1 to 100000 (have 0)`},
 		{Skeleton{Columns: 3}, `skeleton: neither layers nor nodes`},
-		{Skeleton{Columns: 3, Nodes: []Node{in}, Layers: []Layer{full(relu)}}, `skeleton: nodes beside layers`},
+		{Skeleton{Columns: 3, Nodes: []Node{in}, Layers: []Layer{full(relu)}}, `skeleton: nodes cannot be used with layers`},
 		{Skeleton{Nodes: []Node{in}}, `skeleton: columns must be 1 to 1048576 (have 0)`},
 		{Skeleton{Image: Image{Height: 2, Width: 2, Channels: 1}, Nodes: []Node{in}},
 			`image: an image takes layers, not nodes`},
