@@ -44,7 +44,8 @@ func (g *Game) Learn(ctx context.Context, a options.Game) (*results.Learned, err
 	s := g.Session
 	p := s.Prepared
 	if p.Target == nil || p.Target.Classes == nil {
-		return nil, exit.Usagef("features are learned for classification; the labels are numbers (see --task)")
+		return nil, exit.Usagef("--kernel %s needs classes, but the labels are numbers (see --task)",
+			kernel.FamilyOf(g.Kernel).Name)
 	}
 	if !p.Profile.Weights.Equal() {
 		return nil, exit.Usagef("features cannot be learned from rows with weights: learn them without (bochner align) and " +
