@@ -83,7 +83,7 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 	unlock, err := storage.Lock(ctx, storage.Join(o.Models, ".retrain-lock"))
 	if errors.Is(err, storage.ErrBusy) {
 		return nil, &exit.OutcomeError{Code: exit.CodeLost,
-			Message: fmt.Sprintf("retrain: another run is at work on %s: %v", o.Models, err)}
+			Message: fmt.Sprintf("another retraining of %s is running: %v", o.Models, err)}
 	}
 	if err != nil {
 		return nil, err
