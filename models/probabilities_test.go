@@ -96,13 +96,13 @@ func TestProbabilitiesRoundTripInTheManifest(t *testing.T) {
 
 func TestInvalidProbabilitiesAreRejected(t *testing.T) {
 	for want, spoil := range map[string]func(*Manifest){
-		"2 curves for 3 outputs":                                                      func(m *Manifest) { m.Probabilities.Curves = m.Probabilities.Curves[:2] },
-		"the kind softmax with 3 curves":                                              func(m *Manifest) { m.Probabilities.Kind = Softmax },
-		`unknown kind of probabilities "plat" (did you mean "platt"?)`:                func(m *Manifest) { m.Probabilities.Kind = "plat" },
-		"2 weights of classes for 3 outputs":                                          func(m *Manifest) { m.Probabilities.Weights = []float64{1, 1} },
-		"the weight 0 of class 1":                                                     func(m *Manifest) { m.Probabilities.Weights = []float64{1, 0, 1} },
-		"fitted to 0 rows of one fold of 5":                                           func(m *Manifest) { m.Probabilities.Rows = 0 },
-		"curve 1: the number of points must be 1 to 4096, without a sigmoid (have 0)": func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = score.CalibrationCurve{} },
+		"2 curves for 3 outputs":                                       func(m *Manifest) { m.Probabilities.Curves = m.Probabilities.Curves[:2] },
+		"the kind softmax with 3 curves":                               func(m *Manifest) { m.Probabilities.Kind = Softmax },
+		`unknown kind of probabilities "plat" (did you mean "platt"?)`: func(m *Manifest) { m.Probabilities.Kind = "plat" },
+		"2 weights of classes for 3 outputs":                           func(m *Manifest) { m.Probabilities.Weights = []float64{1, 1} },
+		"the weight 0 of class 1":                                      func(m *Manifest) { m.Probabilities.Weights = []float64{1, 0, 1} },
+		"fitted to 0 rows of one fold of 5":                            func(m *Manifest) { m.Probabilities.Rows = 0 },
+		"curve 1: the number of points must be 1 to 4096":              func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = score.CalibrationCurve{} },
 		"probabilities without classes": func(m *Manifest) {
 			*m = *regressor(t).Manifest
 			m.Probabilities = &Probabilities{Kind: Softmax}

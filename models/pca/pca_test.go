@@ -269,8 +269,8 @@ func TestUnfittableDataIsAnError(t *testing.T) {
 	one, _, _ := sumOf(t, x, 1, 8, false)
 	same, _, _ := sumOf(t, slices.Repeat(x[:8], 5), 5, 8, false)
 	for want, f := range map[string]func() error{
-		"components of 8 features must be 1 to 8 (have 0)": func() error { _, err := Solve(sum, Options{Step: step}); return err },
-		"components of 8 features must be 1 to 8 (have 9)": func() error { _, err := Solve(sum, Options{Components: 9, Step: step}); return err },
+		"must be 1 to 8 (have 0)":     func() error { _, err := Solve(sum, Options{Step: step}); return err },
+		"must be 1 to 8 (have 9)":     func() error { _, err := Solve(sum, Options{Components: 9, Step: step}); return err },
 		"step 0":                      func() error { _, err := Solve(sum, Options{Components: 1}); return err },
 		"1 rows":                      func() error { _, err := Solve(one, Options{Components: 1, Step: step}); return err },
 		"no feature varies":           func() error { _, err := Solve(same, Options{Components: 1, Step: step}); return err },

@@ -57,14 +57,15 @@ func (dataflow) Validate(engine.Engine) error {
 		return exit.Usagef("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and "+
 			"hyphens", project)
 	case region == "":
-		return exit.Usagef("--runner dataflow: --region is missing: name the region of the data's bucket, such as europe-west4")
+		return exit.Usagef("--runner dataflow: --region is missing: name the region of the data's bucket, such as " +
+			"europe-west4")
 	case zone != nil:
 		return exit.Usagef("--region: %q is a zone; its region is %s", region, zone[1])
 	case !regionName.MatchString(region):
 		return exit.Usagef("--region: %q is not a region such as europe-west4 or us-central1", region)
 	case beamFlag("staging_location") == "":
-		return exit.Usagef("--runner dataflow: --staging_location is missing: name a directory for the program and the " +
-			"graph, such as gs://BUCKET/DIR")
+		return exit.Usagef("--runner dataflow: --staging_location is missing: name a directory for the program and " +
+			"the graph, such as gs://BUCKET/DIR")
 	}
 	if env := strings.ToLower(*jobopts.EnvironmentType); env != "" && env != "docker" {
 		return exit.Usagef("--environment_type %s: Dataflow's workers are containers; leave it out, or give an image with "+

@@ -305,8 +305,8 @@ func compareTo(m results.Memory, have machine.Memory, o Options) (note string, e
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
 		return "", exit.Dataf("%s, but %s allows only %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
-		return fmt.Sprintf("%s, but %s allows only %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit),
-			o.shrink()), nil
+		return fmt.Sprintf("%s, but %s allows only %s: it may run out of memory; %s", says, have.By,
+			report.Bytes(have.Limit), o.shrink()), nil
 	case have.Free > 0 && m.Peak > have.Free:
 		return fmt.Sprintf("%s, and only %s is free", says, report.Bytes(have.Free)), nil
 	}

@@ -302,8 +302,8 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 		return nil, err
 	}
 	if counts.Used != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d; the files changed during the job: "+
-			"start again", p.Counts.Used, counts.Used)
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d; the files changed during the "+
+			"job: start again", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {

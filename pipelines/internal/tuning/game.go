@@ -269,7 +269,8 @@ func (g *Game) chooseHarmonics(result *results.Learned, a options.Game, count in
 		return nil, exit.Dataf("pipelines: harmonics need rows of 2 numbers or more")
 	}
 	if limit := maxSampled / result.Sample; a.Harmonics > limit {
-		return nil, exit.Usagef("--harmonics must be 1 to %d with a sample of %s rows (have %d); use a smaller --sample",
+		return nil, exit.Usagef("--harmonics must be 1 to %d with a sample of %s rows (have %d); use a smaller "+
+			"--sample",
 			limit, report.Groups(int64(result.Sample)), a.Harmonics)
 	}
 	o := align.HarmonicOptions(result.Lambda, count)
