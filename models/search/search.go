@@ -64,11 +64,11 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		return nil, err
 	}
 	chosen, err := r.choose(ctx, rungs)
-	if err != nil && err != errStopped {
+	if err != nil && !errors.Is(err, errStopped) {
 		return nil, err
 	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials,
-		Stopped: err == errStopped}
+		Stopped: errors.Is(err, errStopped)}
 	return result, r.finish(result, chosen)
 }
 
@@ -144,7 +144,7 @@ func (r *runner) addView(v View) error {
 // choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
 func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (*entry, error) {
 	candidates, err := r.tryRungs(ctx, rungs)
-	if err != nil && err != errStopped {
+	if err != nil && !errors.Is(err, errStopped) {
 		return nil, err
 	}
 	order(candidates)

@@ -89,7 +89,7 @@ func Retrain(ctx context.Context, o options.RetrainData, jobs Jobs) (*results.Re
 		return nil, err
 	}
 	defer unlock()
-	if err := r.run(ctx); err != nil && err != errEnded {
+	if err := r.run(ctx); err != nil && !errors.Is(err, errEnded) {
 		return nil, err
 	}
 	slices.SortStableFunc(r.report.Refused, func(a, b results.RefusedDay) int { return cmp.Compare(a.Day, b.Day) })
