@@ -74,7 +74,7 @@ func Encode(r *Set) ([]byte, error) {
 	if err := r.validate(); err != nil {
 		return nil, fmt.Errorf("landmarks: %w", err)
 	}
-	return safetensors.Encode(nil, safetensors.Of("landmarks", r.X, r.Count, r.In)), nil
+	return safetensors.Encode(nil, safetensors.NewTensor("landmarks", r.X, r.Count, r.In)), nil
 }
 
 // Decode decodes what Encode returned. It fails if data is not such a file, or if sizes or values are
