@@ -707,7 +707,7 @@ func stoppedIsRepeated(t *testing.T, rounds, auto bool) {
 		after func(*disktest.Mem)
 	}{{"killed", (*disktest.Mem).Kill}, {"a power cut", func(m *disktest.Mem) { m.PowerCut(true) }}} {
 		killed := 0
-		for from := 1; from <= step; from += campaign.Of(3, 1) {
+		for from := 1; from <= step; from += campaign.Pick(3, 1) {
 			s := newShop(t)
 			s.jobs.rounds, s.o.Window.Auto = rounds, auto
 			got := s.month(t, func(day int) {
