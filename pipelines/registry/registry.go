@@ -26,8 +26,7 @@ import (
 
 // Registry is a directory of models.
 type Registry struct {
-	// Directory of models.
-	Dir string           `flag:"models,common" group:"Model and output" placeholder:"DIR"`
+	Dir string
 	Now func() time.Time // nil is time.Now
 }
 
