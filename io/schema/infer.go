@@ -51,7 +51,8 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 		}
 	}
 	if h.MaxLevels < 0 || h.MaxLevels > MaxLevels {
-		return nil, nil, fmt.Errorf("schema: %d levels at most; want 1 to %d", h.MaxLevels, MaxLevels)
+		return nil, nil, fmt.Errorf("schema: max_levels must be 1 to %d, or 0 to choose (have %d)", MaxLevels,
+			h.MaxLevels)
 	}
 	plain := true
 	for i := range s.columns {

@@ -36,7 +36,8 @@ func (d *Data) targets() int { return max(d.Targets, 1) }
 
 // Validate returns the number of rows and of outputs: the classes, or the targets. It fails if lengths do
 // not fit each other, if there are no rows or fewer than two classes, if a number is not finite (NaN is a
-// missing value if the map takes it), or if a weight is out of range.
+// missing value if the map takes it), or if a weight is out of range. Its errors number rows and values from 0,
+// as the slices do.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
 		return 0, 0, fmt.Errorf("linear: no map; features/identity.Identity takes rows as they are")

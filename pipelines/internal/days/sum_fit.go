@@ -52,7 +52,7 @@ func Fit(ctx context.Context, o options.Fit) (result *results.Train, err error) 
 // subtracted rows are among the added ones, it is the same as from summing the remaining rows at once.
 func AddSums(ctx context.Context, add options.AddSums) (*results.Sum, error) {
 	if add.Out == "" {
-		return nil, exit.Usagef("no directory for the sums: name one with --out")
+		return nil, exit.Usagef("--out is missing: name the directory to create")
 	}
 	o := options.Fit{SumDirs: add.SumDirs, SaveSums: add.Out, Job: add.Job}
 	terms, err := openTerms(ctx, o)

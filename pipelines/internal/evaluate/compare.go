@@ -122,7 +122,7 @@ func checkComparison(ctx context.Context, o *options.CompareModels) (err error) 
 		return exit.Usagef("--slices: %d columns, at most %d", len(o.Slices), scoring.MaxCompared)
 	}
 	if o.Champion == "" || o.Challenger == "" {
-		return exit.Usagef("no two models: name their directories with --champion and --challenger")
+		return exit.Usagef("--champion or --challenger is missing: name the directories of two models")
 	}
 	for _, name := range []*string{&o.Champion, &o.Challenger} {
 		if *name, err = job.FindModel(ctx, *name, o.Job.Log); err != nil {

@@ -114,7 +114,7 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 // OpenData opens the data of a job, and notes problems in the log.
 func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if len(o.Files) == 0 {
-		return nil, exit.Usagef("no data: give files with --data")
+		return nil, exit.Usagef("--data is missing: name files")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}

@@ -52,7 +52,7 @@ var reportFiles = []string{sums.ProfileFile, tuning.SearchFile, CurveFile, resul
 // Read reads the files of a loaded model.
 func Read(ctx context.Context, dir string, m *models.Model) (a *Model, err error) {
 	a = &Model{Manifest: m.Manifest, files: map[string][]byte{}}
-	if a.Stretch, err = stretch.Of(m.Manifest); err != nil {
+	if a.Stretch, err = stretch.Describe(m.Manifest); err != nil {
 		return nil, models.NewError(dir, err)
 	}
 	if a.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {

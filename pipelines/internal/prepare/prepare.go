@@ -68,7 +68,7 @@ func Validate(o options.Prepare) error {
 		return err
 	}
 	if !(o.Room >= 0 && o.Room <= maxRoom) {
-		return exit.Usagef("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
+		return exit.Usagef("--target_room must be 0 to %d (have %g)", maxRoom, o.Room)
 	}
 	if err := cmp.Or(checkScale(o.Scale), ValidateTypes(o.Types)); err != nil {
 		return err

@@ -66,7 +66,7 @@ func checkScale(chain []string) error {
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
-		return exit.Usagef("--scale: auto and none cannot be combined with other steps")
+		return exit.Usagef("--scale: auto and none cannot be used with other steps")
 	}
 	return nil
 }

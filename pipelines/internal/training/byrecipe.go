@@ -309,7 +309,8 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 		return nil, err
 	}
 	if counts.Used != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d; the files changed during the "+
+			"job: start again", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {
@@ -408,7 +409,8 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 		return nil, err
 	}
 	if fit.Rows != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
+		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed; the files changed during the job: start "+
+			"again", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumValidationFolds(),
