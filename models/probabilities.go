@@ -120,11 +120,11 @@ type Threshold struct {
 	// was fitted without them.
 	Rows  int64 `json:"rows,omitempty"`
 	Folds int   `json:"folds,omitempty"`
-	// Expected is the criterion on these rows, each half judged with the threshold that the other half
-	// chooses. Plain is the criterion without a threshold. Larger is better; for score.ByError it is the
-	// share of rows without an error.
-	Expected float64 `json:"expected,omitempty"`
-	Plain    float64 `json:"plain,omitempty"`
+	// Expected is the criterion on these rows, each half judged with the threshold and the curves of probabilities
+	// of the other half. Plain is the criterion without a threshold. Larger is better; for score.ByError it is the
+	// share of rows without an error. Both are nil if the rows are not divided into independent halves.
+	Expected *float64 `json:"expected,omitempty"`
+	Plain    *float64 `json:"plain,omitempty"`
 }
 
 // NewThreshold returns a threshold for a model. It fails unless the model has two classes and, if it has
@@ -153,9 +153,12 @@ func (t *Threshold) validate(m *Manifest) error {
 			return errors.New("a threshold that was given, but chosen by rows")
 		}
 		return nil
-	case t.Rows < 1 || t.Folds < 2 || !(t.Expected >= 0 && t.Expected <= 1 && t.Plain >= 0 && t.Plain <= 1):
+	case t.Rows < 1 || t.Folds < 2 || !isShare(t.Expected) || !isShare(t.Plain) || (t.Expected == nil) != (t.Plain == nil):
 		return fmt.Errorf("a threshold chosen by %d rows of one fold of %d, or with a %s outside of 0 to 1", t.Rows,
 			t.Folds, t.By)
 	}
 	return t.By.Validate()
 }
+
+// isShare reports whether a number is missing or from 0 to 1.
+func isShare(v *float64) bool { return v == nil || *v >= 0 && *v <= 1 }

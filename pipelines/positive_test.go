@@ -74,7 +74,7 @@ func TestRarerClassIsPositive(t *testing.T) {
 			if n := int64(strings.Count(string(text), names[0]+"\n")); err != nil || n != class.Predicted {
 				t.Errorf("%d rows predicted to be %s, %d evaluated, %v", n, names[0], class.Predicted, err)
 			}
-			got = append(got, figures{float64(trained.Threshold.Value), trained.Threshold.Expected, trained.Threshold.Plain,
+			got = append(got, figures{float64(trained.Threshold.Value), *trained.Threshold.Expected, *trained.Threshold.Plain,
 				class.F1, class.Precision, *r.Classes.Ranking.AUC, *r.Classes.Ranking.AveragePrecision})
 		}
 		a, b := got[0], got[1]

@@ -115,15 +115,15 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 				t.Fatal(err)
 			}
 			th := trained.Threshold
-			if r.Threshold == nil || r.Threshold.Threshold != *th || th.By != by || th.Folds != 5 {
+			if r.Threshold == nil || !reflect.DeepEqual(r.Threshold.Threshold, *th) || th.By != by || th.Folds != 5 {
 				t.Fatalf("%s %s: %+v, evaluated with %+v", method, by, th, r.Threshold)
 			}
 			classes := r.Classes
 			got := map[score.Criterion]float64{score.ByError: classes.Accuracy, score.ByF1: classes.Classes[1].F1,
 				score.ByBalanced: classes.BalancedAccuracy}[by]
 			// The second class has about 60 rows in the fold that chooses.
-			if math.Abs(got-th.Expected) > 0.12 || th.Expected < th.Plain-0.02 {
-				t.Errorf("%s %s: %.3f on other rows, expected %.3f, %.3f without", method, by, got, th.Expected, th.Plain)
+			if math.Abs(got-*th.Expected) > 0.12 || *th.Expected < *th.Plain-0.02 {
+				t.Errorf("%s %s: %.3f on other rows, expected %.3f, %.3f without", method, by, got, *th.Expected, *th.Plain)
 			}
 			text := jobtest.Text(t, trained)
 			if !strings.Contains(text, "the threshold that the other half chooses") ||

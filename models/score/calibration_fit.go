@@ -305,3 +305,36 @@ func (c *CalibrationCounts) points(output int) (p []point, others, members float
 	}
 	return p, others, members
 }
+
+// HalvedCounts counts scores separately in the two halves of held-out rows (see Half). Create it with NewHalvedCounts.
+type HalvedCounts [2]CalibrationCounts
+
+// NewHalvedCounts returns the counts of no rows. It panics for fewer than two outputs.
+func NewHalvedCounts(outputs int) *HalvedCounts {
+	return &HalvedCounts{*NewCalibrationCounts(outputs), *NewCalibrationCounts(outputs)}
+}
+
+// Both returns the counts of the rows of both halves.
+func (h *HalvedCounts) Both() *CalibrationCounts {
+	all := NewCalibrationCounts(h[0].outputs)
+	for i := range h {
+		all.rows += h[i].rows
+		for j, n := range h[i].n {
+			all.n[j] += n
+		}
+	}
+	return all
+}
+
+// Divided reports whether both halves have rows.
+func (h *HalvedCounts) Divided() bool { return h[0].rows > 0 && h[1].rows > 0 }
+
+// Merge adds the rows of g, which must have as many outputs.
+func (h *HalvedCounts) Merge(g *HalvedCounts) { wire.Merge(h, g) }
+
+// Code implements wire.Coded.
+func (h *HalvedCounts) Code(c *wire.Coder) {
+	h[0].Code(c)
+	h[1].Code(c)
+	c.Check(h[0].outputs == h[1].outputs)
+}

@@ -134,8 +134,18 @@ type Evaluation struct {
 	LogLoss float64 // mean of −log p of the row's class, with p at least MinProbability; +Inf if a score is not finite
 }
 
+// Half returns the half, 0 or 1, in which a held-out row is, given the hash that divides its fold. Curves that are fitted
+// to one half are judged by the other, so rows that depend on each other have the same hash.
+func Half(hash uint64) int { return int(mix(hash) & 1) }
+
 // half returns the half of a row, 0 or 1.
-func (r *keptRow) half() int { return int(mix(r.group) & 1) }
+func (r *keptRow) half() int { return Half(r.group) }
+
+// Divided reports whether both halves have rows. If they do not, nothing can judge curves of these rows.
+func (k *HeldOutScores) Divided() bool {
+	k.trim()
+	return slices.ContainsFunc(k.rows, func(r keptRow) bool { return r.half() != k.rows[0].half() })
+}
 
 // scoresOf returns the scores that a fit gives a row.
 func (k *HeldOutScores) scoresOf(r *keptRow, fit int) []float32 {

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -107,32 +108,44 @@ func (r *ranks) above(threshold float32) (n [2]int64) {
 	return n
 }
 
-// ThresholdCells is the number of different values that each half of ThresholdCounts distinguishes.
+// ThresholdCells is the number of different values that each count of ThresholdCounts distinguishes.
 const ThresholdCells = 1 << 16
 
-// ThresholdCounts counts values of two kinds, separately in two halves of the rows, so that a threshold chosen by
-// one half can be judged by the other. The counts do not depend on the order of the rows. Create it with
-// NewThresholdCounts.
+// ThresholdCounts counts values of two kinds of rows, to choose a threshold and to judge it: a threshold that is chosen
+// by one half of the rows (see Half) is judged by the other. The counts do not depend on the order of the rows. Create
+// it with NewThresholdCounts.
 type ThresholdCounts struct {
 	Rows int64 // number of rows, each counted once
-	half [2]ranks
+	all  ranks // ThresholdValues.All
+	half [2]halfRanks
 }
 
-// NewThresholdCounts returns empty halves.
+// halfRanks holds the values of the rows of a half.
+type halfRanks struct{ own, other ranks }
+
+// ThresholdValues are the values of a row that a threshold is compared with. They differ if values are probabilities,
+// by the rows to which the curves were fitted.
+type ThresholdValues struct {
+	All   float32 // by curves fitted to the rows of both halves
+	Own   float32 // by curves fitted to the half of the row
+	Other float32 // by curves fitted to the other half
+}
+
+// NewThresholdCounts returns empty counts.
 func NewThresholdCounts() *ThresholdCounts {
-	return &ThresholdCounts{half: [2]ranks{*newRanks(ThresholdCells), *newRanks(ThresholdCells)}}
+	h := &ThresholdCounts{all: *newRanks(ThresholdCells)}
+	for i := range h.half {
+		h.half[i] = halfRanks{*newRanks(ThresholdCells), *newRanks(ThresholdCells)}
+	}
+	return h
 }
 
-// Add counts a row with the value v in a half, 0 or 1, as often as repeats says, like ranks.Add.
-func (h *ThresholdCounts) Add(half int, v float32, kind int, repeats int64) {
-	h.half[half].Add(v, kind, repeats)
+// Add counts a row with its values in a half, 0 or 1, as often as repeats says, like ranks.Add.
+func (h *ThresholdCounts) Add(half int, v ThresholdValues, kind int, repeats int64) {
+	h.all.Add(v.All, kind, repeats)
+	h.half[half].own.Add(v.Own, kind, repeats)
+	h.half[half].other.Add(v.Other, kind, repeats)
 	h.Rows++
-}
-
-// weights returns the number of rows of each kind, each as often as it counts.
-func (h *ThresholdCounts) weights() [2]int64 {
-	a, b := h.half[0].rows, h.half[1].rows
-	return [2]int64{a[0] + b[0], a[1] + b[1]}
 }
 
 // Merge adds the rows of g.
@@ -141,33 +154,49 @@ func (h *ThresholdCounts) Merge(g *ThresholdCounts) { wire.Merge(h, g) }
 // Code implements wire.Coded.
 func (h *ThresholdCounts) Code(c *wire.Coder) {
 	c.Counts(&h.Rows)
-	h.half[0].Code(c)
-	h.half[1].Code(c)
+	h.all.Code(c)
+	for i := range h.half {
+		h.half[i].own.Code(c)
+		h.half[i].other.Code(c)
+	}
+}
+
+// ChosenThreshold is a threshold and its criterion.
+type ChosenThreshold struct {
+	Value float32
+	// Judged reports whether both halves have rows of both kinds; otherwise Expected and Plain are 0.
+	Judged bool
+	// Expected is the criterion to expect on other rows: the rows of each half are judged with the threshold that the
+	// other half chooses. Plain is their criterion if rows above the usual threshold are assigned to kind 1. In both,
+	// the values of a row are by curves that were fitted to the other half.
+	Expected, Plain float64
 }
 
 // Choose returns a threshold with the largest criterion on all rows, halfway between the values that it
-// separates. expected is the criterion to expect on other rows: each half is judged with the threshold of
-// the other half. plain is the criterion if rows above usual are assigned to kind 1. The counts may be off
-// by a cell if a half has more than ThresholdCells different values. Choose fails unless each half has rows of
-// both kinds.
-func (h *ThresholdCounts) Choose(by Criterion, usual float32) (threshold float32, expected, plain float64, err error) {
-	all, rows := newRanks(ThresholdCells), h.weights()
+// separates. usual is the threshold of ChosenThreshold.Plain. The counts may be off by a cell if there are more than
+// ThresholdCells different values. Choose fails if a kind has no rows.
+func (h *ThresholdCounts) Choose(by Criterion, usual float32) (*ChosenThreshold, error) {
+	rank, _ := h.all.best(by)
+	if rank < 0 {
+		return nil, errors.New("score: all held-out rows are of one class, so they choose no threshold; use more rows, " +
+			"fewer folds, or give a number")
+	}
+	t := &ChosenThreshold{Value: h.all.middle(rank), Judged: true}
 	var above, usually [2]int64
 	for i := range h.half {
-		if n := h.half[i].rows; n[0] == 0 || n[1] == 0 {
-			return 0, 0, 0, fmt.Errorf("score: %d and %d held-out rows of the two classes are too few to choose a threshold; "+
-				"use more rows, fewer folds, or give a number", rows[0], rows[1])
+		own, other := &h.half[i].own, &h.half[1-i].other
+		rank, _ := own.best(by)
+		if rank < 0 {
+			t.Judged = false
+			return t, nil
 		}
-		all.Merge(&h.half[i])
-		place, _ := h.half[i].best(by)
-		other := &h.half[1-i]
-		for kind, n := range other.above(h.half[i].middle(place)) {
+		for kind, n := range other.above(own.middle(rank)) {
 			above[kind] += n
 		}
 		for kind, n := range other.above(math.Nextafter32(usual, math.MaxFloat32)) {
 			usually[kind] += n
 		}
 	}
-	place, _ := all.best(by)
-	return all.middle(place), by.value(above, rows), by.value(usually, rows), nil
+	t.Expected, t.Plain = by.value(above, h.all.rows), by.value(usually, h.all.rows)
+	return t, nil
 }

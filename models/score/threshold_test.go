@@ -26,7 +26,7 @@ func TestHalvesChooseLikeAPlainLoop(t *testing.T) {
 		h, g := NewThresholdCounts(), NewThresholdCounts()
 		for i, v := range x {
 			to := []*ThresholdCounts{h, g}[i%2]
-			to.Add(v.half, v.v, v.kind, 1)
+			to.Add(v.half, same(v.v), v.kind, 1)
 		}
 		data := wire.Marshal(g)
 		back := new(ThresholdCounts)
@@ -79,15 +79,15 @@ func TestHalvesChooseLikeAPlainLoop(t *testing.T) {
 				return (at + below) / 2
 			}
 			const usual = 1.25
-			threshold, expected, plain, err := h.Choose(by, usual)
-			if err != nil || float64(threshold) != best(-1) {
-				t.Fatalf("%s: threshold %g, want %g; %v", by, threshold, best(-1), err)
+			chosen, err := h.Choose(by, usual)
+			if err != nil || !chosen.Judged || float64(chosen.Value) != best(-1) {
+				t.Fatalf("%s: threshold %+v, want %g; %v", by, chosen, best(-1), err)
 			}
-			if want := of(-1, [2]float64{best(1), best(0)}); math.Abs(expected-want) > 1e-12 {
-				t.Fatalf("%s: expected %g, want %g", by, expected, want)
+			if want := of(-1, [2]float64{best(1), best(0)}); math.Abs(chosen.Expected-want) > 1e-12 {
+				t.Fatalf("%s: expected %g, want %g", by, chosen.Expected, want)
 			}
-			if want := of(-1, [2]float64{usual + 1e-9, usual + 1e-9}); math.Abs(plain-want) > 1e-12 {
-				t.Fatalf("%s: plain %g, want %g", by, plain, want)
+			if want := of(-1, [2]float64{usual + 1e-9, usual + 1e-9}); math.Abs(chosen.Plain-want) > 1e-12 {
+				t.Fatalf("%s: plain %g, want %g", by, chosen.Plain, want)
 			}
 		}
 	}
@@ -103,15 +103,16 @@ func TestExpectationsAreHonest(t *testing.T) {
 		h, all := NewThresholdCounts(), newRanks(ThresholdCells)
 		for i := range 80 {
 			v := float32(r.NormFloat64())
-			h.Add(i/2%2, v, i%2, 1)
+			h.Add(i/2%2, same(v), i%2, 1)
 			all.Add(v, i%2, 1)
 		}
-		_, e, _, err := h.Choose(ByBalanced, 0)
+		c, err := h.Choose(ByBalanced, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, best := all.bestThreshold(ByBalanced)
-		expected, chosen = expected+e/runs, chosen+best/runs
+		expected += c.Expected / runs
+		chosen += best / runs
 	}
 	// The standard error of a run is at most 0.056, of the mean 0.0028.
 	if math.Abs(expected-0.5) > 4*0.0028 || chosen < 0.55 {
@@ -119,29 +120,35 @@ func TestExpectationsAreHonest(t *testing.T) {
 	}
 }
 
+// same returns the values of a row whose scores need no curves.
+func same(v float32) ThresholdValues { return ThresholdValues{v, v, v} }
+
 // A row of weight 5 is one row with five times the weight.
 func TestHalvesCountRowsOnce(t *testing.T) {
 	h, g := NewThresholdCounts(), NewThresholdCounts()
-	h.Add(0, 1, 1, 5)
-	g.Add(1, 0, 0, 3)
-	g.Add(1, 1, 1, 2)
+	h.Add(0, same(1), 1, 5)
+	g.Add(1, same(0), 0, 3)
+	g.Add(1, same(1), 1, 2)
 	back := new(ThresholdCounts)
 	if err := wire.Unmarshal(back, wire.Marshal(g)); err != nil {
 		t.Fatal(err)
 	}
 	h.Merge(back)
-	if h.Rows != 3 || h.weights() != [2]int64{3, 7} {
-		t.Errorf("%d rows, %v by weight; want 3, and 3 and 7", h.Rows, h.weights())
+	if h.Rows != 3 || h.all.rows != [2]int64{3, 7} {
+		t.Errorf("%d rows, %v by weight; want 3, and 3 and 7", h.Rows, h.all.rows)
 	}
 }
 
 func TestThresholdCountsRejectInvalidInput(t *testing.T) {
 	h := NewThresholdCounts()
-	h.Add(0, 1, 1, 1)
-	h.Add(0, 0, 0, 1)
-	h.Add(1, 1, 1, 5)
-	if _, _, _, err := h.Choose(ByF1, 0); err == nil {
-		t.Error("a half of one kind chooses a threshold")
+	h.Add(1, same(1), 1, 5)
+	if _, err := h.Choose(ByF1, 0); err == nil {
+		t.Error("rows of one kind choose a threshold")
+	}
+	h.Add(0, same(1), 1, 1)
+	h.Add(0, same(0), 0, 1)
+	if c, err := h.Choose(ByF1, 0); err != nil || c.Judged || c.Value != 0.5 {
+		t.Errorf("a half of one kind judges a threshold: %+v, %v", c, err)
 	}
 	data := wire.Marshal(h)
 	for _, bad := range [][]byte{nil, data[:len(data)-1], append(data[:len(data):len(data)], 0)} {
@@ -150,8 +157,8 @@ func TestThresholdCountsRejectInvalidInput(t *testing.T) {
 		}
 	}
 	back := new(ThresholdCounts)
-	if err := wire.Unmarshal(back, data); err != nil || !reflect.DeepEqual(back.weights(), h.weights()) {
-		t.Errorf("%v, %v", back.weights(), err)
+	if err := wire.Unmarshal(back, data); err != nil || !reflect.DeepEqual(back.all.rows, h.all.rows) {
+		t.Errorf("%v, %v", back.all.rows, err)
 	}
 	if err := Criterion("F1").Validate(); err == nil ||
 		err.Error() != `score: unknown criterion "F1" (did you mean "f1"?); have error, f1, balanced` {

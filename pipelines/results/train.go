@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/stretch"
 	"github.com/bochner-ml/bochner/pipelines/internal/report"
 	"github.com/bochner-ml/bochner/pipelines/results/table"
@@ -108,7 +107,8 @@ func (r *Train) writeFit(b *bytes.Buffer) {
 	default:
 		fmt.Fprintf(b, "lambda    %g, by %s:\n", r.Lambda, r.chosenBy())
 		report.WritePath(b, r.Task, len(r.Targets), r.Path, r.Lambda)
-		if r.Probabilities != nil && len(r.Classes) <= score.MaxHeldOutClasses && report.Scored(r.Path) {
+		judged := func(row ridge.CVResult) bool { return row.HeldOutLogLoss > 0 }
+		if r.Probabilities != nil && slices.ContainsFunc(r.Path, judged) {
 			fmt.Fprintf(b, "          classes have the largest %s, each half of these rows by curves fitted to the other half\n",
 				report.Criterion(r.Probabilities))
 		}

@@ -92,10 +92,10 @@ func (h *heldOutScorer) score(at profile.ShardStart, b *rowio.Block) (err error)
 	return nil
 }
 
-func init() { transforms.RegisterSum[score.CalibrationCounts](beginCalibration) }
+func init() { transforms.RegisterSum[score.HalvedCounts](beginCalibration) }
 
 // Calibration is a pass that counts the scores of the rows of the first fold, computed with
-// weights that were fitted without this fold. Its sum is score.CalibrationCounts. Rows without a finite score, for
+// weights that were fitted without this fold. Its sum is score.HalvedCounts. Rows without a finite score, for
 // which the model predicts nothing, are not counted.
 type Calibration struct {
 	transforms.Pass
@@ -103,10 +103,10 @@ type Calibration struct {
 }
 
 func beginCalibration(ctx context.Context, r *transforms.Reader, p *Calibration) (transforms.Accumulator, error) {
-	counts := score.NewCalibrationCounts(p.Outputs)
+	counts := score.NewHalvedCounts(p.Outputs)
 	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
 		for i, y := range r.y {
-			counts.Add(r.scores[i*p.Outputs:(i+1)*p.Outputs], int(y), r.repeats[i])
+			counts[score.Half(r.hashes[i])].Add(r.scores[i*p.Outputs:(i+1)*p.Outputs], int(y), r.repeats[i])
 		}
 		return nil
 	})
@@ -116,38 +116,44 @@ func init() { transforms.RegisterSum[score.ThresholdCounts](beginThreshold) }
 
 // Threshold is a pass that counts the values that a threshold between two classes is compared with, for
 // the rows of the first fold, with weights that were fitted without this fold. Its sum is score.ThresholdCounts. The
-// half of a row follows from its content. Rows without a finite score are not counted.
+// half of a row follows from the hash of its fold. Rows without a finite score are not counted.
 type Threshold struct {
 	transforms.Pass
 	HeldOut
-	// Probabilities are the model's; nil if it has none.
-	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
-	Positive      int                   `json:"positive"` // class that is predicted above the threshold
+	Probabilities *HeldOutProbabilities `json:"probabilities,omitempty"` // nil if the model has none
+	Positive      int                   `json:"positive"`                // class that is predicted above the threshold
 }
 
-// beginThreshold counts the margins, or the probabilities, of the positive class, in two halves of the rows by their
-// hashes.
+// HeldOutProbabilities are the probabilities of a model that is fitted to held-out rows, and of the same model fitted to
+// one half of them (see score.Half).
+type HeldOutProbabilities struct {
+	All  *models.Probabilities    `json:"all"`
+	Half [2]*models.Probabilities `json:"half"` // fitted to the rows of this half only
+}
+
+// beginThreshold counts the margins, or the probabilities, of the positive class, in two halves of the rows.
 func beginThreshold(ctx context.Context, r *transforms.Reader, p *Threshold) (transforms.Accumulator, error) {
-	counts := score.NewThresholdCounts()
-	var probabilities []float32
+	counts, scratch := score.NewThresholdCounts(), make([]float32, 2)
 	return p.HeldOut.accumulator(ctx, r, &p.Pass, counts, func(r *heldRows) error {
-		if p.Probabilities != nil {
-			probabilities = append(probabilities[:0], r.scores...)
-			p.Probabilities.Apply(probabilities, r.scores, len(r.y), 2)
-		}
 		for i, y := range r.y {
 			row := r.scores[2*i : 2*i+2]
 			if !exact.AllFinite(row) {
 				continue
 			}
-			v, kind := score.Margin(row, p.Positive), 0
-			if p.Probabilities != nil {
-				v = probabilities[2*i+p.Positive]
+			value := func(of *models.Probabilities) float32 {
+				copy(scratch, row)
+				of.Apply(scratch, row, 1, 2)
+				return scratch[p.Positive]
+			}
+			margin, kind, half := score.Margin(row, p.Positive), 0, score.Half(r.hashes[i])
+			v := score.ThresholdValues{All: margin, Own: margin, Other: margin}
+			if h := p.Probabilities; h != nil {
+				v = score.ThresholdValues{All: value(h.All), Own: value(h.Half[half]), Other: value(h.Half[1-half])}
 			}
 			if int(y) == p.Positive {
 				kind = 1
 			}
-			counts.Add(int(r.hashes[i]%2), v, kind, r.repeats[i])
+			counts.Add(half, v, kind, r.repeats[i])
 		}
 		return nil
 	})

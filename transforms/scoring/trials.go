@@ -53,13 +53,13 @@ func beginTrials(ctx context.Context, r *transforms.Reader, p *Trials) (transfor
 			for i, n := range repeats {
 				row, targets := scores[i*all:(i+1)*all], y[i*len(g):(i+1)*len(g)]
 				sum.AddTargets(targets, row[:k], n, r.hashes[i])
-				c.add(sum.Conformal, row[:k], row[k:], targets, n)
+				c.addTargets(sum.Conformal, row[:k], row[k:], targets, n)
 			}
 			return nil
 		}
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
-			c.add(sum.Conformal, row, nil, r.y[i:i+1], repeats[i])
+			c.addClass(sum.Conformal, row, int(y), r.hashes[i], repeats[i])
 			sum.AddClass(int(y), row, repeats[i], r.hashes[i])
 			if sum.Losses != nil {
 				sum.Losses.Add(int(y), row, repeats[i])
@@ -99,8 +99,8 @@ type Conformal struct {
 	// outputs of the fits. Within says that the sketch was computed from these rows, too.
 	Leverage float64 `json:"leverage,omitempty"`
 	Within   bool    `json:"within,omitempty"`
-	// Probabilities are of the classes; nil for targets.
-	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	// Probabilities are of the classes; nil for targets. The scores of a row are by those of the other half.
+	Probabilities *HeldOutProbabilities `json:"probabilities,omitempty"`
 }
 
 // conformal collects conformity scores.
@@ -122,26 +122,31 @@ func (c *Conformal) start(p *Trials) (*conformal, []score.Conformal) {
 	return &conformal{Conformal: c, outputs: p.Outputs}, sums
 }
 
-// add adds a row with its scores, the outputs of the sketch (probes), and its targets on their grids or its class.
-func (c *conformal) add(sums []score.Conformal, scores, probes []float32, y []float64, repeats int64) {
+// addTargets adds a row with its scores, the outputs of the sketch (probes), and its targets on their grids.
+func (c *conformal) addTargets(sums []score.Conformal, scores, probes []float32, y []float64, repeats int64) {
 	if c == nil {
 		return
 	}
-	outputs := scores[c.Fit*c.outputs:][:c.outputs]
-	if c.Probabilities == nil {
-		s := c.scale(probes)
-		for i := range outputs {
-			sums[i].Add(math.Abs(float64(outputs[i])-y[i])/s, repeats)
-		}
-		return
+	s := c.scale(probes)
+	for i, v := range c.ofFit(scores) {
+		sums[i].Add(math.Abs(float64(v)-y[i])/s, repeats)
 	}
-	if !exact.AllFinite(outputs) {
-		return
-	}
-	c.probabilities = append(c.probabilities[:0], outputs...)
-	c.Probabilities.Apply(c.probabilities, outputs, 1, len(outputs))
-	sums[0].Add(-float64(c.probabilities[int(y[0])]), repeats)
 }
+
+// addClass adds a row with its scores, its class, and the hash that divides its fold.
+func (c *conformal) addClass(sums []score.Conformal, scores []float32, class int, hash uint64, repeats int64) {
+	if c == nil {
+		return
+	}
+	if outputs := c.ofFit(scores); exact.AllFinite(outputs) {
+		c.probabilities = append(c.probabilities[:0], outputs...)
+		c.Probabilities.Half[1-score.Half(hash)].Apply(c.probabilities, outputs, 1, len(outputs))
+		sums[0].Add(-float64(c.probabilities[class]), repeats)
+	}
+}
+
+// ofFit returns the outputs of the fit whose scores count.
+func (c *conformal) ofFit(scores []float32) []float32 { return scores[c.Fit*c.outputs:][:c.outputs] }
 
 // scale returns the number by which errors of a row are divided.
 func (c *conformal) scale(probes []float32) float64 {

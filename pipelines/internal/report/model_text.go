@@ -97,16 +97,19 @@ func ThresholdText(t *models.Threshold, positive string) string {
 	case t.By == "":
 		return DecidedBy(t, positive)
 	}
-	name, expected, plain := "F1 of the class", t.Expected, t.Plain
-	switch t.By {
-	case score.ByError:
-		name, expected, plain = "error", 1-expected, 1-plain
-	case score.ByBalanced:
-		name = "balanced accuracy"
+	name := map[score.Criterion]string{score.ByError: "error", score.ByBalanced: "balanced accuracy",
+		score.ByF1: "F1 of the class"}[t.By]
+	text := DecidedBy(t, positive) + fmt.Sprintf("\nchosen by the %s on %s held-out rows, %s, by weights that were "+
+		"trained without them; ", name, Groups(t.Rows), OneIn(t.Folds))
+	if t.Expected == nil {
+		return text + "no other held-out rows can judge it"
 	}
-	return DecidedBy(t, positive) + fmt.Sprintf("\nchosen by the %s on %s held-out rows, %s, by weights that were "+
-		"trained without them; expect %.2f%%, without it %.2f%%\n(each half of these rows decided by the threshold that "+
-		"the other half chooses)", name, Groups(t.Rows), OneIn(t.Folds), 100*expected, 100*plain)
+	expected, plain := *t.Expected, *t.Plain
+	if t.By == score.ByError {
+		expected, plain = 1-expected, 1-plain
+	}
+	return text + fmt.Sprintf("expect %.2f%%, without it %.2f%%\n(each half of these rows decided by the threshold that "+
+		"the other half chooses)", 100*expected, 100*plain)
 }
 
 // WeightsText describes the weights of rows.

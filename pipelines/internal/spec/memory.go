@@ -203,11 +203,11 @@ func (o Options) judgeMemory(f Facts, t terms, readers int) (bytes int64) {
 	// Each reader has two copies of its counts while it encodes them. Two more are needed where they are added and read.
 	copies := int64(2*readers + 2)
 	if !f.Regression && o.CalibrationPass(f.Outputs, f.Features) {
-		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells
-		bytes = pass + copies*counts + int64(f.Outputs)*8*1024
+		counts := int64(f.Outputs) * 2 * 8 * score.CalibrationCells // of a half of the rows
+		bytes = pass + (2*copies+1)*counts + int64(f.Outputs)*8*1024
 	}
 	if o.ChoosesThreshold() {
-		bytes = max(bytes, pass+copies*2*thresholdCellBytes*f.atMostRows(score.ThresholdCells))
+		bytes = max(bytes, pass+copies*5*thresholdCellBytes*f.atMostRows(score.ThresholdCells))
 	}
 	return bytes
 }

@@ -30,7 +30,10 @@ type decider struct {
 	trials        weightsFile
 	kept          *score.HeldOutScores // held-out rows with scores by all fits, for probabilities; may be nil
 	whyNotKept    string               // why kept is nil
-	groups        int64                // number of groups of dependent held-out rows; 0 if rows are independent
+	// Curves that were fitted to held-out rows and to each half of them; nil without curves, or if nothing can judge
+	// curves because one half has no rows.
+	halves *scoring.HeldOutProbabilities
+	groups int64 // number of groups of dependent held-out rows; 0 if rows are independent
 }
 
 // weightsFile is a file with weights that were fitted without the held-out rows. The zero value is no file.
@@ -82,7 +85,7 @@ func (d *decider) chooseThreshold(ctx context.Context, held weightsFile) error {
 	t.Job.Progress.Phase("choosing the threshold", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	positive := t.futureManifest().PositiveClass()
-	pass := &scoring.Threshold{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0), Probabilities: d.fit.probabilities,
+	pass := &scoring.Threshold{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0), Probabilities: d.byHalf(),
 		Positive: positive}
 	var counts score.ThresholdCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "threshold", &counts); err != nil {
@@ -93,13 +96,25 @@ func (d *decider) chooseThreshold(ctx context.Context, held weightsFile) error {
 	if d.fit.probabilities != nil {
 		usual, scale = d.fit.probabilities.DefaultThreshold(positive), models.OfProbability
 	}
-	value, expected, plain, err := counts.Choose(by, usual)
+	chosen, err := counts.Choose(by, usual)
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	d.fit.threshold = &models.Threshold{Value: value, Of: scale, By: by, Rows: counts.Rows, Folds: d.folds,
-		Expected: expected, Plain: plain}
+	d.fit.threshold = &models.Threshold{Value: chosen.Value, Of: scale, By: by, Rows: counts.Rows, Folds: d.folds}
+	if chosen.Judged {
+		d.fit.threshold.Expected, d.fit.threshold.Plain = &chosen.Expected, &chosen.Plain
+	}
 	return nil
+}
+
+// byHalf returns the probabilities by which rows of each half are judged, nil if the model has none. Without curves, or
+// without halves, they are the model's.
+func (d *decider) byHalf() *scoring.HeldOutProbabilities {
+	p := d.fit.probabilities
+	if p == nil || d.halves != nil {
+		return d.halves
+	}
+	return &scoring.HeldOutProbabilities{All: p, Half: [2]*models.Probabilities{p, p}}
 }
 
 // givenThreshold returns the threshold that the user gives as a number, for a model with that manifest. It returns
@@ -122,7 +137,7 @@ func (d *decider) calibrate(ctx context.Context, held weightsFile) error {
 	t.Job.Progress.Phase("calibrating", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	pass := &scoring.Calibration{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, 0)}
-	var counts score.CalibrationCounts
+	var counts score.HalvedCounts
 	if _, err := t.Job.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
@@ -236,12 +251,10 @@ func (d *decider) fitProbabilities() error {
 	}
 	_, trial := d.fit.tried()
 	counts := kept.Counts(trial)
-	c := kept.Fit(trial, d.keptMethod(counts), nil)
-	if err := c.Validate(); err != nil {
-		return &exit.DataError{Err: err}
-	}
-	d.takeCurves(c, counts.Rows())
-	return nil
+	method := d.keptMethod(counts)
+	return d.takeCurves(counts.Rows(), kept.Divided(), func(inHalf func(int) bool) *score.Calibration {
+		return kept.Fit(trial, method, inHalf)
+	})
 }
 
 // keptMethod returns the calibration method for scores of kept rows. Unless the user asked for a method, it is
@@ -258,8 +271,8 @@ func (d *decider) keptMethod(c *score.CalibrationCounts) score.Method {
 
 // fitCurves fits the curves to held-out scores. If these rows are too few, the model has no probabilities, unless the
 // user asked for them.
-func (d *decider) fitCurves(counts *score.CalibrationCounts) error {
-	t := d.training
+func (d *decider) fitCurves(halved *score.HalvedCounts) error {
+	t, counts := d.training, halved.Both()
 	if !t.spec.CalibrationRequested() {
 		if why := d.tooFew(counts); why != "" {
 			t.noteProbabilities(why)
@@ -268,21 +281,55 @@ func (d *decider) fitCurves(counts *score.CalibrationCounts) error {
 	} else if err := score.CheckCalibration(counts.ClassRows(), t.classes()); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	c := counts.Fit(d.method(counts))
+	method := d.method(counts)
+	err := d.takeCurves(counts.Rows(), halved.Divided(), func(inHalf func(int) bool) *score.Calibration {
+		switch {
+		case inHalf == nil:
+			return counts.Fit(method)
+		case inHalf(0):
+			return halved[0].Fit(method)
+		}
+		return halved[1].Fit(method)
+	})
+	if err == nil && method == score.Platt && t.spec.CalibrationRequested() {
+		d.fit.shapes = ridge.CurveShapes(d.fit.probabilities.Curves, d.discriminants)
+	}
+	return err
+}
+
+// takeCurves sets the probabilities of the model to curves that fit fits to all held-out rows, whose number is rows. If
+// they can be divided, it also sets the curves that judge each half.
+func (d *decider) takeCurves(rows int64, divided bool, fit func(inHalf func(int) bool) *score.Calibration) error {
+	curves := func(inHalf func(int) bool) *models.Probabilities {
+		c := fit(inHalf)
+		return &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: d.folds, Weights: d.classWeights}
+	}
+	p := curves(nil)
+	c := score.Calibration{Method: p.Kind, Curves: p.Curves}
 	if err := c.Validate(); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	if c.Method == score.Platt && t.spec.CalibrationRequested() {
-		d.fit.shapes = ridge.CurveShapes(c.Curves, d.discriminants)
+	d.fit.probabilities, d.halves = p, nil
+	if !divided {
+		d.training.AddNotef("%s", d.undivided())
+		return nil
 	}
-	d.takeCurves(c, counts.Rows())
+	d.halves = &scoring.HeldOutProbabilities{All: p}
+	for h := range d.halves.Half {
+		d.halves.Half[h] = curves(func(half int) bool { return half == h })
+	}
 	return nil
 }
 
-// takeCurves sets the probabilities of the model to curves that were fitted to the given number of held-out rows.
-func (d *decider) takeCurves(c *score.Calibration, rows int64) {
-	d.fit.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: rows, Folds: d.folds,
-		Weights: d.classWeights}
+// undivided returns a note for held-out rows that are not divided into two halves that judge each other's curves.
+func (d *decider) undivided() string {
+	why := "there are too few"
+	if r := d.training.Prepared.Rule; r != nil {
+		why = map[profile.FoldBy]string{profile.ByGroup: "they are of too few groups", profile.ByTime: "they have one time",
+			profile.ByFold: "rows of a given fold may depend on each other"}[r.By]
+	}
+	return fmt.Sprintf("no held-out rows can judge the curves of probabilities, because %s: held-out errors are those of "+
+		"scores, and there are no prediction sets", why)
 }
 
 // tried returns the number of fits without the first fold, and the position of the fit with the learner's λ.
@@ -312,7 +359,10 @@ func (d *decider) addIntervals(ctx context.Context, held weightsFile) error {
 	if held.sha256 == "" || t.spec.Intervals == options.IntervalsNone || classes && d.fit.probabilities == nil {
 		return nil
 	}
-	if kept := d.kept; kept != nil && !t.spec.CalibrationRequested() { // no pass is needed
+	if p := d.fit.probabilities; classes && len(p.Curves) > 0 && d.halves == nil {
+		return nil // nothing can judge the curves
+	}
+	if kept := d.kept; kept != nil { // no pass is needed
 		_, chosen = d.fit.tried() // kept rows have the scores of all fits, not only of held
 		c := kept.Conformal(chosen, d.keptMethod(kept.Counts(chosen)))
 		d.keepIntervals([]score.Conformal{*c}, d.groups, false)
@@ -321,7 +371,7 @@ func (d *decider) addIntervals(ctx context.Context, held weightsFile) error {
 	t.Job.Progress.Phase("measuring intervals", t.Prepared.Counts.Used)
 	defer t.Job.Progress.Done()
 	pass := &scoring.Trials{Pass: t.Pass(d.folds), HeldOut: d.scoring(held, fits), Grouped: t.Prepared.Dependent(),
-		Conformal: &scoring.Conformal{Fit: chosen, Probabilities: d.fit.probabilities}}
+		Conformal: &scoring.Conformal{Fit: chosen, Probabilities: d.byHalf()}}
 	var sum scoring.TrialScores
 	if _, err := t.Job.ScanSum(ctx, pass, "conformal", &sum); err != nil {
 		return err

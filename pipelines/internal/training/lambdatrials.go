@@ -131,7 +131,12 @@ func (f *sumsFit) scoreTrials(ctx context.Context) (losses []float64, err error)
 	if f.whyNotKept != "" && !t.spec.CalibrationRequested() {
 		return losses, nil
 	}
-	f.kept = sum.Kept
+	if f.kept = sum.Kept; !f.kept.Divided() { // nothing judges the probabilities of the model
+		for i := range table {
+			table[i].HeldOutLogLoss = 0
+		}
+		return losses, nil
+	}
 	return f.judgeProbabilities(), nil
 }
 
