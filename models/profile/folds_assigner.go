@@ -42,16 +42,18 @@ func NewAssigner(seed uint64, r *FoldRule, c *Copies, l FoldLabels) *Assigner {
 // Hashes returns, in dst if it is large enough, the hashes that decide the folds of the rows of a block:
 // with K folds, a row is in fold hash mod K. By a rule K is FoldRule.Folds. at is the shard of the block.
 func (a *Assigner) Hashes(dst []uint64, at ShardStart, b *rowio.Block) ([]uint64, error) {
-	dst = rowio.HashBlock(dst, a.seed^salt, b)
-	switch {
-	case a.rule != nil:
+	if a.rule != nil {
 		if len(b.Keys) != b.N {
 			return nil, fmt.Errorf("profile: %d keys of %d rows", len(b.Keys), b.N)
 		}
-		for i, key := range b.Keys {
-			dst[i] = a.rule.hash(key, dst[i])
+		dst = dst[:0]
+		for _, key := range b.Keys {
+			dst = append(dst, a.rule.hash(key))
 		}
-	case a.copies != nil:
+		return dst, nil
+	}
+	dst = rowio.HashBlock(dst, a.seed^salt, b)
+	if a.copies != nil {
 		if !a.begun || a.at != at {
 			if err := a.begin(at); err != nil {
 				return nil, err
@@ -150,6 +152,7 @@ const (
 	maxCounted = 128      // groups that are counted and placed; with more, hashes of groups decide
 	timed      = 1 << 12  // times in the sample from which quantiles are taken
 	groupSalt  = 0x67726f // separates the folds of groups from the folds of rows
+	laterHalf  = 2        // score.Half of 2 is not that of 0, which the earlier half has
 )
 
 // FoldRule says how rows are assigned to folds by the key of each row (rowio.Block.Keys). It is plain data,
@@ -169,6 +172,9 @@ type FoldRule struct {
 	FoldOfKey []int   `json:"fold_of_key,omitempty"`
 	// Cuts are the times at which folds begin, ascending: the latest fold is fold 0.
 	Cuts HashSet `json:"cuts,omitempty"`
+	// Middle is the time that divides the rows of the latest fold in halves: curves of probabilities that are fitted
+	// to one half are judged by the other. It is 0 if all have the same time.
+	Middle uint64 `json:"middle,omitempty"`
 }
 
 // Validate checks a rule that may come from a damaged file. A nil rule is valid.
@@ -186,6 +192,8 @@ func (r *FoldRule) Validate() error {
 		return fmt.Errorf("%d folds of %d keys", len(r.FoldOfKey), len(r.Keys))
 	case (r.By == ByTime) != (len(r.Cuts) > 0) || r.By == ByTime && len(r.Cuts) != r.Folds-1 || !slices.IsSorted(r.Cuts):
 		return fmt.Errorf("%d cuts for %d parts of time", len(r.Cuts), r.Folds)
+	case r.Middle > 0 && (r.By != ByTime || r.Middle <= r.Cuts[len(r.Cuts)-1]):
+		return errors.New("the latest part of time has no such middle")
 	case slices.ContainsFunc(r.FoldOfKey, func(f int) bool { return f < 0 || f >= r.Folds }):
 		return fmt.Errorf("a fold outside 0 to %d", r.Folds-1)
 	}
@@ -220,16 +228,17 @@ func (r *FoldRule) fold(key uint64) int {
 	return int(key % uint64(r.Folds))
 }
 
-// hash returns a hash of a row that is its fold modulo Folds, given its key and the hash of its content.
-// Any further division of a fold by the rest of the hash keeps groups whole.
-func (r *FoldRule) hash(key, content uint64) uint64 {
+// hash returns a hash of a row that is its fold modulo Folds, given its key.
+// Any further division of a fold by the rest of the hash keeps groups, given folds and either half of the latest part
+// of time whole.
+func (r *FoldRule) hash(key uint64) uint64 {
 	fold := r.fold(key)
-	rest := content
+	rest := uint64(fold)
 	switch {
 	case r.By == ByGroup:
 		rest = mix(key ^ groupSalt)
-	case fold > 0: // training rows of a fold stay together, as given folds may be groups
-		rest = uint64(fold)
+	case fold == 0 && r.Middle > 0 && key >= r.Middle:
+		rest = laterHalf
 	}
 	folds := uint64(r.Folds)
 	return rest%(math.MaxUint64/folds)*folds + uint64(fold)
