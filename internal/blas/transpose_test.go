@@ -59,7 +59,7 @@ func BenchmarkTranspose(b *testing.B) {
 func benchmarkTranspose[T real](b *testing.B) {
 	src := make([]T, TileDim*TileDim)
 	dst := make([]T, TileDim*TileDim)
-	for _, size := range [][2]int{{24, depth}, {base, base}} {
+	for _, size := range [][2]int{{24, chainDepth}, {base, base}} {
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
 			for b.Loop() {
 				transpose(dst, size[0], src, TileDim, size[0], size[1])

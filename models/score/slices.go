@@ -178,7 +178,7 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 		}
 		// The mean of |r|² equals the mean of r².
 		spread := math.Sqrt(max(0, float64(t.RMSE*t.RMSE)-float64(t.MAE*t.MAE)) / float64(p.effective(p.errors.n)))
-		low, high := max(0, t.MAE-float64(z*spread)), t.MAE+float64(z*spread)
+		low, high := max(0, t.MAE-float64(z975*spread)), t.MAE+float64(z975*spread)
 		r.MAE, r.MAELow, r.MAEHigh, r.RMSE, r.P90, r.R2 = &t.MAE, &low, &high, &t.RMSE, &t.P90, t.R2
 		return r
 	}
