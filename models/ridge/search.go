@@ -18,7 +18,7 @@ type search struct {
 	*problem
 	*foldSums
 	eq      *system         // trials overwrite it
-	few     *solver.Problem // the dual problem of stored rows; nil if sums are solved
+	dual    *solver.Problem // the dual problem of stored rows; nil if sums are solved
 	values  []float64       // of λ, in the order of the table: Smaller from its end, then Lambda
 	tallies []tally         // of values
 	method  solver.Method
@@ -55,7 +55,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 	rows := p.Weights.Rows(total.Rows(), eq.masses(total.head))
 	s.method = solverPlan(p.FoldPlan).MethodFor(solverShape(p.Shape), rows)
 	if p.Rows != nil {
-		s.few = s.newFewRows()
+		s.dual = s.newDual()
 	}
 	return s, nil
 }
@@ -63,7 +63,7 @@ func (p *problem) newSearch(eq *system, folds *foldSums) (*search, error) {
 // completeTotal sums the stored rows of all folds if sums must be solved: so far the total is only an outline, which
 // is enough for the dual problem and for reading sums again.
 func (s *search) completeTotal() error {
-	if s.Rows == nil || s.few != nil {
+	if s.Rows == nil || s.dual != nil {
 		return nil
 	}
 	s.heads = nil
@@ -78,7 +78,7 @@ func (s *search) completeTotal() error {
 // run tries values until the best λ is found, and returns its index in values. coarse says that the first fold
 // has led to a λ for which the grid is too coarse.
 func (s *search) run() (best int, coarse bool, err error) {
-	if !s.descends() || s.few != nil && s.total.Rows() <= solver.FewTries {
+	if !s.descends() || s.dual != nil && s.total.Rows() <= solver.FewTries {
 		s.subsetSums = nil
 		best, err = s.descent().All()
 		return best, false, err
