@@ -126,7 +126,7 @@ func (s *search) descent() *solver.LambdaDescent {
 			rows, _, _ := s.table()
 			return s.CoarseBelow > 0 && TooCoarse(rows, s.values[value], s.CoarseBelow)
 		},
-		Try: s.try,
+		TryLambdas: s.tryLambdas,
 		Errors: func(value int) ([]float64, float64, string) {
 			row := s.row(value)
 			return scaled(s.tallies[value].means, s.squareUnit()), row.MSE, row.Failed
@@ -169,7 +169,7 @@ func (p *problem) bestAndErrors() (best int, errs func(value int) []float64, err
 	if best, _, err = s.run(); err != nil || p.Validation == FirstFold {
 		return best, nil, err
 	}
-	if err := s.try(s.descent().Around(best), s.filled); err != nil {
+	if err := s.tryLambdas(s.descent().Around(best), s.filled); err != nil {
 		return 0, nil, err
 	}
 	means := make([][]float64, len(s.values))

@@ -26,9 +26,9 @@ type tally struct {
 // pending reports whether the λ has not yet been tried on a fold and has not failed on another.
 func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contains(t.done, fold) }
 
-// try fits each of the values of λ without each of the folds, and records the held-out errors. Both are
+// tryLambdas fits each of the values of λ without each of the folds, and records the held-out errors. Both are
 // given by their index. Pairs that were tried before are skipped.
-func (s *search) try(values, folds []int) error {
+func (s *search) tryLambdas(values, folds []int) error {
 	if s.dual != nil {
 		s.tryDual(values, folds)
 		return nil
@@ -275,7 +275,7 @@ func (s *Sum) outlines() bool {
 	return slices.ContainsFunc(s.tiles, func(t []float64) bool { return t == nil })
 }
 
-// tryRereading is try with only one sum in memory.
+// tryRereading is tryLambdas with only one sum in memory.
 func (s *search) tryRereading(values, folds []int) error {
 	h, vt := s.heldOutErrors(), make([]float64, len(s.eq.v))
 	for _, value := range values {
@@ -328,7 +328,7 @@ func (s *search) newDual() *solver.Problem {
 	return s.dualOfRows(mean, target, eq.Ridge)
 }
 
-// tryDual is try by the dual problem of the stored rows.
+// tryDual is tryLambdas by the dual problem of the stored rows.
 func (s *search) tryDual(values, folds []int) {
 	eq, total := s.eq, s.total
 	type dualTrial struct {

@@ -163,7 +163,7 @@ func TestWidthsOfPairsStartFromTheSameLambda(t *testing.T) {
 		}
 		alone := best.with(func(c *Candidate) { c.Pair = e.Pair })
 		alone.pairs = e.pairs
-		if r.try(alone, spec, 1); alone.trial != e.trial {
+		if r.tryCandidate(alone, spec, 1); alone.trial != e.trial {
 			t.Errorf("%v: lambda %g and loss %g, alone %g and %g", e.Candidate, e.trial.Lambda, e.trial.Loss, alone.trial.Lambda,
 				alone.trial.Loss)
 		}

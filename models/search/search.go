@@ -408,7 +408,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpe
 					stopped.Store(true)
 					break
 				}
-				r.try(group[i], spec, threads/workers)
+				r.tryCandidate(group[i], spec, threads/workers)
 			}
 		})
 	}

@@ -168,8 +168,8 @@ func (r *runner) giveBack(s *scratch) {
 	r.spare = append(r.spare, s)
 }
 
-// try tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
-func (r *runner) try(e *entry, spec *trialSpec, threads int) {
+// tryCandidate tries a candidate on a rung: it sets its losses, its λ and its trial, or Trial.Failed.
+func (r *runner) tryCandidate(e *entry, spec *trialSpec, threads int) {
 	e.trial = Trial{Candidate: e.Candidate, Rows: len(spec.train[0]), Features: spec.features}
 	for _, rows := range spec.judge {
 		e.trial.Judged += len(rows)

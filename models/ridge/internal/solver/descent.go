@@ -22,8 +22,8 @@ type LambdaDescent struct {
 	// Ends, unless nil, reports whether From ends at a value to which the first fold has led.
 	Ends func(value int) bool
 
-	// Try tries each of the values on each of the folds, unless it was tried before.
-	Try func(values, folds []int) error
+	// TryLambdas tries each of the values on each of the folds, unless it was tried before.
+	TryLambdas func(values, folds []int) error
 	// Errors returns the errors of a value on the folds that have tried it, in the order of Judges, and
 	// their mean over rows; or why the value cannot be used.
 	Errors func(value int) (folds []float64, mean float64, why string)
@@ -37,7 +37,7 @@ func (s *LambdaDescent) All() (best int, err error) {
 	}
 	least := slices.MinFunc(values, func(a, b int) int { return cmp.Compare(s.Values[a], s.Values[b]) })
 	for next := s.Smaller - 1; ; next-- {
-		if err := s.Try(values, s.Judges); err != nil {
+		if err := s.TryLambdas(values, s.Judges); err != nil {
 			return 0, err
 		}
 		best = s.best(len(s.Judges))
@@ -89,7 +89,7 @@ func (s *LambdaDescent) step(at int) (next int, err error) {
 		ends = ends[1:]
 	}
 	for _, end := range ends {
-		if err := s.Try(order[max(0, i-1):min(len(order), end)], s.Judges[:1]); err != nil {
+		if err := s.TryLambdas(order[max(0, i-1):min(len(order), end)], s.Judges[:1]); err != nil {
 			return 0, err
 		}
 		next = s.best(1)
@@ -112,7 +112,7 @@ func (s *LambdaDescent) step(at int) (next int, err error) {
 func (s *LambdaDescent) choose() (best int, err error) {
 	for {
 		for n := 1; n < len(s.Judges); n++ {
-			if err := s.Try(s.hopeful(n), s.Judges[:n+1]); err != nil {
+			if err := s.TryLambdas(s.hopeful(n), s.Judges[:n+1]); err != nil {
 				return 0, err
 			}
 		}
@@ -127,7 +127,7 @@ func (s *LambdaDescent) choose() (best int, err error) {
 		if len(next) == 0 {
 			return best, nil
 		}
-		if err := s.Try(next, folds); err != nil {
+		if err := s.TryLambdas(next, folds); err != nil {
 			return 0, err
 		}
 	}
