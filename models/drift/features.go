@@ -88,7 +88,7 @@ func OfFeatures(a, b FeatureSum, effective float64, threads int) Features {
 	null := distuv.Gamma{Alpha: mean * mean / variance, Beta: mean / variance}
 	f.P = null.Survival(d.squared)
 	f.Distance = math.Sqrt(max(0, d.squared-mean) / 2)
-	f.AtLeast = max(0, math.Sqrt(d.squared)-math.Sqrt(null.Quantile(1-level))) / math.Sqrt2
+	f.AtLeast = max(0, math.Sqrt(d.squared)-math.Sqrt(null.Quantile(1-alpha))) / math.Sqrt2
 	return f
 }
 
