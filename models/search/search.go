@@ -73,11 +73,11 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 }
 
 // newRunner checks the pilot, computes its views, and returns the search with its rungs.
-func newRunner(p *Pilot, o Options) (r *runner, rungs []*trialSpec, err error) {
+func newRunner(p *Pilot, o Options) (r *runner, rungs []*rung, err error) {
 	if err := p.validate(); err != nil {
 		return nil, nil, err
 	}
-	r = &runner{pilot: p, options: o, views: map[string]*viewRows{}, kernels: map[string]kernelOf{}}
+	r = &runner{pilot: p, options: o, views: map[string]*viewData{}, kernels: map[string]kernelOf{}}
 	if r.labels, err = p.labels(); err != nil {
 		return nil, nil, err
 	}
@@ -97,8 +97,8 @@ func newRunner(p *Pilot, o Options) (r *runner, rungs []*trialSpec, err error) {
 		return nil, nil, err
 	}
 	rungs = newRungs(p.split(), p.Ordered)
-	for _, spec := range rungs {
-		spec.scale = r.variance(slices.Concat(spec.judge...))
+	for _, rung := range rungs {
+		rung.scale = r.variance(slices.Concat(rung.judge...))
 	}
 	return r, rungs, nil
 }
@@ -128,7 +128,7 @@ func (r *runner) addKernels() error {
 // addView adds a view, unless another one has equal rows.
 func (r *runner) addView(v View) error {
 	most := min(maxPiecewise, kernel.Count(r.options.Features)/piecewiseShare)
-	s, err := newViewRows(r.pilot, v, most, r.options.Threads)
+	s, err := newViewData(r.pilot, v, most, r.options.Threads)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (r *runner) addView(v View) error {
 }
 
 // choose tries candidates on the rungs and returns the best. With errStopped, it returns the best so far.
-func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (*entry, error) {
+func (r *runner) choose(ctx context.Context, rungs []*rung) (*trialled, error) {
 	candidates, err := r.tryRungs(ctx, rungs)
 	if err != nil && err != errStopped {
 		return nil, err
@@ -163,7 +163,7 @@ func (r *runner) choose(ctx context.Context, rungs []*trialSpec) (*entry, error)
 }
 
 // tryRungs tries candidates on all rungs. Errors are like those of a step.
-func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, error) {
+func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*trialled, error) {
 	candidates, err := r.screen(ctx, rungs[0])
 	if err != nil {
 		return candidates, err
@@ -178,10 +178,10 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*trialSpec) ([]*entry, er
 
 // step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
 // the unfinished trials.
-type step func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error)
+type step func(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error)
 
 // nextRung tries the best candidates on rung i, and new ones derived from them. Errors are like those of a step.
-func (r *runner) nextRung(ctx context.Context, candidates []*entry, rungs []*trialSpec, i int) ([]*entry, error) {
+func (r *runner) nextRung(ctx context.Context, candidates []*trialled, rungs []*rung, i int) ([]*trialled, error) {
 	keep := r.finalists
 	var steps []step
 	switch i {
@@ -223,11 +223,12 @@ var firstWidths = []float64{1, 0.5}
 
 // screen tries kernels in the first view, and the best of them in the other views. Rough kernels of the Euclidean
 // distance are left to rougher.
-func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) {
-	var candidates []*entry
+func (r *runner) screen(ctx context.Context, rung *rung) ([]*trialled, error) {
+	var candidates []*trialled
 	add := func(view, name string) {
 		for _, w := range firstWidths {
-			candidates = append(candidates, &entry{Candidate: Candidate{View: view, Kernel: name, Width: w}, start: coarse})
+			c := Candidate{View: view, Kernel: name, Width: w}
+			candidates = append(candidates, &trialled{Candidate: c, start: coarse})
 		}
 	}
 	for i, name := range r.choices {
@@ -236,7 +237,7 @@ func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) 
 		}
 	}
 	r.standard = candidates[0]
-	if err := r.tryAll(ctx, candidates, spec); err != nil {
+	if err := r.tryAll(ctx, candidates, rung); err != nil {
 		return candidates, err
 	}
 	order(candidates)
@@ -254,7 +255,7 @@ func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) 
 			add(v.Name, k)
 		}
 	}
-	if err := r.tryAll(ctx, candidates[first:], spec); err != nil {
+	if err := r.tryAll(ctx, candidates[first:], rung); err != nil {
 		return candidates[:first], err
 	}
 	order(candidates)
@@ -264,8 +265,8 @@ func (r *runner) screen(ctx context.Context, spec *trialSpec) ([]*entry, error) 
 // widths returns a step that divides and multiplies the best candidate's width by a factor, at most limit times,
 // while the loss falls.
 func (r *runner) widths(factor float64, limit int) step {
-	return func(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
-		return r.climb(ctx, candidates, spec, limit, func(best Candidate) (next []Candidate) {
+	return func(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+		return r.climb(ctx, candidates, rung, limit, func(best Candidate) (next []Candidate) {
 			for _, w := range []float64{best.Width / factor, best.Width * factor} {
 				best.Width = w
 				next = append(next, best)
@@ -277,8 +278,8 @@ func (r *runner) widths(factor float64, limit int) step {
 
 // rougher tries the kernels just before and after the best candidate's in the list, while the loss falls. Rougher
 // kernels have larger widths.
-func (r *runner) rougher(ctx context.Context, candidates []*entry, spec *trialSpec) ([]*entry, error) {
-	return r.climb(ctx, candidates, spec, len(r.choices), func(best Candidate) (next []Candidate) {
+func (r *runner) rougher(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error) {
+	return r.climb(ctx, candidates, rung, len(r.choices), func(best Candidate) (next []Candidate) {
 		fit := slices.DeleteFunc(slices.Clone(r.choices), func(k string) bool {
 			return best.Metric == fullMetric && r.kernels[k].distance != kernel.Euclidean
 		})
@@ -298,19 +299,19 @@ func (r *runner) rougher(ctx context.Context, candidates []*entry, spec *trialSp
 }
 
 // climb tries the neighbours of the best candidate, at most limit times, while the loss falls.
-func (r *runner) climb(ctx context.Context, candidates []*entry, spec *trialSpec, limit int,
-	neighbours func(best Candidate) []Candidate) ([]*entry, error) {
+func (r *runner) climb(ctx context.Context, candidates []*trialled, rung *rung, limit int,
+	neighbours func(best Candidate) []Candidate) ([]*trialled, error) {
 	for range limit {
 		best := candidates[0]
-		var more []*entry
+		var more []*trialled
 		for _, c := range neighbours(best.Candidate) {
-			if !slices.ContainsFunc(candidates, func(e *entry) bool {
+			if !slices.ContainsFunc(candidates, func(e *trialled) bool {
 				return math.Abs(e.Width/c.Width-1) < 1e-9 && e.kind() == c.kind() && e.Pair == c.Pair
 			}) {
 				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
-		if err := r.tryAll(ctx, more, spec); err != nil {
+		if err := r.tryAll(ctx, more, rung); err != nil {
 			return candidates, err
 		}
 		candidates = append(candidates, more...)
@@ -332,7 +333,7 @@ func (r *runner) tried() int {
 }
 
 // finish stores the recipe of the chosen candidate in the result.
-func (r *runner) finish(to *Result, chosen *entry) error {
+func (r *runner) finish(to *Result, chosen *trialled) error {
 	if chosen.judged == nil {
 		return nil
 	}
@@ -389,9 +390,9 @@ var errStopped = errors.New("search: stopped")
 
 // tryAll tries the candidates on a rung, several at the same time. The last few, which would leave threads idle,
 // get all threads. If it returns errStopped, no candidate has changed.
-func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpec) error {
+func (r *runner) tryAll(ctx context.Context, candidates []*trialled, rung *rung) error {
 	stop := func() bool { return r.trials != nil && r.options.Stop != nil && r.options.Stop() }
-	before := make([]entry, len(candidates))
+	before := make([]trialled, len(candidates))
 	for i, e := range candidates {
 		before[i] = *e
 	}
@@ -400,7 +401,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpe
 	threads := max(1, r.options.Threads)
 	workers := min(threads, maxWorkers)
 	last := len(candidates) - len(candidates)%workers
-	for _, group := range [][]*entry{candidates[:last], candidates[last:]} {
+	for _, group := range [][]*trialled{candidates[:last], candidates[last:]} {
 		workers := min(workers, len(group))
 		parallel.Ranges(len(group), 1, workers, func(lo, hi int) {
 			for i := lo; i < hi && ctx.Err() == nil && !stopped.Load(); i++ {
@@ -408,7 +409,7 @@ func (r *runner) tryAll(ctx context.Context, candidates []*entry, spec *trialSpe
 					stopped.Store(true)
 					break
 				}
-				r.tryCandidate(group[i], spec, threads/workers)
+				r.tryCandidate(group[i], rung, threads/workers)
 			}
 		})
 	}
