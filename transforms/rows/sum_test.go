@@ -80,8 +80,8 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		if err := f.add(t.Context(), nil, r, placeIn(typex.NoFiringPane(), at[i], 0), emit); err != nil {
 			t.Fatal(err)
 		}
-		if b := f.sums; len(b.open) > b.openLimit || b.waiting > b.waitingLimit+1024*16 {
-			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(b.open), b.waiting)
+		if s := f.sums; len(s.open) > s.openLimit || s.waiting > s.waitingLimit+1024*16 {
+			t.Fatalf("row %d: the sums of %d windows and %d bytes of rows are held", i, len(s.open), s.waiting)
 		}
 	}
 	if err := f.FinishBundle(t.Context(), emit); err != nil {

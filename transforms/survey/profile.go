@@ -30,19 +30,19 @@ type ProfileSum struct {
 }
 
 // Code codes the profile and the counts.
-func (l *ProfileSum) Code(c *wire.Coder) {
-	l.Profile.Code(c)
-	l.Distinct.Code(c)
-	l.Keys.Code(c)
-	l.Levels.Code(c)
+func (s *ProfileSum) Code(c *wire.Coder) {
+	s.Profile.Code(c)
+	s.Distinct.Code(c)
+	s.Keys.Code(c)
+	s.Levels.Code(c)
 }
 
 // Merge adds the result of another reader.
-func (l *ProfileSum) Merge(m *ProfileSum) {
-	l.Profile.Merge(&m.Profile)
-	l.Distinct.Merge(&m.Distinct)
-	l.Keys.Merge(&m.Keys)
-	l.Levels.Merge(&m.Levels)
+func (s *ProfileSum) Merge(m *ProfileSum) {
+	s.Profile.Merge(&m.Profile)
+	s.Distinct.Merge(&m.Distinct)
+	s.Keys.Merge(&m.Keys)
+	s.Levels.Merge(&m.Levels)
 }
 
 // beginProfile computes the profile of rows, and of their labels if the pass has a
