@@ -96,7 +96,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 			return nil, err
 		}
 		// The fit has not used the first fold.
-		if fit.decision, err = r.decide(ctx, fit.linear); err != nil {
+		if fit.outputRules, err = r.fitOutputRules(ctx, fit.linear); err != nil {
 			return nil, err
 		}
 		return fit, r.keepCertificate(ctx, fit)
@@ -105,7 +105,7 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if err := c.compare(ctx); err != nil {
 		return nil, err
 	}
-	decision, err := r.decide(ctx, c.best.linear)
+	rules, err := r.fitOutputRules(ctx, c.best.linear)
 	if err != nil {
 		return nil, err
 	}
@@ -116,39 +116,40 @@ func (r *rounds) fit(ctx context.Context, begun time.Time) (*Fit, error) {
 	if err := r.keepCertificate(ctx, fit); err != nil {
 		return nil, err
 	}
-	fit.decision = decision
+	fit.outputRules = rules
 	fit.Learner.Folds, fit.Learner.Log.Path = r.folds, c.path
 	c.noteEdge()
 	return fit, nil
 }
 
-// decide fits probabilities, threshold and intervals to the first fold, with weights that were fitted without it.
-func (r *rounds) decide(ctx context.Context, without *linear.Model) (decision, error) {
+// fitOutputRules fits probabilities, threshold and intervals to the first fold, with weights that were fitted
+// without it.
+func (r *rounds) fitOutputRules(ctx context.Context, without *linear.Model) (outputRules, error) {
 	t := r.training
-	j := &decider{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
-	j.fit.probabilities = t.lossProbabilities()
-	if j.fit.probabilities != nil {
-		j.fit.probabilities.Weights = r.classWeights
+	c := &calibrator{training: t, fit: &Fit{}, folds: r.folds, classWeights: r.classWeights}
+	c.fit.probabilities = t.lossProbabilities()
+	if c.fit.probabilities != nil {
+		c.fit.probabilities.Weights = r.classWeights
 	}
 	calibrates, why := t.willCalibrate()
 	t.noteProbabilities(why)
-	conforms := t.spec.Intervals != options.IntervalsNone && (t.Prepared.Target.Classes == nil || j.fit.probabilities != nil)
+	conforms := t.spec.Intervals != options.IntervalsNone && (t.Prepared.Target.Classes == nil || c.fit.probabilities != nil)
 	if r.folds == 0 || !calibrates && !conforms && !t.spec.FitsWithoutFirst() {
-		return j.fit.decision, nil
+		return c.fit.outputRules, nil
 	}
 	name := storage.Join(t.Job.Work.Dir, "held.safetensors")
 	sum, err := transforms.StoreWeights(ctx, name, without)
 	if err != nil {
-		return decision{}, err
+		return outputRules{}, err
 	}
 	held := weightsFile{name, sum}
 	if calibrates && !t.spec.CalibrationRequested() {
-		if err := j.calibrate(ctx, held); err != nil {
-			return decision{}, err
+		if err := c.calibrate(ctx, held); err != nil {
+			return outputRules{}, err
 		}
 	}
-	err = j.decide(ctx, held)
-	return j.fit.decision, err
+	err = c.fitOutputRules(ctx, held)
+	return c.fit.outputRules, err
 }
 
 // lossProbabilities returns how the loss of an iterative learner makes probabilities of scores, nil if it does not.

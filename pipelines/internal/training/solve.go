@@ -27,7 +27,7 @@ import (
 
 // sumsFit is a fit by sums: the pass that summed the rows, its files, and the results of the solve.
 type sumsFit struct {
-	decider
+	calibrator
 	pass    *gram.Pass
 	state   gram.State
 	report  gram.FitReport // for the λ that the solve has chosen
@@ -63,7 +63,7 @@ func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gra
 	t.Job.Progress.Notef("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
 		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
-	f := &sumsFit{pass: pass, state: t.stateOf(pass), decider: decider{training: t,
+	f := &sumsFit{pass: pass, state: t.stateOf(pass), calibrator: calibrator{training: t,
 		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.spec.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {

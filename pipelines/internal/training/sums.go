@@ -87,7 +87,7 @@ func (s *sumsPlan) fit(ctx context.Context) (*sumsFit, error) {
 	if err := f.finishChoice(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.decide(ctx, f.heldOut); err != nil {
+	if err := f.fitOutputRules(ctx, f.heldOut); err != nil {
 		return nil, err
 	}
 	f.fit.rule = s.rule(f)

@@ -192,13 +192,13 @@ func (t *Training) fit(ctx context.Context, f FeatureChoice) (*Fit, error) {
 	return solved.fit, nil
 }
 
-// Fit is a linear model, how it was fitted, and what held-out rows have decided.
+// Fit is a linear model, how it was fitted, and the rules that held-out rows gave.
 type Fit struct {
 	Learner    models.Learner
 	linear     *linear.Model
 	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
-	decision
+	outputRules
 	Segments *models.Segments // nil if all rows have the same weights
 	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
 	floor    float64          // λ to which rounding to the grid of sums is equivalent; 0 for rounds
@@ -207,8 +207,8 @@ type Fit struct {
 	init     *registry.Parent // model with the initial weights of rounds; nil if they start at zero
 }
 
-// decision has the curves, threshold and intervals that turn scores into probabilities and classes.
-type decision struct {
+// outputRules has the curves, threshold and intervals that turn scores into probabilities and classes.
+type outputRules struct {
 	probabilities *models.Probabilities
 	threshold     *models.Threshold  // chosen by held-out rows; nil if it was not asked for
 	intervals     *models.Intervals  // nil if no rows were held out to measure them
