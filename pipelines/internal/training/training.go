@@ -64,7 +64,7 @@ func Run(ctx context.Context, given options.Train) (result *results.Train, err e
 		return nil, err
 	}
 	if l := t.spec.Iterative(); l != nil && l.Common().Curve != "" {
-		err = report.WritePicture(ctx, l.Common().Curve, modelreport.LearningCurve(m.Fit.rounds.Chosen()), 14, 10)
+		err = report.WritePicture(ctx, l.Common().Curve, modelreport.LearningCurve(m.Fit.iteration.Chosen()), 14, 10)
 	}
 	return result, exit.AfterPublish(t.spec.Model, err)
 }
@@ -199,12 +199,12 @@ type Fit struct {
 	sketch     *models.Sketch     // leverage of rows, from a fit by sums; nil if unknown
 	rowWeights *models.RowWeights // of the rows; nil if they have none
 	outputRules
-	Segments *models.Segments // nil if all rows have the same weights
-	rule     *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
-	floor    float64          // λ to which rounding to the grid of sums is equivalent; 0 for rounds
-	rounds   *job.Iteration   // nil for sums
-	files    []storage.File   // further files of the model directory, from rounds
-	init     *registry.Parent // model with the initial weights of rounds; nil if they start at zero
+	Segments  *models.Segments // nil if all rows have the same weights
+	rule      *sums.Rule       // how the rows were summed; nil for rounds, and with a given recipe
+	floor     float64          // λ to which rounding to the grid of sums is equivalent; 0 for rounds
+	iteration *job.Iteration   // nil for sums
+	files     []storage.File   // further files of the model directory, from rounds
+	init      *registry.Parent // model with the initial weights of rounds; nil if they start at zero
 }
 
 // outputRules has the curves, threshold and intervals that turn scores into probabilities and classes.
