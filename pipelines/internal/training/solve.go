@@ -112,7 +112,9 @@ func (t *Training) solve(ctx context.Context, pass *gram.Pass, st gram.State, ph
 	}
 	t.Job.Progress.Phase(phase, 0)
 	defer t.Job.Progress.Done()
-	return t.Job.Run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) })
+	return t.Job.Run(ctx, func(s beam.Scope) {
+		transforms.Write(s, st.FitReport, gram.Solve(s, sc, st, beam.Impulse(s)))
+	})
 }
 
 // stripesOf returns the number of stripes into which the sums of a pass are split.
@@ -148,7 +150,7 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 	}
 	return gram.State{
 		Dir: storage.Join(t.Job.Work.Dir, "parts"), Reports: name("fold.reports"), Sum: name("sum.jsonl"),
-		Fit: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
+		FitReport: name("fit.json", solve...), Weights: name("weights.safetensors", solve...),
 		HeldOut: name("held.safetensors", solve...), Trials: name("trials.safetensors", solve...),
 		Sketch: name("sketch.safetensors", solve...),
 	}
@@ -206,7 +208,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 	}
 	t.Job.Progress.Phase("training", t.Prepared.Counts.Used*int64(sc.Stripes))
 	defer t.Job.Progress.Done()
-	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }
+	solve := func(s beam.Scope) { transforms.Write(s, st.FitReport, gram.Solve(s, sc, st, beam.Impulse(s))) }
 	summed, err := t.Job.Intact(ctx, st.Sum, st.Reports)
 	if err != nil {
 		return err
@@ -226,7 +228,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 		parts, reports := gram.Sums(s, sc, st)
 		index := gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 		if !separate {
-			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
+			transforms.Write(s, st.FitReport, gram.Solve(s, sc, st, index))
 		}
 	})
 	if err != nil || !separate {
@@ -237,7 +239,7 @@ func (t *Training) sumAndSolve(ctx context.Context, pass *gram.Pass, st gram.Sta
 
 // fitted reports whether the files that the solve writes exist and are undamaged.
 func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
-	intact, err := t.Job.Intact(ctx, st.Reports, st.Fit)
+	intact, err := t.Job.Intact(ctx, st.Reports, st.FitReport)
 	if err != nil || !intact {
 		return false, err
 	}
@@ -257,12 +259,12 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 }
 
 func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error) {
-	data, err := storage.ReadState(ctx, st.Fit, transforms.MaxState)
+	data, err := storage.ReadState(ctx, st.FitReport, transforms.MaxState)
 	if err != nil {
 		return fit, err
 	}
 	if err := json.Unmarshal(data, &fit); err != nil {
-		return fit, fmt.Errorf("pipelines: %s: %w", st.Fit, err)
+		return fit, fmt.Errorf("pipelines: %s: %w", st.FitReport, err)
 	}
 	return fit, nil
 }
