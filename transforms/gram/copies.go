@@ -15,7 +15,7 @@ import (
 )
 
 // FrequentRows returns the frequent rows that the readers of a pass have counted separately.
-func FrequentRows(reports []Report) ([]profile.FrequentRow, error) {
+func FrequentRows(reports []ShardReport) ([]profile.FrequentRow, error) {
 	var all []profile.FrequentRow
 	for _, r := range reports {
 		var err error
@@ -26,7 +26,7 @@ func FrequentRows(reports []Report) ([]profile.FrequentRow, error) {
 	return all, nil
 }
 
-// AddFrequentRows adds separately counted rows, encoded as in a Report, to others.
+// AddFrequentRows adds separately counted rows, encoded as in a ShardReport, to others.
 func AddFrequentRows(all []profile.FrequentRow, encoded []byte) ([]profile.FrequentRow, error) {
 	if len(encoded) == 0 {
 		return all, nil
@@ -57,7 +57,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 	if p.Spec.Frequent == nil {
 		return nil, nil
 	}
-	reports, err := transforms.ReadLines[Report](ctx, st.Reports)
+	reports, err := transforms.ReadLines[ShardReport](ctx, st.Reports)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ type Spec struct {
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *profile.WeightGrid `json:"weights,omitempty"`
 	// Frequent describes frequent rows. The pass does not add their copies to a fold but counts them
-	// separately (Report.Copies), because readers sum independently; the solve
+	// separately (ShardReport.Copies), because readers sum independently; the solve
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
 	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 	Listing
@@ -97,14 +97,14 @@ const (
 // Listing says what reports contain about each row.
 type Listing struct {
 	// RowHashes says to report the hashes of the rows, and Positions their positions in the files;
-	// see Report.
+	// see ShardReport.
 	RowHashes bool `json:"contents,omitempty"`
 	Positions bool `json:"positions,omitempty"`
 }
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds
 // of each reader, part by part, in the directory of the State. It returns the stored runs of parts
-// (KV<int, []byte>, keyed by their first part, fold·NumParts + part; each a line of JSON), and a JSON Report for each
+// (KV<int, []byte>, keyed by their first part, fold·NumParts + part; each a line of JSON), and a JSON ShardReport for each
 // shard.
 //
 // If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one

@@ -23,7 +23,7 @@ type readerSums struct {
 	reader    *transforms.Reader
 	dir       string
 	lines     []int64 // lines of the rows of the current shard
-	reports   []Report
+	reports   []ShardReport
 	firstOpen int // index of the first report since the last checkpoint
 	checkpoints
 	final       []storedRun // runs with all rows of the reader; nil until these are stored
@@ -62,7 +62,7 @@ func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rowio.Bl
 
 // done takes the report of a shard after its last row.
 func (s *readerSums) done(r *dataset.Report) error {
-	s.reports = append(s.reports, Report{Report: *r, RowHashes: s.TakeRowHashes(), Positions: s.lines,
+	s.reports = append(s.reports, ShardReport{Report: *r, RowHashes: s.TakeRowHashes(), Positions: s.lines,
 		Levels: s.levels.take()})
 	s.lines = nil
 	return nil
@@ -102,8 +102,8 @@ func (s *readerSums) store(ctx context.Context, name string) (all, stores []stor
 
 // savedSums is the state of a checkpoint.
 type savedSums struct {
-	Runs    []storedRun `json:"parts"`
-	Reports []Report    `json:"reports"`
+	Runs    []storedRun   `json:"parts"`
+	Reports []ShardReport `json:"reports"`
 }
 
 // Save implements transforms.Saver. The sums are in files of their own.

@@ -13,10 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Report is the dataset.Report of a shard, with further counts. Rows of several shards share a
+// ShardReport is the dataset.Report of a shard, with further counts. Rows of several shards share a
 // block, so only the first report of a reader, or the first after a checkpoint, counts features
 // beyond the grid, for all shards up to the next checkpoint.
-type Report struct {
+type ShardReport struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
 	// Copies holds the separately counted rows (Spec.Frequent), encoded by profile.AppendFrequentRows.
@@ -32,9 +32,9 @@ type Report struct {
 // joinReports joins the reports of a shard, one from each stripe, into one. They agree about the rows,
 // unless a stripe could not read the shard; its report then counts. Only one stripe reports the rest.
 func joinReports(lines [][]byte) ([][]byte, error) {
-	joined := map[dataset.Shard]*Report{}
+	joined := map[dataset.Shard]*ShardReport{}
 	for _, line := range lines {
-		var r Report
+		var r ShardReport
 		if err := json.Unmarshal(line, &r); err != nil {
 			return nil, fmt.Errorf("gram: report of a shard: %w", err)
 		}
@@ -43,7 +43,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 			joined[r.Shard] = &r
 			continue
 		}
-		switch broken := func(r *Report) bool { return r.Fault != "" || r.Stopped }; {
+		switch broken := func(r *ShardReport) bool { return r.Fault != "" || r.Stopped }; {
 		case broken(one):
 		case broken(&r):
 			one.Report = r.Report
@@ -61,7 +61,7 @@ func joinReports(lines [][]byte) ([][]byte, error) {
 	return out, err
 }
 
-// LevelReport reports on the rows of one level. Copies and RowHashes are as in the Report.
+// LevelReport reports on the rows of one level. Copies and RowHashes are as in the ShardReport.
 type LevelReport struct {
 	Level     int     `json:"level"` // index in Spec.Levels
 	Rows      int64   `json:"rows,omitempty"`

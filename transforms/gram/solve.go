@@ -66,21 +66,23 @@ type FitReport struct {
 	// FirstRows is the number of rows of the first fold, without which the trials and held-out weights were fitted.
 	FirstRows int64 `json:"first_rows,omitempty"`
 	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
-	Sketch      *Sketch `json:"sketch,omitempty"`
-	FirstSketch *Sketch `json:"first_sketch,omitempty"`
+	Sketch      *SketchReport `json:"sketch,omitempty"`
+	FirstSketch *SketchReport `json:"first_sketch,omitempty"`
 	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
 	Discriminants []ridge.Discriminant `json:"discriminants,omitempty"`
 }
 
-// Sketch describes a ridge.Sketch, which estimates how far features are from the features of the
+// SketchReport describes a ridge.Sketch, which estimates how far features are from the features of the
 // training rows.
-type Sketch struct {
+type SketchReport struct {
 	Probes   int     `json:"probes"` // number of outputs of the Sketch
 	Leverage float64 `json:"leverage"`
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func sketchOf(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
+func sketchOf(s *ridge.Sketch, within bool) *SketchReport {
+	return &SketchReport{s.Linear.K, s.Leverage, within}
+}
 
 // WeightDigests holds the digests of the files that a solve writes.
 type WeightDigests struct {

@@ -134,7 +134,7 @@ func (s *sumRun) sum(ctx context.Context) error {
 }
 
 // markEmpty sets Empty of the inputs without rows. inputs are what sums.InputsOf returns for the files.
-func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.Report) {
+func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.ShardReport) {
 	rows := make([]int64, len(files))
 	for _, r := range reports {
 		rows[r.Shard.File] += r.Rows

@@ -32,7 +32,7 @@ type row struct {
 }
 
 // rowsOfSum returns the rows of a report, or nil if it lacks their positions.
-func rowsOfSum(r gram.Report, files []dataset.File) (rows []row) {
+func rowsOfSum(r gram.ShardReport, files []dataset.File) (rows []row) {
 	for i, line := range r.Positions {
 		rows = append(rows, row{binary.LittleEndian.Uint64(r.RowHashes[8*i:]), files[r.Shard.File].Name, line})
 	}

@@ -213,7 +213,7 @@ func (t *Total) Write(ctx context.Context, s *training.WorkSums, threads int) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return w.Close(ctx, []gram.Report{{Copies: profile.AppendFrequentRows(nil, s.Copies)}})
+	return w.Close(ctx, []gram.ShardReport{{Copies: profile.AppendFrequentRows(nil, s.Copies)}})
 }
 
 // adder adds up one part of the sums of its terms at a time. It is not safe for concurrent use.

@@ -273,7 +273,7 @@ type WorkSums struct {
 	Folds   int
 	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed
 	Levels  []LevelSums           // nil if all rows are summed together
-	Reports []gram.Report
+	Reports []gram.ShardReport
 }
 
 // SumRows sums the rows in one pass.

@@ -34,7 +34,7 @@ type LevelSums struct {
 	Members  []sums.Member
 	Classes  []int64               // rows of each class; nil without classes
 	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Contents [][]byte              // hashes of rows, as gram.Report.RowHashes has them
+	Contents [][]byte              // hashes of rows, as gram.ShardReport.RowHashes has them
 }
 
 // byLevel sets s.Levels from the reports.

@@ -159,8 +159,8 @@ func (t *Training) stateOf(pass *gram.Pass, solve ...any) gram.State {
 // countSummed counts the rows that a pass has summed, by its reports. failed is the error of the pass; errors
 // in the reports are more specific and take precedence.
 func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State,
-	failed error) (counts results.RowCounts, lines []gram.Report, err error) {
-	lines, err = transforms.ReadLines[gram.Report](ctx, st.Reports)
+	failed error) (counts results.RowCounts, lines []gram.ShardReport, err error) {
+	lines, err = transforms.ReadLines[gram.ShardReport](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return counts, nil, failed // there are no reports yet
 	}
