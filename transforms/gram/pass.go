@@ -104,8 +104,8 @@ type Listing struct {
 
 // Sums reads all rows of a Pass once, maps them to features, and stores the ridge sums of all folds
 // of each reader, part by part, in the directory of the State. It returns the stored runs of parts
-// (KV<int, []byte>, keyed by their first part, fold·NumParts + part; each a line of JSON), and a JSON ShardReport for each
-// shard.
+// (KV<int, []byte>, keyed by their first part, fold·NumParts + part; each a line of JSON), and a JSON ShardReport for
+// each shard.
 //
 // If there are several stripes (transforms.Scan.Stripes), each element of a reader sums only the parts of one
 // ridge.Stripe.

@@ -53,7 +53,8 @@ func TestStripesMustAgreeOnTheRows(t *testing.T) {
 		return data
 	}
 	of := func(rows int64, fault string) []byte {
-		return line(ShardReport{Report: dataset.Report{RowCounts: dataset.RowCounts{Rows: rows}, Fault: fault}, Saturated: rows})
+		return line(ShardReport{Report: dataset.Report{RowCounts: dataset.RowCounts{Rows: rows}, Fault: fault},
+			Saturated: rows})
 	}
 	for _, lines := range [][][]byte{{of(3, ""), of(1, "gone")}, {of(1, "gone"), of(3, "")}} {
 		joined, err := joinReports(lines)
