@@ -124,7 +124,7 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	}
 	r, err := f.state.files.known(ctx, file)
 	if err == nil && !r.Known {
-		r, err = f.state.files.do(ctx, transforms.NewReader(f.Fn, 0), f.state.handle.Model(ctx), file)
+		r, err = f.state.files.predictFile(ctx, transforms.NewReader(f.Fn, 0), f.state.handle.Model(ctx), file)
 	}
 	if err != nil {
 		return fault.Wrap(fault.Internal, err)
