@@ -92,7 +92,7 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Reque
 	r := &Reader{Request: q, data: d, name: in.File.Name, opened: in.opened, first: s.Line,
 		report: Report{Shard: s, Begin: s.Start}}
 	if err := r.open(ctx, in); err != nil {
-		r.fault(err)
+		r.setFault(err)
 	}
 	return r
 }
@@ -147,7 +147,7 @@ func (r *Reader) Next(b *rowio.Block) bool {
 	if w := r.wide; w != nil {
 		r.wide = nil
 		b.X = append(b.X, w.x...)
-		r.use(b, 0, *w)
+		r.acceptRow(b, 0, *w)
 	}
 	for r.rows != nil && b.N < rowio.RowsPerBlock(b.D) {
 		if !r.add(b) {
@@ -162,14 +162,14 @@ func (r *Reader) add(b *rowio.Block) bool {
 	from := len(b.X)
 	x, token, err := r.rows.Append(b.X)
 	if err != nil {
-		return r.stopped(b, from, err)
+		return r.handleReadError(b, from, err)
 	}
 	if !r.selected(x[from:]) {
-		return r.refuse(b, from, unselected, nil)
+		return r.countAndSetAside(b, from, unselected, nil)
 	}
 	parts, f, reason := r.partsOf(token)
 	if f != usable {
-		return r.refuse(b, from, f, &rowio.BadRow{Line: parts.line, Reason: reason})
+		return r.countAndSetAside(b, from, f, &rowio.BadRow{Line: parts.line, Reason: reason})
 	}
 	r.ids.use()
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rowio.RowsPerBlock(d) {
@@ -181,7 +181,7 @@ func (r *Reader) add(b *rowio.Block) bool {
 		return false
 	}
 	b.X = x
-	r.use(b, from, parts)
+	r.acceptRow(b, from, parts)
 	return true
 }
 
@@ -195,11 +195,11 @@ func (r *Reader) selected(x []float32) bool {
 	return true
 }
 
-// fate says in which count of RowCounts a row is.
-type fate int
+// outcome says in which count of RowCounts a row is.
+type outcome int
 
 const (
-	usable fate = iota
+	usable outcome = iota
 	unusable
 	unlabeled
 	weightless
@@ -208,7 +208,7 @@ const (
 
 // partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
 // first label. The reason says why the row is not usable.
-func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
+func (r *Reader) partsOf(token []byte) (parts rowParts, f outcome, reason string) {
 	parts = rowParts{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		var weight []byte
@@ -244,7 +244,7 @@ func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
 
 // label converts the labels of the last row, the first of which is token. If one is missing or
 // cannot be used, it returns the reason.
-func (r *Reader) label(token []byte) (f fate, reason string) {
+func (r *Reader) label(token []byte) (f outcome, reason string) {
 	r.labels = r.labels[:0]
 	for i := range max(1, len(r.data.Targets)) {
 		if i > 0 {
@@ -283,25 +283,25 @@ func (r *Reader) ofTarget(i int, reason string) string {
 	return fmt.Sprintf("%s (column %q)", reason, r.data.Targets[i])
 }
 
-// stopped handles an error of the rows and reports whether reading continues.
-func (r *Reader) stopped(b *rowio.Block, from int, err error) bool {
+// handleReadError handles an error of the rows and reports whether reading continues.
+func (r *Reader) handleReadError(b *rowio.Block, from int, err error) bool {
 	bad, ok := errors.AsType[*rowio.BadRow](err)
 	switch {
 	case err == io.EOF:
 		r.end()
 		return false
 	case ok && (r.ids != nil || r.part != nil && r.part.Test):
-		return r.refuse(b, from, unselected, bad)
+		return r.countAndSetAside(b, from, unselected, bad)
 	case ok:
 		r.part.forward(nil)
-		return r.refuse(b, from, unusable, bad)
+		return r.countAndSetAside(b, from, unusable, bad)
 	}
-	r.fault(err)
+	r.setFault(err)
 	return false
 }
 
-// use makes a row of the values in b.X[from:].
-func (r *Reader) use(b *rowio.Block, from int, parts rowParts) {
+// acceptRow makes a row of the values in b.X[from:].
+func (r *Reader) acceptRow(b *rowio.Block, from int, parts rowParts) {
 	r.place(b, parts)
 	r.decoder.Use(b.X[from:])
 	if d := len(b.X) - from; d != b.D {
@@ -357,8 +357,8 @@ func pad(b *rowio.Block, from, d int) {
 	}
 }
 
-// refuse takes a row out of the block and counts it, and reports whether reading continues.
-func (r *Reader) refuse(b *rowio.Block, from int, f fate, bad *rowio.BadRow) bool {
+// countAndSetAside takes a row out of the block and counts it, and reports whether reading continues.
+func (r *Reader) countAndSetAside(b *rowio.Block, from int, f outcome, bad *rowio.BadRow) bool {
 	b.X = b.X[:from]
 	switch f {
 	case unselected:
@@ -438,8 +438,8 @@ func (r *Reader) end() {
 	r.rows = nil
 }
 
-// fault records in the report why reading cannot continue.
-func (r *Reader) fault(err error) {
+// setFault records in the report why reading cannot continue.
+func (r *Reader) setFault(err error) {
 	if failed, ok := errors.AsType[*storage.Error](err); ok {
 		r.report.Fault, r.report.Storage = err.Error(), !failed.Refused()
 	} else {
