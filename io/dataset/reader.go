@@ -167,9 +167,9 @@ func (r *Reader) add(b *rowio.Block) bool {
 	if !r.selected(x[from:]) {
 		return r.countAndSetAside(b, from, unselected, nil)
 	}
-	parts, f, reason := r.partsOf(token)
-	if f != usable {
-		return r.countAndSetAside(b, from, f, &rowio.BadRow{Line: parts.line, Reason: reason})
+	parts, o, reason := r.partsOf(token)
+	if o != usable {
+		return r.countAndSetAside(b, from, o, &rowio.BadRow{Line: parts.line, Reason: reason})
 	}
 	r.ids.use()
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rowio.RowsPerBlock(d) {
@@ -208,7 +208,7 @@ const (
 
 // partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
 // first label. The reason says why the row is not usable.
-func (r *Reader) partsOf(token []byte) (parts rowParts, f outcome, reason string) {
+func (r *Reader) partsOf(token []byte) (parts rowParts, o outcome, reason string) {
 	parts = rowParts{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		var weight []byte
@@ -236,15 +236,15 @@ func (r *Reader) partsOf(token []byte) (parts rowParts, f outcome, reason string
 		}
 	}
 	if r.Label != nil {
-		f, reason = r.label(token)
+		o, reason = r.label(token)
 		parts.y = r.labels
 	}
-	return parts, f, reason
+	return parts, o, reason
 }
 
 // label converts the labels of the last row, the first of which is token. If one is missing or
 // cannot be used, it returns the reason.
-func (r *Reader) label(token []byte) (f outcome, reason string) {
+func (r *Reader) label(token []byte) (o outcome, reason string) {
 	r.labels = r.labels[:0]
 	for i := range max(1, len(r.data.Targets)) {
 		if i > 0 {
@@ -358,9 +358,9 @@ func pad(b *rowio.Block, from, d int) {
 }
 
 // countAndSetAside takes a row out of the block and counts it, and reports whether reading continues.
-func (r *Reader) countAndSetAside(b *rowio.Block, from int, f outcome, bad *rowio.BadRow) bool {
+func (r *Reader) countAndSetAside(b *rowio.Block, from int, o outcome, bad *rowio.BadRow) bool {
 	b.X = b.X[:from]
-	switch f {
+	switch o {
 	case unselected:
 		r.report.Unselected++
 		return true
@@ -377,7 +377,7 @@ func (r *Reader) countAndSetAside(b *rowio.Block, from int, f outcome, bad *rowi
 		r.report.NotNumbers = r.report.NotNumbers || bad.NotNumber
 	}
 	r.setAside(b, bad)
-	if f == unusable && r.Mode == FailFast {
+	if o == unusable && r.Mode == FailFast {
 		r.report.Stopped = true
 		r.end()
 		return false
