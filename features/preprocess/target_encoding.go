@@ -218,7 +218,7 @@ func (s *LabelSums) Merge(u *LabelSums) {
 func (s *LabelSums) Code(c *wire.Coder) {
 	cut := CrossFit{c.Int(s.cut.Held, maxHeld), c.Int(s.cut.Parts, maxParts)}
 	classes, categories, all := c.Int(s.classes, rowio.MaxDim), s.categories, 0
-	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
+	wire.List(c, &categories, math.MaxInt32, func(e *Category) {
 		e.Slot, e.Values = c.Int(e.Slot, rowio.MaxDim), c.Int(e.Values, maxValues)
 		all += cut.Parts * (e.Values + 1) * max(classes, 2)
 		c.Check(all <= c.Left()) // a sum takes at least a byte

@@ -268,7 +268,7 @@ func (c *LabelCounts) Code(w *wire.Coder) {
 	}
 	slices.SortFunc(order, func(x, y int) int { return strings.Compare(c.table[x].label, c.table[y].label) })
 	last, total := "", int64(0)
-	wire.Items(w, &order, w.Short(len(order), MaxClasses), func(i *int) {
+	wire.Elements(w, &order, w.Short(len(order), MaxClasses), func(i *int) {
 		var e labelCount
 		var sum exact.Sum
 		if !w.Reading() {

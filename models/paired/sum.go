@@ -85,7 +85,7 @@ func (s *Sum) Code(c *wire.Coder) {
 	if c.Reading() {
 		metrics = nil
 	}
-	wire.Each(c, &metrics, len(allMetrics()), func(m *Metric) {
+	wire.List(c, &metrics, len(allMetrics()), func(m *Metric) {
 		at := c.Byte(slices.Index(allMetrics(), *m), len(allMetrics())-1)
 		*m = allMetrics()[at]
 	})

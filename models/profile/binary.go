@@ -58,7 +58,7 @@ func (s *Sum) Code(c *wire.Coder) {
 		s.weights.code(c, dim)
 	}
 	if bits&flagTargets != 0 {
-		wire.Items(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rowio.MaxDim)), func(r *Range) {
+		wire.Elements(c, &s.targets, int(c.Uvarint(uint64(len(s.targets)), rowio.MaxDim)), func(r *Range) {
 			c.Float64(&r.Min, &r.Max)
 			c.Check(exact.Finite(float32(r.Min)) && exact.Finite(float32(r.Max)) && r.Min <= r.Max)
 		})
@@ -87,12 +87,12 @@ func (s *Sum) codeTyped(c *wire.Coder) {
 		column.missing = int64(c.Uvarint(uint64(column.missing), uint64(s.rows-column.nonzero)))
 	}
 	j := 0
-	wire.Items(c, &s.counts, int(c.Uvarint(uint64(len(s.counts)), rowio.MaxDim)), func(counts *[]int64) {
+	wire.Elements(c, &s.counts, int(c.Uvarint(uint64(len(s.counts)), rowio.MaxDim)), func(counts *[]int64) {
 		left, numbers := s.rows, int64(0)
 		if j < len(s.columns) {
 			left, numbers = left-s.columns[j].missing, s.columns[j].nonzero
 		}
-		wire.Items(c, counts, int(c.Uvarint(uint64(len(*counts)), maxValues)), func(n *int64) {
+		wire.Elements(c, counts, int(c.Uvarint(uint64(len(*counts)), maxValues)), func(n *int64) {
 			*n = int64(c.Uvarint(uint64(*n), uint64(left)))
 			left -= *n
 		})
@@ -124,7 +124,7 @@ func (w *weighted) code(c *wire.Coder, columns int) {
 // codeSample codes the rows of the sample, each with its number of copies if any row has several.
 func (s *Sum) codeSample(c *wire.Coder, repeats bool) {
 	row := make([]float32, len(s.columns))
-	wire.Items(c, &s.sample.rows, int(c.Uvarint(uint64(len(s.sample.rows)), maxSample)), func(r *sampled) {
+	wire.Elements(c, &s.sample.rows, int(c.Uvarint(uint64(len(s.sample.rows)), maxSample)), func(r *sampled) {
 		c.Uint64(&r.hash)
 		content := c.Raw(r.content, int(c.Uvarint(uint64(len(r.content)), math.MaxInt32)))
 		copies := uint64(1)

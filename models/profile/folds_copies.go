@@ -207,13 +207,13 @@ func (t *ContentCounts) contents() HashSet {
 // Code codes the counts in the order of the shards.
 func (t *ContentCounts) Code(w *wire.Coder) {
 	slices.SortFunc(t.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
-	wire.Each(w, &t.shards, math.MaxInt32, func(s *shardCounts) {
+	wire.List(w, &t.shards, math.MaxInt32, func(s *shardCounts) {
 		start := uint64(s.place.Start)
 		s.place.File = w.Int(s.place.File, math.MaxInt32)
 		w.Uint64(&start)
 		w.Check(start <= 1<<62)
 		s.place.Start = int64(start)
-		wire.Each(w, &s.counts, maxContents+1, func(c *contentCount) {
+		wire.List(w, &s.counts, maxContents+1, func(c *contentCount) {
 			w.Uint64(&c.content)
 			c.n = int64(w.Uvarint(uint64(c.n), maxShardRows))
 		})

@@ -61,7 +61,7 @@ func (k *FoldKeys) Code(c *wire.Coder) {
 		c.Uint64(key)
 		*n = int64(c.Uvarint(uint64(*n), maxShardRows))
 	})
-	wire.Each(c, &k.times, timed, func(t *timedRow) { c.Uint64(&t.hash, &t.key) })
+	wire.List(c, &k.times, timed, func(t *timedRow) { c.Uint64(&t.hash, &t.key) })
 	c.Check(slices.IsSortedFunc(k.times, compareTimed))
 }
 

@@ -106,7 +106,7 @@ func (k *HeldOutScores) Code(c *wire.Coder) {
 	c.Counts(&k.all)
 	n := k.outputs * k.fits
 	c.Check(k.outputs >= 2 && k.fits >= 1)
-	wire.Each(c, &k.rows, MaxHeldOutRows(max(1, n)), func(r *keptRow) {
+	wire.List(c, &k.rows, MaxHeldOutRows(max(1, n)), func(r *keptRow) {
 		c.Uint64(&r.order, &r.group)
 		r.class = int32(c.Int(int(r.class), max(0, k.outputs-1)))
 		c.Counts(&r.repeats)

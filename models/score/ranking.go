@@ -239,7 +239,7 @@ func (r *Ranking) Code(c *wire.Coder) {
 	if c.Reading() {
 		r.ranks, r.classRows = make([]ranks, lists), nil
 	}
-	wire.Each(c, &r.classRows, MaxRanked, func(n *int64) { c.Counts(n) })
+	wire.List(c, &r.classRows, MaxRanked, func(n *int64) { c.Counts(n) })
 	c.Check(len(r.classRows) == 0 && lists == 0 || len(r.classRows) == r.k)
 	for i := range r.ranks {
 		ranks := &r.ranks[i]

@@ -163,7 +163,7 @@ func (t *Trials) Weighted() bool { return t.weight != t.rows }
 // Code codes the rows, their weight, the counts and the sum of each fit, and the groups if there are any.
 func (t *Trials) Code(c *wire.Coder) {
 	c.Counts(&t.rows, &t.weight)
-	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
+	wire.List(c, &t.fits, math.MaxInt32, func(f *trial) {
 		c.Counts(&f.errors, &f.wrong, &f.finite)
 		c.Part(&f.squares, &f.fourth)
 		f.far.Code(c)
@@ -316,7 +316,7 @@ func (l *LogLosses) Best(fit int) (logLoss, factor float64) {
 // Code codes the rows, and for each fit the rows with finite scores and the sums.
 func (l *LogLosses) Code(c *wire.Coder) {
 	c.Counts(&l.rows)
-	wire.Each(c, &l.fits, math.MaxInt32, func(f *lossSums) {
+	wire.List(c, &l.fits, math.MaxInt32, func(f *lossSums) {
 		c.Counts(&f.finite)
 		for i := range f.sums {
 			c.Part(&f.sums[i])

@@ -42,7 +42,7 @@ func (a *Audited) Code(c *wire.Coder) {
 	for j := range a.Left {
 		c.Uint64(&a.Left[j])
 	}
-	wire.Each(c, &a.Copies, sums.MaxLevels+1, func(frequent *[]profile.FrequentRow) {
+	wire.List(c, &a.Copies, sums.MaxLevels+1, func(frequent *[]profile.FrequentRow) {
 		copies := profile.AppendFrequentRows(nil, *frequent)
 		if c.Bytes(&copies, transforms.MaxState); c.Reading() {
 			var err error

@@ -72,7 +72,7 @@ type tally struct {
 func (t *tally) Code(c *wire.Coder) {
 	c.Counts(&t.Rows)
 	c.Bool(&t.Classifies)
-	wire.Each(c, &t.Sums, math.MaxInt32, func(s *exact.Sum) { c.Part(s) })
+	wire.List(c, &t.Sums, math.MaxInt32, func(s *exact.Sum) { c.Part(s) })
 }
 
 func encodeTally(t tally) []byte { return wire.Marshal(&t) }

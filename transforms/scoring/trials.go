@@ -86,7 +86,7 @@ func (t *TrialScores) Merge(u *TrialScores) { wire.Merge(t, u) }
 func (t *TrialScores) Code(c *wire.Coder) {
 	t.Trials.Code(c)
 	wire.Optional(c, &t.Losses, func(l *score.LogLosses) { l.Code(c) })
-	wire.All(c, &t.Conformal, math.MaxInt32)
+	wire.CodedList(c, &t.Conformal, math.MaxInt32)
 	wire.Optional(c, &t.Kept, func(k *score.HeldOutScores) { k.Code(c) })
 }
 
