@@ -107,10 +107,10 @@ func recipes(t testing.TB) map[string]features.Recipe {
 		"matern":     fourier.Matern{In: in, Out: out, Width: 1, Nu: 1.5},
 		"cauchy":     fourier.Cauchy{In: in, Out: out, Width: 1},
 		"learned":    found,
-		"maxout":     maxout.Maxout{In: in, Out: out, Q: 4, Bound: 4},
+		"maxout":     maxout.Recipe{In: in, Out: out, Q: 4, Bound: 4},
 		"harmonic": learned.Harmonics{In: in,
 			Terms: []learned.Harmonic{{Degree: 1, Index: 0, Count: 1}, {Degree: 2, Index: 1, Count: 2}}},
-		"linear": identity.Identity{In: in, Bound: 8},
+		"linear": identity.Recipe{In: in, Bound: 8},
 		"skeleton": skeleton.Compositional{Out: out, Skeleton: skeleton.Skeleton{
 			Columns: in, Space: skeleton.Space{Circle: 2}, Layers: []skeleton.Layer{{Full: true,
 				Activation: skeleton.Activation{Exponential: 1}}},
@@ -276,7 +276,7 @@ func TestInvalidRowsAreRowErrors(t *testing.T) {
 		e.Column != 0 {
 		t.Errorf("in the second block: %v", err)
 	}
-	big := on(t, identity.Identity{In: 2, Bound: 1})
+	big := on(t, identity.Recipe{In: 2, Bound: 1})
 	if err := loaded(t, big).Predict(dst, []float64{3e38, -3e38}); !errors.As(err, &e) || e.Row != 0 || e.Column != -1 {
 		t.Errorf("scores beyond float32: %v", err)
 	}

@@ -47,7 +47,7 @@ func rowsOf(n, d int) []float32 {
 // sumOf returns the sum of rows, their step, and the rows as the grid has them.
 func sumOf(t testing.TB, x []float32, n, d int, regression bool) (*ridge.Sum, float64, []float64) {
 	t.Helper()
-	m, err := identity.Identity{In: d, Bound: 1}.New()
+	m, err := identity.Recipe{In: d, Bound: 1}.New()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func owners(steps []features.Recipe, columnOf []int) ([]int, error) {
 			columnOf = after(r, columnOf)
 		case preprocess.Bins:
 			columnOf = after(r, columnOf)
-		case identity.Identity:
+		case identity.Recipe:
 		default:
 			m, err := s.New()
 			if err != nil {

@@ -42,7 +42,7 @@ func TestSharesOfNumberColumnsFollowTheMetric(t *testing.T) {
 	for name, r := range map[string]features.Recipe{
 		"chain": features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
 		"join": features.Chain{Steps: []features.Recipe{standard, preprocess.Join{Parts: []features.Recipe{
-			identity.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
+			identity.Recipe{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
 		}}}},
 	} {
 		i := of(t, withRecipe(t, r, named))

@@ -198,7 +198,7 @@ func (g *Game) alignPass(ctx context.Context, l *align.Learner, folds int) (*lea
 		return nil, err
 	}
 	pass := s.LearnPass(learn.Learner{Kind: align.Kind, Options: sealed}, folds, l.Partitions)
-	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(identity.Identity{In: l.Dim, Bound: 1}))
+	pass.Recipe, err = features.Seal(s.Prepared.Recipe.Scaled(identity.Recipe{In: l.Dim, Bound: 1}))
 	return pass, err
 }
 
