@@ -298,17 +298,17 @@ func (o Options) CheckMachine(m results.Memory) (note string, err error) {
 // now, or above the limit of the process. It returns an error if it exceeds the limit by more than the estimate
 // may be wrong.
 func compareTo(m results.Memory, have machine.Memory, o Options) (note string, err error) {
-	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
+	usage := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
 	case have.Limit > 0 && have.Limit < 1<<20: // with such a limit fewer features do not help
-		return "", exit.Dataf("%s, %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
+		return "", exit.Dataf("%s, %s allows none; raise this limit by %s", usage, have.By, report.Bytes(m.Peak))
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
-		return "", exit.Dataf("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
+		return "", exit.Dataf("%s, %s allows %s; %s", usage, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
-		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit),
+		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", usage, have.By, report.Bytes(have.Limit),
 			o.shrink()), nil
 	case have.Free > 0 && m.Peak > have.Free:
-		return fmt.Sprintf("%s, %s is free now", says, report.Bytes(have.Free)), nil
+		return fmt.Sprintf("%s, %s is free now", usage, report.Bytes(have.Free)), nil
 	}
 	return "", nil
 }

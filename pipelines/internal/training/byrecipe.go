@@ -356,12 +356,12 @@ func (j *RecipeJob) NewWorkSums(digest string) *WorkSums {
 
 // passOf returns a pass that reads no rows, only the sums with that digest.
 func (j *RecipeJob) passOf(digest string) *gram.Pass {
-	how := j.gramSpec()
+	gramSpec := j.gramSpec()
 	// The digest takes the place of the data in the names of files, so that state of other sums is not used.
 	r := j.options.Recipe
 	return &gram.Pass{Pass: transforms.Pass{Seed: r.Seed, Target: j.Training.Prepared.Target, Rule: r.Rule.Split,
 		Data: dataset.Dataset{Schema: dataset.Schema{Format: r.Schema.Format, Columns: []string{digest}}}},
-		Spec: how}
+		Spec: gramSpec}
 }
 
 // SolveSums fits a model to the sums with that digest.
@@ -381,11 +381,11 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 	weight, weightGrid := rule.Weigh(head, s.Copies, s.Shape.Regression)
 	pass := j.passOf(digest)
 	pass.Spec.FitWithoutFirst = j.options.Calibrate == options.CalibrationPlatt
-	if how := &pass.Spec; how.Components == 0 {
-		how.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
-		how.StartLambda = t.startLambda(nil)
+	if gramSpec := &pass.Spec; gramSpec.Components == 0 {
+		gramSpec.Lambda, _ = spec.LambdaValues(t.spec.Lambda, weight)
+		gramSpec.StartLambda = t.startLambda(nil)
 		if t.spec.Lambda.Auto() {
-			how.Smaller = ridge.SmallerLambdaOn(how.Steps, false)
+			gramSpec.Smaller = ridge.SmallerLambdaOn(gramSpec.Steps, false)
 		}
 	}
 	st := t.stateOf(pass)

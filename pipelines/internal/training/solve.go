@@ -34,27 +34,27 @@ type sumsFit struct {
 	heldOut weightsFile    // to score held-out rows, if they calibrate or choose a threshold
 }
 
-// sum sums the rows of each fold and solves. It completes how by the folding. The learner of
+// sum sums the rows of each fold and solves. It completes gramSpec by the folding. The learner of
 // the fit is empty.
-func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gram.Spec,
+func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, gramSpec gram.Spec,
 	folding spec.Folding) (*sumsFit, error) {
 	t := s.training
 	p := t.Prepared
-	how.FoldPlan, how.Lambda, how.Components = folding.FoldPlan, folding.Lambda, folding.Components
-	parts := how.AllFolds()
+	gramSpec.FoldPlan, gramSpec.Lambda, gramSpec.Components = folding.FoldPlan, folding.Lambda, folding.Components
+	parts := gramSpec.AllFolds()
 	if parts > 1 {
 		if err := t.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
-	how.Weights = s.weightGrid
-	pass := &gram.Pass{Pass: t.Pass(parts), Spec: how}
+	gramSpec.Weights = s.weightGrid
+	pass := &gram.Pass{Pass: t.Pass(parts), Spec: gramSpec}
 	pass.Target = target
 	shape := pass.Shape(p.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
-	if err := t.checkExact(s.weightGrid, shape, how.Steps); err != nil {
+	if err := t.checkExact(s.weightGrid, shape, gramSpec.Steps); err != nil {
 		return nil, err
 	}
 	pass.Spec.Rows = folding.Carries(shape, p.Counts.Used)
@@ -62,14 +62,14 @@ func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, how gra
 	solve := folding.SolveMemory(shape, p.Counts.Used, pass.Spec.Rows, t.Job.Engine.Threads)
 	t.Job.Progress.Notef("training on %s of %s: %s, %d features on %s, %s, %s to solve",
 		report.Counted64(p.Counts.Used, "row"), report.Counted(p.Profile.Dim, "number"), p.Recipe.Name, p.Recipe.Dim,
-		report.GridText(how.Steps), t.sumsText(pass, shape), report.Bytes(solve))
+		report.GridText(gramSpec.Steps), t.sumsText(pass, shape), report.Bytes(solve))
 	f := &sumsFit{pass: pass, state: t.stateOf(pass), calibrator: calibrator{training: t,
 		fit: &Fit{rowWeights: t.rowWeights(s.weightGrid)}, folds: t.spec.FoldCount()}}
 	counts, _, err := t.countSummed(ctx, pass, f.state, t.sumAndSolve(ctx, pass, f.state))
 	if err != nil {
 		return nil, err
 	}
-	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, how.Components), f.fit); err != nil {
+	if f.report, err = t.loadFit(ctx, f.state, max(shape.Outputs, gramSpec.Components), f.fit); err != nil {
 		return nil, err
 	}
 	f.fit.floor = f.report.Floor

@@ -101,20 +101,20 @@ func (s *sumsPlan) fitOn(ctx context.Context, steps int, mayRefine bool) (*sumsF
 	p := t.Prepared
 	l := t.spec.Lambda
 	folding := t.spec.Folding(p.Weights().Sum, s.onlyFirst && !s.allChoose)
-	how := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps, PassFollows: true}
+	gramSpec := gram.Spec{Recipe: p.Recipe.Sealed, Outputs: p.Outputs(), Steps: steps, PassFollows: true}
 	if l.Auto() {
-		how.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
+		gramSpec.Smaller = ridge.SmallerLambdaOn(steps, mayRefine)
 	}
 	switch t.spec.Intervals {
 	case options.IntervalsPlain:
-		how.Sketch = gram.OneSketch
+		gramSpec.Sketch = gram.OneSketch
 	case options.IntervalsNone:
-		how.Sketch = gram.NoSketch
+		gramSpec.Sketch = gram.NoSketch
 	}
-	how.StartLambda = t.startLambda(s.features.Searched)
-	how.TryAll = l.Selects() && !s.features.lambdaByMSE
-	how.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
-	f, err := s.sum(ctx, p.Target, how, folding)
+	gramSpec.StartLambda = t.startLambda(s.features.Searched)
+	gramSpec.TryAll = l.Selects() && !s.features.lambdaByMSE
+	gramSpec.MayRefine = mayRefine && !l.Selects() // held-out rows may choose a larger λ
+	f, err := s.sum(ctx, p.Target, gramSpec, folding)
 	if err != nil {
 		return nil, err
 	}
