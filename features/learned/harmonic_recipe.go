@@ -151,7 +151,7 @@ func (o *HarmonicOptions) Validate() error {
 // Size returns the number of features and the memory that they need, in bytes.
 func (o *HarmonicOptions) Size(in int) kernel.Size {
 	n := int64(o.Count())
-	return kernel.Size{Features: int(n), Map: 200 * n, Row: 4 * n}
+	return kernel.Size{Features: int(n), MapBytes: 200 * n, RowBytes: 4 * n}
 }
 
 // Choose chooses the Gaussian kernel of Start for the data.

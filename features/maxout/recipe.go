@@ -171,9 +171,9 @@ func (o *Options) Validate() error {
 // Size returns the size of the features.
 func (o *Options) Size(in int) kernel.Size {
 	v := o.withDefaults()
-	s := kernel.Size{Features: v.Features, Map: 4 * int64(v.Features) * int64(v.Q) * int64(in), Sampled: true}
+	s := kernel.Size{Features: v.Features, MapBytes: 4 * int64(v.Features) * int64(v.Q) * int64(in), Sampled: true}
 	if v.Pool > 0 {
-		s.Map = 4 * (int64(v.Pool)*int64(in) + int64(v.Features)*int64(v.Q))
+		s.MapBytes = 4 * (int64(v.Pool)*int64(in) + int64(v.Features)*int64(v.Q))
 	}
 	return s
 }

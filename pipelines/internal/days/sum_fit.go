@@ -123,7 +123,8 @@ func fitTerms(ctx context.Context, o options.Fit, parent string, terms []sumdirs
 		m := spec.MemoryOfSums(all.Recipe, all.ClassCount(), all.Added.Rows.Used, listedRows(o, all),
 			t.Training.Job.Engine.Threads)
 		if o.Each != "" {
-			m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+segments.Bytes(all, t.Training.Job.Engine.Threads))
+			m.PeakBytes = max(m.PeakBytes, job.ProgramBytes+job.SlackBytes+
+				segments.Bytes(all, t.Training.Job.Engine.Threads))
 		}
 		if err := t.Training.Reserve(m); err != nil {
 			return nil, nil, err

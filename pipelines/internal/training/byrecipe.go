@@ -175,9 +175,9 @@ func (j *RecipeJob) planSums() (err error) {
 	m := t.Memory(o.Recipe.Rule.Components)
 	switch {
 	case o.Positions:
-		m.Peak += 640 * rows // hashes and positions in reports, and a certificate
+		m.PeakBytes += 640 * rows // hashes and positions in reports, and a certificate
 	case o.listsContents(rows):
-		m.Peak += 72 * rows // hashes in reports, as text and sorted
+		m.PeakBytes += 72 * rows // hashes in reports, as text and sorted
 	}
 	return t.Reserve(m)
 }

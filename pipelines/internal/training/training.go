@@ -233,15 +233,15 @@ func (t *Training) memoryWith(r prepare.Recipe, components int) results.Memory {
 			Values: float64(nonzero) / float64(p.Counts.Used), Unnamed: !p.Data.Schema.Traits().Columns, Prepared: true,
 			Patches: prepare.PatchNumbers(t.spec.Scale, p.Data.Schema)},
 		Features: r.Dim, Outputs: 1, Components: components, Stored: t.stored,
-		Reading: p.Data.Memory(), Weighted: p.Profile.Weights != nil && !p.EqualWeights(),
+		ReaderBytes: p.Data.Memory(), Weighted: p.Profile.Weights != nil && !p.EqualWeights(),
 	}
 	if s := r.Scaling; s != nil { // nil if the recipe was read from a model
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
 	}
 	if table := p.Data.Schema.Table; table != nil {
-		_, _, f.Levels = preprocess.ColumnBounds(table, t.spec.Encode, 1)
-		f.Summed = preprocess.SummedLevels(table, t.spec.Encode)
+		_, _, f.LevelCount = preprocess.ColumnBounds(table, t.spec.Encode, 1)
+		f.SummedLevels = preprocess.SummedLevels(table, t.spec.Encode)
 	}
 	o := t.spec
 	if components > 0 {
@@ -275,6 +275,6 @@ func (t *Training) Reserve(m results.Memory) error {
 	if err != nil {
 		return err
 	}
-	t.Job.LimitMemory(m.Peak)
+	t.Job.LimitMemory(m.PeakBytes)
 	return nil
 }

@@ -106,7 +106,7 @@ func sumTable(ctx context.Context, o *options.TwoSample, out string, r *sums.Rec
 			report.Counted64(n, "row"), drift.MinRows)
 	}
 	m := t.Training.Memory(1)
-	m.Peak = max(m.Peak, job.ProgramBytes+job.SlackBytes+drift.TwoSampleBytes(r.Dim))
+	m.PeakBytes = max(m.PeakBytes, job.ProgramBytes+job.SlackBytes+drift.TwoSampleBytes(r.Dim))
 	if err := t.Training.Reserve(m); err != nil {
 		return nil, f, err
 	}
