@@ -168,7 +168,7 @@ func (d *data) fitAndJudge(ctx context.Context, train, judged []unit, lambda flo
 
 // notDefinite returns the error of a model whose matrix is not positive definite.
 func (r *scoredRow) notDefinite() error {
-	return exit.Dataf("pipelines: trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
+	return exit.Dataf("trained on %s, the matrix is not positive definite at lambda %g; raise --lambda",
 		r.Trained, r.Lambda)
 }
 

@@ -59,7 +59,7 @@ func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 		d.notes = append(d.notes, report.Counted(empty, "directory")+" of sums without rows took no part")
 	}
 	if len(d.parts) < 2 {
-		return exit.Dataf("pipelines: have %s of sums with rows; ask needs two or more, to train on some and predict others",
+		return exit.Dataf("have %s of sums with rows; ask needs two or more, to train on some and predict others",
 			report.Counted(len(d.parts), "directory"))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
@@ -268,7 +268,7 @@ func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 	trains := slices.DeleteFunc(d.everything(), func(i int) bool { return d.parts[i].judged })
 	judges := d.onlyJudged(unit{parts: d.everything()}).parts
 	if len(trains) == 0 || len(judges) == 0 {
-		return nil, nil, exit.Dataf("pipelines: %d directories of sums to train on and %d to predict (--judge %q); both "+
+		return nil, nil, exit.Dataf("%d directories of sums to train on and %d to predict (--judge %q); both "+
 			"must be at least 1", len(trains), len(judges), d.options.Judge)
 	}
 	if train, err = d.grouped(by, trains); err != nil {
@@ -282,7 +282,7 @@ func (d *data) splitJudged(by []string) (train, judged []unit, err error) {
 		if !(head.Weight() > 0) {
 			why = "there are no rows"
 		}
-		return nil, nil, exit.Dataf("pipelines: R² is not defined on %s: %s; change --judge", d.judgedOn(judged), why)
+		return nil, nil, exit.Dataf("R² is not defined on %s: %s; change --judge", d.judgedOn(judged), why)
 	}
 	return train, judged, nil
 }

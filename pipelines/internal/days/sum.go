@@ -78,7 +78,7 @@ func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *r
 		if len(files) != len(p.Data.Files) || files[i].URI != p.Data.Files[i].URI ||
 			files[i].Version != p.Data.Files[i].Version {
 			return nil, nil, exit.Dataf(
-				"pipelines: the files of the data have changed since they were listed; start again when no process writes to them")
+				"the files of the data have changed since they were listed; start again when no process writes to them")
 		}
 	}
 	if err := checkDrift(o.MaxDrift, p.Drift); err != nil {
@@ -210,14 +210,14 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 	switch {
 	case p.Recipe != r.Digest:
 		return nil, exit.Dataf(
-			"pipelines: %s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
+			"%s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
 	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
-		return nil, exit.Dataf("pipelines: %s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
+		return nil, exit.Dataf("%s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
 			"name another directory with --out",
 			o.Out, cmp.Or(strings.Join(p.LevelColumns, ","), "''"), p.MinRows)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
 		return nil, exit.Dataf(
-			"pipelines: %s has the sums of other files: %s; remove it if the files have been replaced, or name "+
+			"%s has the sums of other files: %s; remove it if the files have been replaced, or name "+
 				"another directory with --out", o.Out, filesText(p))
 	}
 	result := &results.Sum{Out: o.Out, Found: true, Kernel: r.Kernel}

@@ -52,7 +52,7 @@ func contentKeyOf(ctx context.Context, terms []sumdirs.Term, rows []row) (k cont
 	var sum [sha256.Size / 8]uint64
 	for _, d := range terms {
 		if d.Manifest.RowHashes == nil {
-			return nil, "", exit.Dataf("pipelines: %s does not list its rows, so nothing can be forgotten from it: "+
+			return nil, "", exit.Dataf("%s does not list its rows, so nothing can be forgotten from it: "+
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
 				d.Place, report.Groups(sums.MaxRowHashes))
 		}

@@ -96,7 +96,7 @@ type featureSum struct {
 // featuresOf adds and subtracts the features of sums, whose classes may differ.
 func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) {
 	if len(terms) == 0 {
-		return nil, exit.Dataf("pipelines: drift: no sums")
+		return nil, exit.Dataf("no sums")
 	}
 	dim := terms[0].Shape().Dim
 	f := &featureSum{effective: 1}
@@ -104,7 +104,7 @@ func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) 
 	var used float64
 	for _, d := range terms {
 		if d.Shape().Dim != dim {
-			return nil, exit.Dataf("pipelines: drift: %s and %s are sums by different recipes", terms[0].Place, d.Place)
+			return nil, exit.Dataf("%s and %s are sums by different recipes", terms[0].Place, d.Place)
 		}
 		used += float64(d.Sign * d.Rows.Used)
 		if err := addFeatures(ctx, d, &f.FeatureSum); err != nil {

@@ -249,7 +249,7 @@ func (f *sumFit) save(ctx context.Context) error {
 		j.Progress.Notef("%s already has these sums", dir)
 		return nil
 	}
-	return exit.Dataf("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
+	return exit.Dataf("%s exists and has other sums; remove it, or name another directory with --save_sums",
 		dir)
 }
 

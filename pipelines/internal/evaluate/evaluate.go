@@ -222,7 +222,7 @@ func addClasses(r *results.Evaluate, scored *scoring.ClassScores, m *models.Mani
 	r.Classes = &hits
 	r.UnseenLabels, r.UnseenHint = unseenLabels(&scored.Unseen), labelHint(&scored.Unseen, hits.Classes)
 	if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-		return exit.Dataf("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its "+
+		return exit.Dataf("none of the %s rows has a label that is a class of the model %s: labels are %s; its "+
 			"classes are %s%s",
 			report.Groups(hits.Rows), r.Model, results.UnseenText(r.UnseenLabels), report.SomeOf(names), report.Prefixed("; ", r.UnseenHint))
 	}

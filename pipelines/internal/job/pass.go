@@ -60,7 +60,7 @@ func (j *Job) ScanSum(ctx context.Context, p transforms.AnyPass, name string,
 		runtime.GC() // frees the garbage of the pass before the sum is decoded
 	}
 	if err := wire.Unmarshal(sum, data); err != nil {
-		return nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", file, err)
+		return nil, fmt.Errorf("%s: %w; run again without --resume", file, err)
 	}
 	return reports, nil
 }
@@ -90,7 +90,7 @@ func (j *Job) runSum(ctx context.Context, p transforms.AnyPass, name string) (su
 		return "", nil, err
 	}
 	if want := len(p.Common().Shards); len(reports) != want {
-		return "", nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), want)
+		return "", nil, fmt.Errorf("%d reports for %d shards", len(reports), want)
 	}
 	return sum, reports, nil
 }
@@ -259,7 +259,7 @@ func CheckNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Repor
 	if n > len(first) {
 		etc = ", …"
 	}
-	return exit.Dataf("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with "+
+	return exit.Dataf("%s of the list: no row of the data that can be used has %s%s; give the files with "+
 		"these rows, or take the ids out of the list; ids are compared as they are written in the files",
 		report.Counted64(int64(n), "id"), strings.Join(quoted, ", "), etc)
 }
@@ -273,7 +273,7 @@ func firstBad(reports []dataset.Report) dataset.SetAside {
 			}
 		}
 	}
-	panic("pipelines: bad rows are counted, but none is listed")
+	panic("job: bad rows are counted, but none is listed")
 }
 
 // noRows returns the error for data without usable rows, with reasons and advice.

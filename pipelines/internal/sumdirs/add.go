@@ -149,7 +149,7 @@ func (t *Total) Units(m features.Gridded, head []float64) (u ridge.Units) {
 
 // notInSumsf returns the error for subtracting rows that are not in the sums.
 func notInSumsf(format string, args ...any) error {
-	return exit.Dataf("pipelines: the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
+	return exit.Dataf("the rows to subtract are not all in the sums: %w", fmt.Errorf(format, args...))
 }
 
 // classes sets the classes of the total: the classes of the recipe, and all others that rows have.
@@ -167,7 +167,7 @@ func (t *Total) classes(names []string, counts map[string]int64) error {
 	}
 	v, err := t.Recipe.Union(schema.NewVocabulary(others).Classes)
 	if err != nil {
-		return exit.Dataf("pipelines: %w", err)
+		return &exit.DataError{Err: err}
 	}
 	t.Added.Classes, t.Added.ClassCounts = v, make([]int64, len(v.Classes))
 	for i, name := range v.Classes {

@@ -115,10 +115,10 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 		}
 		switch a.total = ridge.NewSum(shape); {
 		case model.Manifest.Segments != nil:
-			return exit.Dataf("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
+			return exit.Dataf("%s has segments, whose weights an audit cannot compare with sums; "+
 				"audit the sums without --model", o.Model)
 		case a.pass.Spec.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
-			return exit.Dataf("pipelines: %s is an embedding, or has another number of features or outputs than the "+
+			return exit.Dataf("%s is an embedding, or has another number of features or outputs than the "+
 				"sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}

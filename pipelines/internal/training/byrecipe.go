@@ -252,7 +252,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added AddedRows) (
 			Counts: added.ClassCounts}
 	}
 	if err := j.Training.Prepared.TakeRecipe(r, others); err != nil {
-		return nil, j.Training.Job.Close(ctx, exit.Dataf("pipelines: %w", err))
+		return nil, j.Training.Job.Close(ctx, &exit.DataError{Err: err})
 	}
 	return j, nil
 }
@@ -288,7 +288,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
 	s := &WorkSums{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
-		return nil, exit.Dataf("pipelines: %w", err)
+		return nil, &exit.DataError{Err: err}
 	}
 	if err := t.checkExact(j.weightGrid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
@@ -302,7 +302,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 		return nil, err
 	}
 	if counts.Used != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
+		return nil, fmt.Errorf("the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {
@@ -401,7 +401,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 		return nil, err
 	}
 	if fit.Rows != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
+		return nil, fmt.Errorf("%d rows were used, %d were summed", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumValidationFolds(),

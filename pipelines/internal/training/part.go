@@ -44,7 +44,7 @@ func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
 	for _, r := range s.Reports {
 		for _, l := range r.Levels {
 			if l.Level < 0 || l.Level >= len(levels) {
-				return fmt.Errorf("pipelines: a report of level %d of %d", l.Level, len(levels))
+				return fmt.Errorf("a report of level %d of %d", l.Level, len(levels))
 			}
 			level := &s.Levels[l.Level]
 			rows[l.Level] += l.Rows
@@ -63,7 +63,7 @@ func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
 	for i, members := range levels {
 		s.Levels[i].Members = members
 		if want := (&sums.Level{Members: members}).Rows(); want != rows[i] {
-			return fmt.Errorf("pipelines: level %s had %d rows when they were counted, and %d when they were summed",
+			return fmt.Errorf("level %s had %d rows when they were counted, and %d when they were summed",
 				members[0].Name, want, rows[i])
 		}
 	}

@@ -210,7 +210,7 @@ func (r *rounds) run(ctx context.Context, group []float64, folds int, init *line
 		return nil, err
 	}
 	if last := c.Report(); !exact.Finite(last.Objective) {
-		return nil, exit.Dataf("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
+		return nil, exit.Dataf("after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
 	fit := &Fit{linear: round.(iterative.LinearRound).Model(), rounds: c}
@@ -311,7 +311,7 @@ func (t *roundTrials) compare(ctx context.Context) error {
 		}
 		reports := []iterative.Report{fit.rounds.Report()}
 		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
-			return exit.Dataf("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
+			return exit.Dataf("the rounds ended before %d values of lambda could be compared; allow more --rounds",
 				len(group))
 		}
 		if t.anyStart() {
