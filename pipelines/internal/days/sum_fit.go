@@ -188,7 +188,7 @@ func (f *sumFit) add(ctx context.Context) (err error) {
 	var rows sums.RowHashes
 	listed := listedRows(*o, all)
 	if listed > 0 {
-		if rows, err = all.Contents(ctx, listed); err != nil {
+		if rows, err = all.RowHashes(ctx, listed); err != nil {
 			return err
 		}
 	}

@@ -187,10 +187,10 @@ type forgetInputs struct {
 	scratch   *job.Job     // temporary directory for the sums of the rows and the original model
 	job       options.Job  // of jobs within this one
 
-	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of contentKeyOf.
+	// Set by sum: the sums of the rows, as a term to subtract; the rows; and results of newRowHashKey.
 	subtracted sumdirs.Term
 	rows       []row
-	key        contentKey
+	key        rowHashKey
 	why        string
 }
 
@@ -246,7 +246,7 @@ func (r *forgetInputs) sum(ctx context.Context) (err error) {
 				report.Counted64(int64(r.listedIDs), "id"), report.Counted64(n, "row"))
 		}
 	}
-	r.key, r.why, err = contentKeyOf(ctx, r.terms, r.rows)
+	r.key, r.why, err = newRowHashKey(ctx, r.terms, r.rows)
 	return err
 }
 

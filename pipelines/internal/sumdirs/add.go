@@ -338,8 +338,8 @@ func (t *Total) Lineage() *registry.Lineage {
 	return l
 }
 
-// Contents returns the hashes of the rows in the total; rows is the number of listed hashes.
-func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err error) {
+// RowHashes returns the hashes of the rows in the total; rows is the number of listed hashes.
+func (t *Total) RowHashes(ctx context.Context, rows int64) (hashes sums.RowHashes, err error) {
 	var minus sums.RowHashes
 	plus := make(sums.RowHashes, 0, rows)
 	for _, d := range t.Terms {
@@ -353,10 +353,10 @@ func (t *Total) Contents(ctx context.Context, rows int64) (c sums.RowHashes, err
 			minus = minus.Append(listed)
 		}
 	}
-	if c, err = sums.CombineRowHashes(plus, minus); err != nil {
+	if hashes, err = sums.CombineRowHashes(plus, minus); err != nil {
 		return nil, notInSumsf("%w", err)
 	}
-	return c, nil
+	return hashes, nil
 }
 
 // ClassCount returns the number of classes, 0 for a regression.

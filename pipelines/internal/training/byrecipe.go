@@ -41,13 +41,13 @@ type ByRecipe struct {
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
+	RowHashes bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
 	Positions bool // put hashes and positions of all rows into WorkSums.Reports
 }
 
-// listsContents reports whether reports have the hashes of rows, of which there may be too many.
-func (o ByRecipe) listsContents(rows int64) bool {
-	return o.Positions || o.Contents && rows <= sums.MaxRowHashes
+// listsRowHashes reports whether reports have the hashes of rows, of which there may be too many.
+func (o ByRecipe) listsRowHashes(rows int64) bool {
+	return o.Positions || o.RowHashes && rows <= sums.MaxRowHashes
 }
 
 // options returns training options that match the recipe.
@@ -176,7 +176,7 @@ func (j *RecipeJob) planSums() (err error) {
 	switch {
 	case o.Positions:
 		m.Peak += 640 * rows // hashes and positions in reports, and a certificate
-	case o.listsContents(rows):
+	case o.listsRowHashes(rows):
 		m.Peak += 72 * rows // hashes in reports, as text and sorted
 	}
 	return t.Reserve(m)
@@ -281,7 +281,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 	t := j.Training
 	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
-	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
+	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsRowHashes(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.

@@ -31,10 +31,10 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 
 // LevelSums describes the sums of one level.
 type LevelSums struct {
-	Members  []sums.Member
-	Classes  []int64               // rows of each class; nil without classes
-	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Contents [][]byte              // hashes of rows, as gram.Report.RowHashes has them
+	Members   []sums.Member
+	Classes   []int64               // rows of each class; nil without classes
+	Copies    []profile.FrequentRow // frequent rows, which are counted instead of summed
+	RowHashes [][]byte              // hashes of rows, as gram.Report.RowHashes has them
 }
 
 // byLevel sets s.Levels from the reports.
@@ -54,7 +54,7 @@ func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
 			for c, n := range l.Classes {
 				level.Classes[c] += n
 			}
-			level.Contents = append(level.Contents, l.RowHashes)
+			level.RowHashes = append(level.RowHashes, l.RowHashes)
 			if level.Copies, err = gram.AddFrequentRows(level.Copies, l.Copies); err != nil {
 				return err
 			}
@@ -84,14 +84,14 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *WorkSums, write bool) (*sum
 			levels[0].Classes = t.Prepared.Profile.Labels.Counts
 		}
 	}
-	contents := make([]sums.SumFiles, len(levels))
-	files, err := j.foldFiles(ctx, s, contents, write)
+	sumFiles := make([]sums.SumFiles, len(levels))
+	files, err := j.foldFiles(ctx, s, sumFiles, write)
 	if err != nil {
 		return nil, nil, err
 	}
 	var copies []byte
 	for i, l := range levels {
-		c := &contents[i]
+		c := &sumFiles[i]
 		if t.classes() != nil {
 			c.Classes, c.ClassCounts = t.classes(), l.Classes
 		}
@@ -106,11 +106,11 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *WorkSums, write bool) (*sum
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: copies})
 	}
 	if s.Levels == nil {
-		p.SumFiles = contents[0]
+		p.SumFiles = sumFiles[0]
 	} else {
 		p.LevelColumns, p.MinRows = t.Prepared.Data.Levels.Columns, j.options.MinRows
 		for i, l := range s.Levels {
-			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: contents[i]})
+			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: sumFiles[i]})
 		}
 	}
 	_, err = p.Encode() // sets the digest
