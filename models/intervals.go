@@ -64,14 +64,14 @@ func (v *Intervals) check(m *Manifest) error {
 		return errors.New("intervals are scaled by novelty, but the model has no sketch")
 	}
 	for _, scores := range v.Scores {
-		place := int64(0)
+		rank := int64(0)
 		for i, s := range scores {
-			place = score.NextRank(place)
+			rank = score.NextRank(rank)
 			if !exact.Finite(s) || i > 0 && s > scores[i-1] || m.Task == Regression && s < 0 {
 				return fmt.Errorf("intervals: score %d is %g; want finite numbers in descending order", i, s)
 			}
 		}
-		if place > v.Rows || score.NextRank(place) <= v.Rows {
+		if rank > v.Rows || score.NextRank(rank) <= v.Rows {
 			return fmt.Errorf("intervals: %d scores of %d rows", len(scores), v.Rows)
 		}
 	}
@@ -110,9 +110,9 @@ func (v *Intervals) at(level float64) (int, error) {
 		return 0, &LevelError{level, units, max(units+1, int64(math.Ceil(need-float64(1e-9*need)))), noun}
 	}
 	at := 0
-	for place := int64(1); ; at++ {
-		place = score.NextRank(place)
-		if place > above {
+	for next := int64(1); ; at++ {
+		next = score.NextRank(next)
+		if next > above {
 			return at, nil
 		}
 	}

@@ -302,7 +302,7 @@ func (r *Reader) stopped(b *rowio.Block, from int, err error) bool {
 
 // use makes a row of the values in b.X[from:].
 func (r *Reader) use(b *rowio.Block, from int, parts rowParts) {
-	r.place(b, parts)
+	r.appendRow(b, parts)
 	r.decoder.Use(b.X[from:])
 	if d := len(b.X) - from; d != b.D {
 		pad(b, from, d)
@@ -310,8 +310,8 @@ func (r *Reader) use(b *rowio.Block, from int, parts rowParts) {
 	r.report.Rows++
 }
 
-// place counts a row of the block and stores its label, line, weight, key, level and id.
-func (r *Reader) place(b *rowio.Block, parts rowParts) {
+// appendRow counts a row of the block and stores its label, line, weight, key, level and id.
+func (r *Reader) appendRow(b *rowio.Block, parts rowParts) {
 	b.N++
 	if r.Label != nil {
 		b.Y = append(b.Y, parts.y...)
@@ -406,7 +406,7 @@ func (r *Reader) setAside(b *rowio.Block, bad *rowio.BadRow) {
 	if r.Mode == KeepPlace {
 		b.X = append(b.X, make([]float32, b.D)...)
 		b.Bad = append(b.Bad, b.N)
-		r.place(b, rowParts{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
+		r.appendRow(b, rowParts{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
 	}
 }
 

@@ -95,8 +95,8 @@ type SetAside struct {
 	Reason string `json:"reason"`
 }
 
-// Place returns the file name followed by the row's position: train.csv:183:7.
-func (s SetAside) Place() string {
+// Position returns the file name followed by the row's position: train.csv:183:7.
+func (s SetAside) Position() string {
 	if s.Column > 0 {
 		return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column)
 	}

@@ -44,7 +44,7 @@ func (s FeatureSum) Without(part FeatureSum) FeatureSum {
 
 // AddPart adds part i of a sum of that shape. It ignores labels.
 func (s *FeatureSum) AddPart(shape ridge.Shape, i int, part []float64) error {
-	from, width, cross := shape.CrossPlace(i)
+	from, width, cross := shape.CrossPosition(i)
 	switch {
 	case shape.IsTile(i):
 		return s.Products.AddPart(i, part)

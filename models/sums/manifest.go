@@ -71,7 +71,7 @@ type SumFiles struct {
 
 // Leaf is a piece of the data that was summed by one job.
 type Leaf struct {
-	Name   string           `json:"name"`   // last element of the place of the sums, for reports
+	Name   string           `json:"name"`   // last element of the path of the sums, for reports
 	Digest string           `json:"digest"` // of the recipe, the files and the roles of columns
 	Rows   models.RowCounts `json:"rows"`
 	Files  []Input          `json:"files"`
@@ -201,11 +201,11 @@ func (s *SumFiles) check() error {
 // badDir says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
 // models.ErrBadModel in it.
 type badDir struct {
-	Place string
-	Err   error
+	Path string
+	Err  error
 }
 
-func (e *badDir) Error() string        { return "sums: " + e.Place + ": " + e.Err.Error() }
+func (e *badDir) Error() string        { return "sums: " + e.Path + ": " + e.Err.Error() }
 func (e *badDir) Unwrap() error        { return e.Err }
 func (e *badDir) Is(target error) bool { return target == models.ErrBadModel }
 
@@ -308,7 +308,7 @@ func (s *SumFiles) SetRowHashes(rows RowHashes) storage.File {
 // ReadRowHashes reads and checks the rowHashFile, which must exist (Manifest.RowHashes).
 func (d *Dir) ReadRowHashes(ctx context.Context) ([]byte, error) {
 	if d.Rows.Used > MaxRowHashes || d.Manifest.RowHashes.Size != 8*d.Rows.Used {
-		return nil, &badDir{d.Place, fmt.Errorf("%s %w", rowHashFile, errDamaged)}
+		return nil, &badDir{d.Path, fmt.Errorf("%s %w", rowHashFile, errDamaged)}
 	}
 	return d.file(ctx, rowHashFile, d.rowHashOffset, d.Manifest.RowHashes)
 }

@@ -365,7 +365,7 @@ func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Repor
 	}
 	example := ""
 	if len(report.SetAside) > 0 {
-		example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
+		example = ": " + report.SetAside[0].Position() + ": " + report.SetAside[0].Reason
 	}
 	if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
 		return fault.Wrap(fault.Data,

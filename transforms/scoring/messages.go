@@ -88,7 +88,7 @@ func letterOf(file Arrival, l DeadLetter) *messages.Message {
 	if why == "" {
 		first := ""
 		if len(l.SetAside) > 0 {
-			first = ", the first at " + l.SetAside[0].Place() + ": " + l.SetAside[0].Reason
+			first = ", the first at " + l.SetAside[0].Position() + ": " + l.SetAside[0].Reason
 		}
 		why = fmt.Sprintf("rows without a prediction: %d%s", l.Rows, first)
 	}

@@ -33,7 +33,7 @@ func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 	for _, t := range terms {
 		switch {
 		case t.Sign < 0:
-			return exit.Dataf("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Place)
+			return exit.Dataf("--without %s: not among --sums; ask can leave out sums, but not subtract them", t.Path)
 		case t.Rows.Used == 0:
 			empty++
 			continue
@@ -50,7 +50,7 @@ func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 				p.seen = p.seen || drawn.files[f.Version]
 			}
 		}
-		if _, digest, ok := parseSumsName(t.Place); ok {
+		if _, digest, ok := parseSumsName(t.Path); ok {
 			p.seen = p.seen || drawn.days[digest]
 		}
 		d.parts = append(d.parts, p)
@@ -63,7 +63,7 @@ func (d *data) selectParts(ctx context.Context, terms []sumdirs.Term) error {
 			report.Counted(len(d.parts), "directory"))
 	}
 	slices.SortStableFunc(d.parts, func(a, b part) int {
-		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.term.Place, b.term.Place))
+		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.term.Path, b.term.Path))
 	})
 	return nil
 }
@@ -114,14 +114,14 @@ func (d *data) dateOf(t sumdirs.Term) (time.Time, error) {
 			if value, ok := labels[name]; ok {
 				have = fmt.Sprintf("has %s=%s", name, report.Word(value, 40))
 			}
-			return date, exit.Usagef("--date_label %s: %s %s; dates are like 2026-11-20", name, t.Place, have)
+			return date, exit.Usagef("--date_label %s: %s %s; dates are like 2026-11-20", name, t.Path, have)
 		}
 		return date, nil
 	}
-	if date, err := sumdirs.DateOf(t.Place); err == nil {
+	if date, err := sumdirs.DateOf(t.Path); err == nil {
 		return date, nil
 	}
-	if day, _, ok := parseSumsName(t.Place); ok {
+	if day, _, ok := parseSumsName(t.Path); ok {
 		if date, ok := sumdirs.Date(day); ok {
 			return date, nil
 		}
@@ -195,7 +195,7 @@ func (d *data) checkDated() error {
 		if p.date.IsZero() {
 			return exit.Usagef("%s needs dates, but %s has none; name directories as sums/dt=2026-11-20, or name the label "+
 				"with --date_label",
-				d.options.Question, p.term.Place)
+				d.options.Question, p.term.Path)
 		}
 	}
 	return nil
@@ -212,10 +212,10 @@ func (d *data) grouped(by []string, positions []int) (all []unit, _ error) {
 		case len(by) == 0 && dated:
 			name = nameOf(p.date)
 		case len(by) == 0:
-			name = p.term.Place
+			name = p.term.Path
 		case lacks != "":
 			return nil, exit.Dataf("--by %s: %s has no such label; use directories as sums/%[1]s=VALUE, or sum --by %[1]s",
-				lacks, p.term.Place)
+				lacks, p.term.Path)
 		}
 		k := slices.IndexFunc(all, func(u unit) bool { return u.name == name })
 		if k < 0 {

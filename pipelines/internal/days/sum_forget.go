@@ -207,7 +207,7 @@ func openForgetInputs(ctx context.Context, o options.ForgottenRows, model string
 	}
 	if first := r.terms[0]; first.Recipe.Digest != r.recipe.Digest {
 		return nil, exit.Dataf("%s has sums by another recipe than %s; sum the data with --recipe %[2]s",
-			first.Place, model)
+			first.Path, model)
 	}
 	if r.ids, err = readIDs(ctx, o, r.recipe); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func newRowHashKey(ctx context.Context, terms []sumdirs.Term, rows []row) (k row
 		if d.Manifest.RowHashes == nil {
 			return nil, "", exit.Dataf("%s does not list its rows, so nothing can be forgotten from it: "+
 				"it has more than %s rows; sum the data again, in parts of fewer rows, and fit the model to these",
-				d.Place, report.Groups(sums.MaxRowHashes))
+				d.Path, report.Groups(sums.MaxRowHashes))
 		}
 		listed, err := d.ReadRowHashes(ctx)
 		if err != nil {
@@ -91,7 +91,8 @@ func newRowHashKey(ctx context.Context, terms []sumdirs.Term, rows []row) (k row
 		why = fmt.Sprintf("%s: the row is not in the sums, or not as often as it is to be forgotten (%s in all): it was "+
 			"never in them, was forgotten before, or differs in a value, label, weight or group; leave it out, or give the "+
 			"sums that it is in",
-			dataset.SetAside{File: first.file, Line: first.line}.Place(), report.Counted64(int64(absent), "such row"))
+			dataset.SetAside{File: first.file, Line: first.line}.Position(),
+			report.Counted64(int64(absent), "such row"))
 	}
 	return k, why, nil
 }

@@ -228,7 +228,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (result
 	}
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
-		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
+		first := &dataset.Error{Format: d.Schema.Format, Name: b.Position(), Err: errors.New(b.Reason)}
 		if maxBad == 0 {
 			return c, exit.Dataf("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows "+
 				"to be set aside", first)
@@ -306,7 +306,7 @@ func reasonsSetAside(d *dataset.Dataset, c results.RowCounts, reports []dataset.
 	}
 	if bad := c.SetAside - c.Unlabeled - c.Weightless; bad > 0 {
 		b := firstBad(reports)
-		add(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
+		add(bad, "cannot be read, the first is %s: %s", b.Position(), b.Reason)
 	}
 	switch {
 	case len(d.Targets) > 0:

@@ -229,14 +229,14 @@ func groupsOf(t *sumdirs.Total, column string) (all []group, notes []string, err
 	var pooled, unknown int64
 	for _, d := range t.Terms {
 		if d.Sign < 0 {
-			return nil, nil, exit.Usagef("--each cannot subtract sums (%s); create the difference with sum --of first", d.Place)
+			return nil, nil, exit.Usagef("--each cannot subtract sums (%s); create the difference with sum --of first", d.Path)
 		}
 		name, pools := "", false
 		for member := range max(1, len(d.Members)) {
 			value, ok := d.LabelsOf(member)[column]
 			if !ok {
 				return nil, nil, exit.Dataf("--each %s: %s is not by that column; sum the rows with --by %s", column,
-					d.Place, column)
+					d.Path, column)
 			}
 			pools = pools || member > 0 && value != name
 			name = value

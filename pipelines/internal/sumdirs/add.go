@@ -302,11 +302,11 @@ func (a *adder) addClasses(ctx context.Context, d Term, to []int, fold, part int
 		}
 		return nil
 	}
-	from, width, _ := a.shape.CrossPlace(part)
+	from, width, _ := a.shape.CrossPosition(part)
 	rows := len(a.sum) / width
 	// With another number of classes, the parts of the term are cut at other rows.
 	for k := range shape.NumParts() {
-		first, w, ok := shape.CrossPlace(k)
+		first, w, ok := shape.CrossPosition(k)
 		if !ok || first >= from+rows || first+shape.PartLen(k)/w <= from {
 			continue
 		}
@@ -330,7 +330,7 @@ func (t *Total) Lineage() *registry.Lineage {
 		part := registry.Source{Name: leaf.Name, Digest: leaf.Digest, Files: registry.FilesOfInputs(leaf.Files)}
 		for _, d := range t.Terms {
 			if d.Sign > 0 && slices.ContainsFunc(d.Leaves, func(l sums.Leaf) bool { return l.Digest == leaf.Digest }) {
-				part.Sums = d.Place
+				part.Sums = d.Path
 			}
 		}
 		l.Sources = append(l.Sources, part)

@@ -149,7 +149,7 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 // otherwise only t itself.
 func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 	for i, d := range t.Terms {
-		if d.Members == nil || d.Place != t.Terms[0].Place {
+		if d.Members == nil || d.Path != t.Terms[0].Path {
 			return []*Total{t}, nil
 		}
 		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.AddedRows{Classes: t.Added.Classes}}

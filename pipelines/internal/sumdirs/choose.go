@@ -302,7 +302,7 @@ func check(terms []Term) error {
 	for _, t := range terms {
 		if first := terms[0]; t.Recipe.Digest != first.Recipe.Digest {
 			return exit.Dataf("%s and %s are sums by different recipes; sum the data of one of them again "+
-				"with the recipe of the other", first.Place, t.Place)
+				"with the recipe of the other", first.Path, t.Path)
 		}
 		if t.Sign < 0 {
 			continue
@@ -310,18 +310,18 @@ func check(terms []Term) error {
 		for _, l := range t.Leaves {
 			if other, twice := leaves[l.Digest]; twice {
 				return exit.Dataf("%s and %s both have the part %s, whose rows would count twice; leave one "+
-					"of them out", other, t.Place, l.Name)
+					"of them out", other, t.Path, l.Name)
 			}
-			leaves[l.Digest] = t.Place
+			leaves[l.Digest] = t.Path
 			for _, f := range l.Files {
 				if f.Empty { // such as a file with a header and no rows, which all partitions may have
 					continue
 				}
-				if other, twice := inputs[f.Version]; twice && other != t.Place {
+				if other, twice := inputs[f.Version]; twice && other != t.Path {
 					return exit.Dataf("%s and %s both have the file %s, whose rows would count twice; leave one "+
-						"of them out, or sum the data again without it", other, t.Place, f.Name)
+						"of them out, or sum the data again without it", other, t.Path, f.Name)
 				}
-				inputs[f.Version] = t.Place
+				inputs[f.Version] = t.Path
 			}
 		}
 		for _, f := range t.Forgotten {
@@ -335,13 +335,13 @@ func check(terms []Term) error {
 		for _, l := range t.Leaves {
 			if _, ok := leaves[l.Digest]; !ok {
 				return exit.Dataf("--without %s: its part %s is not among the sums, so it cannot be subtracted",
-					t.Place, l.Name)
+					t.Path, l.Name)
 			}
 			delete(leaves, l.Digest)
 		}
 		if len(forgotten) > 0 && len(t.Forgotten) == 0 {
 			return exit.Dataf("--without %s: rows of the sums have been forgotten, which may be rows of "+
-				"this part; sum the other parts again", t.Place)
+				"this part; sum the other parts again", t.Path)
 		}
 	}
 	return nil
