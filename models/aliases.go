@@ -44,7 +44,7 @@ type Aliases struct {
 	// process that made it was stopped before it wrote the event.
 	Last json.RawMessage `json:"last,omitempty"`
 
-	// Rebuilt says why the aliases were rebuilt from the history; "" if they were read from the file.
+	// Rebuilt is the reason why the aliases were rebuilt from the history; "" if they were read from the file.
 	Rebuilt string `json:"-"`
 }
 
@@ -238,7 +238,7 @@ func EventFile(dir string, number int) string {
 }
 
 // rebuild replays the events of the history. It returns nil if there are none, and an error if one is
-// missing. why says why the aliases are rebuilt.
+// missing. why is the reason, for messages.
 func rebuild(ctx context.Context, dir, why string) (*Aliases, error) {
 	path, history := storage.Join(dir, AliasFile), storage.Join(dir, HistoryDir)
 	all, err := storage.List(ctx, storage.Join(history, "*.json"))

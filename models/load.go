@@ -23,7 +23,7 @@ import (
 // ErrBadModel is found by errors.Is in the error for a directory that holds no usable model.
 var ErrBadModel = errors.New("models: not a usable model")
 
-// Error says why a directory holds no usable model. errors.Is finds ErrBadModel in it, and fs.ErrNotExist
+// Error is the reason why a directory holds no usable model. errors.Is finds ErrBadModel in it, and fs.ErrNotExist
 // if there is no model at all.
 type Error struct {
 	Path string // the directory; "" for a file system without a name

@@ -181,7 +181,7 @@ func (f *File) bytesAt(record int64) int64 {
 // Compressed reports whether the file can only be read from its beginning.
 func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompression != "" }
 
-// Error says why a file cannot be used.
+// Error is the reason why a file cannot be used.
 type Error struct {
 	Format string
 	Name   string // file name, followed by line and column if a single row is at fault

@@ -55,7 +55,7 @@ type opened struct {
 	Others  OtherLines // as the reader of a format has counted them
 }
 
-// Request says what to read of each row, and what to do with rows that cannot be used.
+// Request chooses what to read of each row, and what to do with rows that cannot be used.
 type Request struct {
 	Label Label // converts labels; nil leaves them unread
 	Mode  Mode
@@ -207,7 +207,7 @@ const (
 )
 
 // partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
-// first label. The reason says why the row is not usable.
+// first label. The reason explains why the row is not usable.
 func (r *Reader) partsOf(token []byte) (parts rowParts, f fate, reason string) {
 	parts = rowParts{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
@@ -267,7 +267,7 @@ func (r *Reader) label(token []byte) (f fate, reason string) {
 }
 
 // plainNumber returns the text of a label or weight. A number with another decimal separator or with
-// separated thousands becomes a plain one. The reason, unless empty, says why the text cannot be used.
+// separated thousands becomes a plain one. The reason, unless empty, explains why the text cannot be used.
 func (r *Reader) plainNumber(text []byte) (plain []byte, reason string) {
 	if r.data.Schema.Numbers == nil || !r.data.Schema.Traits().Written {
 		return text, ""

@@ -92,7 +92,7 @@ func (f *Fields) store(fields ...int) (texts []*storedTexts) {
 	return texts
 }
 
-// StartRow says which row of a batch is read next.
+// StartRow begins row i of a batch.
 func (f *Fields) StartRow(i int) {
 	f.last = i
 	if f.part != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rowio"
 )
 
-// Key says how to make the key of a row, by which the row is assigned to a fold.
+// Key describes how the key of a row is made, by which the row is assigned to a fold.
 type Key struct {
 	By      Role     `json:"by"`      // role of the columns: group, fold or time
 	Columns []string `json:"columns"` // their names

@@ -1,6 +1,6 @@
 // Package audit compares exact sums with their rows by a random test, which costs much less than adding
 // them up again. Audit.Add adds rows to a vector of residues, Audit.Subtract subtracts the parts of a sum
-// from it, and Audit.Wrong says whether they agree.
+// from it, and Audit.Wrong describes the difference, if there is one.
 package audit
 
 import (

@@ -1,4 +1,4 @@
-// Package drift says how far rows have moved from those that a model or a recipe was made from: column by
+// Package drift measures how far rows have moved from the rows that a model or a recipe was made from: column by
 // column, from counts (OfCounts) or the sums of a profile (OfSum), and in the model's features, from exact
 // sums (OfFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
 //
@@ -46,14 +46,14 @@ type Column struct {
 	Detail   string  `json:"detail"`   // in words
 }
 
-// Report says how far rows have moved.
+// Report describes how far rows have moved.
 type Report struct {
 	Rows      int64 `json:"rows"`
 	Reference int64 `json:"reference_rows"`
 	Compared  int   `json:"compared"` // number of columns
 	// Columns are those whose drift is certain, the largest first.
 	Columns []Column `json:"columns,omitempty"`
-	// Schema says how the columns of the files have changed; nil if they have not.
+	// Schema lists the changes in the columns of the files; nil if there are none.
 	Schema *SchemaChanges `json:"schema,omitempty"`
 	// Features compares the rows by a model's features; nil if that was not done.
 	Features *Features `json:"features,omitempty"`

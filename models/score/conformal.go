@@ -103,7 +103,7 @@ func (c *Coverage) Code(w *wire.Coder) {
 	w.Check(c.inside <= c.weight && c.width.Sign() >= 0 && (c.rows > 0 || c.width.IsZero()))
 }
 
-// CoverageReport says how often intervals or sets contain the truth, and how wide they are.
+// CoverageReport reports how often intervals or sets contain the truth, and how wide they are.
 type CoverageReport struct {
 	Level    float64    `json:"level"` // nominal coverage
 	Rows     int64      `json:"rows"`

@@ -29,7 +29,7 @@ const (
 	maxFeatures   = 1024
 )
 
-// root says how a metric follows from the average outer product of gradients.
+// root makes a metric from the average outer product of gradients.
 var root = agop.Root{Floor: 0.001, Power: 1}
 
 // learnedMetric is a metric. A candidate has one per fold, learned from the rows outside it, and a last one for

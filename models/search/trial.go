@@ -26,7 +26,7 @@ type Trial struct {
 	Failed string  `json:"failed,omitempty"` // the reason if there is no loss
 }
 
-// trialSpec says which rows trials fit and judge, and with how many features. Each rung of the search has one.
+// trialSpec has the rows that trials fit and judge, and the number of features. Each rung of the search has one.
 type trialSpec struct {
 	train    [][]int // for each judging fold, the rows to fit
 	judge    [][]int // for each judging fold, the rows to judge

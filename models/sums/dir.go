@@ -35,7 +35,7 @@ type Dir struct {
 const maxManifest = 1 << 30
 
 // ReadManifest reads the manifest of a directory of sums. The error matches fs.ErrNotExist if there is no
-// manifest; otherwise it says why the directory is not one of sums.
+// manifest; otherwise it explains why the directory is not one of sums.
 func ReadManifest(ctx context.Context, path string) (*Manifest, error) {
 	data, err := readFile(ctx, path, ManifestFile, maxManifest)
 	if err != nil {

@@ -198,7 +198,7 @@ func (s *SumFiles) check() error {
 	return nil
 }
 
-// badDir says why a directory of sums cannot be used: it is damaged or too new. errors.Is finds
+// badDir is the error of a directory of sums that cannot be used because it is damaged or too new. errors.Is finds
 // models.ErrBadModel in it.
 type badDir struct {
 	Path string

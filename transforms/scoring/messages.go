@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Messages says how the content of messages becomes rows.
+// Messages describes how the content of messages becomes rows.
 type Messages struct {
 	// Columns names the columns of CSV messages without a header; it is empty for other messages.
 	Columns []string `json:"columns,omitempty"`

@@ -1,4 +1,4 @@
-// Package solver solves the systems of ridge regression while λ is chosen, and says what that costs.
+// Package solver solves the systems of ridge regression while λ is chosen, and estimates what that costs.
 //
 // A LambdaDescent finds the best of a list of values of λ but tries only a few. Apart from noise, held-out errors
 // have one minimum in λ. So one fold descends to a value that is better than both neighbours, and the other folds try
@@ -53,7 +53,7 @@ const (
 	MaxFactors = 3
 )
 
-// Method says how the systems of folds are solved.
+// Method is the method by which the systems of folds are solved.
 type Method int
 
 const (
@@ -62,7 +62,7 @@ const (
 	SharedFactor               // by descents that share a float32 factor of all rows for each λ
 )
 
-// Plan says which rows are held out to choose λ.
+// Plan describes the rows that are held out to choose λ.
 type Plan struct {
 	Folds     int  // the number of sums; with fewer than 2 no rows are held out
 	FirstOnly bool // only the first fold is held out
