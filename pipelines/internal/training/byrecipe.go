@@ -109,7 +109,7 @@ func validateByRecipe(o options.Train) error {
 	}
 	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
 		return exit.Usagef("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
-			"sums alone: its folds are those of the recipe, and no row is scored")
+			"sums alone: the recipe gives its folds, and no row is scored")
 	}
 	if o.Learner != nil {
 		return spec.FixedByRecipe("learner")

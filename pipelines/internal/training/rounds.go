@@ -344,7 +344,7 @@ func (t *roundTrials) add(lambda float64, r iterative.Report, fit *Fit) {
 func (t *roundTrials) finish(ctx context.Context) (*Fit, error) {
 	limit, left := t.limit.Share(1)
 	if !left {
-		t.training.AddNotef("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
+		t.training.AddNotef("time limit %s reached: the weights are from the trial, which did not use the held-out "+
 			"rows, %s", t.options.Time, report.OneIn(t.folds))
 		return t.best, nil
 	}
