@@ -75,7 +75,7 @@ type RowCounts struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless counts rows of weight 0, which are set aside, too, but not listed.
 	Weightless int64 `json:"weightless,omitempty"`
-	// Unselected counts rows that Dataset.Only or Dataset.Part does not select. With such a
+	// Unselected counts rows that Dataset.Only or Dataset.TestSplit does not select. With such a
 	// selection, rows that cannot be read count here, too. They are neither used nor set aside.
 	Unselected int64 `json:"unselected,omitempty"`
 }

@@ -157,7 +157,7 @@ func (e *evaluation) count(ctx context.Context, j *job.Job, r *results.Evaluate,
 	if d.Key != nil {
 		r.Groups = d.Key.Columns
 	}
-	if d.Part != nil && d.Part.Test { // the rows were held out of the training data
+	if d.TestSplit != nil && d.TestSplit.Test { // the rows were held out of the training data
 		return nil
 	}
 	r.TrainingRows, err = e.trainingRows(ctx, j, r.Rows.Used, reports)

@@ -282,7 +282,7 @@ func noRows(d *dataset.Dataset, c results.RowCounts, reports []dataset.Report) e
 	switch {
 	case c.SetAside > 0:
 		why = errors.New("has no usable rows: " + strings.Join(reasonsSetAside(d, c, reports), "; "))
-	case d.Part != nil:
+	case d.TestSplit != nil:
 		why = errors.New("has no rows, or none in one of the two parts that --test makes")
 	case len(d.Schema.Columns) > 0:
 		why = errors.New("has columns but no rows")
