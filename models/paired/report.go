@@ -223,9 +223,9 @@ func (s *Sum) Decide(c Condition, unit float64) Verdict {
 			v.P = s.pairs.scaled(d.Effective).pBelow(amount) // rows without a difference so far may still differ
 		}
 	}
-	v.Holds = v.P <= c.level()
+	v.Holds = v.P <= c.significance()
 	if !v.Holds {
-		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.level())
+		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.significance())
 	}
 	return v
 }
@@ -264,8 +264,10 @@ const leastShare = 0.01
 
 // leastRows returns the least number of rows to judge a condition on a loss. With these, rows of a kind
 // that is leastShare of all are absent, or too few to show as skewness, with a probability of at most
-// level.
-func (c Condition) leastRows() float64 { return math.Ceil(-math.Log(c.level()) / (0.6 * leastShare)) }
+// the significance level.
+func (c Condition) leastRows() float64 {
+	return math.Ceil(-math.Log(c.significance()) / (0.6 * leastShare))
+}
 
 // tooFewFor returns the reason why there are too few rows or groups to judge a condition; "" if there are enough. The
 // error rate needs fewer, because errors are bounded.
