@@ -144,8 +144,8 @@ func (m *Model) Level(level float64) (Level, error) {
 	return Level{m, at}, err
 }
 
-// levelOf is Level for a method that needs a task.
-func (m *Model) levelOf(task Task, level float64) (Level, error) {
+// levelForTask is Level for a method that needs a task.
+func (m *Model) levelForTask(task Task, level float64) (Level, error) {
 	if has := m.Manifest.Task; has != task {
 		text := map[Task]string{Regression: "a regression, which has intervals: call Intervals", Embedding: "an embedding, " +
 			"which has no intervals or sets", Classification: "a classifier, which has sets of classes: call Sets"}[has]
@@ -182,7 +182,7 @@ func (l Level) Has(output Applied, i int) bool {
 // rows, each target is inside its interval with a probability of at least level. Rows are as for Predict. Nothing is
 // allocated in the steady state. The error is a *LevelError or ErrNoIntervals.
 func (m *Model) Intervals(dst, rows []float64, level float64) error {
-	l, err := m.levelOf(Regression, level)
+	l, err := m.levelForTask(Regression, level)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (m *Model) Intervals(dst, rows []float64, level float64) error {
 // 0. The set contains the true class with a probability of at least level. It always contains the predicted
 // class, so coverage is higher if the model is right more often than level. Errors are as for Intervals.
 func (m *Model) Sets(dst, rows []float64, level float64) error {
-	l, err := m.levelOf(Classification, level)
+	l, err := m.levelForTask(Classification, level)
 	if err != nil {
 		return err
 	}

@@ -224,7 +224,7 @@ func (r *Reader) decodeRow(token []byte) (row decodedRow, f fate, reason string)
 		}
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		row.key, reason = r.data.Key.Of(r.fields.key)
+		row.key, reason = r.data.Key.RowKey(r.fields.key)
 		if reason != "" {
 			return row, unusable, reason
 		}

@@ -122,7 +122,7 @@ func (f *testFilter) takes(x []float32) bool {
 	case len(f.Columns) == 0:
 		sum = rowio.Hash(f.Seed, x)
 	case f.Key != nil:
-		key, reason := f.Key.Of(func(i int) []byte { return trim(f.decisive[i].text(f.at), false) })
+		key, reason := f.Key.RowKey(func(i int) []byte { return trim(f.decisive[i].text(f.at), false) })
 		if reason != "" {
 			return !f.Test // the reader of the other rows sets this one aside
 		}

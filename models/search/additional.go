@@ -181,7 +181,7 @@ func (r *runner) pairs(view string, weights []*learnedMetric, spec *trialSpec) (
 		if !ok {
 			return nil, nil
 		}
-		out[fold] = r.bestPair(v, v.numbers(d.A), spec.trainOf(fold))
+		out[fold] = r.bestPair(v, v.numbers(d.A), spec.trainRows(fold))
 		if out[fold] == nil {
 			return nil, nil
 		}

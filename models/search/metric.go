@@ -317,7 +317,7 @@ func (r *runner) learn(parent *entry, kind string, fold int, spec *trialSpec, th
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := spec.trainOf(fold), parent.lambda[fold%len(spec.train)]
+	train, lambda := spec.trainRows(fold), parent.lambda[fold%len(spec.train)]
 	k := r.kernels[parent.Kernel]
 	median, err := x.median(k.distance)
 	if err != nil {

@@ -26,7 +26,7 @@ func (r *runner) products(ctx context.Context, candidates []*entry, spec *trialS
 	}
 	metrics := make([]*learnedMetric, len(spec.train)+1)
 	for fold := range metrics {
-		weights := r.pairWeights(r.views[view], spec.trainOf(fold))
+		weights := r.pairWeights(r.views[view], spec.trainRows(fold))
 		if weights == nil || fold == 0 && r.weighs(candidates, view, weights) {
 			return candidates, nil
 		}

@@ -40,8 +40,8 @@ type trialSpec struct {
 	steps    int         // how often path multiplies or divides λ by factor
 }
 
-// trainOf returns the rows to fit for a fold; the fold after the last means all rows.
-func (s *trialSpec) trainOf(fold int) []int {
+// trainRows returns the rows to fit for a fold; the fold after the last means all rows.
+func (s *trialSpec) trainRows(fold int) []int {
 	if fold < len(s.train) {
 		return s.train[fold]
 	}
@@ -267,7 +267,7 @@ func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error
 	shape := fourier.RadialOf(recipe)
 	train, judge, isExact := spec.train[t.fold], spec.judge[t.fold], spec.exact && shape != nil
 	if e.Landmarks {
-		if recipe, err = x.landmarksOf(recipe, train); err != nil {
+		if recipe, err = x.chooseLandmarks(recipe, train); err != nil {
 			return nil, err
 		}
 	}

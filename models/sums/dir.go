@@ -90,12 +90,12 @@ func open(ctx context.Context, path string) (*Dir, error) {
 	if err != nil {
 		return nil, &badDir{path, err}
 	}
-	return &Dir{Manifest: p, Recipe: r, Path: path, Labels: labelsOf(path), shape: r.Shape(len(p.Classes))}, nil
+	return &Dir{Manifest: p, Recipe: r, Path: path, Labels: pathLabels(path), shape: r.Shape(len(p.Classes))}, nil
 }
 
-// labelsOf returns the labels in the elements of a path, such as dt=2026-11-20. It drops the number of a
+// pathLabels returns the labels in the elements of a path, such as dt=2026-11-20. It drops the number of a
 // part of late rows, as in dt=2026-11-20-part-2.
-func labelsOf(path string) map[string]string {
+func pathLabels(path string) map[string]string {
 	labels := dataset.PathValues(path + "/")
 	for name, value := range labels {
 		labels[name], _, _ = strings.Cut(value, "-part-")

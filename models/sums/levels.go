@@ -100,7 +100,7 @@ func (m *Manifest) leaf(parent Leaf, l *Level) Leaf {
 		name = fmt.Sprintf("%d levels with few rows", n)
 	}
 	rows := models.RowCounts{Read: l.Rows(), Used: l.Rows()}
-	return Leaf{Name: parent.Name + "/" + name, Digest: digestOf(parent.Digest, l.name()), Rows: rows,
+	return Leaf{Name: parent.Name + "/" + name, Digest: hexDigest(parent.Digest, l.name()), Rows: rows,
 		Files: parent.Files}
 }
 

@@ -94,7 +94,7 @@ func NewLeaf(name, recipe, label, weight string, files []Input) Leaf {
 		all = append(all, fmt.Sprintf("%d %s", f.Size, f.Version))
 	}
 	slices.Sort(all) // the order of files does not matter
-	return Leaf{Name: name, Digest: digestOf(append(texts, all...)...), Files: files}
+	return Leaf{Name: name, Digest: hexDigest(append(texts, all...)...), Files: files}
 }
 
 // Encode returns the content of ManifestFile and sets Format, Kind, Sums and SHA256.
@@ -145,7 +145,7 @@ func (m *Manifest) digest() string {
 	for _, l := range m.Levels {
 		texts = append(texts, l.name(), l.digest(m.Recipe, l.Rows()))
 	}
-	return digestOf(texts...)
+	return hexDigest(texts...)
 }
 
 func (s *SumFiles) digest(recipe string, rows int64) string {
@@ -158,7 +158,7 @@ func (s *SumFiles) digest(recipe string, rows int64) string {
 	if s.Copies != nil {
 		texts = append(texts, s.Copies.SHA256)
 	}
-	return digestOf(texts...)
+	return hexDigest(texts...)
 }
 
 // decodeManifest decodes what Encode returns.
@@ -232,7 +232,7 @@ func InputsOf(ctx context.Context, d *dataset.Dataset, most int64) (all []Input,
 		case strings.Contains(o.URI, "://"):
 			in.Version = o.URI + "#" + o.Version
 		case local <= most:
-			sum, err := contentOf(ctx, o)
+			sum, err := fileDigest(ctx, o)
 			if err != nil {
 				return nil, err
 			}

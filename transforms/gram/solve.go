@@ -80,7 +80,7 @@ type Sketch struct {
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func sketchOf(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
+func newSketch(s *ridge.Sketch, within bool) *Sketch { return &Sketch{s.Linear.K, s.Leverage, within} }
 
 // WeightDigests holds the digests of the files that a solve writes.
 type WeightDigests struct {
@@ -284,10 +284,10 @@ func (s *solver) ridge() (fits, FitReport, error) {
 	if fit.Sketch == nil {
 		return fitted, report, nil
 	}
-	fitted.sketch, report.Sketch = fit.Sketch.Linear, sketchOf(fit.Sketch, false)
+	fitted.sketch, report.Sketch = fit.Sketch.Linear, newSketch(fit.Sketch, false)
 	if trials := fitted.trials; trials != nil && shape.Regression && opts.FirstSketch {
 		first := cmp.Or(fit.FirstSketch, fit.Sketch)
-		report.FirstSketch = sketchOf(first, first == fit.Sketch)
+		report.FirstSketch = newSketch(first, first == fit.Sketch)
 		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
 		trials.K += first.Linear.K
 	}
