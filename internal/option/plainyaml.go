@@ -51,14 +51,19 @@ func UnmarshalYAML(data []byte, v any) (err error) {
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	// An alias may stand for any number of values, and the parser would ignore a second document.
-	brackets := 0
-	for i, t := range lexer.Tokenize(string(data)) {
+	brackets, directive, begun := 0, 0, false // directive is the line of the last one
+	for _, t := range lexer.Tokenize(string(data)) {
+		first := !begun
+		if t.Type == token.DirectiveType {
+			directive = t.Position.Line
+		}
+		begun = begun || t.Type != token.CommentType && t.Position.Line != directive
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
 			return &YAMLError{Line: t.Position.Line, Message: strconv.Quote(t.Value) +
 				": anchors, aliases and tags cannot be used here; quote a text that begins like one"}
 		case token.DocumentHeaderType:
-			if i > 0 {
+			if !first {
 				return &YAMLError{Line: t.Position.Line, Message: "a second document"}
 			}
 		case token.StringType: // the lexer loses tabs in a text without quotes

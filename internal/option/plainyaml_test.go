@@ -35,15 +35,18 @@ func TestDocumentsAreReadStrictly(t *testing.T) {
 	if err := UnmarshalYAML([]byte("\ufeffa: [1, 2]\r\n"), &v); err != nil || len(v.A) != 2 {
 		t.Error("after a byte order mark, as Notepad and PowerShell write it:", v, err)
 	}
-	v.A = nil
-	if err := UnmarshalYAML([]byte("---\na: [1, 2]\n"), &v); err != nil || len(v.A) != 2 {
-		t.Error(v, err)
+	for _, text := range []string{"---\na: [1, 2]\n", "# text\n---\na: [1, 2]\n", "%YAML 1.2\n---\na: [1, 2]\n"} {
+		v.A = nil
+		if err := UnmarshalYAML([]byte(text), &v); err != nil || len(v.A) != 2 {
+			t.Errorf("%q: %v, %v", text, v, err)
+		}
 	}
 	for text, want := range map[string]string{
 		"a: [1]\nb: 2":        `unknown field "b"`,
 		"a: [1]\na: [2]":      "already defined",
 		"a: &x [1]":           `line 1: "&": anchors, aliases and tags`,
 		"a: [1]\n---\na: []":  "line 2: a second document",
+		"---\n---\na: []":     "line 2: a second document",
 		"a: [":                "",
 		"a: [1]\nb: x\ty # z": "line 2: a tab in a text without quotes",
 	} {

@@ -79,6 +79,7 @@ func Array[T safetensors.Value](r *Record, name string, v *[]T, shape ...int) {
 	switch {
 	case r.writing:
 		if i := slices.Index(shape, -1); i >= 0 {
+			shape = slices.Clone(shape)
 			shape[i] = len(*v)
 			for k, n := range shape {
 				if k != i {

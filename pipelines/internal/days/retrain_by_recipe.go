@@ -78,7 +78,11 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 	model, err := r.fit(ctx, id, train, judge, f)
 	switch {
 	case isUnfit(err): // for instance, all rows are later than the rows of a recipe that holds out the latest
-		return r.drawRecipe(ctx, days, "the recipe does not fit the rows: "+fault.Text(err))
+		text := strings.ReplaceAll(fault.Text(err), "\n", "; ") // a line of the history
+		if err := r.drawRecipe(ctx, days, "the recipe does not fit the rows: "+text); err != nil {
+			return fmt.Errorf("%w\na new recipe was drawn because the old one does not fit the rows: %s", err, text)
+		}
+		return nil
 	case err != nil:
 		return err
 	}

@@ -107,6 +107,8 @@ func modelOf(rows multiset, recipe string) ([]storage.File, error) {
 	})
 }
 
+var errUntrainable = errors.New("no recipe fits these rows")
+
 // publish makes a directory unless it is there.
 func publish(ctx context.Context, dir string, files []storage.File) error {
 	if there, err := storage.Exists(ctx, dir); err != nil || there {
@@ -120,6 +122,9 @@ func (j *rowJobs) Train(ctx context.Context, model string, files []string) error
 	rows, err := rowsOf(ctx, files)
 	if err != nil {
 		return err
+	}
+	if rows["untrainable"] > 0 {
+		return errUntrainable
 	}
 	made, err := modelOf(rows, fmt.Sprintf("r%x", rows.hash("")>>40))
 	if err != nil {
@@ -573,6 +578,13 @@ func TestRowsThatTheRecipeDoesNotFitGetANewOne(t *testing.T) {
 		t.Errorf("redrawn: %q, want %q", r.Redrawn, want)
 	}
 	s.did(t, "sum 1", "fit 2-0", "train 2")
+	s.put(6, "a6 b6 unfit untrainable")
+	s.put(7, "a7 b7")
+	s.o.Day = date(7)
+	if _, err := Retrain(ctx, s.o, s.jobs); !errors.Is(err, errUntrainable) ||
+		!strings.Contains(err.Error(), "a new recipe was drawn because the old one does not fit the rows: these rows need") {
+		t.Errorf("neither recipe fits: %v", err)
+	}
 }
 
 // A night whose model could not be judged ends before it sums or trains anything.
