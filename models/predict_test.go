@@ -368,7 +368,7 @@ func TestConcurrentProbabilitiesMatchSequentialOnes(t *testing.T) {
 
 func TestMissingModelIsErrNotExist(t *testing.T) {
 	dir := t.TempDir()
-	at := func(place string) error { _, err := LoadURI(t.Context(), place); return err }
+	at := func(path string) error { _, err := LoadURI(t.Context(), path); return err }
 	in := func(fsys fs.FS) error { _, err := Load(fsys); return err }
 	whole := stored(t, classifier(t))
 	if err := in(whole); err != nil {
@@ -377,7 +377,7 @@ func TestMissingModelIsErrNotExist(t *testing.T) {
 	delete(whole, WeightsFile)
 	for _, c := range []struct {
 		err    error
-		place  string
+		path   string
 		absent bool
 	}{
 		{at(filepath.Join(dir, "none")), filepath.Join(dir, "none"), true},
@@ -392,8 +392,8 @@ func TestMissingModelIsErrNotExist(t *testing.T) {
 	} {
 		var e *Error
 		if !errors.As(c.err, &e) || !errors.Is(c.err, ErrBadModel) || errors.Is(c.err, fs.ErrNotExist) != c.absent ||
-			e.Place != c.place {
-			t.Errorf("%v: absent %t, want %t at %q", c.err, errors.Is(c.err, fs.ErrNotExist), c.absent, c.place)
+			e.Path != c.path {
+			t.Errorf("%v: absent %t, want %t at %q", c.err, errors.Is(c.err, fs.ErrNotExist), c.absent, c.path)
 		}
 	}
 }

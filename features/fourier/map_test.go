@@ -64,12 +64,9 @@ func TestApplyEqualsTheDefinition(t *testing.T) {
 						angle += float64(b[j])
 					}
 					angle *= 2 * math.Pi
-					want := []float64{math.Cos(angle), math.Sin(angle)}
-					have := []float32{dst[i*out+j], 0}
+					have, want := []float32{dst[i*out+j]}, []float64{math.Cos(angle)}
 					if form == Paired {
-						have[1] = dst[i*out+f+j]
-					} else {
-						have[1] = float32(math.Sqrt(2/float64(out)) * want[1])
+						have, want = append(have, dst[i*out+f+j]), append(want, math.Sin(angle))
 					}
 					for k := range have {
 						if off := math.Abs(float64(have[k])/math.Sqrt(2/float64(out)) - want[k]); off > 3e-6 {

@@ -97,7 +97,7 @@ func (m *featureMap) Dims() (in, out int) { return m.dim, m.dim }
 // slice is too short.
 func (m *featureMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.dim || len(dst) < n*m.dim {
-		panic("linear: Apply: slice too short")
+		panic("identity: Apply: slice too short")
 	}
 	copy(dst[:n*m.dim], x)
 }

@@ -89,7 +89,7 @@ func (m *columnMap) TakesMissing() bool { return true }
 // short.
 func (m *columnMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
-		panic("columns: Apply: slice too short")
+		panic("preprocess: columns: Apply: slice too short")
 	}
 	for i := range n {
 		m.row(dst[i*m.out:(i+1)*m.out], x[i*m.in:(i+1)*m.in])

@@ -279,7 +279,8 @@ func TestImagesPanicOnShortSlices(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "image: ") && !strings.HasPrefix(p, "features: ") {
+				p := fmt.Sprint(recover())
+				if !strings.HasPrefix(p, "preprocess: image: ") && !strings.HasPrefix(p, "features: ") {
 					t.Errorf("%s: %v", name, p)
 				}
 			}()

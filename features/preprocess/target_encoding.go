@@ -205,7 +205,7 @@ func (s *LabelSums) Add(row []float32, hash uint64, label int, weight int64) {
 // Merge adds the sums of u, which must have the same cut, classes and categories.
 func (s *LabelSums) Merge(u *LabelSums) {
 	if s.cut != u.cut || s.classes != u.classes || !slices.Equal(s.categories, u.categories) {
-		panic("columns: merge of other target statistics")
+		panic("preprocess: columns: merge of other target statistics")
 	}
 	for i, sums := range u.sums {
 		for j, v := range sums {

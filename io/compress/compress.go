@@ -50,7 +50,7 @@ const maxWindow = 128 << 20
 
 const bufferSize = 64 << 10
 
-// Error says what is wrong with compressed data. Unwrap returns the decoder's error,
+// Error describes what is wrong with compressed data. Unwrap returns the decoder's error,
 // and io.ErrUnexpectedEOF for data that ends early.
 type Error struct {
 	Kind   Kind

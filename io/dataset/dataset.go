@@ -85,8 +85,8 @@ type Roles struct {
 
 // Subset chooses some of the rows.
 type Subset struct {
-	Only *IDSelection // unless nil, by their id
-	Part *TestSplit   // unless nil, for a test, or the others
+	Only      *IDSelection // unless nil, by their id
+	TestSplit *TestSplit   // unless nil, the rows for a test, or the others
 }
 
 // Validate returns an error for options that no data can fit.
@@ -133,8 +133,8 @@ type Dataset struct {
 	Levels *Levels `json:"levels,omitempty"`
 	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *IDSelection `json:"only,omitempty"`
-	// Part, unless nil, restricts reading to the rows of a test, or to all others.
-	Part *TestSplit `json:"part,omitempty"`
+	// TestSplit, unless nil, restricts reading to the rows of a test, or to all others.
+	TestSplit *TestSplit `json:"part,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, if rows have labels
@@ -181,7 +181,7 @@ func (f *File) bytesAt(record int64) int64 {
 // Compressed reports whether the file can only be read from its beginning.
 func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompression != "" }
 
-// Error says why a file cannot be used.
+// Error is the reason why a file cannot be used.
 type Error struct {
 	Format string
 	Name   string // file name, followed by line and column if a single row is at fault

@@ -45,7 +45,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	d := &Dataset{Files: make([]File, len(objects)), Only: o.Only, Part: o.Part}
+	d := &Dataset{Files: make([]File, len(objects)), Only: o.Only, TestSplit: o.TestSplit}
 	d.Schema.LabelText = o.labelText()
 	for i, object := range objects {
 		d.Files[i].Object = object

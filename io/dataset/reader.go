@@ -39,7 +39,7 @@ type Reader struct {
 	first  int64        // lines or records before the shard
 	labels []float64    // of the last row
 	number []byte       // scratch of plainNumber
-	wide   *rowParts    // a row already read, but too long for the last block
+	wide   *decodedRow  // a row already read, but too long for the last block
 	ids    *idFilter    // nil unless Dataset.Only is set
 	levels *levelNames  // nil unless rows have levels
 	report Report
@@ -49,13 +49,13 @@ type Reader struct {
 type opened struct {
 	text    *lines.Reader   // nil unless the file is text
 	decoder *schema.Decoder // nil for plain numbers
-	part    *testFilter     // nil if all rows are read
+	filter  *testFilter     // nil if all rows are read
 	fields  *Fields         // nil unless the format has columns
 	closers []io.Closer
 	Others  OtherLines // as the reader of a format has counted them
 }
 
-// Request says what to read of each row, and what to do with rows that cannot be used.
+// Request chooses what to read of each row, and what to do with rows that cannot be used.
 type Request struct {
 	Label Label // converts labels; nil leaves them unread
 	Mode  Mode
@@ -68,8 +68,8 @@ type Request struct {
 	Describe schema.Sink
 }
 
-// rowParts has the values of a row, and what is stored next to them.
-type rowParts struct {
+// decodedRow has the values of a row, and what is stored next to them.
+type decodedRow struct {
 	line   int64
 	x      []float32
 	y      []float64
@@ -108,10 +108,10 @@ func (r *Reader) open(ctx context.Context, in *Input) error {
 	if err != nil {
 		return err
 	}
-	if r.data.Part != nil && r.part == nil {
-		r.part = &testFilter{TestSplit: r.data.Part}
-		if len(r.part.Columns) > 0 {
-			return errPart
+	if r.data.TestSplit != nil && r.filter == nil {
+		r.filter = &testFilter{TestSplit: r.data.TestSplit}
+		if len(r.filter.Columns) > 0 {
+			return errNoHoldOut
 		}
 	}
 	if only := r.data.Only; only != nil {
@@ -167,31 +167,31 @@ func (r *Reader) add(b *rowio.Block) bool {
 	if !r.selected(x[from:]) {
 		return r.countAndSetAside(b, from, unselected, nil)
 	}
-	parts, o, reason := r.partsOf(token)
+	row, o, reason := r.decodeRow(token)
 	if o != usable {
-		return r.countAndSetAside(b, from, o, &rowio.BadRow{Line: parts.line, Reason: reason})
+		return r.countAndSetAside(b, from, o, &rowio.BadRow{Line: row.line, Reason: reason})
 	}
 	r.ids.use()
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rowio.RowsPerBlock(d) {
 		// All earlier rows would be padded to this length.
-		wide := parts // so that only such a row is allocated
-		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(parts.y)
+		wide := row // so that only such a row is allocated
+		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(row.y)
 		r.wide = &wide
 		b.X = x[:from]
 		return false
 	}
 	b.X = x
-	r.acceptRow(b, from, parts)
+	r.acceptRow(b, from, row)
 	return true
 }
 
-// selected reports whether Dataset.Only and Dataset.Part select the last row, whose values are x. The fields of
+// selected reports whether Dataset.Only and Dataset.TestSplit select the last row, whose values are x. The fields of
 // a selected row go on to the sinks that describe them.
 func (r *Reader) selected(x []float32) bool {
-	if r.ids != nil && !r.ids.locate(r.fields.ids.at(r.fields.last)) || r.part != nil && !r.part.takes(x) {
+	if r.ids != nil && !r.ids.locate(r.fields.ids.at(r.fields.last)) || r.filter != nil && !r.filter.takes(x) {
 		return false
 	}
-	r.part.forward(x)
+	r.filter.forward(x)
 	return true
 }
 
@@ -206,40 +206,40 @@ const (
 	unselected
 )
 
-// partsOf returns the line, weight, key, level and labels of the last row. token is the text of the
-// first label. The reason says why the row is not usable.
-func (r *Reader) partsOf(token []byte) (parts rowParts, o outcome, reason string) {
-	parts = rowParts{line: r.rows.Line(), weight: 1}
+// decodeRow returns the line, weight, key, level and labels of the last row. token is the text of the
+// first label. The reason explains why the row is not usable.
+func (r *Reader) decodeRow(token []byte) (row decodedRow, o outcome, reason string) {
+	row = decodedRow{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		var weight []byte
 		weight, reason = r.plainNumber(r.fields.weights.at(r.fields.last))
 		if reason == "" {
-			parts.weight, reason = rowio.ParseWeight(weight)
+			row.weight, reason = rowio.ParseWeight(weight)
 		}
 		if reason != "" {
-			return parts, unusable, reason
+			return row, unusable, reason
 		}
-		if parts.weight == 0 && r.Mode != KeepPlace {
-			return parts, weightless, NoWeight
+		if row.weight == 0 && r.Mode != KeepPlace {
+			return row, weightless, NoWeight
 		}
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		parts.key, reason = r.data.Key.Of(r.fields.key)
+		row.key, reason = r.data.Key.RowKey(r.fields.key)
 		if reason != "" {
-			return parts, unusable, reason
+			return row, unusable, reason
 		}
 	}
 	if r.levels != nil {
-		parts.level, reason = r.levels.name(r.fields.key)
+		row.level, reason = r.levels.name(r.fields.key)
 		if reason != "" {
-			return parts, unusable, reason
+			return row, unusable, reason
 		}
 	}
 	if r.Label != nil {
 		o, reason = r.label(token)
-		parts.y = r.labels
+		row.y = r.labels
 	}
-	return parts, o, reason
+	return row, o, reason
 }
 
 // label converts the labels of the last row, the first of which is token. If one is missing or
@@ -267,7 +267,7 @@ func (r *Reader) label(token []byte) (o outcome, reason string) {
 }
 
 // plainNumber returns the text of a label or weight. A number with another decimal separator or with
-// separated thousands becomes a plain one. The reason, unless empty, says why the text cannot be used.
+// separated thousands becomes a plain one. The reason, unless empty, explains why the text cannot be used.
 func (r *Reader) plainNumber(text []byte) (plain []byte, reason string) {
 	if r.data.Schema.Numbers == nil || !r.data.Schema.Traits().Written {
 		return text, ""
@@ -290,10 +290,10 @@ func (r *Reader) handleReadError(b *rowio.Block, from int, err error) bool {
 	case err == io.EOF:
 		r.end()
 		return false
-	case ok && (r.ids != nil || r.part != nil && r.part.Test):
+	case ok && (r.ids != nil || r.filter != nil && r.filter.Test):
 		return r.countAndSetAside(b, from, unselected, bad)
 	case ok:
-		r.part.forward(nil)
+		r.filter.forward(nil)
 		return r.countAndSetAside(b, from, unusable, bad)
 	}
 	r.setFault(err)
@@ -301,8 +301,8 @@ func (r *Reader) handleReadError(b *rowio.Block, from int, err error) bool {
 }
 
 // acceptRow makes a row of the values in b.X[from:].
-func (r *Reader) acceptRow(b *rowio.Block, from int, parts rowParts) {
-	r.place(b, parts)
+func (r *Reader) acceptRow(b *rowio.Block, from int, row decodedRow) {
+	r.appendRow(b, row)
 	r.decoder.Use(b.X[from:])
 	if d := len(b.X) - from; d != b.D {
 		pad(b, from, d)
@@ -310,23 +310,23 @@ func (r *Reader) acceptRow(b *rowio.Block, from int, parts rowParts) {
 	r.report.Rows++
 }
 
-// place counts a row of the block and stores its label, line, weight, key, level and id.
-func (r *Reader) place(b *rowio.Block, parts rowParts) {
+// appendRow counts a row of the block and stores its label, line, weight, key, level and id.
+func (r *Reader) appendRow(b *rowio.Block, row decodedRow) {
 	b.N++
 	if r.Label != nil {
-		b.Y = append(b.Y, parts.y...)
+		b.Y = append(b.Y, row.y...)
 	}
 	if r.data.Weighted && r.Describe == nil {
-		b.Weights = append(b.Weights, parts.weight)
+		b.Weights = append(b.Weights, row.weight)
 	}
 	if r.data.Key != nil && r.Describe == nil {
-		b.Keys = append(b.Keys, parts.key)
+		b.Keys = append(b.Keys, row.key)
 	}
 	if r.levels != nil {
-		b.Levels = append(b.Levels, parts.level)
+		b.Levels = append(b.Levels, row.level)
 	}
 	if r.Lines {
-		b.Lines = append(b.Lines, r.first+parts.line)
+		b.Lines = append(b.Lines, r.first+row.line)
 	}
 	if r.IDs && r.fields != nil {
 		if id := r.fields.ids.at(r.fields.last); id != nil {
@@ -406,7 +406,7 @@ func (r *Reader) setAside(b *rowio.Block, bad *rowio.BadRow) {
 	if r.Mode == KeepPlace {
 		b.X = append(b.X, make([]float32, b.D)...)
 		b.Bad = append(b.Bad, b.N)
-		r.place(b, rowParts{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
+		r.appendRow(b, decodedRow{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
 	}
 }
 

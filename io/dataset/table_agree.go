@@ -74,7 +74,7 @@ func JoinColumns(o *Opening, columns []string) (differ bool, err error) {
 	if slices.Equal(columns, first) {
 		return false, nil
 	}
-	return true, ChoiceOf(o.Options).samePlaces(first, columns)
+	return true, ChoiceOf(o.Options).samePositions(first, columns)
 }
 
 // DiffersError returns an error for file i, whose columns do not match the first file's.

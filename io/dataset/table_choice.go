@@ -74,17 +74,17 @@ func (c Choice) ByName() bool {
 func (c Choice) Layout(names []string) (TableLayout, error) {
 	l := TableLayout{Label: -1}
 	l.Columns, l.Path = withPath(names, c.Path)
-	p := placesOf(l.Columns)
+	p := newColumnFinder(l.Columns)
 	p.named, p.stored = true, len(l.Stored())
 	return c.layout(l, p)
 }
 
 // LayoutByPosition is Layout for columns that have only generated names, such as c2.
 func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
-	return c.layout(TableLayout{Columns: columns, Label: -1}, placesOf(columns))
+	return c.layout(TableLayout{Columns: columns, Label: -1}, newColumnFinder(columns))
 }
 
-func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
+func (c Choice) layout(l TableLayout, p *columnFinder) (TableLayout, error) {
 	columns := l.Columns
 	what := make([]schema.Role, len(columns)) // the role of a column
 	if err := c.setLabels(&l, p); err != nil {
@@ -135,7 +135,7 @@ func (c Choice) layout(l TableLayout, p *places) (TableLayout, error) {
 }
 
 // setFeatures sets the features of l: columns without another role that the choice does not leave out.
-func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error {
+func (c Choice) setFeatures(l *TableLayout, p *columnFinder, what []schema.Role) error {
 	const feature, dropped = schema.Feature, schema.Role("dropped")
 	for _, given := range c.Columns {
 		fields, pattern, err := p.all("column", given)
@@ -182,7 +182,7 @@ func (c Choice) setFeatures(l *TableLayout, p *places, what []schema.Role) error
 }
 
 // setLabels sets the labels of l to the chosen ones.
-func (c Choice) setLabels(l *TableLayout, p *places) error {
+func (c Choice) setLabels(l *TableLayout, p *columnFinder) error {
 	var fields []int
 	for _, given := range c.labels(l.Columns) {
 		labels, pattern, err := p.all(string(schema.Label), given)
@@ -209,11 +209,11 @@ func (c Choice) setLabels(l *TableLayout, p *places) error {
 	return nil
 }
 
-// samePlaces returns an error if a position in the choice means different columns in two files
+// samePositions returns an error if a position in the choice means different columns in two files
 // with named columns, because the result would then depend on the order of the files.
-func (c Choice) samePlaces(first, other []string) error {
-	otherPlaces, firstPlaces := placesOf(other), placesOf(first)
-	otherPlaces.named, firstPlaces.named = true, true
+func (c Choice) samePositions(first, other []string) error {
+	otherFinder, firstFinder := newColumnFinder(other), newColumnFinder(first)
+	otherFinder.named, firstFinder.named = true, true
 	labels := c.labels(first)
 	for _, given := range c.given(first) {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
@@ -223,11 +223,11 @@ func (c Choice) samePlaces(first, other []string) error {
 		if slices.Contains(labels, given) {
 			what = string(schema.Label)
 		}
-		f, err := firstPlaces.find(what, given)
+		f, err := firstFinder.find(what, given)
 		if err != nil {
 			return err
 		}
-		g, err := otherPlaces.find(what, given)
+		g, err := otherFinder.find(what, given)
 		if err != nil {
 			return err
 		}
@@ -238,17 +238,17 @@ func (c Choice) samePlaces(first, other []string) error {
 	return nil
 }
 
-// places finds columns by name, position or pattern.
-type places struct {
+// columnFinder finds columns by name, position or pattern.
+type columnFinder struct {
 	columns []string
 	named   bool
 	stored  int            // columns that have positions
 	at      map[string]int // the first field with a name
 }
 
-// placesOf returns the places of columns. The caller sets named if their names are not generated.
-func placesOf(columns []string) *places {
-	p := &places{columns: columns, stored: len(columns), at: make(map[string]int, len(columns))}
+// newColumnFinder returns a columnFinder for columns. The caller sets named if their names are not generated.
+func newColumnFinder(columns []string) *columnFinder {
+	p := &columnFinder{columns: columns, stored: len(columns), at: make(map[string]int, len(columns))}
 	for f := len(columns) - 1; f >= 0; f-- {
 		p.at[columns[f]] = f
 	}
@@ -257,7 +257,7 @@ func placesOf(columns []string) *places {
 
 // all returns the fields that a name, position or pattern means. The name of a list means all of
 // its elements, unless it is the label. what is the role, for errors.
-func (p *places) all(what, given string) (fields []int, pattern bool, err error) {
+func (p *columnFinder) all(what, given string) (fields []int, pattern bool, err error) {
 	if _, exact := p.at[given]; !exact && p.named {
 		for i := 0; ; i++ { // the elements of a list, as formats with lists name them
 			f, has := p.at[fmt.Sprintf("%s_%d", given, i)]
@@ -306,7 +306,7 @@ func matches(pattern, name string) bool {
 }
 
 // find returns the field that a name or a position means.
-func (p *places) find(what, given string) (int, error) {
+func (p *columnFinder) find(what, given string) (int, error) {
 	n := len(p.columns)
 	if f, ok := p.at[given]; ok {
 		if len(p.at) < n {

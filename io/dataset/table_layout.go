@@ -20,7 +20,7 @@ func isName(role schema.Role) bool {
 	return role == schema.ID || slices.Contains(groups, role) || slices.Contains(levels, role)
 }
 
-// The roles of columns that only a TableLayout has, in addition to those of package schema.
+// The roles of columns that only a TableLayout has, in addition to the roles of package schema.
 const (
 	foldRole  schema.Role = "fold"  // the number of the row's fold
 	GroupRole schema.Role = "group" // the group of the row, or the first of the columns that together name it
@@ -36,7 +36,7 @@ var groups = []schema.Role{GroupRole, GroupRole + "2", GroupRole + "3", GroupRol
 // levels are the roles of the columns that together name the level of a row, at most four.
 var levels = []schema.Role{levelRole, levelRole + "2", levelRole + "3", levelRole + "4"}
 
-// TableLayout says which fields of a record are features, labels or have another role. It is
+// TableLayout assigns roles to the fields of a record: feature, label and others. It is
 // plain data and part of a model; call Validate on one that was read from a file. It is the
 // Layout of formats in which all columns have names; other formats embed it.
 type TableLayout struct {

@@ -19,7 +19,7 @@ type Hints struct {
 	// MaxLevels is the largest number of levels of a category. 0 means 1,000; a column whose
 	// 1,000 most frequent texts cover less than nine in ten rows is then hashed.
 	MaxLevels int
-	// Fill says what replaces missing numbers: Mean, Median or "".
+	// Fill is what replaces missing numbers: Mean, Median or "".
 	Fill string
 }
 
@@ -39,7 +39,7 @@ const (
 
 // Infer describes a table from its survey. The result depends only on the fields of the table and the
 // hints. It returns an error if the hints contradict the data, or if no column is left as a feature;
-// the notes then still say which columns were left out.
+// the notes then still name the columns that were left out.
 func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	in := inference{Hints: h, d: &Description{Rules: s.rules}}
 	if h.Names != nil && len(h.Names) != len(s.columns) {

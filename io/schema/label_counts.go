@@ -205,7 +205,7 @@ func (c *LabelCounts) Summary() LabelSummary {
 	for k, e := range c.table {
 		i, ok := s.Vocabulary.Index([]byte(e.label))
 		if !ok {
-			panic("labels: a counted label is not in the vocabulary")
+			panic("schema: a counted label is not in the vocabulary")
 		}
 		s.Counts[i] += e.n
 		if class := s.Vocabulary.Classes[i]; s.Numeric && leadingZero(e.label) && slices.Contains(labels, class) &&

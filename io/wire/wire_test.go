@@ -54,7 +54,7 @@ func (s *sum) Code(c *Coder) {
 	c.Check(s.Count < 100)
 }
 
-// own says where its encoding ends.
+// own has an encoding that shows where it ends.
 type own byte
 
 func (o *own) AppendBinary(b []byte) ([]byte, error) { return append(b, byte(*o)), nil }

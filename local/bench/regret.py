@@ -1,10 +1,11 @@
 """Measures the regret of the default search on 40 tables of 263 to 5,404 rows.
 
-    regret.py FOLDER PROGRAM PYTHON [--splits 5] [--features N] [TABLE ...]
+    regret.py FOLDER PROGRAM PYTHON [--splits 5] [--features N] [--trees tuned] [TABLE ...]
 
 Each table is split at random into 75% training and 25% test rows. The program is trained with its
-defaults and with fixed kernels; PYTHON, if it exists, runs boosted.py for LightGBM. An interrupted run
-continues by FOLDER/figures.jsonl. Defaults of another program are measured anew, fixed kernels are not.
+defaults and with fixed kernels; PYTHON, if it exists, runs boosted.py for LightGBM, with its defaults
+unless --trees is tuned. An interrupted run continues by FOLDER/figures.jsonl. Defaults of another
+program are measured anew, fixed kernels are not. Some tables are measured only if they are named.
 
 The error is the share of wrong classes, or 1 - R2. The regret of a table is the mean error of the
 defaults over the mean error of its best fixed kernel, which is chosen by the test rows.
@@ -42,6 +43,18 @@ TARGETS = {name: (lambda package=package, item=item: r(package, item), label, dr
     ("htv", "wooldridge", "htv", "wage", "lwage"), ("bdims", "openintro", "bdims", "wgt", ""),
     ("babies", "openintro", "babies", "bwt", "case"), ("saratoga", "mosaicData", "SaratogaHouses", "price", ""),
     ("salaries", "carData", "Salaries", "salary", ""), ("rain", "crch", "RainIbk", "rain", ""))}
+# Tables on which the defaults were behind trees, and tables with numbers that name animals or persons.
+NAMED_CLASSES = {
+    "churn": (lambda: r("modeldata", "mlc_churn"), "churn", ""),
+    "email": (lambda: r("openintro", "email"), "spam", ""),
+    "hpc": (lambda: r("modeldata", "hpc_data"), "class", ""),
+}
+NAMED_TARGETS = {
+    "nox": (lambda: r("robustbase", "NOxEmissions"), "LNOx", ""),
+    "chickweight": (lambda: r("datasets", "ChickWeight"), "weight", ""),
+    "males": (lambda: r("Ecdat", "Males"), "wage", ""),
+    "laborsupply": (lambda: r("Ecdat", "LaborSupply"), "lnhr", ""),
+}
 # Kernels, with the width as a multiple of the median distance, which the first run of each kernel finds.
 FIXED = {"none": ("gaussian", 1), "gaussian/2": ("gaussian", 0.5), "gaussian*2": ("gaussian", 2),
          "matern": ("matern", 1), "laplace": ("laplace", 1), "laplace/2": ("laplace", 0.5),
@@ -75,13 +88,13 @@ def run(command):
 
 
 def measure(figures, keep, o, name, seed):
-    load, label, drop = (CLASSES | TARGETS)[name]
-    task = "classification" if name in CLASSES else "regression"
-    methods = {o.defaults: None} | FIXED | ({"lightgbm": None} if os.access(o.python, os.X_OK) else {})
+    load, label, drop = (CLASSES | NAMED_CLASSES | TARGETS | NAMED_TARGETS)[name]
+    task = "classification" if classified(name) else "regression"
+    methods = {o.defaults: None} | FIXED | ({o.trees: None} if os.access(o.python, os.X_OK) else {})
     missing = {m: fixed for m, fixed in methods.items() if (name, seed, m) not in figures}
     files, held = split(o.folder, load, label, seed) if missing else (None, None)
     for method, fixed in missing.items():
-        if method == "lightgbm":
+        if method == o.trees:
             figure = run([o.python, os.path.join(os.path.dirname(__file__), "boosted.py"), json.dumps({
                 "method": method, "format": "csv", "task": task, "train": files[:1], "test": files[1:],
                 "label": label, "header": True, "drop": [drop]})])
@@ -98,17 +111,21 @@ def measure(figures, keep, o, name, seed):
         print(json.dumps(figure), file=keep, flush=True)
 
 
-def summarize(figures, names, splits, defaults):
+def classified(name):
+    return name in CLASSES or name in NAMED_CLASSES
+
+
+def summarize(figures, names, splits, defaults, trees_method):
     print(f"{'table':14}defaults    none  best fixed kernel  regret LightGBM  ratio  t against none")
     regrets, others, ratios, worse, better = [], [], [], [], []
     for name in names:
         def errors(method):
             return [figures[name, s, method]["error"] for s in splits]
 
-        least = 0.5 / sum(figures[name, s, "none"]["held"] for s in splits) if name in CLASSES else 0
-        mean = {m: max(least, statistics.mean(errors(m))) for m in [defaults, *FIXED, "lightgbm"]
+        least = 0.5 / sum(figures[name, s, "none"]["held"] for s in splits) if classified(name) else 0
+        mean = {m: max(least, statistics.mean(errors(m))) for m in [defaults, *FIXED, trees_method]
                 if (name, splits[-1], m) in figures}
-        best, trees = min(FIXED, key=mean.get), mean.get("lightgbm", math.nan)
+        best, trees = min(FIXED, key=mean.get), mean.get(trees_method, math.nan)
         by = [a - b for a, b in zip(errors(defaults), errors("none"))]
         se = statistics.stdev(by) / math.sqrt(len(by)) if len(by) > 1 else 0
         t = statistics.mean(by) / se if se else 0
@@ -130,6 +147,7 @@ def main():
         p.add_argument(argument)
     p.add_argument("--splits", type=int, default=5)
     p.add_argument("--features", type=int)
+    p.add_argument("--trees", choices=("lightgbm", "tuned"), default="lightgbm")
     p.add_argument("tables", nargs="*", default=[*CLASSES, *TARGETS])
     o = p.parse_intermixed_args()
     if o.splits < 2:
@@ -141,12 +159,12 @@ def main():
     with open(os.path.join(o.folder, "figures.jsonl"), "a+") as keep:
         keep.seek(0)
         for row in map(json.loads, keep):
-            if row["features"] == o.features or row["method"] == "lightgbm":
+            if row["features"] == o.features or row["method"] in ("lightgbm", "tuned"):
                 figures[row["table"], row["split"], row["method"]] = row
         for seed in range(o.splits):
             for name in o.tables:
                 measure(figures, keep, o, name, seed)
-    summarize(figures, o.tables, range(o.splits), o.defaults)
+    summarize(figures, o.tables, range(o.splits), o.defaults, o.trees)
 
 
 main()

@@ -219,17 +219,17 @@ func finite(sums []float64) error {
 // join combines the results of several shares of a round's chains, in the order of the chain numbers.
 func join(shares ...*searchResult) *searchResult {
 	var all searchResult
-	type place struct{ share, at int }
-	var places []place
+	type ref struct{ share, at int }
+	var refs []ref
 	for s, f := range shares {
 		for i := range f.Chain {
-			places = append(places, place{s, i})
+			refs = append(refs, ref{s, i})
 		}
 	}
-	slices.SortStableFunc(places, func(p, q place) int {
+	slices.SortStableFunc(refs, func(p, q ref) int {
 		return cmp.Compare(shares[p.share].Chain[p.at], shares[q.share].Chain[q.at])
 	})
-	for _, p := range places {
+	for _, p := range refs {
 		f := shares[p.share]
 		d := len(f.W) / len(f.Chain)
 		all.Chain = append(all.Chain, f.Chain[p.at])

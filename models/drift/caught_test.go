@@ -85,9 +85,9 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 					if i == 0 {
 						counts := NewCounts(ref)
 						counts.Add(b, 0)
-						report = OfCounts(ref, counts, 0, Names{})
+						report = CompareCounts(ref, counts, 0, Names{})
 					} else {
-						report = OfSum(ref, ofTwenty(b), 0, Names{})
+						report = CompareSum(ref, ofTwenty(b), 0, Names{})
 					}
 					if len(report.Columns) > 0 {
 						caught[i]++

@@ -1,6 +1,6 @@
-// Package drift says how far rows have moved from those that a model or a recipe was made from: column by
-// column, from counts (OfCounts) or the sums of a profile (OfSum), and in the model's features, from exact
-// sums (OfFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
+// Package drift measures how far rows have moved from the rows that a model or a recipe was made from: column by
+// column, from counts (CompareCounts) or the sums of a profile (CompareSum), and in the model's features, from exact
+// sums (CompareFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
 //
 // A distance is between 0 (the same) and 1. Next to it is the distance that is certain: with 95%
 // confidence, for all columns together, the distributions of the two sets of rows are at least that far
@@ -20,8 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// alpha is the probability that a certain distance (see the package comment) is too large in any column.
-const alpha = 0.05
+// significance is the probability that a certain distance (see the package comment) is too large in any column.
+const significance = 0.05
 
 // Kind is a kind of drift.
 type Kind string
@@ -46,14 +46,14 @@ type Column struct {
 	Detail   string  `json:"detail"`   // in words
 }
 
-// Report says how far rows have moved.
+// Report describes how far rows have moved.
 type Report struct {
 	Rows      int64 `json:"rows"`
 	Reference int64 `json:"reference_rows"`
 	Compared  int   `json:"compared"` // number of columns
 	// Columns are those whose drift is certain, the largest first.
 	Columns []Column `json:"columns,omitempty"`
-	// Schema says how the columns of the files have changed; nil if they have not.
+	// Schema lists the changes in the columns of the files; nil if there are none.
 	Schema *SchemaChanges `json:"schema,omitempty"`
 	// Features compares the rows by a model's features; nil if that was not done.
 	Features *Features `json:"features,omitempty"`
@@ -72,17 +72,17 @@ func (r *Report) Exceeds(columns, features float64) (all []string) {
 	return all
 }
 
-// OfCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
+// CompareCounts compares counted rows with the rows of the statistics. Where rows belong to groups, cluster
 // is the number of rows that count as one independent row; 0 means 1.
-func OfCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
+func CompareCounts(s *profile.Statistics, c *Counts, cluster float64, names Names) *Report {
 	compared := comparison{ref: s, counts: c, rows: c.rows, names: names}
 	return compared.report(cluster)
 }
 
-// OfSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
+// CompareSum compares the rows of a profile with the rows of the statistics. In addition to values, levels
 // and missing values it compares means, labels, and the share of rows that are copies. It panics unless
-// both have the same columns. cluster is as for OfCounts.
-func OfSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names Names) *Report {
+// both have the same columns. cluster is as for CompareCounts.
+func CompareSum(s *profile.Statistics, sum *profile.Sum, cluster float64, names Names) *Report {
 	t := sum.Statistics()
 	if len(t.Columns) != len(s.Columns) {
 		panic("drift: statistics of other columns")
@@ -113,7 +113,7 @@ type comparison struct {
 	copied   float64             // share of the rows that the counts lack because they are copies
 	sum      *profile.Statistics // of all rows; nil if they are only counted
 	names    Names
-	logTests float64 // log(2·comparisons/alpha), for all comparisons together
+	logTests float64 // log(2·comparisons/significance), for all comparisons together
 	// cluster is the number of rows that count as one independent row.
 	cluster float64
 	found   []Column
@@ -136,7 +136,7 @@ func (c *comparison) report(cluster float64) *Report {
 	for j := range c.counts.columns {
 		figures += 2 + 2*len(c.counts.columns[j].edges) // missing values; mean or levels; below and up to each edge
 	}
-	c.logTests, c.cluster = math.Log(2*float64(figures)/alpha), max(1, cluster)
+	c.logTests, c.cluster = math.Log(2*float64(figures)/significance), max(1, cluster)
 	r := &Report{Rows: c.rows, Reference: c.ref.Rows, Compared: len(c.counts.columns)}
 	if least := MinRows * c.cluster; float64(c.rows) < least || float64(c.ref.Rows) < least {
 		return r

@@ -33,18 +33,18 @@ type FeatureSum struct {
 	Products *ridge.Sum // only its tiles are used; nil if the products of the other rows include them
 }
 
-// Without returns the FeatureSum of the rows outside part. It keeps the products of all rows.
-func (s FeatureSum) Without(part FeatureSum) FeatureSum {
-	rest := FeatureSum{s.Rows - part.Rows, s.Weight - part.Weight, make([]float64, len(s.Features)), s.Products}
+// Without returns the FeatureSum of the rows except for others. It keeps the products of all rows.
+func (s FeatureSum) Without(others FeatureSum) FeatureSum {
+	rest := FeatureSum{s.Rows - others.Rows, s.Weight - others.Weight, make([]float64, len(s.Features)), s.Products}
 	for j, v := range s.Features {
-		rest.Features[j] = v - part.Features[j]
+		rest.Features[j] = v - others.Features[j]
 	}
 	return rest
 }
 
 // AddPart adds part i of a sum of that shape. It ignores labels.
 func (s *FeatureSum) AddPart(shape ridge.Shape, i int, part []float64) error {
-	from, width, cross := shape.CrossPlace(i)
+	from, width, cross := shape.CrossPosition(i)
 	switch {
 	case shape.IsTile(i):
 		return s.Products.AddPart(i, part)
@@ -64,13 +64,13 @@ func (s *FeatureSum) AddPart(shape ridge.Shape, i int, part []float64) error {
 // MinRows is the number of rows in each set below which nothing is compared.
 const MinRows = 30
 
-// OfFeatures compares two sets of rows under one recipe. Without drift, and for many rows, ‖μ_a − μ_b‖²
+// CompareFeatures compares two sets of rows under one recipe. Without drift, and for many rows, ‖μ_a − μ_b‖²
 // is distributed like a weighted sum of χ² variables. The weights are the eigenvalues of the covariance C of
 // the features, multiplied by 1/n_a + 1/n_b. Its mean is tr C·(1/n_a + 1/n_b) and its variance
 // 2‖C‖²_F (1/n_a + 1/n_b)², both of which follow from the sums. The p-value is from a gamma distribution with
 // these moments. effective is the number of rows of equal weights divided by the sum of weights, 1 if rows
 // have no weights. With fewer than MinRows rows, or rows of equal weights, in a set P is 1.
-func OfFeatures(a, b FeatureSum, effective float64, threads int) Features {
+func CompareFeatures(a, b FeatureSum, effective float64, threads int) Features {
 	f := Features{Rows: [2]int64{a.Rows, b.Rows}, P: 1}
 	equal := math.Round(min(a.Weight, b.Weight) * effective) // the number of rows of equal weights
 	if min(a.Rows, b.Rows, int64(equal)) < MinRows {
@@ -88,7 +88,7 @@ func OfFeatures(a, b FeatureSum, effective float64, threads int) Features {
 	null := distuv.Gamma{Alpha: mean * mean / variance, Beta: mean / variance}
 	f.P = null.Survival(d.squared)
 	f.Distance = math.Sqrt(max(0, d.squared-mean) / 2)
-	f.AtLeast = max(0, math.Sqrt(d.squared)-math.Sqrt(null.Quantile(1-alpha))) / math.Sqrt2
+	f.AtLeast = max(0, math.Sqrt(d.squared)-math.Sqrt(null.Quantile(1-significance))) / math.Sqrt2
 	return f
 }
 

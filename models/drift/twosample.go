@@ -17,7 +17,7 @@ func TwoSampleBytes(dim int) int64 {
 }
 
 // TwoSample tests whether two sets of rows have the same distribution. The statistic is
-// OfFeatures's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
+// CompareFeatures's, the squared maximum mean discrepancy T = ‖μ_a − μ_b‖². It takes O(D³) more work for
 // D features, but its p-value is also right for small sets and in the far tail.
 //
 // If the distributions are the same, every permutation of all rows into two sets of these sizes is equally
@@ -60,14 +60,14 @@ func TwoSample(a, b FeatureSum, threads int) Features {
 	f.P = max(MinP, null.survival(squared))
 	f.Squared = squared / unit
 	f.Distance = math.Sqrt(max(0, squared-null.mean) / (2 * unit))
-	if f.P > alpha {
+	if f.P > significance {
 		return f
 	}
 	clear(s) // from here on the covariance of μ_a − μ_b
 	addScatter(s, a, 1/(a.Weight*(a.Weight-1)))
 	addScatter(s, b, 1/(b.Weight*(b.Weight-1)))
 	k = momentsOf(s, d, threads)
-	slack := cumulants{mean: k.trace, variance: 2*k.squares + 1e-300, third: 8 * k.cubes}.quantile(1 - alpha)
+	slack := cumulants{mean: k.trace, variance: 2*k.squares + 1e-300, third: 8 * k.cubes}.quantile(1 - significance)
 	f.AtLeast = max(0, math.Sqrt(squared)-math.Sqrt(slack)) / math.Sqrt(2*unit)
 	return f
 }

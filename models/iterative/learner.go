@@ -204,7 +204,7 @@ func (s *Shared) Validate() error {
 	return s.Running.Validate()
 }
 
-// Running has the options that say how rounds run.
+// Running has the options for running the rounds.
 type Running struct {
 	// Partitions that the rows are assigned to. Readers share the rows by partitions, and svm takes
 	// many more rounds with several. 0 is 1 on one machine, and on a cluster one for each reader

@@ -53,8 +53,8 @@ func ParseCondition(text string) (Condition, error) {
 	return c, nil
 }
 
-// alpha returns the largest p-value at which the condition holds: 1 − confidence.
-func (c Condition) alpha() float64 { return (100 - c.Confidence) / 100 }
+// significance returns the largest p-value at which the condition holds: 1 − confidence.
+func (c Condition) significance() float64 { return (100 - c.Confidence) / 100 }
 
 func parseCondition(w []string) (c Condition, err error) {
 	take := func(want ...string) bool {

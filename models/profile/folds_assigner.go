@@ -134,7 +134,7 @@ func (a *Assigner) begin(at ShardStart) error {
 	return wire.Unmarshal(copyNumbers(a.next), before)
 }
 
-// FoldBy says which column assigns rows to folds.
+// FoldBy is the kind of column that assigns rows to folds.
 type FoldBy string
 
 // Values of FoldBy.
@@ -152,7 +152,7 @@ const (
 	groupSalt  = 0x67726f // separates the folds of groups from the folds of rows
 )
 
-// FoldRule says how rows are assigned to folds by the key of each row (rowio.Block.Keys). It is plain data,
+// FoldRule assigns rows to folds by the key of each row (rowio.Block.Keys). It is plain data,
 // and stored in models.
 type FoldRule struct {
 	By      FoldBy   `json:"by"`

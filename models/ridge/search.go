@@ -137,7 +137,7 @@ func (s *search) descent() *solver.LambdaDescent {
 // startOnSubset returns the index of the value from which to search: the best on a subset of the features. before
 // has the errors there, for solver.LambdaDescent.Before.
 func (s *search) startOnSubset() (start int, before func(value int) []float64) {
-	subset, sums := solver.SubsetOf(s.Shape.Dim), s.subsetSums
+	subset, sums := solver.FeatureSubset(s.Shape.Dim), s.subsetSums
 	if s.Rows != nil {
 		sums = s.subsetOfRows(subset)
 	}

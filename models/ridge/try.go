@@ -263,7 +263,7 @@ func (p *problem) rereads() bool {
 func outline(shape Shape) *Sum {
 	s := NewPartSum(shape, 0, 1)
 	s.tiles = shape.tiles(func(part int) bool {
-		row, column := shape.TilePlace(part)
+		row, column := shape.TilePosition(part)
 		return row == column
 	})
 	s.cross = make([]float64, shape.Dim*shape.width())

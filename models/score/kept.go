@@ -128,7 +128,7 @@ func (k *HeldOutScores) Rows() (kept, all int64) {
 	return int64(len(k.rows)), k.all
 }
 
-// Evaluation says how good the probabilities of a fit are on the kept rows. Groups of rows are divided into
+// Evaluation measures the quality of the probabilities of a fit on the kept rows. Groups of rows are divided into
 // two halves; the curves that are fitted to one half give the probabilities of the other.
 type Evaluation struct {
 	Errors  int64   // rows whose most probable class is wrong

@@ -118,7 +118,7 @@ func (r *Ranking) Add(truth int, scores, order []float32, often int64) {
 	}
 }
 
-// RankingReport says how well scores order the rows. Rows of unseen classes, or with scores that are not
+// RankingReport measures how well scores order the rows. Rows of unseen classes, or with scores that are not
 // finite, are not ranked.
 type RankingReport struct {
 	Rows      int64 `json:"rows"`                 // number of ranked rows

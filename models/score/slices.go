@@ -141,13 +141,13 @@ type TargetSlice struct {
 
 // Report returns the scores of the column's values.
 func (s *Slices) Report(column string) SliceReport {
-	r := SliceReport{Column: column, Values: len(s.Parts), Many: s.Many}
+	r := SliceReport{Column: column, Values: len(s.Tallies), Many: s.Many}
 	others := s.Empty()
 	for i, value := range s.Largest(func(p *slice) int64 { return p.rows }) {
 		if i < shownSlices {
-			r.Slices = append(r.Slices, s.score(value, s.Parts[value]))
+			r.Slices = append(r.Slices, s.score(value, s.Tallies[value]))
 		} else {
-			wire.Merge(others, s.Parts[value])
+			wire.Merge(others, s.Tallies[value])
 		}
 	}
 	if others.rows > 0 {

@@ -113,7 +113,7 @@ func (t *Trials) Clusters() int64 {
 	if t.groups == nil {
 		return 0
 	}
-	return int64(len(t.groups.Parts))
+	return int64(len(t.groups.Tallies))
 }
 
 // OutOfRange returns the rows that a fit predicts far outside the range of the training targets.
@@ -216,7 +216,7 @@ func codeCluster(c *wire.Coder, at *int) { *at = c.Int(*at, maxClusters-1) }
 // the value of a cluster.
 func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows, squares float64) {
 	for _, at := range g.Keys() { // in a fixed order
-		c := g.Parts[at]
+		c := g.Tallies[at]
 		d := value(c) - float64(mean*float64(c.rows))
 		rows, squares = rows+float64(c.rows), squares+float64(d*d)
 	}
@@ -227,7 +227,7 @@ func (g *grouped) spread(mean float64, value func(*clusterErrors) float64) (rows
 // (Kish 1965). For few groups it is enlarged by the ratio of a quantile of Student's t to the normal one.
 // It is 0 for fewer than two groups.
 func (g *grouped) stdErr(fit int, mean float64) float64 {
-	groups := float64(len(g.Parts))
+	groups := float64(len(g.Tallies))
 	if groups < 2 {
 		return 0
 	}
@@ -240,9 +240,9 @@ func (g *grouped) stdErr(fit int, mean float64) float64 {
 // from the variance of a ratio of sums over groups (Kish 1965), with quantiles of Student's t. If no row is
 // wrong, or all are, it is the number of groups.
 func (g *grouped) effective(fit int) float64 {
-	groups := float64(len(g.Parts))
+	groups := float64(len(g.Tallies))
 	var rows, errors float64
-	for _, c := range g.Parts {
+	for _, c := range g.Tallies {
 		rows, errors = rows+float64(c.rows), errors+float64(c.errors[fit])
 	}
 	rate := errors / max(1, rows)

@@ -181,7 +181,7 @@ func (r *runner) pairs(view string, weights []*learnedMetric, rung *rung) ([]*pa
 		if !ok {
 			return nil, nil
 		}
-		out[fold] = r.bestPair(v, v.numbers(d.A), rung.trainOf(fold))
+		out[fold] = r.bestPair(v, v.numbers(d.A), rung.trainRows(fold))
 		if out[fold] == nil {
 			return nil, nil
 		}

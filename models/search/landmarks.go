@@ -79,9 +79,9 @@ func maxLandmarks(features, rows int) int {
 	return max(1, min(features, int(landmarkShare*float64(rows))))
 }
 
-// landmarksOf returns the recipe of a kernel at landmarks: the first distinct ones of the given rows, at most as
+// chooseLandmarks returns the recipe of a kernel at landmarks: the first distinct ones of the given rows, at most as
 // many as the kernel has features.
-func (v *viewData) landmarksOf(main features.Recipe, rows []int) (landmarks.Recipe, error) {
+func (v *viewData) chooseLandmarks(main features.Recipe, rows []int) (landmarks.Recipe, error) {
 	_, out, err := features.Dims(main)
 	if err != nil {
 		return landmarks.Recipe{}, err

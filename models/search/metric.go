@@ -29,7 +29,7 @@ const (
 	maxFeatures   = 1024
 )
 
-// root says how a metric follows from the average outer product of gradients.
+// root makes a metric from the average outer product of gradients.
 var root = agop.Root{Floor: 0.001, Power: 1}
 
 // learnedMetric is a metric. A candidate has one per fold, learned from the rows outside it, and a last one for
@@ -318,7 +318,7 @@ func (r *runner) learn(parent *trialled, kind string, fold int, rung *rung, thre
 		}
 		steps = append(steps, m.recipe)
 	}
-	train, lambda := rung.trainOf(fold), parent.lambda[fold%len(rung.train)]
+	train, lambda := rung.trainRows(fold), parent.lambda[fold%len(rung.train)]
 	k := r.kernels[parent.Kernel]
 	median, err := x.median(k.distance)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // unexplained is the share of the loss without features above which products looks for pairs.
 const unexplained = 0.2
 
-// pairRoot says how a metric follows from the pairs. Other columns keep more weight than in a learned metric.
+// pairRoot makes a metric from the pairs. Other columns keep more weight than in a learned metric.
 var pairRoot = agop.Root{Floor: 0.1, Power: 1}
 
 // products tries metrics of columns that matter only together, and then metrics learned from these, if the best
@@ -26,7 +26,7 @@ func (r *runner) products(ctx context.Context, candidates []*trialled, rung *run
 	}
 	metrics := make([]*learnedMetric, len(rung.train)+1)
 	for fold := range metrics {
-		weights := r.pairWeights(r.views[view], rung.trainOf(fold))
+		weights := r.pairWeights(r.views[view], rung.trainRows(fold))
 		if weights == nil || fold == 0 && r.weighs(candidates, view, weights) {
 			return candidates, nil
 		}

@@ -162,7 +162,7 @@ func (r *runner) choose(ctx context.Context, rungs []*rung) (*trialled, error) {
 	return r.landmarks(ctx, chosen, last)
 }
 
-// tryRungs tries candidates on all rungs. Errors are like those of a step.
+// tryRungs tries candidates on all rungs. It handles errors as a step does.
 func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*trialled, error) {
 	candidates, err := r.screen(ctx, rungs[0])
 	if err != nil {
@@ -176,11 +176,11 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*trialled, erro
 	return candidates, nil
 }
 
-// step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
-// the unfinished trials.
+// step tries more candidates on a rung and adds them. With an error, it leaves out the candidates
+// whose trials are unfinished.
 type step func(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error)
 
-// nextRung tries the best candidates on rung i, and new ones derived from them. Errors are like those of a step.
+// nextRung tries the best candidates on rung i, and new ones derived from them. It handles errors as a step does.
 func (r *runner) nextRung(ctx context.Context, candidates []*trialled, rungs []*rung, i int) ([]*trialled, error) {
 	keep := r.finalists
 	var steps []step

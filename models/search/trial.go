@@ -26,7 +26,7 @@ type Trial struct {
 	Failed string  `json:"failed,omitempty"` // the reason if there is no loss
 }
 
-// rung says which rows trials fit and judge, and with how many features. Each rung of the search has one.
+// rung has the rows that trials fit and judge, and the number of features. Each rung of the search has one.
 type rung struct {
 	train    [][]int // for each judging fold, the rows to fit
 	judge    [][]int // for each judging fold, the rows to judge
@@ -40,8 +40,8 @@ type rung struct {
 	steps    int         // how often path multiplies or divides λ by factor
 }
 
-// trainOf returns the rows to fit for a fold; the fold after the last means all rows.
-func (r *rung) trainOf(fold int) []int {
+// trainRows returns the rows to fit for a fold; the fold after the last means all rows.
+func (r *rung) trainRows(fold int) []int {
 	if fold < len(r.train) {
 		return r.train[fold]
 	}
@@ -267,7 +267,7 @@ func (t *foldTrial) scorer() (score func(lambda float64, scores []float32) error
 	shape := fourier.RadialOf(recipe)
 	train, judge, isExact := rung.train[t.fold], rung.judge[t.fold], rung.exact && shape != nil
 	if e.Landmarks {
-		if recipe, err = x.landmarksOf(recipe, train); err != nil {
+		if recipe, err = x.chooseLandmarks(recipe, train); err != nil {
 			return nil, err
 		}
 	}

@@ -38,7 +38,8 @@ const maxNumbers = 1 << 29
 // tolerance is the relative error at which a rule of few points is good enough.
 const tolerance = 1e-9
 
-func newProducts(p part, terms product, steps []features.Recipe, owners []int, base []float64) (*products, error) {
+func newProducts(p featureRange, terms product, steps []features.Recipe, owners []int,
+	base []float64) (*products, error) {
 	w := &products{model: p.model, first: p.first, terms: terms, numbers: numbersOf(owners, len(p.columns))}
 	columns := len(p.columns)
 	in, count := terms.size()

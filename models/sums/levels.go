@@ -100,7 +100,7 @@ func (m *Manifest) leaf(parent Leaf, l *Level) Leaf {
 		name = fmt.Sprintf("%d levels with few rows", n)
 	}
 	rows := models.RowCounts{Read: l.Rows(), Used: l.Rows()}
-	return Leaf{Name: parent.Name + "/" + name, Digest: digestOf(parent.Digest, l.name()), Rows: rows,
+	return Leaf{Name: parent.Name + "/" + name, Digest: hexDigest(parent.Digest, l.name()), Rows: rows,
 		Files: parent.Files}
 }
 
@@ -118,7 +118,7 @@ func (d *Dir) level(i int) *Dir {
 	m := &Manifest{Program: d.Program, Recipe: d.Manifest.Recipe, SumFiles: l.SumFiles, LevelColumns: d.LevelColumns,
 		Rows: models.RowCounts{Read: l.Rows(), Used: l.Rows()}, Leaves: []Leaf{d.Manifest.leaf(d.Leaves[0], l)}}
 	m.Sums = m.digest()
-	dir := &Dir{Manifest: m, Recipe: d.Recipe, Place: d.Place, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
+	dir := &Dir{Manifest: m, Recipe: d.Recipe, Path: d.Path, Labels: d.Labels, shape: d.Recipe.Shape(len(m.Classes)),
 		levelOf: levelOf{Members: l.Members, setAside: d.Rows.SetAside, foldOffsets: make([]int64, len(m.Folds))}}
 	for k := range i {
 		before := &d.Levels[k]
@@ -161,7 +161,7 @@ func (d *Dir) Holds(c *where.Condition) (bool, error) {
 	if err != nil {
 		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(labels)), ", "), "nothing")
 		return false, fmt.Errorf("%s: %w; a condition can be on %s; sum --by, and directories such as dt=2026-11-20, give "+
-			"more", d.Place, err, names)
+			"more", d.Path, err, names)
 	}
 	for i := 1; err == nil && i < len(d.Members); i++ {
 		var also bool
@@ -172,7 +172,7 @@ func (d *Dir) Holds(c *where.Condition) (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", d.Place, err)
+		return false, fmt.Errorf("%s: %w", d.Path, err)
 	}
 	return holds, nil
 }
@@ -190,8 +190,8 @@ func (d *Dir) LabelsOf(member int) map[string]string {
 }
 
 // OpenLevels opens a directory of sums. It returns a Dir for each level, or one if there are no levels.
-func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
-	d, err := open(ctx, place)
+func OpenLevels(ctx context.Context, path string) ([]*Dir, error) {
+	d, err := open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func OpenLevels(ctx context.Context, place string) ([]*Dir, error) {
 		return []*Dir{d}, d.check()
 	}
 	if len(d.Leaves) != 1 || len(d.Levels) == 0 {
-		return nil, &badDir{place, fmt.Errorf("%d levels of %d parts", len(d.Levels), len(d.Leaves))}
+		return nil, &badDir{path, fmt.Errorf("%d levels of %d parts", len(d.Levels), len(d.Leaves))}
 	}
 	var all []*Dir
 	for i := range d.Levels {

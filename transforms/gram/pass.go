@@ -75,17 +75,17 @@ type Spec struct {
 	Random []uint64 `json:"random,omitempty"`
 }
 
-// SolveOptions says which values of λ a solve tries, and what it returns.
+// SolveOptions has the values of λ that a solve tries, and chooses what it returns.
 type SolveOptions struct {
 	ridge.LambdaSearch
 	// MayRefine says that rows can be summed again on a finer grid. FitReport.Coarse is then set if the
 	// best λ is not larger than FitReport.Floor, the λ that is equivalent to rounding the features.
 	MayRefine bool `json:"may_refine,omitempty"`
-	// Sketch says which sketches are computed.
+	// Sketch selects the sketches to compute.
 	Sketch Sketches `json:"sketch,omitempty"`
 }
 
-// Sketches says which sketches (ridge.Sketch) a solve computes.
+// Sketches selects the sketches (ridge.Sketch) that a solve computes.
 type Sketches string
 
 const (
@@ -94,7 +94,7 @@ const (
 	NoSketch    Sketches = "none" // none
 )
 
-// Listing says what reports contain about each row.
+// Listing chooses what reports contain about each row.
 type Listing struct {
 	// RowHashes says to report the hashes of the rows, and Positions their positions in the files;
 	// see ShardReport.

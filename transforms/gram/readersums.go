@@ -50,7 +50,7 @@ func newReaderSums(r *transforms.Reader, p *Pass, dir string) (*readerSums, erro
 
 // add adds a block of rows.
 func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rowio.Block) error {
-	if s.listsContents {
+	if s.listsRowHashes {
 		s.lines = append(s.lines, b.Lines...)
 	}
 	if err := s.Accumulator.add(at, b); err != nil || !s.pass.Spec.Rows {

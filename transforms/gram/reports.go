@@ -157,8 +157,8 @@ func (l *byLevel) take() (reports []LevelReport) {
 			continue
 		}
 		reports = append(reports, LevelReport{Level: i, Rows: counts.rows, Classes: counts.classes,
-			RowHashes: counts.contents})
-		counts.rows, counts.classes, counts.contents = 0, nil, nil
+			RowHashes: counts.rowHashes})
+		counts.rows, counts.classes, counts.rowHashes = 0, nil, nil
 	}
 	return reports
 }

@@ -80,7 +80,7 @@ type SketchReport struct {
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func sketchOf(s *ridge.Sketch, within bool) *SketchReport {
+func newSketchReport(s *ridge.Sketch, within bool) *SketchReport {
 	return &SketchReport{s.Linear.K, s.Leverage, within}
 }
 
@@ -288,10 +288,10 @@ func (s *solver) ridge() (storedModels, FitReport, error) {
 	if solution.Sketch == nil {
 		return stored, report, nil
 	}
-	stored.sketch, report.Sketch = solution.Sketch.Linear, sketchOf(solution.Sketch, false)
+	stored.sketch, report.Sketch = solution.Sketch.Linear, newSketchReport(solution.Sketch, false)
 	if trials := stored.trials; trials != nil && shape.Regression && opts.FirstSketch {
 		first := cmp.Or(solution.FirstSketch, solution.Sketch)
-		report.FirstSketch = sketchOf(first, first == solution.Sketch)
+		report.FirstSketch = newSketchReport(first, first == solution.Sketch)
 		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
 		trials.K += first.Linear.K
 	}

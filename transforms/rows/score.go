@@ -21,7 +21,7 @@ func init() {
 	beam.RegisterFunction(scoreOf)
 }
 
-// Score says how well a model predicts the rows of a window. Every row counts once.
+// Score measures how well a model predicts the rows of a window. Every row counts once.
 type Score struct {
 	Model string // digest of the model: models.Manifest.SHA256
 	Rows  int64

@@ -350,7 +350,7 @@ func (s *windowSums) close(w *windowed, emit func(summed)) error {
 	}
 	x := summed{Count: w.count, at: placeIn(typex.NoFiringPane(), w.window, w.window.MaxTimestamp())}
 	copies := w.sums.Parts(func(_ int, values []float64) { x.Parts = append(x.Parts, values) })
-	x.Count.Contents = w.sums.TakeRowHashes()
+	x.Count.RowHashes = w.sums.TakeRowHashes()
 	if len(copies) > 0 {
 		x.Count.Copies = profile.AppendFrequentRows(nil, copies)
 	}

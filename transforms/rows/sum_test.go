@@ -88,11 +88,11 @@ func added(t *testing.T, f *sumFn, rows []Row, at []typex.Window) (out map[strin
 		t.Fatal(err)
 	}
 	for key, x := range out {
-		if listed := len(x.Count.Contents) / 8; x.Rejected == nil && int64(listed) != x.Count.Read-x.Count.Rejected {
+		if listed := len(x.Count.RowHashes) / 8; x.Rejected == nil && int64(listed) != x.Count.Read-x.Count.Rejected {
 			t.Errorf("%s: %d of %d rows are listed", key, listed, x.Count.Read-x.Count.Rejected)
 		}
-		x.Count.Contents = fmt.Append(nil, sha256.Sum256(fmt.Append(nil,
-			sums.RowHashesOf(x.Count.Contents)))) // in the order of sums
+		x.Count.RowHashes = fmt.Append(nil, sha256.Sum256(fmt.Append(nil,
+			sums.DecodeRowHashes(x.Count.RowHashes)))) // in the order of sums
 		out[key] = x
 	}
 	return out, elements

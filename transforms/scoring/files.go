@@ -38,7 +38,7 @@ type Files struct {
 	Messages Messages `json:"messages,omitzero"` // how they become rows
 }
 
-// OpenOptions says how files are opened, in a form that travels to workers.
+// OpenOptions has the options for opening files, in a form that travels to workers.
 type OpenOptions struct {
 	Options dataset.Options   `json:"options"` // without Formats
 	Formats map[string]string `json:"formats,omitempty"`
@@ -366,7 +366,7 @@ func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Repor
 	}
 	example := ""
 	if len(report.SetAside) > 0 {
-		example = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
+		example = ": " + report.SetAside[0].Position() + ": " + report.SetAside[0].Reason
 	}
 	if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
 		return fault.Wrap(fault.Data,
@@ -377,7 +377,7 @@ func (f *Files) reported(ctx context.Context, file Arrival, report dataset.Repor
 	return f.writeDeadLetter(ctx, file, badRows, l, r)
 }
 
-// WithMissing allows missing values in data of plain numbers, if the model says what replaces them.
+// WithMissing allows missing values in data of plain numbers, if the model has a replacement for them.
 func WithMissing(m *models.Manifest, d *dataset.Dataset) {
 	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
 		return

@@ -55,7 +55,7 @@ func (f *Files) Arrive(s beam.Scope, w WatchOptions, threads int) beam.PCollecti
 	return beam.ParDo(s, fn, beam.Reshuffle(s, files))
 }
 
-// WatchOptions says how files are found in a pipeline that does not end; see storage.Watch.
+// WatchOptions has the options for finding files in a pipeline that does not end; see storage.Watch.
 type WatchOptions struct {
 	Patterns []string
 	Poll     time.Duration

@@ -90,7 +90,7 @@ func (t *TrialScores) Code(c *wire.Coder) {
 	wire.Optional(c, &t.Kept, func(k *score.HeldOutScores) { k.Code(c) })
 }
 
-// Conformal says which conformity scores of held-out rows a pass collects, for models.Intervals.
+// Conformal selects the conformity scores of held-out rows that a pass collects, for models.Intervals.
 type Conformal struct {
 	Fit int `json:"fit"` // index of the fit, among HeldOut.Fits, whose scores count
 	// Leverage is the leverage of the sketch, whose outputs follow the outputs of the fits. Within

@@ -17,14 +17,14 @@ import (
 
 const module = "github.com/bochner-ml/bochner/"
 
-// floors lists the top folders from the lowest up. A package imports packages of
-// its own floor and of those below. The packages of internal are tools of all
-// floors and import none of them; io knows nothing of features.
-var floors = []string{"internal", "io", "features", "models", "transforms", "pipelines", "examples", "local"}
+// layers lists the top folders from the lowest up. A package imports packages of
+// its own layer and of the layers below. The packages of internal are tools of all
+// layers and import none of them; io knows nothing of features.
+var layers = []string{"internal", "io", "features", "models", "transforms", "pipelines", "examples", "local"}
 
-// rooms lists the packages of a floor that import one another, from the lowest up; a floor
-// has others, which know none of these.
-var rooms = map[string][]string{
+// ordered lists the packages of a layer that import one another, from the lowest up. The layer may have
+// other packages, which import none of these.
+var ordered = map[string][]string{
 	"pipelines": {"exit", "registry", "results/table", "internal/report", "engine", "engine/remote", "results", "options",
 		"internal/job", "internal/prepare", "internal/tuning", "internal/modelreport", "internal/spec", "internal/training",
 		"internal/twosample", "internal/apply", "internal/serve", "internal/evaluate", "internal/pages", "internal/sumdirs",
@@ -79,32 +79,31 @@ var listed = sync.OnceValues(func() (all []pkg, err error) {
 // support has packages for tests. They import what they need, and only tests import them.
 const support = module + "internal/testing/"
 
-// floor returns the place of a package in floors, -1 for one of another module and for support of tests.
-func floor(t *testing.T, path string) int {
+// layer returns the index of the layer of a package, -1 for one of another module and for support of tests.
+func layer(t *testing.T, path string) int {
 	rel, ours := strings.CutPrefix(path, module)
 	if !ours || strings.HasPrefix(path, support) {
 		return -1
 	}
 	top, _, _ := strings.Cut(rel, "/")
-	for i, f := range floors {
+	for i, f := range layers {
 		if f == top {
 			return i
 		}
 	}
-	t.Errorf("%s is on no floor", path)
-	return len(floors)
+	t.Errorf("%s is in no layer", path)
+	return len(layers)
 }
 
-// room returns the place of a package among the rooms of its floor, -1 for one that is
-// none of them.
-func room(path string) int {
+// rank returns the index of a package among the ordered ones of its layer, -1 for others.
+func rank(path string) int {
 	top, name, _ := strings.Cut(strings.TrimPrefix(path, module), "/")
-	return slices.Index(rooms[top], name)
+	return slices.Index(ordered[top], name)
 }
 
 func TestImportsGoDown(t *testing.T) {
 	for _, p := range packages(t) {
-		own := floor(t, p.ImportPath)
+		own := layer(t, p.ImportPath)
 		if own < 0 {
 			continue
 		}
@@ -113,13 +112,13 @@ func TestImportsGoDown(t *testing.T) {
 				!strings.HasPrefix(p.ImportPath, module+"local/") {
 				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
 			}
-			if f := floor(t, imported); f > own && !slices.Contains(p.Imports, imported) {
+			if f := layer(t, imported); f > own && !slices.Contains(p.Imports, imported) {
 				t.Errorf("the tests of %s import %s, which is above it", p.ImportPath, imported)
 			} else if f > own {
 				t.Errorf("%s imports %s, which is above it", p.ImportPath, imported)
 			}
-			if from, to := room(p.ImportPath), room(imported); from >= 0 && to >= from && imported != p.ImportPath {
-				t.Errorf("%s imports %s, which is not a room below it", p.ImportPath, imported)
+			if from, to := rank(p.ImportPath), rank(imported); from >= 0 && to >= from && imported != p.ImportPath {
+				t.Errorf("%s imports %s, which is not below it", p.ImportPath, imported)
 			}
 		}
 		if rel := strings.TrimPrefix(p.ImportPath, module); rel == "io" {

@@ -1,5 +1,5 @@
-// Package columns finds columns that name or count things: those whose values may become levels, like those of a
-// category, and Entities.
+// Package columns finds columns that name or count things: columns whose values may become levels, like the
+// values of a category, and Entities.
 //
 // Labels jump between the values of columns that name things, such as numbers of states (Pilot.Named), while numbers
 // that measure something have similar labels at neighbouring values. Columns of small whole numbers (Pilot.Whole) may

@@ -154,7 +154,7 @@ func addWhole(ctx context.Context, r *results.InspectModel, m *models.Model, d *
 	if err != nil || c.statistics == nil || len(sum.Statistics().Columns) != len(c.statistics.Columns) {
 		return err
 	}
-	r.Drift = drift.OfSum(c.statistics, sum, c.cluster, c.names)
+	r.Drift = drift.CompareSum(c.statistics, sum, c.cluster, c.names)
 	r.Drift.Schema = c.schema
 	return nil
 }

@@ -49,7 +49,7 @@ func made(t *testing.T, days, sources, judges int, rows func(day, source int) (x
 			map_.Quantize(z, x32, len(x), 1)
 			s.AddLabels(z, d.units.Grid.Append(nil, y), nil, 1)
 			date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC)
-			dir := &sums.Dir{Place: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
+			dir := &sums.Dir{Path: fmt.Sprint(day, " ", source), Labels: map[string]string{"source": fmt.Sprint(source)}}
 			d.parts = append(d.parts, part{term: sumdirs.Term{Dir: dir, Sign: 1}, date: date, sum: s, head: s.Part(0),
 				judged: day >= days-judges || judges == 0})
 			all.Merge(s)

@@ -73,7 +73,7 @@ func (d *data) forward(ctx context.Context, spans []results.Span) (history []jud
 		d.known = squares
 	}
 	if len(history) == 0 {
-		return nil, 0, exit.Dataf("pipelines: no date can be predicted: each of %s lacks an earlier one to train on "+
+		return nil, 0, exit.Dataf("no date can be predicted: each of %s lacks an earlier one to train on "+
 			"(--gap_dates %d), or sums that meet --judge %q",
 			report.Counted(len(dates), "date"), d.options.Gap, d.options.Judge)
 	}

@@ -42,7 +42,7 @@ func (d *data) groups(ctx context.Context) (*results.Ask, error) {
 		rows, tallies = append(rows, row.AnswerRow), append(tallies, row.tallies...)
 	}
 	if len(rows) == 0 {
-		return nil, exit.Dataf("pipelines: no group can be predicted from others: groups needs two or more, one of them "+
+		return nil, exit.Dataf("no group can be predicted from others: groups needs two or more, one of them "+
 			"with sums that meet --judge; have %s", report.Counted(len(all), "group"))
 	}
 	return &results.Ask{Asked: "each group, predicted by a model of all others", By: byInnerFolds,
@@ -174,7 +174,7 @@ func (d *data) worth(ctx context.Context) (*results.Ask, error) {
 		return nil, err
 	}
 	if len(groups) < 2 {
-		return nil, exit.Dataf("pipelines: worth needs two or more groups to train on (have %d); change --by or --judge",
+		return nil, exit.Dataf("worth needs two or more groups to train on (have %d); change --by or --judge",
 			len(groups))
 	}
 	all, err := d.fitAndScore(ctx, "none", groups, judged, autoLambda)

@@ -72,7 +72,8 @@ func (r *retrainRun) retrainByRecipe(ctx context.Context) error {
 	}
 	if d := r.report.Drift; d != nil && d.Value > r.options.Redraw {
 		return r.drawRecipe(ctx, days, fmt.Sprintf(
-			"the rows have drifted from those of the recipe by %.3g, more than %.3g: %s", d.Value, r.options.Redraw, d.Text))
+			"the rows have drifted from the rows of the recipe by %.3g, more than %.3g: %s",
+			d.Value, r.options.Redraw, d.Text))
 	}
 	model, err := r.fit(ctx, id, train, heldOut, f)
 	switch {

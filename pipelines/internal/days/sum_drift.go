@@ -49,7 +49,7 @@ func FeatureDrift(ctx context.Context, from []string, compared options.SumDirs,
 		}
 	}
 	before, now := all[0], all[1]
-	return drift.OfFeatures(before.FeatureSum, now.FeatureSum, min(before.effective, now.effective), threads), nil
+	return drift.CompareFeatures(before.FeatureSum, now.FeatureSum, min(before.effective, now.effective), threads), nil
 }
 
 // driftedParts returns texts about the added terms whose drift from the recipe's rows, in a column,
@@ -68,15 +68,15 @@ func driftedParts(ctx context.Context, terms []sumdirs.Term, bound float64, thre
 		}
 		if d.Drift != nil {
 			for _, why := range d.Drift.Exceeds(bound, 0) {
-				failed = append(failed, d.Place+": "+why)
+				failed = append(failed, d.Path+": "+why)
 			}
 		}
 		part := drift.FeatureSum{Features: make([]float64, d.Shape().Dim)}
 		if err := addFeatures(ctx, d, &part); err != nil {
 			return nil, err
 		}
-		if f := drift.OfFeatures(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
-			farthest, dir = f, d.Place
+		if f := drift.CompareFeatures(part, all.Without(part), all.effective, threads); f.AtLeast > farthest.AtLeast {
+			farthest, dir = f, d.Path
 		}
 	}
 	if dir != "" {
@@ -96,7 +96,7 @@ type featureSum struct {
 // featuresOf adds and subtracts the features of sums, whose classes may differ.
 func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) {
 	if len(terms) == 0 {
-		return nil, exit.Dataf("pipelines: drift: no sums")
+		return nil, exit.Dataf("no sums")
 	}
 	dim := terms[0].Shape().Dim
 	f := &featureSum{effective: 1}
@@ -104,7 +104,7 @@ func featuresOf(ctx context.Context, terms []sumdirs.Term) (*featureSum, error) 
 	var used float64
 	for _, d := range terms {
 		if d.Shape().Dim != dim {
-			return nil, exit.Dataf("pipelines: drift: %s and %s are sums by different recipes", terms[0].Place, d.Place)
+			return nil, exit.Dataf("%s and %s are sums by different recipes", terms[0].Path, d.Path)
 		}
 		used += float64(d.Sign * d.Rows.Used)
 		if err := addFeatures(ctx, d, &f.FeatureSum); err != nil {

@@ -189,7 +189,7 @@ func (f *sumFit) add(ctx context.Context) (err error) {
 	var rows sums.RowHashes
 	listed := listedRows(*o, all)
 	if listed > 0 {
-		if rows, err = all.Contents(ctx, listed); err != nil {
+		if rows, err = all.RowHashes(ctx, listed); err != nil {
 			return err
 		}
 	}
@@ -250,7 +250,7 @@ func (f *sumFit) save(ctx context.Context) error {
 		j.Progress.Notef("%s already has these sums", dir)
 		return nil
 	}
-	return exit.Dataf("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums",
+	return exit.Dataf("%s exists and has other sums; remove it, or name another directory with --save_sums",
 		dir)
 }
 

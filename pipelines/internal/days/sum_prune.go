@@ -131,8 +131,8 @@ func neededBy(ctx context.Context, o options.PruneSums) (*neededSums, error) {
 			return nil, err
 		}
 		if s.Champion == "" {
-			return nil, exit.Dataf(
-				"pipelines: %s has no champion, whose sums would be kept; promote a model first, or name models with --model", o.Models)
+			return nil, exit.Dataf("%s has no champion, whose sums would be kept; promote a model first, or name models "+
+				"with --model", o.Models)
 		}
 		for _, alias := range models.AliasNames() {
 			if model := s.Model(alias); model != "" {
@@ -163,7 +163,7 @@ func (n *neededSums) add(ctx context.Context, dir string) error {
 		return err
 	}
 	if l == nil || len(l.Sources) == 0 {
-		return exit.Dataf("pipelines: %s has no %s that says which sums it needs; "+
+		return exit.Dataf("%s has no %s that says which sums it needs; "+
 			"fit it again, and promote that", dir, registry.LineageFile)
 	}
 	for _, p := range l.Sources {

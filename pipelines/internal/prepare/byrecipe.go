@@ -103,7 +103,7 @@ func ProfileByRecipe(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad
 		}
 	}
 	if len(r.Profile.Rows.Columns) == p.Profile.Dim {
-		p.Drift = drift.OfSum(r.Profile.Rows, p.Sum, p.cluster(), drift.NamesOf(d))
+		p.Drift = drift.CompareSum(r.Profile.Rows, p.Sum, p.cluster(), drift.NamesOf(d))
 		p.Drift.Schema = drift.SchemaChangesOf(r.Input, d)
 	}
 	if err := p.TakeRecipe(r, others); err != nil {
@@ -170,8 +170,8 @@ func checkWeights(w *profile.Weights, r *sums.Rule) error {
 		return fmt.Errorf("has the weight %g, more than %g, the largest that the recipe can sum; train a new recipe", w.Max,
 			g.MaxWeight())
 	case g.Exact && math.Mod(w.Unit, g.Unit) != 0:
-		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe",
-			w.Unit, g.Unit)
+		return fmt.Errorf("has weights that are multiples of %g, but not of %g like the weights of the recipe; train a new "+
+			"recipe", w.Unit, g.Unit)
 	}
 	return nil
 }

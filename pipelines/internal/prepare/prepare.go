@@ -343,7 +343,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	}
 	p.Shards, _ = dataset.Tile(reports)
 	if n := p.Sum.Rows(); n != p.Counts.Used {
-		return nil, numbers, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
+		return nil, numbers, fmt.Errorf("the profile has %d rows, the reports have %d", n, p.Counts.Used)
 	}
 	p.Profile = p.Sum.Result()
 	digest := sha256.Sum256(wire.Marshal(p.Sum))
@@ -370,7 +370,7 @@ func shortDigest(data []byte) string {
 func (p *Prepared) RowsDigest() string {
 	data, err := json.Marshal(p.Profile)
 	if err != nil {
-		panic("pipelines: a profile without JSON: " + err.Error())
+		panic("prepare: a profile without JSON: " + err.Error())
 	}
 	return shortDigest(data)
 }

@@ -115,10 +115,10 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 		}
 		switch a.total = ridge.NewSum(shape); {
 		case model.Manifest.Segments != nil:
-			return exit.Dataf("pipelines: %s has segments, whose weights an audit cannot compare with sums; "+
+			return exit.Dataf("%s has segments, whose weights an audit cannot compare with sums; "+
 				"audit the sums without --model", o.Model)
 		case a.pass.Spec.Components > 0 || model.Linear.K != shape.Outputs || model.Linear.D != shape.Dim:
-			return exit.Dataf("pipelines: %s is an embedding, or has another number of features or outputs than the "+
+			return exit.Dataf("%s is an embedding, or has another number of features or outputs than the "+
 				"sums; name the model that was fitted to them, or none", o.Model)
 		}
 	}
@@ -149,7 +149,7 @@ func (a *auditState) compare(ctx context.Context, o options.AuditSums) error {
 // otherwise only t itself.
 func (t *Total) levels(ctx context.Context) (each []*Total, err error) {
 	for i, d := range t.Terms {
-		if d.Members == nil || d.Place != t.Terms[0].Place {
+		if d.Members == nil || d.Path != t.Terms[0].Path {
 			return []*Total{t}, nil
 		}
 		l := &Total{Terms: t.Terms[i : i+1], Recipe: t.Recipe, Added: training.AddedRows{Classes: t.Added.Classes}}

@@ -41,13 +41,13 @@ type ByRecipe struct {
 	options.Reporting
 	MinRows   int64 // levels with fewer rows are pooled
 	Job       options.Job
-	Contents  bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
+	RowHashes bool // put hashes of rows into WorkSums.Reports, unless there are more than sums.MaxRowHashes
 	Positions bool // put hashes and positions of all rows into WorkSums.Reports
 }
 
-// listsContents reports whether reports have the hashes of rows, of which there may be too many.
-func (o ByRecipe) listsContents(rows int64) bool {
-	return o.Positions || o.Contents && rows <= sums.MaxRowHashes
+// listsRowHashes reports whether reports have the hashes of rows, of which there may be too many.
+func (o ByRecipe) listsRowHashes(rows int64) bool {
+	return o.Positions || o.RowHashes && rows <= sums.MaxRowHashes
 }
 
 // options returns training options that match the recipe.
@@ -109,7 +109,7 @@ func validateByRecipe(o options.Train) error {
 	}
 	if o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
 		return exit.Usagef("--threshold, --select and --folds cannot be used with --recipe, which trains by " +
-			"sums alone: its folds are those of the recipe, and no row is scored")
+			"sums alone: the recipe gives its folds, and no row is scored")
 	}
 	if o.Learner != nil {
 		return spec.FixedByRecipe("learner")
@@ -176,7 +176,7 @@ func (j *RecipeJob) planSums() (err error) {
 	switch {
 	case o.Positions:
 		m.PeakBytes += 640 * rows // hashes and positions in reports, and a certificate
-	case o.listsContents(rows):
+	case o.listsRowHashes(rows):
 		m.PeakBytes += 72 * rows // hashes in reports, as text and sorted
 	}
 	return t.Reserve(m)
@@ -252,7 +252,7 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added AddedRows) (
 			Counts: added.ClassCounts}
 	}
 	if err := j.Training.Prepared.TakeRecipe(r, others); err != nil {
-		return nil, j.Training.Job.Close(ctx, exit.Dataf("pipelines: %w", err))
+		return nil, j.Training.Job.Close(ctx, &exit.DataError{Err: err})
 	}
 	return j, nil
 }
@@ -281,14 +281,14 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 	t := j.Training
 	p := t.Prepared
 	pass := &gram.Pass{Pass: t.Pass(1), Spec: j.gramSpec()}
-	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsContents(p.Counts.Used), j.options.Positions
+	pass.Spec.RowHashes, pass.Spec.Positions = j.options.listsRowHashes(p.Counts.Used), j.options.Positions
 	pass.Copies = nil
 	// If the recipe has weights, use them even if all are equal, because rows of other sums may have other
 	// weights.
 	pass.EqualWeights = j.options.Recipe.Rule.Weights == nil && p.Profile.Weights != nil
 	s := &WorkSums{State: t.stateOf(pass), Shape: pass.Shape(p.Recipe.Dim), Folds: pass.Spec.Folds}
 	if err := s.Shape.Validate(); err != nil {
-		return nil, exit.Dataf("pipelines: %w", err)
+		return nil, &exit.DataError{Err: err}
 	}
 	if err := t.checkExact(j.weightGrid, s.Shape, pass.Spec.Steps); err != nil {
 		return nil, err
@@ -302,7 +302,7 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 		return nil, err
 	}
 	if counts.Used != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
+		return nil, fmt.Errorf("the first pass used %d rows, the second %d", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
 	if j.levels != nil {
@@ -401,7 +401,7 @@ func (j *RecipeJob) SolveSums(ctx context.Context, s *WorkSums, digest string) (
 		return nil, err
 	}
 	if fit.Rows != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: %d rows were used, %d were summed", p.Counts.Used, fit.Rows)
+		return nil, fmt.Errorf("%d rows were used, %d were summed", p.Counts.Used, fit.Rows)
 	}
 	f.floor = fit.Floor
 	f.Learner = models.Learner{Kind: j.options.Recipe.Learner, Lambda: fit.Lambda, Folds: rule.FoldPlan().NumValidationFolds(),

@@ -31,10 +31,10 @@ func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe,
 
 // LevelSums describes the sums of one level.
 type LevelSums struct {
-	Members  []sums.Member
-	Classes  []int64               // rows of each class; nil without classes
-	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed
-	Contents [][]byte              // hashes of rows, as gram.ShardReport.RowHashes has them
+	Members   []sums.Member
+	Classes   []int64               // rows of each class; nil without classes
+	Copies    []profile.FrequentRow // frequent rows, which are counted instead of summed
+	RowHashes [][]byte              // hashes of rows, as gram.ShardReport.RowHashes has them
 }
 
 // byLevel sets s.Levels from the reports.
@@ -44,7 +44,7 @@ func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
 	for _, r := range s.Reports {
 		for _, l := range r.Levels {
 			if l.Level < 0 || l.Level >= len(levels) {
-				return fmt.Errorf("pipelines: a report of level %d of %d", l.Level, len(levels))
+				return fmt.Errorf("a report of level %d of %d", l.Level, len(levels))
 			}
 			level := &s.Levels[l.Level]
 			rows[l.Level] += l.Rows
@@ -54,7 +54,7 @@ func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
 			for c, n := range l.Classes {
 				level.Classes[c] += n
 			}
-			level.Contents = append(level.Contents, l.RowHashes)
+			level.RowHashes = append(level.RowHashes, l.RowHashes)
 			if level.Copies, err = gram.AddFrequentRows(level.Copies, l.Copies); err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func (s *WorkSums) byLevel(levels [][]sums.Member) (err error) {
 	for i, members := range levels {
 		s.Levels[i].Members = members
 		if want := (&sums.Level{Members: members}).Rows(); want != rows[i] {
-			return fmt.Errorf("pipelines: level %s had %d rows when they were counted, and %d when they were summed",
+			return fmt.Errorf("level %s had %d rows when they were counted, and %d when they were summed",
 				members[0].Name, want, rows[i])
 		}
 	}
@@ -84,14 +84,14 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *WorkSums, write bool) (*sum
 			levels[0].Classes = t.Prepared.Profile.Labels.Counts
 		}
 	}
-	contents := make([]sums.SumFiles, len(levels))
-	files, err := j.foldFiles(ctx, s, contents, write)
+	sumFiles := make([]sums.SumFiles, len(levels))
+	files, err := j.foldFiles(ctx, s, sumFiles, write)
 	if err != nil {
 		return nil, nil, err
 	}
 	var copies []byte
 	for i, l := range levels {
-		c := &contents[i]
+		c := &sumFiles[i]
 		if t.classes() != nil {
 			c.Classes, c.ClassCounts = t.classes(), l.Classes
 		}
@@ -106,11 +106,11 @@ func (j *RecipeJob) Manifest(ctx context.Context, s *WorkSums, write bool) (*sum
 		files = append(files, storage.File{Name: sums.CopiesFile, Data: copies})
 	}
 	if s.Levels == nil {
-		p.SumFiles = contents[0]
+		p.SumFiles = sumFiles[0]
 	} else {
 		p.LevelColumns, p.MinRows = t.Prepared.Data.Levels.Columns, j.options.MinRows
 		for i, l := range s.Levels {
-			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: contents[i]})
+			p.Levels = append(p.Levels, sums.Level{Members: l.Members, SumFiles: sumFiles[i]})
 		}
 	}
 	_, err = p.Encode() // sets the digest

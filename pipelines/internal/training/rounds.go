@@ -211,7 +211,7 @@ func (r *roundFit) run(ctx context.Context, group []float64, folds int, init *li
 		return nil, err
 	}
 	if last := c.Report(); !exact.Finite(last.Objective) {
-		return nil, exit.Dataf("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
+		return nil, exit.Dataf("after %d rounds the objective is %g: the weights diverge; try a larger lambda "+
 			"or a smaller rate", last.Round, last.Objective)
 	}
 	fit := &Fit{linear: round.(iterative.LinearRound).Model(), iteration: c}
@@ -312,7 +312,7 @@ func (t *lambdaTrials) compare(ctx context.Context) error {
 		}
 		reports := []iterative.Report{fit.iteration.Report()}
 		if len(group) > 1 && (json.Unmarshal(reports[0].Detail, &reports) != nil || len(reports) != len(group)) {
-			return exit.Dataf("pipelines: the rounds ended before %d values of lambda could be compared; allow more --rounds",
+			return exit.Dataf("the rounds ended before %d values of lambda could be compared; allow more --rounds",
 				len(group))
 		}
 		if t.anyStart() {
@@ -345,7 +345,7 @@ func (t *lambdaTrials) add(lambda float64, r iterative.Report, fit *Fit) {
 func (t *lambdaTrials) finish(ctx context.Context) (*Fit, error) {
 	limit, left := t.limit.Share(1)
 	if !left {
-		t.training.AddNotef("time limit %s reached: the weights are those of the trial, which did not use the held-out "+
+		t.training.AddNotef("time limit %s reached: the weights are from the trial, which did not use the held-out "+
 			"rows, %s", t.options.Time, report.OneIn(t.folds))
 		return t.best, nil
 	}

@@ -77,7 +77,7 @@ func (s *sumsPlan) sum(ctx context.Context, target *transforms.Labeling, gramSpe
 	f.heldOut = weightsFile{f.state.HeldOut, f.report.HeldOutSHA256}
 	f.trials = weightsFile{f.state.Trials, f.report.TrialsSHA256}
 	if counts.Used != p.Counts.Used || f.report.Rows != counts.Used {
-		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed",
+		return nil, fmt.Errorf("the first pass used %d rows, the second %d, of which %d were summed",
 			p.Counts.Used, counts.Used, f.report.Rows)
 	}
 	return f, nil
@@ -178,7 +178,7 @@ func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.Sta
 		return counts, nil, err
 	}
 	if saturated > 0 {
-		return counts, nil, exit.Dataf("pipelines: %s features of the %s are not finite or exceed the bound of the recipe "+
+		return counts, nil, exit.Dataf("%s features of the %s are not finite or exceed the bound of the recipe "+
 			"%d times or more: the rows have a different scale than the recipe was made for; see --scale",
 			report.Groups(saturated), t.Prepared.Recipe.Name, features.MaxSteps/pass.Spec.Steps)
 	}
@@ -264,7 +264,7 @@ func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error)
 		return fit, err
 	}
 	if err := json.Unmarshal(data, &fit); err != nil {
-		return fit, fmt.Errorf("pipelines: %s: %w", st.FitReport, err)
+		return fit, fmt.Errorf("%s: %w", st.FitReport, err)
 	}
 	return fit, nil
 }

@@ -203,11 +203,11 @@ func (t *Training) checkExact(weightGrid *profile.WeightGrid, shape ridge.Shape,
 	case total <= limit:
 		return nil
 	case weightGrid != nil:
-		return exit.Dataf("pipelines: the weights of %s rows are too large together: sums by this recipe are exact for up "+
+		return exit.Dataf("the weights of %s rows are too large together: sums by this recipe are exact for up "+
 			"to %s in units of its grid of weights; train the recipe with --grid 8, or on more rows",
 			report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 	}
-	return exit.Dataf("pipelines: %s rows are too many: sums are exact for up to %s rows",
+	return exit.Dataf("%s rows are too many: sums are exact for up to %s rows",
 		report.Groups(t.Prepared.Counts.Used), report.Groups(limit))
 }
 

@@ -270,5 +270,5 @@ func (d *LambdaDescent) failure() error {
 			return fmt.Errorf("ridge: no lambda can be used: %s at lambda %g; raise lambda", why, lambda)
 		}
 	}
-	panic("ridge: no value has failed")
+	panic("solver: no value has failed")
 }
