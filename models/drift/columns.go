@@ -1,4 +1,4 @@
-// Package drift measures how far rows have moved from the rows that a model or a recipe was made from: column by
+// Package drift says how far rows have moved from those that a model or a recipe was made from: column by
 // column, from counts (CompareCounts) or the sums of a profile (CompareSum), and in the model's features, from exact
 // sums (CompareFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
 //
@@ -131,6 +131,8 @@ func (c *comparison) addIfCertain(name string, kind Kind, distance, slack float6
 	}
 }
 
+// report compares all columns. It counts its figures first, because each one's confidence must allow for the number
+// of figures. Each column is listed with its largest drift only.
 func (c *comparison) report(cluster float64) *Report {
 	figures := 2 // for labels and repeated rows
 	for j := range c.counts.columns {

@@ -46,7 +46,8 @@ func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) 
 	return report, fault.Wrap(fault.Internal, err)
 }
 
-// FitReport is the content of State.FitReport.
+// FitReport is the content of State.FitReport. A Coarse report has only Lambda, Rows and Floor; the report on an embedding
+// has only Rows, Components, Floor and WeightsSHA256.
 type FitReport struct {
 	Lambda float64          `json:"lambda"`
 	Rows   int64            `json:"rows"`
@@ -68,7 +69,7 @@ type FitReport struct {
 	// Sketch is the sketch of all rows, and FirstSketch judges the rows of the first fold; nil for none.
 	Sketch      *SketchReport `json:"sketch,omitempty"`
 	FirstSketch *SketchReport `json:"first_sketch,omitempty"`
-	// Discriminants holds the discriminant of each class on the rows of the first fold, by the held-out weights.
+	// Discriminants, for classes, are the discriminants on the rows of the first fold, by the weights of HeldOutSHA256.
 	Discriminants []ridge.Discriminant `json:"discriminants,omitempty"`
 }
 
@@ -80,8 +81,8 @@ type SketchReport struct {
 	Within   bool    `json:"within,omitempty"` // it judges rows that it was computed from
 }
 
-func newSketchReport(s *ridge.Sketch, within bool) *SketchReport {
-	return &SketchReport{s.Linear.K, s.Leverage, within}
+func newSketchReport(s *ridge.Sketch) *SketchReport {
+	return &SketchReport{Probes: s.Linear.K, Leverage: s.Leverage}
 }
 
 // WeightDigests holds the digests of the files that a solve writes.
@@ -95,6 +96,8 @@ type WeightDigests struct {
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
 }
 
+// solve reads the sums, chooses λ, solves, and stores the weights and other models of the fit. If the grid is too
+// coarse, it stores none.
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
 	defer meter.Clock(transforms.SolveTime)()
 	s, err := f.open(ctx)
@@ -150,10 +153,9 @@ func (f *solveFn) open(ctx context.Context) (*solver, error) {
 	s.source.Shape = s.pass.Shape(dim)
 	if s.pass.Spec.Rows {
 		s.source.Rows, err = s.loadRows(ctx, index)
-	} else {
-		s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts())
+		return s, err
 	}
-	if err != nil {
+	if s.runs, err = readIndex(index, s.pass.Spec.Folds*s.source.Shape.NumParts()); err != nil {
 		return nil, err
 	}
 	copies, err := readCopies(ctx, s.pass, f.State)
@@ -238,7 +240,7 @@ func (st State) Check(ctx context.Context, w WeightDigests) error {
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of a
 // class. It is called before the solve, which takes long. head is the head of the fold's sum.
 func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
-	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
+	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // only of the head
 	if err := sum.SetPart(0, head); err != nil {
 		return err
 	}
@@ -288,10 +290,11 @@ func (s *solver) ridge() (storedModels, FitReport, error) {
 	if solution.Sketch == nil {
 		return stored, report, nil
 	}
-	stored.sketch, report.Sketch = solution.Sketch.Linear, newSketchReport(solution.Sketch, false)
+	stored.sketch, report.Sketch = solution.Sketch.Linear, newSketchReport(solution.Sketch)
 	if trials := stored.trials; trials != nil && shape.Regression && opts.FirstSketch {
 		first := cmp.Or(solution.FirstSketch, solution.Sketch)
-		report.FirstSketch = newSketchReport(first, first == solution.Sketch)
+		report.FirstSketch = newSketchReport(first)
+		report.FirstSketch.Within = first == solution.Sketch
 		trials.W, trials.B = append(trials.W, first.Linear.W...), append(trials.B, first.Linear.B...)
 		trials.K += first.Linear.K
 	}

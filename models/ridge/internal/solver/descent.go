@@ -54,8 +54,9 @@ func (d *LambdaDescent) All() (best int, err error) {
 // From searches for the best value, starting at index start. The search may end early, see Ends; the value
 // is then the best on the first fold.
 func (d *LambdaDescent) From(start int) (best int, ended bool, err error) {
-	for at := start; at >= 0; at = d.untriedAbove(at) {
-		if at, err = d.descend(at); err != nil {
+	for start >= 0 {
+		at, err := d.descend(start)
+		if err != nil {
 			return 0, false, err
 		}
 		if d.Ends != nil && d.Ends(at) {
@@ -64,6 +65,7 @@ func (d *LambdaDescent) From(start int) (best int, ended bool, err error) {
 		if best, err = d.choose(); err != nil || best >= 0 {
 			return best, false, err
 		}
+		start = d.untriedAbove(at)
 	}
 	return 0, false, d.failure()
 }
@@ -97,13 +99,14 @@ func (d *LambdaDescent) step(at int) (next int, err error) {
 			return next, nil
 		}
 	}
-	if next < 0 && i+2 < len(order) {
+	switch {
+	case next == at:
+		return at, nil
+	case i+2 < len(order):
 		return order[i+2], nil // all of them failed, as values that are too small do
-	}
-	if next < 0 {
+	default:
 		return 0, d.failure()
 	}
-	return next, nil
 }
 
 // choose returns the best value on all folds. The other folds try the values that may be the best, and the
