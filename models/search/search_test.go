@@ -155,10 +155,10 @@ func TestSearchDependsOnThePilotOnly(t *testing.T) {
 		p.Weights[i] = float64(1 + i%3)
 	}
 	var want []byte
-	level := blas.Level()
-	defer blas.SetLevel(level)
-	for _, l := range blas.Levels() {
-		if err := blas.SetLevel(l); err != nil {
+	level := blas.ISA()
+	defer blas.SetISA(level)
+	for _, l := range blas.ISAs() {
+		if err := blas.SetISA(l); err != nil {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 5} {
