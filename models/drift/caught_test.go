@@ -65,7 +65,7 @@ func TestChangesAreCaughtAtTheSizesOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draws := campaign.Of(3, 100)
+	draws := campaign.Pick(3, 100)
 	r := rand.New(rand.NewPCG(9, 9))
 	ref := ofTwenty(twenty(r, 20_000)).Statistics()
 	for _, c := range sizes {

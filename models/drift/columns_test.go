@@ -62,7 +62,7 @@ func counted(s *profile.Statistics, b *rowio.Block) *Counts {
 // In 1,000 draws without drift, at most 5% report a distance above 0 as certain.
 func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	draws := campaign.Of(40, 1000)
+	draws := campaign.Pick(40, 1000)
 	alarms := [2]int{}
 	for range draws {
 		ref := summed(drawn(r, 3000, nil)).Statistics()

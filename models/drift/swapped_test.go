@@ -69,7 +69,7 @@ func TestFeaturesCatchTheSizesOfTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := made.(features.Gridded)
-	draws := campaign.Of(5, 100)
+	draws := campaign.Pick(5, 100)
 	r := rand.New(rand.NewPCG(3, 9))
 	for _, c := range inFeatures {
 		line := fmt.Sprintf("| %s |", c.change)

@@ -58,7 +58,7 @@ func describe(ctx context.Context, dir string, m *models.Model) (r *results.Insp
 	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
 		return nil, err
 	}
-	if r.Stretch, err = stretch.Of(m.Manifest); err != nil {
+	if r.Stretch, err = stretch.Describe(m.Manifest); err != nil {
 		return nil, models.NewError(dir, err)
 	}
 	s, err := SchemaOf(dir, m.Manifest)
