@@ -1,4 +1,4 @@
-// Package drift says how far rows have moved from those that a model or a recipe was made from: column by
+// Package drift measures how far rows have moved from the rows that a model or a recipe was made from: column by
 // column, from counts (CompareCounts) or the sums of a profile (CompareSum), and in the model's features, from exact
 // sums (CompareFeatures). TwoSample tests whether two sets of rows have the same distribution. A Report has all.
 //

@@ -189,17 +189,17 @@ func (r *runner) tryRungs(ctx context.Context, rungs []*rung) ([]*trialled, erro
 	return candidates, nil
 }
 
-// rungPlan says what a rung tries.
+// rungPlan has the candidates and steps that a rung tries.
 type rungPlan struct {
 	keep  func([]*trialled) []*trialled // the candidates of the rung before to try; nil on the first rung
 	steps []step                        // try new candidates that are derived from them
 }
 
-// step tries more candidates on a rung and adds them. With an error, it returns the candidates without those of
-// the unfinished trials.
+// step tries more candidates on a rung and adds them. With an error, it leaves out the candidates
+// whose trials are unfinished.
 type step func(ctx context.Context, candidates []*trialled, rung *rung) ([]*trialled, error)
 
-// nextRung tries the best candidates on a rung, and new ones derived from them. Errors are like those of a step.
+// nextRung tries the best candidates on a rung, and new ones derived from them. It handles errors as a step does.
 func (r *runner) nextRung(ctx context.Context, candidates []*trialled, rung *rung, plan rungPlan) ([]*trialled, error) {
 	if plan.keep != nil {
 		r.spare = nil // memory for other sizes

@@ -97,7 +97,7 @@ type featureRange struct {
 	background []Distribution
 }
 
-// add adds a part of the model: a sum of products over columns if its features are waves or landmarks, otherwise a
+// add adds a range of features: a sum of products over columns if its features are waves or landmarks, otherwise a
 // sum of functions of single columns.
 func (e *Exact) add(p featureRange, steps []features.Recipe, columnOf []int) error {
 	w, err := agop.WavesAfter(steps)
@@ -287,7 +287,7 @@ type additive struct {
 	mean     []float64 // of each feature, over the background
 }
 
-// newAdditive computes the mean features of a part over the background, and adds their effect to base.
+// newAdditive computes the mean of a range of features over the background, and adds their effect to base.
 func newAdditive(p featureRange, steps []features.Recipe, columnOf []int, base []float64) (*additive, error) {
 	m, err := (features.Chain{Steps: steps}).New()
 	if err != nil {

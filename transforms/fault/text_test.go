@@ -34,7 +34,8 @@ func TestTextRemovesPackagePrefixes(t *testing.T) {
 }
 
 // shown are beginnings of errors that are no packages: fields, jobs and encodings.
-var shown = strings.Fields(`brotli buckets event fill header intervals layout number numbers onehot space strict table`)
+var shown = strings.Fields(`brotli buckets event fill header intervals layout number numbers onehot space strict table
+	twosample`)
 
 // Every prefix with which errors of the program begin is known.
 func TestAllPackagePrefixesAreKnown(t *testing.T) {
