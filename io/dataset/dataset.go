@@ -65,11 +65,11 @@ type Roles struct {
 	// Column with the time of each row: dates, or numbers such as seconds. It is not a feature; train
 	// --time_split holds out the latest rows, and evaluate --slices scores rows by its months. Dates
 	// need no flag to become features: days, month, weekday and hour.
-	Time   string      `flag:"time_column" placeholder:"COLUMN"`
-	Group  []string    // columns that together name the group of a row; not features
-	Fold   string      // column with the number of the row's fold, not a feature; "" for none
-	Keys   schema.Role // of the columns from which row keys are made: GroupRole, foldRole or schema.When; "" for no keys
-	Levels []string    // columns that name the level of a row, such as country and source; may be features, too
+	Time     string      `flag:"time_column" placeholder:"COLUMN"`
+	Group    []string    // columns that together name the group of a row; not features
+	Fold     string      // column with the number of the row's fold, not a feature; "" for none
+	Keys     schema.Role // of the columns from which row keys are made: GroupRole, foldRole or schema.When; "" for no keys
+	Segments []string    // columns that name the segment of a row, such as country and source; may be features, too
 }
 
 // Subset chooses some of the rows.
@@ -118,8 +118,8 @@ type Dataset struct {
 	Weighted bool `json:"weighted,omitempty"`
 	// Key, unless nil, describes the keys of rows, which readers then store in rowio.Block.Keys.
 	Key *schema.Key `json:"key,omitempty"`
-	// Levels, unless nil, names the levels of the rows, which readers then store in rowio.Block.Levels.
-	Levels *Levels `json:"levels,omitempty"`
+	// Segments, unless nil, names the segments of the rows, which readers then store in rowio.Block.Segments.
+	Segments *Segments `json:"levels,omitempty"`
 	// Only, unless nil, restricts reading to rows with listed ids.
 	Only *IDSelection `json:"only,omitempty"`
 	// TestSplit, unless nil, restricts reading to the rows of a test, or to all others.

@@ -35,14 +35,14 @@ type Reader struct {
 	data *Dataset
 	name string
 	*opened
-	rows   rowio.Reader // of the format; nil after the last row
-	first  int64        // lines or records before the shard
-	labels []float64    // of the last row
-	number []byte       // scratch of plainNumber
-	wide   *decodedRow  // a row already read, but too long for the last block
-	ids    *idFilter    // nil unless Dataset.Only is set
-	levels *levelNames  // nil unless rows have levels
-	report Report
+	rows     rowio.Reader  // of the format; nil after the last row
+	first    int64         // lines or records before the shard
+	labels   []float64     // of the last row
+	number   []byte        // scratch of plainNumber
+	wide     *decodedRow   // a row already read, but too long for the last block
+	ids      *idFilter     // nil unless Dataset.Only is set
+	segments *segmentNames // nil unless rows have segments
+	report   Report
 }
 
 // opened is what the reader of a format needs to read a shard, as an Input has opened it.
@@ -70,12 +70,12 @@ type Request struct {
 
 // decodedRow has the values of a row, and what is stored next to them.
 type decodedRow struct {
-	line   int64
-	x      []float32
-	y      []float64
-	weight float64
-	key    uint64
-	level  string
+	line    int64
+	x       []float32
+	y       []float64
+	weight  float64
+	key     uint64
+	segment string
 }
 
 // Read opens a shard. With a nil label, labels are not read. Errors are in the Report.
@@ -124,12 +124,12 @@ func (r *Reader) open(ctx context.Context, in *Input) error {
 		}
 		r.ids = &idFilter{ids: ids}
 	}
-	keyed := r.data.Weighted || r.data.Key != nil || r.data.Levels != nil
+	keyed := r.data.Weighted || r.data.Key != nil || r.data.Segments != nil
 	if keyed && r.Describe == nil && r.fields == nil {
 		return errors.New("the format has no columns of weights, groups, folds, times or levels")
 	}
-	if r.data.Levels != nil && r.Describe == nil {
-		r.levels = newLevelNames(r.data)
+	if r.data.Segments != nil && r.Describe == nil {
+		r.segments = newSegmentNames(r.data)
 	}
 	r.rows = read
 	return nil
@@ -229,8 +229,8 @@ func (r *Reader) decodeRow(token []byte) (row decodedRow, o outcome, reason stri
 			return row, unusable, reason
 		}
 	}
-	if r.levels != nil {
-		row.level, reason = r.levels.name(r.fields.key)
+	if r.segments != nil {
+		row.segment, reason = r.segments.name(r.fields.key)
 		if reason != "" {
 			return row, unusable, reason
 		}
@@ -322,8 +322,8 @@ func (r *Reader) appendRow(b *rowio.Block, row decodedRow) {
 	if r.data.Key != nil && r.Describe == nil {
 		b.Keys = append(b.Keys, row.key)
 	}
-	if r.levels != nil {
-		b.Levels = append(b.Levels, row.level)
+	if r.segments != nil {
+		b.Segments = append(b.Segments, row.segment)
 	}
 	if r.Lines {
 		b.Lines = append(b.Lines, r.first+row.line)

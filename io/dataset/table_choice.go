@@ -21,7 +21,7 @@ type Choice struct {
 	Weight, ID, Time string   // "" if there is none
 	Fold             string   // "" if there is none
 	Group            []string // columns that together name the group of a row
-	Levels           []string // columns that together name the level of a row
+	Segments         []string // columns that together name the segment of a row
 	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
 	Drop             []string // columns that are not features; may be patterns
 	Path             []string // names of columns whose values are in the path of the file
@@ -30,7 +30,7 @@ type Choice struct {
 // ChoiceOf returns the choice that options make.
 func ChoiceOf(o Options) Choice {
 	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Fold: o.Fold, Group: o.Group,
-		Levels: o.Levels, Columns: o.Columns, Drop: o.Drop}
+		Segments: o.Segments, Columns: o.Columns, Drop: o.Drop}
 }
 
 // WithoutFeatures returns the choice of the labels and roles only.
@@ -57,7 +57,7 @@ func (c Choice) labels(columns []string) []string {
 // given returns all names, positions and patterns in the choice.
 func (c Choice) given(columns []string) []string {
 	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time, c.Fold}, c.Group,
-		c.Levels, c.Columns, c.Drop),
+		c.Segments, c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
@@ -104,7 +104,7 @@ func (c Choice) layout(l TableLayout, p *columnFinder) (TableLayout, error) {
 	for _, several := range []struct {
 		roles []schema.Role
 		given []string
-	}{{groups, c.Group}, {levels, c.Levels}} {
+	}{{groups, c.Group}, {segmentRoles, c.Segments}} {
 		if len(several.given) > len(several.roles) {
 			return TableLayout{}, fmt.Errorf("%d %s columns; the limit is %d", len(several.given), several.roles[0],
 				len(several.roles))

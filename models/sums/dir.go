@@ -26,7 +26,7 @@ type Dir struct {
 	Path   string
 	// Labels come from the elements of the directory's name, such as dt=2026-11-20: the value by its key.
 	Labels map[string]string
-	levelOf
+	segmentFiles
 	shape   ridge.Shape
 	offsets [][]int64 // offsets of the frames of each fold
 }
@@ -54,9 +54,9 @@ func Open(ctx context.Context, path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Levels != nil {
+	if d.Segments != nil {
 		return nil, &badDir{path, fmt.Errorf("has sums by %s; name one without levels",
-			strings.Join(d.LevelColumns, ", "))}
+			strings.Join(d.SegmentColumns, ", "))}
 	}
 	return d, d.check()
 }

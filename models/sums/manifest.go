@@ -38,11 +38,11 @@ type Manifest struct {
 
 	Rows models.RowCounts `json:"rows"`
 	SumFiles
-	// Levels describe separate sums for the rows of each level; the Manifest itself then has no Folds.
-	// LevelColumns are the columns that define the levels. Levels with fewer than MinRows rows are pooled.
-	Levels       []Level  `json:"levels,omitempty"`
-	LevelColumns []string `json:"level_columns,omitempty"`
-	MinRows      int64    `json:"min_rows,omitempty"`
+	// Segments describe separate sums for the rows of each segment; the Manifest itself then has no Folds.
+	// SegmentColumns are the columns that define the segments. Segments with fewer than MinRows rows are pooled.
+	Segments       []Segment `json:"levels,omitempty"`
+	SegmentColumns []string  `json:"level_columns,omitempty"`
+	MinRows        int64     `json:"min_rows,omitempty"`
 
 	// Leaves are the pieces of the data that were summed.
 	Leaves []Leaf `json:"sources"`
@@ -121,8 +121,8 @@ func (m *Manifest) Files(r *Recipe, files []storage.File) ([]storage.File, error
 // Bytes returns the size of the files with the sums.
 func (m *Manifest) Bytes() (n int64) {
 	n = m.SumFiles.bytes()
-	for i := range m.Levels {
-		n += m.Levels[i].bytes()
+	for i := range m.Segments {
+		n += m.Segments[i].bytes()
 	}
 	return n
 }
@@ -138,11 +138,11 @@ func (s *SumFiles) bytes() (n int64) {
 
 // digest returns the digest of the sums.
 func (m *Manifest) digest() string {
-	if m.Levels == nil {
+	if m.Segments == nil {
 		return m.SumFiles.digest(m.Recipe, m.Rows.Used)
 	}
 	var texts []string
-	for _, l := range m.Levels {
+	for _, l := range m.Segments {
 		texts = append(texts, l.name(), l.digest(m.Recipe, l.Rows()))
 	}
 	return hexDigest(texts...)
@@ -177,8 +177,8 @@ func decodeManifest(data []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", m.Rows.Read, m.Rows.Used,
 			m.Rows.SetAside)
 	}
-	if m.Levels != nil {
-		return m, m.checkLevels()
+	if m.Segments != nil {
+		return m, m.checkSegments()
 	}
 	return m, m.SumFiles.check()
 }

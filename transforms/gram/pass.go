@@ -27,8 +27,8 @@ type Pass struct {
 func (p *Pass) Recipes() []*features.Sealed { return []*features.Sealed{&p.Spec.Recipe} }
 
 // Spec describes the sums of a Pass, and how Solve uses them. Solve reads the sums of one set of folds only,
-// so a pass with Levels is not solved, and neither is one with Random. SolveOptions and PassFollows are for
-// models with labels. Rows excludes Components, Levels, Frequent and Random.
+// so a pass with Segments is not solved, and neither is one with Random. SolveOptions and PassFollows are for
+// models with labels. Rows excludes Components, Segments, Frequent and Random.
 type Spec struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
@@ -44,10 +44,10 @@ type Spec struct {
 	// assigns the copies to folds. It is nil if Pass.Copies assigns them, or if nothing does.
 	Frequent *profile.FrequentHashes `json:"frequent,omitempty"`
 	Listing
-	// Levels is not empty if the rows of different levels of a column are summed separately, each
-	// in a set of folds of its own. Levels[i] has the names of the levels in set i. If the last set
-	// has no names, it has the rows of all other levels.
-	Levels [][]string `json:"levels,omitempty"`
+	// Segments is not empty if the rows of different segments of a column are summed separately, each
+	// in a set of folds of its own. Segments[i] has the names of the segments in set i. If the last set
+	// has no names, it has the rows of all other segments.
+	Segments [][]string `json:"levels,omitempty"`
 	// PassFollows says that a later pass scores the rows of the first fold, so that the solve checks their classes
 	// and stores trials.
 	PassFollows bool `json:"pass_follows,omitempty"`
@@ -124,13 +124,13 @@ func (f *sumsFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 
 // validate panics if options exclude each other.
 func (s *Spec) validate() {
-	if s.Rows && (s.Components > 0 || s.Levels != nil || s.Frequent != nil || s.Random != nil) {
+	if s.Rows && (s.Components > 0 || s.Segments != nil || s.Frequent != nil || s.Random != nil) {
 		panic("gram: rows are stored, but not for an embedding, by level, by frequency or in an audit")
 	}
 }
 
-// NumSums returns the number of sums: one for each fold, of each level.
-func (s *Spec) NumSums() int { return s.Folds * max(1, len(s.Levels)) }
+// NumSums returns the number of sums: one for each fold, of each segment.
+func (s *Spec) NumSums() int { return s.Folds * max(1, len(s.Segments)) }
 
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {

@@ -63,7 +63,7 @@ func (s *readerSums) add(ctx context.Context, at profile.ShardStart, b *rowio.Bl
 // done takes the report of a shard after its last row.
 func (s *readerSums) done(r *dataset.Report) error {
 	s.reports = append(s.reports, ShardReport{Report: *r, RowHashes: s.TakeRowHashes(), Positions: s.lines,
-		Levels: s.levels.take()})
+		Segments: s.segments.take()})
 	s.lines = nil
 	return nil
 }
@@ -78,7 +78,7 @@ func (s *readerSums) flush() {
 		if s.all.copies != nil && s.reader.Stripe == 0 {
 			r.Copies = profile.AppendFrequentRows(nil, s.all.copies.Rows())
 		}
-		r.Levels = append(r.Levels, s.levels.copies()...)
+		r.Segments = append(r.Segments, s.segments.copies()...)
 	}
 	s.begin()
 }

@@ -28,10 +28,10 @@ type Accumulator struct {
 	pass           *Pass
 	shape          ridge.Shape
 	stripe         ridge.Stripe
-	folds          []*foldSum // level by level; nil for a fold without a part in the stripe
+	folds          []*foldSum // segment by segment; nil for a fold without a part in the stripe
 	assigner       *profile.Assigner
 	encoder        *preprocess.TargetEncoder
-	levels         *byLevel // nil if all rows are summed together
+	segments       *bySegment // nil if all rows are summed together
 	all            perSet
 	hashes         []uint64
 	listsRowHashes bool // list the hashes of the rows
@@ -83,8 +83,8 @@ func NewAccumulator(t transforms.Task, stripe int, p *Pass) (*Accumulator, error
 		}
 		s.folds = append(s.folds, f)
 	}
-	if len(p.Spec.Levels) > 0 {
-		s.levels = newByLevel(p, stripe == 0)
+	if len(p.Spec.Segments) > 0 {
+		s.segments = newBySegment(p, stripe == 0)
 	}
 	s.startCopyCounts()
 	return s, nil
@@ -103,11 +103,11 @@ func (s *Accumulator) startCopyCounts() {
 
 // sets returns the perSet of each set of folds.
 func (s *Accumulator) sets() (all []*perSet) {
-	if s.levels == nil {
+	if s.segments == nil {
 		return []*perSet{&s.all}
 	}
-	for i := range s.levels.rows {
-		all = append(all, &s.levels.rows[i].perSet)
+	for i := range s.segments.rows {
+		all = append(all, &s.segments.rows[i].perSet)
 	}
 	return all
 }
@@ -117,10 +117,10 @@ func (s *Accumulator) Add(b *rowio.Block) error { return s.add(profile.ShardStar
 
 // add adds rows of a shard that begins at the place at.
 func (s *Accumulator) add(at profile.ShardStart, b *rowio.Block) error {
-	if s.levels == nil {
+	if s.segments == nil {
 		return s.addTo(0, &s.all, at, b)
 	}
-	return s.levels.each(b, func(level int, counts *levelRows, b *rowio.Block) error {
+	return s.segments.each(b, func(level int, counts *segmentRows, b *rowio.Block) error {
 		return s.addTo(level*s.pass.Spec.Folds, &counts.perSet, at, b)
 	})
 }

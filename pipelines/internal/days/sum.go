@@ -48,7 +48,7 @@ func validateSum(o options.Sum) error {
 
 // sumRows implements Sum. If recipe is not nil, it uses that recipe and also returns the rows.
 func sumRows(ctx context.Context, o options.Sum, recipe *sums.Recipe) (result *results.Sum, rows []row, err error) {
-	o.Data.Levels = o.By
+	o.Data.Segments = o.By
 	byRecipe := training.ByRecipe{Recipe: recipe, Data: o.Data, MinRows: o.MinRows, MaxBadFraction: o.MaxBadFraction,
 		Job: o.Job, RowHashes: true, Positions: recipe != nil}
 	if recipe == nil {
@@ -152,15 +152,15 @@ func markEmpty(inputs []sums.Input, files []dataset.File, reports []gram.ShardRe
 
 // setRowHashes sets the hashes of the summed rows in p, and returns the file with them.
 func setRowHashes(p *sums.Manifest, s *training.WorkSums) (all storage.File) {
-	if s.Levels == nil {
+	if s.Segments == nil {
 		var hashes [][]byte
 		for _, r := range s.Reports {
 			hashes = append(hashes, r.RowHashes)
 		}
 		return p.SetRowHashes(sums.DecodeRowHashes(hashes...))
 	}
-	for i := range s.Levels {
-		f := p.Levels[i].SetRowHashes(sums.DecodeRowHashes(s.Levels[i].RowHashes...))
+	for i := range s.Segments {
+		f := p.Segments[i].SetRowHashes(sums.DecodeRowHashes(s.Segments[i].RowHashes...))
 		all.Name, all.Data = f.Name, append(all.Data, f.Data...)
 	}
 	return all
@@ -212,10 +212,10 @@ func existingSum(ctx context.Context, o options.Sum, r *sums.Recipe, leaf sums.L
 	case p.Recipe != r.Digest:
 		return nil, exit.Dataf(
 			"%s has sums by another recipe than %s; remove it, or name another directory with --out", o.Out, o.Recipe)
-	case !slices.Equal(p.LevelColumns, o.By) || p.MinRows != o.MinRows:
+	case !slices.Equal(p.SegmentColumns, o.By) || p.MinRows != o.MinRows:
 		return nil, exit.Dataf("%s has sums by other levels: --by %s and --min_rows %d; remove it, or "+
 			"name another directory with --out",
-			o.Out, cmp.Or(strings.Join(p.LevelColumns, ","), "''"), p.MinRows)
+			o.Out, cmp.Or(strings.Join(p.SegmentColumns, ","), "''"), p.MinRows)
 	case len(p.Leaves) != 1 || len(p.Forgotten) > 0 || p.Leaves[0].Digest != leaf.Digest:
 		return nil, exit.Dataf(
 			"%s has the sums of other files: %s; remove it if the files have been replaced, or name "+

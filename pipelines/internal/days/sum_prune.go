@@ -188,7 +188,7 @@ func (n *neededSums) reason(sumsDir string, p *sums.Manifest) string {
 	if abs, err := storage.Abs(sumsDir); err == nil {
 		model = n.byDir[abs]
 	}
-	for _, l := range append(p.LevelLeaves(), p.Leaves...) {
+	for _, l := range append(p.SegmentLeaves(), p.Leaves...) {
 		model = cmp.Or(model, n.byDigest[l.Digest])
 	}
 	if model == "" {

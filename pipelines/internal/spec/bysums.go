@@ -71,11 +71,11 @@ type Folding struct {
 	Lambda     []float64 // values of λ to try
 	Ordered    bool      // folds follow each other in time
 	Components int       // number of components of an embedding; 0 for other models
-	Levels     int       // number of levels with separate sums; 0 if all rows are summed together
+	Segments   int       // number of levels with separate sums; 0 if all rows are summed together
 }
 
 // numSums returns the number of sums of a pass.
-func (f Folding) numSums() int { return f.Folds * max(1, f.Levels) }
+func (f Folding) numSums() int { return f.Folds * max(1, f.Segments) }
 
 // Folding returns the folding for rows with that sum of weights. With first, only the first fold is held
 // out.

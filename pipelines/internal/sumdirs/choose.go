@@ -68,7 +68,7 @@ func Open(ctx context.Context, o options.SumDirs) ([]Term, error) {
 		if slices.Contains(added, dir) {
 			continue
 		}
-		levels, err := sums.OpenLevels(ctx, dir)
+		levels, err := sums.OpenSegments(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ type labelFilter struct {
 // open returns the sums in a directory that are added. If all levels are, the first one gets the counts of rows
 // that were set aside, which belong to no level.
 func (f labelFilter) open(ctx context.Context, dir string) (chosen []*sums.Dir, err error) {
-	levels, err := sums.OpenLevels(ctx, dir)
+	levels, err := sums.OpenSegments(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ type RecipeJob struct {
 	Training   *Training
 	options    ByRecipe
 	weightGrid *profile.WeightGrid // of the weights of the rows to sum; nil if there are none
-	levels     [][]sums.Member     // levels with separate sums; nil if all rows are summed together
+	segments   [][]sums.Member     // segments with separate sums; nil if all rows are summed together
 	Lineage    *registry.Lineage   // of the sums that a model is fitted to; nil if rows were read
 }
 
@@ -175,10 +175,10 @@ func (j *RecipeJob) planSums() (err error) {
 	o, t, p := &j.options, j.Training, j.Training.Prepared
 	rows := p.Counts.Used
 	j.weightGrid = o.Recipe.Rule.Weights.For(p.Profile.Weights, p.ClassWeightSums())
-	if j.levels, err = o.levels(p); err != nil {
+	if j.segments, err = o.segments(p); err != nil {
 		return err
 	}
-	t.stored.Levels = len(j.levels)
+	t.stored.Segments = len(j.segments)
 	m := t.Memory(o.Recipe.Rule.Components)
 	switch {
 	case o.Positions:
@@ -189,21 +189,21 @@ func (j *RecipeJob) planSums() (err error) {
 	return t.Reserve(m)
 }
 
-// levels returns the levels whose rows get separate sums, nil if all rows are summed together.
-func (o ByRecipe) levels(p *prepare.Prepared) ([][]sums.Member, error) {
-	if p.Data.Levels == nil {
+// segments returns the segments whose rows get separate sums, nil if all rows are summed together.
+func (o ByRecipe) segments(p *prepare.Prepared) ([][]sums.Member, error) {
+	if p.Data.Segments == nil {
 		return nil, nil
 	}
-	columns := strings.Join(p.Data.Levels.Columns, ", ")
-	if p.Levels.Many {
+	columns := strings.Join(p.Data.Segments.Columns, ", ")
+	if p.Segments.Many {
 		return nil, exit.Dataf("--by %s: the rows have more than %d different levels; choose columns with fewer values",
-			columns, profile.MaxLevels)
+			columns, profile.MaxSegments)
 	}
-	levels := sums.PoolLevels(p.Levels.Rows, o.MinRows)
-	if len(levels) > sums.MaxLevels {
+	levels := sums.PoolSegments(p.Segments.Rows, o.MinRows)
+	if len(levels) > sums.MaxSegments {
 		return nil, exit.Dataf("--by %s: there are %d levels of at least %d rows, each of which has sums of its own; the "+
 			"limit is %d: pool those with few rows by a larger --min_rows", columns, len(levels), max(1, o.MinRows),
-			sums.MaxLevels)
+			sums.MaxSegments)
 	}
 	return levels, nil
 }
@@ -267,20 +267,20 @@ func (o ByRecipe) BeginAdded(ctx context.Context, out string, added AddedRows) (
 // gramSpec returns the specification of the sums of the recipe, without values of λ.
 func (j *RecipeJob) gramSpec() gram.Spec {
 	s := gram.SpecOf(j.options.Recipe, len(j.Training.classes()))
-	for _, members := range j.levels {
-		s.Levels = append(s.Levels, sums.NamesOf(members))
+	for _, members := range j.segments {
+		s.Segments = append(s.Segments, sums.NamesOf(members))
 	}
 	return s
 }
 
 // WorkSums describes sums in the work directory of a job.
 type WorkSums struct {
-	State   gram.State
-	Shape   ridge.Shape
-	Folds   int
-	Copies  []profile.FrequentRow // frequent rows, which are counted instead of summed; with Levels, levels have them
-	Levels  []LevelSums           // nil if all rows are summed together
-	Reports []gram.ShardReport
+	State    gram.State
+	Shape    ridge.Shape
+	Folds    int
+	Copies   []profile.FrequentRow // frequent rows, which are counted instead of summed; with Levels, levels have them
+	Segments []SegmentSums         // nil if all rows are summed together
+	Reports  []gram.ShardReport
 }
 
 // SumRows sums the rows in one pass.
@@ -313,8 +313,8 @@ func (j *RecipeJob) SumRows(ctx context.Context) (*WorkSums, error) {
 			"job: start again", p.Counts.Used, counts.Used)
 	}
 	s.Reports = lines
-	if j.levels != nil {
-		return s, s.byLevel(j.levels)
+	if j.segments != nil {
+		return s, s.bySegment(j.segments)
 	}
 	s.Copies, err = gram.FrequentRows(lines)
 	return s, err
