@@ -55,7 +55,7 @@ func TestSetISAListsISAs(t *testing.T) {
 	was := ISA()
 	err := SetISA("mmx")
 	if err == nil || !strings.Contains(err.Error(), `"mmx"`) || !strings.Contains(err.Error(), "go") {
-		t.Errorf("SetLevel of an unknown name: %v", err)
+		t.Errorf("SetISA of an unknown name: %v", err)
 	}
 	if ISA() != was {
 		t.Errorf("the level became %q", ISA())

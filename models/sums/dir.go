@@ -48,7 +48,7 @@ func ReadManifest(ctx context.Context, path string) (*Manifest, error) {
 	return m, nil
 }
 
-// Open opens a directory of sums that has no levels; see OpenLevels.
+// Open opens a directory of sums that has no segments; see OpenSegments.
 func Open(ctx context.Context, path string) (*Dir, error) {
 	d, err := open(ctx, path)
 	if err != nil {
