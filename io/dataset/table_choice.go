@@ -89,12 +89,12 @@ func (c Choice) LayoutByPosition(columns []string) (TableLayout, error) {
 // roles that only name rows.
 func (c Choice) layout(l TableLayout, p *columnFinder) (TableLayout, error) {
 	columns := l.Columns
-	what := make([]schema.Role, len(columns)) // the role of a column
+	roleOf := make([]schema.Role, len(columns)) // the role of a column
 	if err := c.setLabels(&l, p); err != nil {
 		return TableLayout{}, err
 	}
 	for _, f := range l.Labels() {
-		what[f] = schema.Label
+		roleOf[f] = schema.Label
 	}
 	type givenRole struct {
 		name  schema.Role
@@ -121,24 +121,24 @@ func (c Choice) layout(l TableLayout, p *columnFinder) (TableLayout, error) {
 		if err != nil {
 			return TableLayout{}, err
 		}
-		if what[f] != "" && !(isName(what[f]) && isName(role.name)) {
+		if roleOf[f] != "" && !(isName(roleOf[f]) && isName(role.name)) {
 			return TableLayout{}, fmt.Errorf("column %s is given as both %s and %s", Quote(columns[f]),
-				what[f], role.name)
+				roleOf[f], role.name)
 		}
-		what[f] = role.name
+		roleOf[f] = role.name
 		if l.Roles == nil {
 			l.Roles = make(map[schema.Role]int)
 		}
 		l.Roles[role.name] = f
 	}
-	if err := c.setFeatures(&l, p, what); err != nil {
+	if err := c.setFeatures(&l, p, roleOf); err != nil {
 		return TableLayout{}, err
 	}
 	return l, nil
 }
 
 // setFeatures sets the features of l: columns without another role that the choice does not leave out.
-func (c Choice) setFeatures(l *TableLayout, p *columnFinder, what []schema.Role) error {
+func (c Choice) setFeatures(l *TableLayout, p *columnFinder, roleOf []schema.Role) error {
 	const feature, dropped = schema.Feature, schema.Role("dropped")
 	for _, given := range c.Columns {
 		fields, pattern, err := p.all("column", given)
@@ -147,10 +147,10 @@ func (c Choice) setFeatures(l *TableLayout, p *columnFinder, what []schema.Role)
 		}
 		for _, f := range fields {
 			switch {
-			case what[f] == "" || what[f] == feature:
-				what[f] = feature
+			case roleOf[f] == "" || roleOf[f] == feature:
+				roleOf[f] = feature
 			case !pattern:
-				return fmt.Errorf("column %s is the %s, so it cannot be a feature", Quote(l.Columns[f]), what[f])
+				return fmt.Errorf("column %s is the %s, so it cannot be a feature", Quote(l.Columns[f]), roleOf[f])
 			}
 		}
 	}
@@ -160,12 +160,12 @@ func (c Choice) setFeatures(l *TableLayout, p *columnFinder, what []schema.Role)
 			return err
 		}
 		for _, f := range drops {
-			if what[f] == "" || what[f] == feature {
-				what[f] = dropped
+			if roleOf[f] == "" || roleOf[f] == feature {
+				roleOf[f] = dropped
 			}
 		}
 	}
-	for f, w := range what {
+	for f, w := range roleOf {
 		if w == feature || w == "" && len(c.Columns) == 0 {
 			l.Features = append(l.Features, f)
 		}
@@ -219,20 +219,20 @@ func (c Choice) samePositions(first, other []string) error {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
 			continue
 		}
-		what := "column"
+		role := "column"
 		if slices.Contains(labels, given) {
-			what = string(schema.Label)
+			role = string(schema.Label)
 		}
-		f, err := firstFinder.find(what, given)
+		f, err := firstFinder.find(role, given)
 		if err != nil {
 			return err
 		}
-		g, err := otherFinder.find(what, given)
+		g, err := otherFinder.find(role, given)
 		if err != nil {
 			return err
 		}
 		if first[f] != other[g] {
-			return fmt.Errorf("%s %s is column %q here and %q there; give its name", what, given, other[g], first[f])
+			return fmt.Errorf("%s %s is column %q here and %q there; give its name", role, given, other[g], first[f])
 		}
 	}
 	return nil
@@ -256,8 +256,8 @@ func newColumnFinder(columns []string) *columnFinder {
 }
 
 // all returns the fields that a name, position or pattern means. The name of a list means all of
-// its elements, unless it is the label. what is the role, for errors.
-func (p *columnFinder) all(what, given string) (fields []int, pattern bool, err error) {
+// its elements, unless it is the label. role begins errors.
+func (p *columnFinder) all(role, given string) (fields []int, pattern bool, err error) {
 	if _, exact := p.at[given]; !exact && p.named {
 		for i := 0; ; i++ { // the elements of a list, as formats with lists name them
 			f, has := p.at[fmt.Sprintf("%s_%d", given, i)]
@@ -266,13 +266,13 @@ func (p *columnFinder) all(what, given string) (fields []int, pattern bool, err 
 			}
 			fields = append(fields, f)
 		}
-		if len(fields) > 0 && what != string(schema.Label) {
+		if len(fields) > 0 && role != string(schema.Label) {
 			return fields, true, nil
 		}
 		fields = nil
 	}
 	if _, exact := p.at[given]; exact || !strings.Contains(given, "*") {
-		f, err := p.find(what, given)
+		f, err := p.find(role, given)
 		return []int{f}, false, err
 	}
 	for f, name := range p.columns {
@@ -281,7 +281,7 @@ func (p *columnFinder) all(what, given string) (fields []int, pattern bool, err 
 		}
 	}
 	if len(fields) == 0 {
-		err = fmt.Errorf("%s: no column matches %s; have %s", what, Quote(given), NameList(p.columns))
+		err = fmt.Errorf("%s: no column matches %s; have %s", role, Quote(given), NameList(p.columns))
 	}
 	return fields, true, err
 }
@@ -306,12 +306,12 @@ func matches(pattern, name string) bool {
 }
 
 // find returns the field that a name or a position means.
-func (p *columnFinder) find(what, given string) (int, error) {
+func (p *columnFinder) find(role, given string) (int, error) {
 	n := len(p.columns)
 	if f, ok := p.at[given]; ok {
 		if len(p.at) < n {
 			if g := slices.Index(p.columns[f+1:], given); g >= 0 {
-				return 0, fmt.Errorf("%s %s: columns %d and %d have that name; give the position", what, Quote(given),
+				return 0, fmt.Errorf("%s %s: columns %d and %d have that name; give the position", role, Quote(given),
 					f+1, f+g+2)
 			}
 		}
@@ -323,18 +323,18 @@ func (p *columnFinder) find(what, given string) (int, error) {
 	case err == nil:
 		return f, nil
 	case errors.Is(err, errOutside):
-		return 0, fmt.Errorf("%s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what,
+		return 0, fmt.Errorf("%s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", role,
 			Quote(given), n, n)
 	case !p.named:
 		return 0, fmt.Errorf(
-			"%s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what,
+			"%s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", role,
 			Quote(given), n)
 	}
 	hint := ""
 	if s := option.NearestName(given, p.columns); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", Quote(s))
 	}
-	return 0, fmt.Errorf("%s: no column %s%s; have %s", what, Quote(given), hint, NameList(p.columns))
+	return 0, fmt.Errorf("%s: no column %s%s; have %s", role, Quote(given), hint, NameList(p.columns))
 }
 
 var errOutside = errors.New("position is outside the row")
